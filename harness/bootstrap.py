@@ -1,0 +1,25 @@
+"""Run a script with the project's own Python, whatever Python started it.
+
+Imports nothing outside the standard library: it runs before the project's packages can be seen.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = ROOT / ".venv" / "bin" / "python"
+
+
+def use_project_python() -> None:
+    """Re-execute the running script under ``.venv/bin/python``, unless that is what runs already.
+
+    Exits with status 2 and one line when the environment has not been made yet.
+    """
+    if Path(sys.prefix) == PYTHON.parent.parent:
+        return
+    if not PYTHON.exists():
+        print(f"{PYTHON.parent.parent}: no Python environment yet; run: sudo {ROOT}/scripts/setup.sh",
+              file=sys.stderr)
+        sys.exit(2)
+    os.execv(PYTHON, [str(PYTHON), *sys.argv])
