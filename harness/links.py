@@ -1,0 +1,102 @@
+"""Delay on the links, and proof of it: netem where the kernel has it, the delay line where it has not.
+
+Mininet prints tc's error and carries on without any delay, so what was asked for is read back and measured.
+"""
+
+import json
+import re
+import selectors
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from harness.bootstrap import ROOT
+from harness.commands import run
+from harness.errors import ExperimentError
+from harness.netns import inside
+from harness.processes import stop
+from harness.star import Host, LinkSpeeds, Star
+
+DELAY_LINE = ROOT / "tfo-test" / "delay_line.py"
+START_TIMEOUT_S = 10.0
+MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
+
+
+def kernel_has_netem() -> bool:
+    """Try netem in a scratch network namespace (after loading its module where it is one)."""
+    if shutil.which("modprobe"):
+        subprocess.run(["modprobe", "--quiet", "sch_netem"], capture_output=True, check=False)
+    trial = subprocess.run(["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"],
+                           capture_output=True, check=False)
+    return trial.returncode == 0
+
+
+@contextmanager
+def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[None]:
+    """Delay every packet between user and servers by `speeds.one_way_ms` for as long as this lasts.
+
+    With netem the links do so already (see StarTopo). Either way the qdiscs are read back first.
+    """
+    check_qdiscs(star, speeds, netem)
+    if netem or speeds.one_way_ms == 0:
+        yield
+        return
+    process = _start_delay_line(star.user, speeds.one_way_ms)
+    try:
+        yield
+    finally:
+        stop(process)
+
+
+def check_qdiscs(star: Star, speeds: LinkSpeeds, netem: bool) -> None:
+    """Raise ExperimentError unless every host's interface has the rate (and the delay) that was asked for."""
+    _check_interface(star.user, speeds.bw_home_mbit, speeds.delay_home_ms if netem else 0)
+    for server in star.servers.values():
+        _check_interface(server, speeds.bw_net_mbit, speeds.delay_net_ms if netem else 0)
+
+
+def _check_interface(host: Host, bw_mbit: float, delay_ms: float) -> None:
+    with inside(host.pid):
+        classes = run(["tc", "class", "show", "dev", host.interface], "reading the rate back")
+        qdiscs = json.loads(run(["tc", "-j", "qdisc", "show", "dev", host.interface], "reading the delay back"))
+    rates_mbit = parse_rates_mbit(classes)
+    if len(rates_mbit) != 1 or abs(rates_mbit[0] - bw_mbit) > 0.01 * bw_mbit:
+        raise ExperimentError(f"{host.name}: tc gives {rates_mbit} Mbit/s on {host.interface} instead of {bw_mbit:g}")
+    delays_ms = [qdisc["options"]["delay"]["delay"] * 1000 for qdisc in qdiscs if qdisc["kind"] == "netem"]
+    if [round(found, 3) for found in delays_ms] != ([round(delay_ms, 3)] if delay_ms else []):
+        raise ExperimentError(f"{host.name}: tc gives netem delays {delays_ms} ms on {host.interface} "
+                              f"instead of {delay_ms:g}")
+
+
+def parse_rates_mbit(tc_class_output: str) -> list[float]:
+    """Return the rates of the HTB classes in what `tc class show` printed (its -j prints no JSON for classes)."""
+    found = re.findall(r"^class htb .*? rate ([\d.]+)([KMG]?)bit", tc_class_output, re.MULTILINE)
+    return [float(number) * MBIT_PER_UNIT[unit] for number, unit in found]
+
+
+def _start_delay_line(user: Host, one_way_ms: float) -> subprocess.Popen[str]:
+    command = [sys.executable, str(DELAY_LINE), "--interface", user.interface, "--delay-ms", f"{one_way_ms:g}"]
+    with inside(user.pid):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+    line = wait_for_line(process, START_TIMEOUT_S)
+    if line != "ready":
+        stop_and_complain(process, "the delay line did not start")
+    return process
+
+
+def wait_for_line(process: subprocess.Popen[str], timeout_s: float) -> str:
+    """Return the first line `process` prints, or "" when it ends or `timeout_s` passes before."""
+    assert process.stdout is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        return process.stdout.readline().strip() if selector.select(timeout_s) else ""
+
+
+def stop_and_complain(process: subprocess.Popen[str], what: str) -> None:
+    """End `process` and raise ExperimentError with the last thing it said."""
+    process.kill()
+    _, said = process.communicate()
+    raise ExperimentError(f"{what}: {said.strip().splitlines()[-1] if said.strip() else 'it said nothing'}")

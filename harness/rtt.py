@@ -1,0 +1,77 @@
+"""The round-trip time as TCP sees it: how long connect() takes."""
+
+import selectors
+import socket
+import statistics
+import time
+from collections.abc import Sequence
+
+from harness.errors import ExperimentError
+from harness.netns import inside
+from harness.star import Star
+
+TOLERANCE_RATIO = 0.02
+TOLERANCE_MS = 1.0
+"""How far a measured RTT may be off the nominal one: 2% + 1 ms."""
+
+SAMPLES = 3
+AT_ONCE = 16
+"""Connects under way together: few enough that they do not queue behind each other on two cores."""
+
+TIMEOUT_S = 10.0
+
+
+def measure_rtts(star: Star, port: int, samples: int = SAMPLES) -> dict[str, float]:
+    """Return the median TCP connect time from user to each server in ms, by host name.
+
+    Meant for before the servers listen: a refusal takes one round trip too, and leaves no trace in their logs.
+    Raises ExperimentError when a server does not answer within 10 s.
+    """
+    names = list(star.servers)
+    times_ms: dict[str, list[float]] = {name: [] for name in names}
+    with inside(star.user.pid):
+        for _ in range(samples):
+            for first in range(0, len(names), AT_ONCE):
+                batch = names[first:first + AT_ONCE]
+                answers = connect_times_ms([star.servers[name].address for name in batch], port)
+                for name, time_ms in zip(batch, answers, strict=True):
+                    times_ms[name].append(time_ms)
+    return {name: statistics.median(times) for name, times in times_ms.items()}
+
+
+def connect_times_ms(addresses: Sequence[str], port: int) -> list[float]:
+    """Connect to all `addresses` at once; return for each the ms until it accepted or refused."""
+    started: dict[str, float] = {}
+    ended: dict[str, float] = {}
+    with selectors.DefaultSelector() as selector:
+        try:
+            for address in addresses:
+                client = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+                client.setblocking(False)
+                selector.register(client, selectors.EVENT_WRITE, address)
+                started[address] = time.perf_counter()
+                client.connect_ex((address, port))
+            while len(ended) < len(addresses):
+                ready = selector.select(TIMEOUT_S)
+                now = time.perf_counter()
+                if not ready:
+                    silent = sorted(set(addresses) - set(ended))
+                    raise ExperimentError(f"{silent[0]}:{port} did not answer within {TIMEOUT_S:g} s; "
+                                          "the simulated network does not pass packets")
+                for key, _ in ready:
+                    ended[key.data] = now
+                    selector.unregister(key.fileobj)
+                    key.fileobj.close()  # type: ignore[union-attr]
+        finally:
+            for key in list(selector.get_map().values()):
+                key.fileobj.close()  # type: ignore[union-attr]
+    return [(ended[address] - started[address]) * 1000 for address in addresses]
+
+
+def check_rtts(measured_ms: dict[str, float], nominal_ms: float) -> None:
+    """Raise ExperimentError when any measured RTT is off the nominal one by over 2% + 1 ms."""
+    tolerance_ms = TOLERANCE_RATIO * nominal_ms + TOLERANCE_MS
+    for name, rtt_ms in measured_ms.items():
+        if abs(rtt_ms - nominal_ms) > tolerance_ms:
+            raise ExperimentError(f"RTT to {name} is {rtt_ms:.1f} ms, not {nominal_ms:g} +- {tolerance_ms:.1f} ms: "
+                                  "nothing was measured; end other programs and try again")

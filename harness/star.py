@@ -1,0 +1,180 @@
+"""The simulated network: a Mininet star with Chrome's host, a switch, and one host per mirrored web site.
+
+                      s0 (Linux bridge)
+     bw_home_mbit      /  |  \\      bw_net_mbit, delay_net_ms
+     delay_home_ms    /   |   \\     each
+                  user server0 server1 ...
+
+Everything of it, the switch included, lives in network namespaces of its own: nothing is visible in the machine's own
+namespace, its firewall (Docker's FORWARD DROP, say) does not see our packets, and all is gone with the processes.
+"""
+
+import resource
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from mininet.link import TCLink
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+from mininet.node import Node
+from mininet.nodelib import LinuxBridge
+from mininet.topo import Topo
+from mininet.util import ipAdd
+
+from harness.commands import run
+from harness.errors import ExperimentError, InputError
+from harness.netns import inside
+
+BRIDGE_PORTS = 1023
+"""Ports of one Linux bridge (BR_MAX_PORTS 1024, port 0 unused); the user's link takes one."""
+
+
+@dataclass(frozen=True)
+class LinkSpeeds:
+    """What the links of the star are like. Delays are one way, so RTT = 2 * (delay_net_ms + delay_home_ms)."""
+
+    bw_home_mbit: float = 1000
+    bw_net_mbit: float = 4
+    delay_home_ms: float = 0
+    delay_net_ms: float = 10
+
+    @property
+    def one_way_ms(self) -> float:
+        """Delay from user to any server."""
+        return self.delay_home_ms + self.delay_net_ms
+
+    @property
+    def rtt_ms(self) -> float:
+        """Round-trip time between user and any server."""
+        return 2 * self.one_way_ms
+
+
+@dataclass(frozen=True)
+class Host:
+    """One host of the star: `pid` is a process in its namespace, `interface` its only network interface."""
+
+    name: str
+    address: str
+    mac: str
+    interface: str
+    pid: int
+
+
+@dataclass
+class Star:
+    """A running star."""
+
+    user: Host
+    switch_pid: int
+    servers: dict[str, Host] = field(default_factory=dict)
+    """By the name of the mirrored host, in the order given."""
+
+    @property
+    def pids(self) -> list[int]:
+        """One process in every host's namespace."""
+        return [self.user.pid, *(server.pid for server in self.servers.values())]
+
+
+class StarTopo(Topo):
+    """user -- s0 -- server0..N. `netem` tells whether the kernel delays packets itself (see harness.links)."""
+
+    def build(self, server_count: int, speeds: LinkSpeeds, netem: bool) -> None:
+        """Called by Topo's constructor."""
+        self.addSwitch("s0", inNamespace=True)
+        self.addHost("user", ip="10.0.0.1/8")
+        self.addLink("user", "s0", **link_options(speeds.bw_home_mbit, speeds.delay_home_ms, netem))
+        for index in range(server_count):
+            name = f"server{index}"
+            self.addHost(name, ip=f"{ipAdd(index + 2)}/8")
+            self.addLink(name, "s0", **link_options(speeds.bw_net_mbit, speeds.delay_net_ms, netem))
+
+
+def link_options(bw_mbit: float, delay_ms: float, netem: bool) -> dict[str, Any]:
+    """Return TCLink's parameters for a link of this speed."""
+    options: dict[str, Any] = {"bw": bw_mbit}
+    if netem and delay_ms > 0:
+        options["delay"] = f"{delay_ms:g}ms"
+    return options
+
+
+@contextmanager
+def running_star(host_names: Sequence[str], speeds: LinkSpeeds, netem: bool) -> Iterator[Star]:
+    """Build the star, one server per name in `host_names`, and take it down at the end whatever happened.
+
+    Raises InputError when there are more hosts than ports on a bridge, ExperimentError when Mininet cannot build it.
+    """
+    if len(host_names) > BRIDGE_PORTS - 1:
+        raise InputError(f"{len(host_names)} hosts: one bridge has room for {BRIDGE_PORTS - 1}; record fewer pages")
+    setLogLevel("critical")
+    _raise_file_limit()
+    # Mininet's own init() writes a dozen sysctls of the machine and never restores them; none is needed here.
+    Mininet.inited = True
+    net = Mininet(switch=LinuxBridge, controller=None, link=TCLink, build=False, autoSetMacs=True)
+    try:
+        net.topo = StarTopo(server_count=len(host_names), speeds=speeds, netem=netem)
+        try:
+            net.start()
+        except (Exception, SystemExit) as error:  # Mininet raises bare Exceptions and calls exit()
+            raise ExperimentError(f"Mininet could not build the star: {error}") from error
+        star = _describe(net, host_names)
+        _prepare_hosts(net, star)
+        yield star
+    finally:
+        _take_down(net)
+
+
+def _raise_file_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _describe(net: Any, host_names: Sequence[str]) -> Star:
+    servers = {name: _host(net.get(f"server{index}")) for index, name in enumerate(host_names)}
+    return Star(user=_host(net.get("user")), switch_pid=net.get("s0").pid, servers=servers)
+
+
+def _host(node: Node) -> Host:
+    interface = node.defaultIntf()
+    return Host(node.name, node.IP(), node.MAC(), interface.name, node.pid)
+
+
+def _prepare_hosts(net: Any, star: Star) -> None:
+    """Make packets on the wire what TCP sends, and leave nothing to chance between loads."""
+    user = net.get("user")
+    neighbours = [f"ip neigh replace {server.address} lladdr {server.mac} dev {star.user.interface} nud permanent"
+                  for server in star.servers.values()]
+    _checked(user, [*_host_commands(star.user.interface), *neighbours])
+    for server in star.servers.values():
+        neighbour = f"ip neigh replace {star.user.address} lladdr {star.user.mac} dev {server.interface} nud permanent"
+        _checked(net.get(server.name), [*_host_commands(server.interface), neighbour])
+    switch = net.get("s0")
+    ports = [name for name in switch.intfNames() if name != "lo"]
+    _checked(switch, [_offloads_off(port) for port in ports])
+
+
+def _host_commands(interface: str) -> list[str]:
+    # tcp_no_metrics_save: no ssthresh or RTT carried from one load to the next; TFO cookies are still cached.
+    return [
+        _offloads_off(interface),
+        "echo 1 > /proc/sys/net/ipv4/tcp_no_metrics_save",
+        "[ ! -e /proc/sys/net/ipv6 ] || echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6",
+    ]
+
+
+def _offloads_off(interface: str) -> str:
+    return f"ethtool -K {interface} tso off gso off gro off"
+
+
+def _checked(node: Node, commands: list[str]) -> None:
+    """Run shell commands in a Mininet node. Raises ExperimentError with what the first failing one said."""
+    with inside(node.pid):
+        run(["sh", "-ec", "\n".join(commands)], f"setting up {node.name}")
+
+
+def _take_down(net: Any) -> None:
+    """End the hosts' shells; their namespaces, interfaces and bridge go with them."""
+    for node in [*net.hosts, *net.switches]:
+        node.terminate()

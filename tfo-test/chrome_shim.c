@@ -1,0 +1,120 @@
+/*
+ * LD_PRELOAD shim for Chrome: TCP Fast Open on every connect, and a wall clock some days ahead.
+ *
+ * 1. Today's Chrome has no TFO of its own. connect() on a TCP socket to another host first sets
+ *    TCP_FASTOPEN_CONNECT (Linux 4.11, tcp(7)): with a cookie in the kernel's cache connect() returns at once and
+ *    the first write travels in the SYN. Where net.ipv4.tcp_fastopen has no client bit the setsockopt fails and the
+ *    connect is an ordinary one, so the same shim serves the runs with and without TFO.
+ *
+ * 2. Chrome's built-in HSTS list rewrites http://www.nytimes.com and others to https before a packet is sent. It
+ *    ignores the list when its own build is over 70 days old by the wall clock. So CLOCK_REALTIME is moved ahead by
+ *    TFO_LAB_CLOCK_DAYS days (environment; 0 or unset: not at all). The monotonic clock, which times everything,
+ *    is left alone.
+ */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+
+#ifndef TCP_FASTOPEN_CONNECT
+#define TCP_FASTOPEN_CONNECT 30
+#endif
+
+static const time_t SECONDS_PER_DAY = 86400;
+
+static time_t clock_shift_s;
+
+static int (*real_connect)(int, const struct sockaddr *, socklen_t);
+static int (*real_clock_gettime)(clockid_t, struct timespec *);
+static int (*real_gettimeofday)(struct timeval *, void *);
+
+__attribute__((constructor)) static void read_settings(void)
+{
+    const char *days = getenv("TFO_LAB_CLOCK_DAYS");
+
+    clock_shift_s = days ? atol(days) * SECONDS_PER_DAY : 0;
+}
+
+/* dlsym on first use: Chrome asks for the time before constructors have run. */
+static void *next_symbol(void **cached, const char *name)
+{
+    void *symbol = __atomic_load_n(cached, __ATOMIC_ACQUIRE);
+
+    if (!symbol) {
+        symbol = dlsym(RTLD_NEXT, name);
+        __atomic_store_n(cached, symbol, __ATOMIC_RELEASE);
+    }
+    return symbol;
+}
+
+static int is_remote(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET) {
+        const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)address;
+        return ntohl(ipv4->sin_addr.s_addr) >> 24 != IN_LOOPBACKNET;
+    }
+    if (address->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)address;
+        return !IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
+    }
+    return 0;
+}
+
+static int is_stream(int socket_fd)
+{
+    int type = 0;
+    socklen_t length = sizeof(type);
+
+    return getsockopt(socket_fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
+}
+
+int connect(int socket_fd, const struct sockaddr *address, socklen_t length)
+{
+    next_symbol((void **)&real_connect, "connect");
+    if (address && is_remote(address) && is_stream(socket_fd)) {
+        const int on = 1;
+        const int saved_errno = errno;
+
+        /* Refused with EOPNOTSUPP where TFO is off: that is the run without TFO. */
+        (void)setsockopt(socket_fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &on, sizeof(on));
+        errno = saved_errno;
+    }
+    return real_connect(socket_fd, address, length);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    next_symbol((void **)&real_clock_gettime, "clock_gettime");
+    const int result = real_clock_gettime(clock, now);
+
+    if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+        now->tv_sec += clock_shift_s;
+    return result;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone)
+{
+    next_symbol((void **)&real_gettimeofday, "gettimeofday");
+    const int result = real_gettimeofday(now, zone);
+
+    if (result == 0 && now)
+        now->tv_sec += clock_shift_s;
+    return result;
+}
+
+time_t time(time_t *result)
+{
+    struct timespec now;
+
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0)
+        return (time_t)-1;
+    if (result)
+        *result = now.tv_sec;
+    return now.tv_sec;
+}
