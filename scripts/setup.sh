@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# Install what TFO Lab needs and is not there yet: packages of Debian 12 or Ubuntu 22.04/24.04, the Python environment
+# .venv, and the browser's shim tfo-test/chrome_shim.so. When everything is there it installs nothing and touches no
+# network. Root is needed only when a distribution package is missing.
+#
+# Exit status: 0 everything is there, 1 an installation failed, 2 bad use or an unsupported system.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+VENV=$ROOT/.venv
+STAMP=$VENV/tfo-lab-installed          # says which requirements, for which Python, were installed here
+SHIM=$ROOT/tfo-test/chrome_shim
+PYTHON=/usr/bin/python3                # the distribution's own: Mininet is a package of that one
+
+PACKAGES=(
+    mininet bridge-utils iproute2 iptables ethtool iputils-ping     # the network
+    gcc libc6-dev python3-dev libnetfilter-queue-dev                # to compile the shim and NetfilterQueue
+    python3 python3-venv
+    fonts-dejavu-core fonts-liberation                              # for the figures and the browser
+)
+REQUIREMENTS=("$ROOT/requirements.txt")
+
+say() { printf 'setup: %s\n' "$*"; }
+
+# refuse MESSAGE: what was asked for cannot be done here.
+refuse() {
+    say "$*" >&2
+    exit 2
+}
+
+# step WHAT COMMAND...: announce WHAT, run COMMAND, and stop with its name and the whole log when it fails.
+step() {
+    local what=$1 status=0
+    shift
+    say "$what"
+    printf '\n$ %s\n' "$*" >>"$LOG"
+    "$@" >>"$LOG" 2>&1 </dev/null 9<&- || status=$?     # 9 is the lock, which must not outlive this script
+    if ((status != 0)); then
+        tail -n 5 "$LOG" >&2
+        say "failed with status $status: $*; the whole log: $LOG" >&2
+        trap - EXIT
+        exit 1
+    fi
+    INSTALLED=yes
+}
+
+usage() {
+    printf 'usage: %s [--tests]\n' "${BASH_SOURCE[0]}"
+    printf '  --tests   also install what scripts/test.sh needs\n'
+}
+
+read_arguments() {
+    while (($#)); do
+        case $1 in
+            --tests)
+                PACKAGES+=(shellcheck)
+                REQUIREMENTS+=("$ROOT/requirements-test.txt")
+                ;;
+            -h | --help)
+                usage
+                exit 0
+                ;;
+            *)
+                usage >&2
+                refuse "unknown argument: $1; see the usage above"
+                ;;
+        esac
+        shift
+    done
+}
+
+# choose_browser: Debian packages a browser and its driver. Ubuntu's chromium is a snap, which cannot enter a network
+# namespace, so there it has to be Google's own.
+choose_browser() {
+    local distribution
+    distribution=" $(sed -n 's/^ID\(_LIKE\)\?=//p' /etc/os-release 2>/dev/null | tr -d \"\' | tr '\n' ' ') "
+    if [[ $distribution != *" ubuntu "* ]]; then
+        PACKAGES+=(chromium chromium-driver)
+    elif ! command -v google-chrome >/dev/null && ! command -v google-chrome-stable >/dev/null; then
+        say "no google-chrome, and Ubuntu's chromium is a snap that cannot enter a network namespace; install" \
+            "https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb with apt-get install" >&2
+    fi
+}
+
+# missing_packages: print those of PACKAGES that are not installed, one a line.
+missing_packages() {
+    local package
+    declare -A installed=()
+    while read -r package; do
+        installed[$package]=yes
+    done < <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${PACKAGES[@]}" 2>/dev/null |
+        sed -n 's/^installed //p')
+    for package in "${PACKAGES[@]}"; do
+        [[ -n ${installed[$package]:-} ]] || printf '%s\n' "$package"
+    done
+}
+
+install_packages() {
+    local missing
+    mapfile -t missing < <(missing_packages)
+    ((${#missing[@]})) || return 0
+    ((EUID == 0)) || refuse "root is needed to install ${missing[*]}; run: sudo ${BASH_SOURCE[0]}"
+    export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a
+    # One broken third-party source fails the update as a whole; whether the packages can be had, the next step tells.
+    step "refreshing the list of packages" sh -c 'apt-get -q -o DPkg::Lock::Timeout=300 update || true'
+    step "installing ${missing[*]}" \
+        apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install "${missing[@]}"
+}
+
+# wanted_stamp: the Python and the place .venv is made for (environments do not survive being moved), then one line for
+# each requirements file with a hash of what it asks for.
+wanted_stamp() {
+    local file
+    printf '%s %s\n' "$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')" "$VENV"
+    for file in "${REQUIREMENTS[@]}"; do
+        printf '%s %s\n' "${file##*/}" "$(cat "$ROOT/requirements-build.txt" "$file" | sha256sum)"
+    done
+}
+
+# environment_is_complete: every line wanted is in the stamp.
+environment_is_complete() {
+    [[ -x $VENV/bin/python && -f $STAMP ]] && ! wanted_stamp | grep -qvxFf "$STAMP"
+}
+
+# pip ARGUMENTS...: the environment's pip. Indexes, proxies and certificates of the caller's environment hold; what
+# would make pip install somewhere else or something else does not.
+pip() {
+    env -u PIP_USER -u PIP_TARGET -u PIP_PREFIX -u PIP_ROOT -u PIP_CONSTRAINT -u PIP_REQUIREMENT -u PIP_NO_DEPS \
+        -u PYTHONPATH -u PYTHONHOME PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 "$VENV/bin/python" -m pip "$@"
+}
+
+# make_environment: fill .venv, and start it afresh when it was made by another Python or in another place.
+make_environment() {
+    environment_is_complete && return 0
+    "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+        refuse "$PYTHON is $("$PYTHON" --version), and 3.10 or newer is needed; use Debian 12 or Ubuntu 22.04 or newer"
+    local again=() file arguments=()
+    if [[ -f $STAMP && $(head -n 1 "$STAMP") != "$(wanted_stamp | sed -n 1p)" ]]; then
+        again=(--clear)
+    fi
+    rm -f "$STAMP"
+    step "making the Python environment $VENV" \
+        env -u PYTHONPATH -u PYTHONHOME "$PYTHON" -m venv --system-site-packages "${again[@]}" "$VENV"
+    for file in "${REQUIREMENTS[@]}"; do
+        arguments+=(-r "$file")
+    done
+    step "installing the tools to compile Python packages" pip install -r "$ROOT/requirements-build.txt"
+    step "installing the Python packages of ${REQUIREMENTS[*]##*/}" pip install --no-build-isolation "${arguments[@]}"
+    wanted_stamp >"$STAMP"
+    give_to_caller "$VENV"
+}
+
+compile_shim() {
+    if [[ ! -f $SHIM.c || $SHIM.so -nt $SHIM.c ]]; then
+        return 0
+    fi
+    # Compiled beside its place and moved there, so that a browser starting just now never loads half of it.
+    step "compiling tfo-test/chrome_shim.so" \
+        gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$SHIM.so.new" "$SHIM.c" -ldl
+    give_to_caller "$SHIM.so.new"
+    mv "$SHIM.so.new" "$SHIM.so"
+}
+
+# give_to_caller PATH: what sudo made belongs to the user who called sudo.
+give_to_caller() {
+    if ((EUID == 0)) && [[ -n ${SUDO_UID:-} && -n ${SUDO_GID:-} ]]; then
+        chown -R -h "$SUDO_UID:$SUDO_GID" "$1"
+    fi
+}
+
+main() {
+    INSTALLED=no
+    read_arguments "$@"
+    choose_browser
+    if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+        refuse "only Debian and Ubuntu are supported (no apt-get here); elsewhere install by hand: ${PACKAGES[*]}"
+    fi
+    # One set-up at a time; the others wait for it and then find everything there.
+    exec 9<"${BASH_SOURCE[0]}"
+    flock -w 900 9 || refuse "another set-up has been running for 15 minutes; wait for it or end it"
+    LOG=$(mktemp -t tfo-lab-setup-XXXXXX.log)
+    trap 'rm -f "$LOG"' EXIT
+    install_packages
+    make_environment
+    compile_shim
+    if [[ $INSTALLED == yes ]]; then
+        say "done in $SECONDS s"
+    else
+        say "everything is there"
+    fi
+}
+
+main "$@"
