@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Load one page in headless Chrome on this host and write down what happened.
+
+tfo.py starts it inside `user`'s network namespace, once per load, with a fresh directory to work in. It gives up root
+as soon as its modules are loaded, so Chrome runs unprivileged in its own sandbox. It leaves in the directory:
+
+    netlog.json   Chrome's own net-log
+    load.json     what the page's own clock says (navigation timing), what was started, and what went wrong
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import use_project_python
+
+use_project_python()
+
+from selenium import webdriver
+from selenium.common.exceptions import TimeoutException, WebDriverException
+
+from harness import browser
+from harness.errors import run_main
+from harness.hack_dns import read_hack_dns, resolver_rules
+from harness.privileges import User, become
+from harness.processes import die_with_parent
+
+LOAD_EVENT_GRACE_S = 2.0
+POLL_S = 0.05
+
+NAVIGATION_SCRIPT = """
+const entry = performance.getEntriesByType('navigation')[0];
+return {timing: entry ? entry.toJSON() : null, time_origin_ms: performance.timeOrigin,
+        document_uri: document.documentURI, title: document.title};
+"""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One load: the page, how to reach it, and its time limits in seconds."""
+
+    url: str
+    hack_dns: Path
+    work_dir: Path
+    interface: str
+    timeout_s: float
+    quiet_s: float
+    quiet_limit_s: float
+
+
+def load(job: Job, chrome: browser.Browser, shim: Path) -> dict[str, Any]:
+    """Load the page; return the contents of load.json. A load that fails has the reason under "errors"."""
+    report: dict[str, Any] = {"url": job.url, "errors": []}
+    rules = resolver_rules(read_hack_dns(job.hack_dns))
+    try:
+        driver = browser.start(chrome, job.work_dir, shim, rules)
+    except WebDriverException as error:
+        report["errors"].append(f"Chrome did not start: {first_line(error)}")
+        return report
+    try:
+        report["versions"] = versions(driver)
+        report["argv"] = argv(driver)
+        visit(driver, job, report)
+    finally:
+        driver.quit()
+    return report
+
+
+def visit(driver: webdriver.Chrome, job: Job, report: dict[str, Any]) -> None:
+    """Go to the page, wait for its load event and for silence on the network, and read its timing."""
+    driver.set_page_load_timeout(job.timeout_s)
+    try:
+        driver.get(job.url)
+        wait_for_load_event(driver)
+        report["quiet"] = wait_until_quiet(job.interface, job.quiet_s, job.quiet_limit_s)
+    except TimeoutException:
+        report["errors"].append(f"no load event within {job.timeout_s:g} s")
+    except WebDriverException as error:
+        report["errors"].append(f"Chrome: {first_line(error)}")
+    try:
+        report.update(driver.execute_script(NAVIGATION_SCRIPT))
+    except WebDriverException as error:
+        report["errors"].append(f"navigation timing: {first_line(error)}")
+
+
+def wait_for_load_event(driver: webdriver.Chrome) -> None:
+    """Wait until the load event's handlers have run: get() may return while they do."""
+    deadline = time.monotonic() + LOAD_EVENT_GRACE_S
+    script = "return performance.getEntriesByType('navigation')[0].loadEventEnd"
+    while not driver.execute_script(script) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+
+
+def wait_until_quiet(interface: str, quiet_s: float, limit_s: float) -> bool:
+    """Wait until no packet has passed `interface` for `quiet_s` seconds, `limit_s` at most; tell whether it was so."""
+    deadline = time.monotonic() + limit_s
+    seen, since = packets(interface), time.monotonic()
+    while time.monotonic() < deadline:
+        time.sleep(POLL_S)
+        count = packets(interface)
+        if count != seen:
+            seen, since = count, time.monotonic()
+        elif time.monotonic() - since >= quiet_s:
+            return True
+    return False
+
+
+def packets(interface: str) -> int:
+    """Return how many packets have arrived on and left `interface` (proc(5), /proc/net/dev)."""
+    for line in Path("/proc/net/dev").read_text().splitlines():
+        name, _, fields = line.partition(":")
+        if name.strip() == interface:
+            counts = fields.split()
+            return int(counts[1]) + int(counts[9])
+    raise ValueError(f"no interface {interface}")
+
+
+def versions(driver: webdriver.Chrome) -> dict[str, str]:
+    """Return the versions of Chrome, its driver and Selenium."""
+    found = driver.capabilities
+    return {"chrome": found["browserVersion"], "selenium": webdriver.__version__,
+            "chromedriver": found["chrome"]["chromedriverVersion"].split()[0]}
+
+
+def argv(driver: webdriver.Chrome) -> list[str]:
+    """Return Chrome's command line as it runs, chromedriver's own additions included."""
+    pid = driver.capabilities["goog:processID"]
+    return Path(f"/proc/{pid}/cmdline").read_text().rstrip("\0").split("\0")
+
+
+def first_line(error: WebDriverException) -> str:
+    """Return the one line of selenium's message that says something."""
+    return (error.msg or str(error)).splitlines()[0]
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("url")
+    parser.add_argument("--hack-dns", type=Path, required=True, help="host-remap file: hostname ip port")
+    parser.add_argument("--work-dir", type=Path, required=True, help="empty directory that the user may write")
+    parser.add_argument("--interface", default="user-eth0", help="network interface that is watched for silence")
+    parser.add_argument("--user", default=f"{os.getuid()}:{os.getgid()}", help="who Chrome runs as, UID:GID")
+    parser.add_argument("--binary", help="Chrome; default: the first one found")
+    parser.add_argument("--driver", help="chromedriver; default: the first one found")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds until the load event")
+    parser.add_argument("--quiet", type=float, default=1.5, help="seconds of silence that end a load")
+    parser.add_argument("--quiet-limit", type=float, default=10, help="longest wait for that silence, in seconds")
+    return parser.parse_args()
+
+
+def interrupt(_number: int, _frame: FrameType | None) -> None:
+    """Turn SIGTERM into an exception, so that Chrome is quit on the way out."""
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    """Load the page and write load.json; the exit status is 1 when the load failed."""
+    arguments = parse_arguments()
+    signal.signal(signal.SIGTERM, interrupt)
+    if arguments.binary and arguments.driver:
+        chrome = browser.Browser(arguments.binary, arguments.driver)
+    else:
+        chrome = browser.find_browser()
+    shim = browser.require_shim()
+    uid, gid = map(int, arguments.user.split(":"))
+    become(User("", uid, gid))
+    die_with_parent()  # after the change of user, which clears it (prctl(2))
+    job = Job(arguments.url, arguments.hack_dns, arguments.work_dir, arguments.interface,
+              arguments.timeout, arguments.quiet, arguments.quiet_limit)
+    try:
+        report = load(job, chrome, shim)
+    except KeyboardInterrupt:
+        return 1
+    (job.work_dir / "load.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
+    for error in report["errors"]:
+        print(error, file=sys.stderr)
+    return 1 if report["errors"] else 0
+
+
+if __name__ == "__main__":
+    run_main(main)
