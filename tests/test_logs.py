@@ -56,7 +56,8 @@ def test_lines_inside_sections_that_are_no_rows_are_skipped_and_reported(tmp_pat
 
 
 @pytest.mark.parametrize("row", ["nan | 5.0 | 1.0 | http://a/", "9.0 | 5.0 | -4.0 | http://a/",
-                                 "1.0 | inf | 1 | http://a/", "-1.0 | 5.0 | 6.0 | http://a/", "1.0 | 5.0 | 4.0 |", "1.0 | 5.0", "1.0 | 5.0 | 4.0 | "])
+                                 "1.0 | inf | 1 | http://a/",
+                                 "-1.0 | 5.0 | 6.0 | http://a/", "1.0 | 5.0 | 4.0 |", "1.0 | 5.0"])
 def test_impossible_rows_are_reported(tmp_path: Path, row: str) -> None:
     log = read_text(tmp_path, f"<transactions>\n{row}\n</transactions>\n")
     assert log.transactions == []

@@ -1,0 +1,27 @@
+"""Files that are either whole or not there: written beside their place, then renamed into it (rename(2) is atomic)."""
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def written_beside(path: Path) -> Iterator[Path]:
+    """Give a hidden file name in `path`'s directory to write to; on success it becomes `path`, otherwise it is removed.
+
+    The name keeps `path`'s ending, by which some writers know the format, but not its length: a page's file name may
+    use up nearly all of the 255 bytes a name can have.
+    """
+    beside = path.parent / f".{uuid.uuid4().hex}{path.suffix if len(path.suffix) < 8 else ''}"
+    try:
+        yield beside
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write `content` (text as UTF-8) to `path`, replacing what was there, in one step."""
+    with written_beside(path) as beside:
+        beside.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)

@@ -1,0 +1,171 @@
+"""One figure per page and RTT: when each request started and ended, without TFO and with it."""
+
+import statistics
+import textwrap
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from harness.atomic import written_beside
+from harness.errors import InputError
+from harness.logs import Transaction, read_log
+from harness.pages import sanitise
+from harness.results import LoadResult, Results
+from harness.selection import Cell, Selection, plt_ms
+
+NAMES = ("TFO off", "TFO on")
+FACES = ("#9ecae1", "#8c2d04")
+"""Light blue behind, dark brown in front. They differ most in lightness (CIE L* 79 and 33), so they stay apart on a
+black-and-white print and for any kind of colour blindness."""
+EDGES = ("#2171b5", "#4d1a03")
+LINES = ("--", "-")
+BAR_HEIGHT = 0.84
+DPI = 130
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The load a figure shows for one cell: that of the cell's median PLT, with its requests in order of their start."""
+
+    load: LoadResult
+    plt_ms: float
+    loads: int
+    requests: list[Transaction]
+
+
+def figure_names(urls: dict[str, str]) -> dict[str, str]:
+    """Return for each page what its figures go by: its URL without the scheme, sanitised.
+
+    A page that would share that with another one (http://a.org and https://a.org) goes by its full sanitised name.
+    """
+    short = {page: sanitise(url.partition("://")[2] or page.removeprefix("http")) for page, url in urls.items()}
+    taken = list(short.values())
+    return {page: name if name and taken.count(name) == 1 else page for page, name in short.items()}
+
+
+def figure_path(outputdir: Path, name: str, rtt_ms: float) -> Path:
+    """Return where the figure of a page (`name` as `figure_names` gives it) at one RTT lies."""
+    return outputdir / f"timing-{name}-{rtt_ms:g}.png"
+
+
+def draw_figure(results: Results, selection: Selection, page: str, rtt_ms: float) -> Figure | None:
+    """Draw one page at one RTT; None when it was measured neither without nor with TFO."""
+    off, on = (choose_load(selection, Cell(page, rtt_ms, tfo)) for tfo in (0, 1))
+    if off is None and on is None:
+        return None
+    pairs = pair_requests(off.requests if off else [], on.requests if on else [])
+    figure = Figure(figsize=(11, min(2.6 + 0.11 * len(pairs), 14) if len(pairs) > 12 else 3.9), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for tfo, drawn in enumerate((off, on)):
+        if drawn:
+            _draw_load(axes, drawn, tfo, [pair[tfo] for pair in pairs])
+    _label_axes(axes, len(pairs))
+    title = f"TFO Timing Breakdown: {results.urls[page]} at {rtt_ms:g} ms RTT"
+    figure.suptitle(textwrap.fill(title, 105), fontsize=12, parse_math=False)
+    _legend(axes)
+    note = " Pages: synthetic." if results.synthetic else ""
+    figure.supxlabel(_small_print(off, on) + note, fontsize=7.5, color="#444444", parse_math=False)
+    return figure
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write `figure` as PNG to `path`, in one step, making its folder. InputError when that cannot be done."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written_beside(path) as beside:
+            figure.savefig(beside, dpi=DPI, format="png")
+    except OSError as error:
+        raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another --outputdir") from None
+
+
+def choose_load(selection: Selection, cell: Cell) -> Drawn | None:
+    """Return the load whose PLT is the cell's median (of an even number: the lower of the middle two).
+
+    A load whose text log is gone or holds no request cannot be drawn and is passed over.
+    """
+    candidates = []
+    for load in selection.cells[cell]:
+        value, requests = plt_ms(load, selection.metric), _requests(load)
+        if value and requests:
+            candidates.append(Drawn(load, value, len(selection.cells[cell]), requests))
+    if not candidates:
+        return None
+    middle = statistics.median_low(drawn.plt_ms for drawn in candidates)
+    return next(drawn for drawn in candidates if drawn.plt_ms == middle)
+
+
+def pair_requests(off: Sequence[Transaction], on: Sequence[Transaction],
+                  ) -> list[tuple[Transaction | None, Transaction | None]]:
+    """Put the two loads' requests side by side: place i of the result is request index i + 1 of the figure.
+
+    The order is that in which the load without TFO started its requests, so that its bars step down and to the right
+    as in a browser's own waterfall. A student compares the two bars of one index, so both must be the same
+    request: the one with TFO is found by its URL (the second request for a URL pairs with the second), not by its
+    place, which shifts as soon as the browser sends two requests the other way round. Requests without a partner keep
+    their place; those that only the load with TFO made come last, in order of their start.
+    """
+    waiting: dict[str, list[Transaction]] = defaultdict(list)
+    for request in sorted(on, key=_by_start):
+        waiting[request.url].append(request)
+    pairs: list[tuple[Transaction | None, Transaction | None]] = [
+        (request, waiting[request.url].pop(0) if waiting[request.url] else None)
+        for request in sorted(off, key=_by_start)]
+    left = sorted((request for requests in waiting.values() for request in requests), key=_by_start)
+    return pairs + [(None, request) for request in left]
+
+
+def _by_start(request: Transaction) -> tuple[float, float]:
+    return request.start_ms, request.end_ms
+
+
+def _requests(load: LoadResult) -> list[Transaction]:
+    try:
+        return sorted(read_log(load.log).transactions, key=_by_start)
+    except InputError:
+        return []
+
+
+def _draw_load(axes: Axes, drawn: Drawn, tfo: int, requests: Sequence[Transaction | None]) -> None:
+    """Bars and load event of one load; TFO on lies in front, at 3/4 of the height."""
+    bars = [(index, request) for index, request in enumerate(requests, start=1) if request]
+    axes.barh([index for index, _ in bars], [request.end_ms - request.start_ms for _, request in bars],
+              left=[request.start_ms for _, request in bars], height=BAR_HEIGHT * (0.75 if tfo else 1),
+              color=FACES[tfo], edgecolor=EDGES[tfo], linewidth=0.4, zorder=2 + tfo, label=NAMES[tfo])
+    if drawn.load.plt_ms:
+        axes.axvline(drawn.load.plt_ms, color=EDGES[tfo], linestyle=LINES[tfo], linewidth=1.5, zorder=4,
+                     label=f"Load event, {NAMES[tfo]} ({drawn.load.plt_ms / 1000:.3f} s)")
+
+
+def _label_axes(axes: Axes, requests: int) -> None:
+    axes.set_ylim(requests + 0.6, 0.4)      # request 1 on top, time to the right: a waterfall
+    axes.set_xlim(left=0)
+    axes.set_ylabel("Request index")
+    axes.set_xlabel("Time since the start of the load (ms)")
+    step = 1 if requests <= 12 else 5 if requests <= 60 else 10
+    axes.set_yticks(sorted({1, *range(step, requests + 1, step)}))
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _legend(axes: Axes) -> None:
+    """Between title and bars, off to the left of on, so that it hides no bar and takes no width from them."""
+    handles, labels = axes.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda at: (labels[at].startswith("Load event"), NAMES[1] in labels[at]))
+    axes.legend([handles[at] for at in order], [labels[at] for at in order], loc="lower center",
+                bbox_to_anchor=(0.5, 1.0), ncols=len(order), fontsize=9, frameon=False)
+
+
+def _small_print(off: Drawn | None, on: Drawn | None) -> str:
+    shown = [f"{name}: not measured" if drawn is None else
+             f"{name}: run {drawn.load.run}, the median of {drawn.loads} loads, {len(drawn.requests)} requests"
+             if drawn.loads > 1 else f"{name}: run {drawn.load.run}, the only load, {len(drawn.requests)} requests"
+             for name, drawn in zip(NAMES, (off, on), strict=True)]
+    return ". ".join(shown) + ".\nIndex: order of start without TFO. Both bars of an index are the same URL; " \
+        "a lone bar was requested in that load only."
