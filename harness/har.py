@@ -1,0 +1,117 @@
+"""Page loads as HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/), which browsers' developer tools open.
+
+Beyond the standard, with the underscore it asks for: `_error` (Chrome's name of what went wrong, or "unfinished"),
+`_fromCache` and `_initiator`. Chrome logs no cookie values and no bodies, so `cookies` are empty and there is no `text`.
+"""
+
+import re
+from datetime import datetime, timedelta, timezone
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from harness.netlog import UNFINISHED, Connection, HttpTransaction, NetLog, cut_off, of_load
+
+CREATOR = {"name": "TFO Lab", "version": "2"}
+UNKNOWN = -1
+STRIPPED = re.compile(r"\[(\d+) bytes were stripped\]")
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def har(netlog: NetLog, url: str, start_tick: float, *, end_tick: float | None = None,
+        on_content_load_ms: float | None = None, on_load_ms: float | None = None,
+        clock_shift_ms: float = 0.0, comment: str = "") -> dict[str, Any]:
+    """Return the load of `url` that began at `start_tick` as a HAR 1.2 object, ready for json.dump.
+
+    `end_tick` as in harness.netlog.page_log. `on_content_load_ms` and `on_load_ms` count from the start of the load.
+    `clock_shift_ms` is what Chrome's wall clock was ahead of the true one; dates in the HAR are true ones.
+    """
+    page: dict[str, Any] = {
+        "startedDateTime": _date(netlog.unix_ms(start_tick) - clock_shift_ms), "id": "page_1", "title": url,
+        "pageTimings": {"onContentLoad": _or_unknown(on_content_load_ms), "onLoad": _or_unknown(on_load_ms)}}
+    connections = {connection.id: connection for connection in netlog.connections}
+    entries = []
+    for one in of_load(netlog, start_tick, end_tick):
+        entry = _entry(one, connections.get(one.connection or 0), UNFINISHED if cut_off(one, end_tick) else one.error)
+        entry["startedDateTime"] = _date(netlog.unix_ms(one.start) - clock_shift_ms)
+        entries.append(entry)
+    log: dict[str, Any] = {"version": "1.2", "creator": CREATOR,
+                           "browser": {"name": "Chromium", "version": netlog.browser_version},
+                           "pages": [page], "entries": entries}
+    if comment:
+        log["comment"] = comment
+    return {"log": log}
+
+
+def _entry(one: HttpTransaction, connection: Connection | None, error: str) -> dict[str, Any]:
+    phases = one.phases
+    lengths = (phases.blocked, phases.dns, phases.connect, phases.send, phases.wait, phases.receive)
+    entry: dict[str, Any] = {
+        "pageref": "page_1", "startedDateTime": "", "time": sum(length for length in lengths if length >= 0),
+        "request": _request(one), "response": _response(one), "cache": {},
+        "timings": {"blocked": phases.blocked, "dns": phases.dns, "connect": phases.connect, "ssl": phases.ssl,
+                    "send": phases.send, "wait": phases.wait, "receive": phases.receive}}
+    if connection is not None:
+        entry["serverIPAddress"] = connection.address.rpartition(":")[0].strip("[]")
+        entry["connection"] = str(connection.id)
+    if error:
+        entry["_error"] = error
+    if one.from_cache:
+        entry["_fromCache"] = "disk"
+    if one.initiator:
+        entry["_initiator"] = one.initiator
+    return entry
+
+
+def _request(one: HttpTransaction) -> dict[str, Any]:
+    length = _header(one.request_headers, "content-length")
+    return {"method": one.method, "url": one.url, "httpVersion": one.request_line.rpartition(" ")[2], "cookies": [],
+            "headers": _pairs(one.request_headers),
+            "queryString": [{"name": name, "value": value} for name, value in _query(one.url)],
+            "headersSize": _size(one.request_line, one.request_headers),
+            "bodySize": int(length) if length.isdigit() else 0}
+
+
+def _response(one: HttpTransaction) -> dict[str, Any]:
+    head = f"{one.http_version} {one.status} {one.status_text}" if one.status else ""
+    content: dict[str, Any] = {"size": one.content_bytes, "mimeType": _header(one.response_headers, "content-type")}
+    if one.body_bytes and one.content_bytes != one.body_bytes:
+        content["compression"] = one.content_bytes - one.body_bytes
+    return {"status": one.status, "statusText": one.status_text, "httpVersion": one.http_version, "cookies": [],
+            "headers": _pairs(one.response_headers), "content": content, "redirectURL": one.redirect_url or "",
+            "headersSize": UNKNOWN if one.from_cache else _size(head, one.response_headers),
+            "bodySize": one.body_bytes if one.status or one.from_cache else UNKNOWN}
+
+
+def _pairs(headers: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in headers]
+
+
+def _header(headers: tuple[tuple[str, str], ...], wanted: str) -> str:
+    return next((value for name, value in headers if name.lower() == wanted), "")
+
+
+def _query(url: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    except ValueError:
+        return []
+
+
+def _size(first_line: str, headers: tuple[tuple[str, str], ...]) -> int:
+    """Return the bytes of an HTTP/1 head up to and with its empty line; what Chrome stripped from it counts in full."""
+    if not first_line:
+        return UNKNOWN
+    size = len(first_line) + 4
+    for name, value in headers:
+        stripped = sum(int(match[1]) - len(match[0]) for match in STRIPPED.finditer(value))
+        size += len(name) + len(value) + stripped + 4
+    return size
+
+
+def _or_unknown(value: float | None) -> float:
+    return UNKNOWN if value is None else value
+
+
+def _date(unix_ms: float) -> str:
+    """Return a Unix time as ISO 8601 with milliseconds, in UTC."""
+    return (EPOCH + timedelta(milliseconds=round(unix_ms))).isoformat(timespec="milliseconds")

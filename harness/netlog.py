@@ -1,0 +1,212 @@
+"""What Chrome's net-log says about one page load: transactions, look-ups, connections, and what failed.
+
+    netlog = read_netlog(Path("netlog.json"))
+    start_tick = netlog.tick(navigation_start_unix_ms)          # performance.timing.navigationStart
+    log = page_log(netlog, start_tick)                          # the 2013 text format, see harness.logs
+    summary = summarise(netlog, start_tick)
+
+A transaction is one request and its answer; a request with a redirect is one transaction per hop. Only the page's own
+count: of its frames and workers, over http or https. What Chrome asks for itself (its start page, clock, updates,
+accounts) and what needs no network (data:, blob:, chrome:) is left out and counted in `left_out`. Ticks are ms of
+Chrome's monotonic clock.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from harness.logs import PageLog, Resolve, Response, Transaction
+from harness.netlog_connections import Connection, LookUp, host_and_port, read_connections, read_look_ups
+from harness.netlog_file import NetLogFile, read_netlog_file
+from harness.netlog_requests import NO_ORIGIN, Hop, read_hops
+from harness.netlog_transactions import NOT_APPLICABLE, HttpTransaction, Phases, make_transactions
+
+__all__ = ["NOT_APPLICABLE", "UNFINISHED", "Connection", "HttpTransaction", "LookUp", "NetLog", "Phases", "Summary",
+           "cut_off", "of_load", "page_log", "read_netlog", "summarise"]
+
+UNFINISHED = "unfinished"
+SLACK_MS = 5
+
+
+@dataclass
+class NetLog:
+    """One net-log. `transactions` are in order of start, `connections` too. `left_out` counts requests by reason.
+
+    `end_tick` is the last event's. `problems` are one line each: ``file:line: problem``.
+    """
+
+    transactions: list[HttpTransaction] = field(default_factory=list)
+    connections: list[Connection] = field(default_factory=list)
+    look_ups: list[LookUp] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    time_offset_ms: float = 0.0
+    browser_version: str = ""
+    end_tick: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def tick(self, unix_ms: float) -> float:
+        """Return the tick of a Unix time in ms, as Chrome itself saw the time (navigation timing, Date.now())."""
+        return unix_ms - self.time_offset_ms
+
+    def unix_ms(self, tick: float) -> float:
+        """Return the Unix time in ms at `tick`."""
+        return tick + self.time_offset_ms
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One load in numbers. `failed` counts transactions without a good end by reason, such as net::ERR_ABORTED.
+
+    `last_ms` is the end of the last finished transaction from the start of the load, None without one. A connection is
+    unused when it stood, or was being made, and never carried a request: a preconnect or a backup.
+    """
+
+    requests: int
+    failed: dict[str, int]
+    bytes: int
+    last_ms: float | None
+    from_cache: int
+    connections: int
+    connections_unused: int
+    left_out: dict[str, int]
+
+
+def read_netlog(path: Path, hosts: Collection[str] | None = None) -> NetLog:
+    """Read a net-log file, complete or cut off.
+
+    With `hosts` only requests to these host names are kept. Without, a request is kept when a page's origin made it,
+    whatever its host (so a name that is not mapped shows as a failure); a navigation of the main frame is kept unless
+    the log's own --host-resolver-rules lead its host nowhere, which is how Chrome's start page is told from the page.
+
+    Raises ExperimentError when there is no such file.
+    """
+    log = read_netlog_file(path)
+    client = log.constants.get("clientInfo") or {}
+    netlog = NetLog(time_offset_ms=float(log.constants.get("timeTickOffset", 0)), end_tick=log.end_tick,
+                    browser_version=str(client.get("version", "")), problems=log.problems)
+    rules = _mapped_names(str(client.get("command_line", "")))
+    kept, left_out_jobs = _keep(log, hosts, rules, netlog.left_out)
+    connections = read_connections(log)
+    _count_requests(kept, connections)
+    netlog.connections = [connection for connection in connections
+                          if connection.requests or not left_out_jobs.intersection(connection.jobs)]
+    names = {host_and_port(hop.url) for hop in kept}
+    netlog.look_ups = [look_up for look_up in read_look_ups(log) if look_up.name in names]
+    errors = {int(code): f"net::{name}" for name, code in (log.constants.get("netError") or {}).items()}
+    netlog.transactions = make_transactions(kept, connections, netlog.look_ups, errors, log.end_tick)
+    return netlog
+
+
+def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> PageLog:
+    """Return the load that began at `start_tick` as a log in the 2013 format, times in ms from it.
+
+    Transactions are in order of completion; what was not over at `end_tick` (default: when the log ended) is in
+    `problems` instead. Every transaction with the head of an answer has a response. Of each name the first look-up is
+    given.
+    """
+    log = PageLog(transactions_seen=True, problems=list(netlog.problems))
+    first: dict[str, LookUp] = {}
+    for look_up in netlog.look_ups:
+        first.setdefault(look_up.name, look_up)
+    log.resolves = [Resolve(look_up.start - start_tick, look_up.end - start_tick, look_up.error, look_up.name,
+                            " ".join(look_up.addresses)) for look_up in first.values()]
+    asked = of_load(netlog, start_tick, end_tick)
+    done = [one for one in asked if not cut_off(one, end_tick)]
+    for one in sorted(done, key=lambda one: one.end or 0):
+        log.transactions.append(Transaction(one.start - start_tick, (one.end or 0) - start_tick, one.url))
+        if one.status:
+            log.responses.append(Response(one.status_text, one.mime_type, one.charset, one.url, one.redirect_url))
+    log.problems += [f"{one.url}: not over when the load ended" for one in asked if cut_off(one, end_tick)]
+    return log
+
+
+def summarise(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> Summary:
+    """Return the load in numbers; what was not over at `end_tick` counts as failed because UNFINISHED."""
+    failed: Counter[str] = Counter()
+    ends = []
+    asked = of_load(netlog, start_tick, end_tick)
+    for one in asked:
+        if cut_off(one, end_tick):
+            failed[UNFINISHED] += 1
+        else:
+            ends.append(one.end or 0)
+            if one.error:
+                failed[one.error] += 1
+    return Summary(
+        requests=len(asked), failed=dict(failed), bytes=sum(one.body_bytes for one in asked),
+        last_ms=max(ends) - start_tick if ends else None,
+        from_cache=sum(one.from_cache for one in asked),
+        connections=sum(connection.requests > 0 for connection in netlog.connections),
+        connections_unused=sum(connection.requests == 0 and not connection.error for connection in netlog.connections),
+        left_out=dict(netlog.left_out))
+
+
+def of_load(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> list[HttpTransaction]:
+    """Return the transactions that began in the load, in order of start; SLACK_MS allows for rounding of both clocks."""
+    return [one for one in netlog.transactions
+            if one.start >= start_tick - SLACK_MS and (end_tick is None or one.start <= end_tick)]
+
+
+def cut_off(transaction: HttpTransaction, end_tick: float | None) -> bool:
+    """Return whether `transaction` was not over at `end_tick` (None: when the log ended)."""
+    return transaction.end is None or (end_tick is not None and transaction.end > end_tick)
+
+
+def _mapped_names(command_line: str) -> list[str] | None:
+    """Return the host patterns that --host-resolver-rules maps, None when other names can be resolved too."""
+    match = re.search(r"--host-resolver-rules=(.*?)(?= --|$)", command_line)
+    if match is None:
+        return None
+    rules = [rule.split() for rule in match[1].strip("\"'").split(",")]
+    if not any(rule[:3] == ["MAP", "*", "~NOTFOUND"] for rule in rules):
+        return None
+    return [rule[1].rpartition(":")[0] or rule[1] for rule in rules if len(rule) == 3 and rule[2] != "~NOTFOUND"]
+
+
+def _keep(log: NetLogFile, hosts: Collection[str] | None, mapped: list[str] | None,
+          left_out: Counter[str]) -> tuple[list[Hop], set[int]]:
+    """Return the page's hops in order of start and the stream jobs of those left out; count the latter by reason."""
+    kept: list[Hop] = []
+    jobs: set[int] = set()
+    for source, events in log.of_kind("URL_REQUEST").items():
+        hops = read_hops(source, events)
+        reason = _why_left_out(hops, hosts, mapped)
+        if reason:
+            left_out[reason] += max(1, len(hops))
+            jobs.update(job for hop in hops for job in (*hop.sends, hop.job))
+        else:
+            kept += hops
+    jobs.discard(0)
+    return sorted(kept, key=lambda hop: hop.start), jobs
+
+
+def _why_left_out(hops: list[Hop], hosts: Collection[str] | None, mapped: list[str] | None) -> str:
+    """Return why a request is not the page's, "" when it is."""
+    if not hops:
+        return "never started"
+    try:
+        parts = urlsplit(hops[0].url)
+        host = parts.hostname or ""
+    except ValueError:
+        return "no URL"
+    if parts.scheme not in ("http", "https"):
+        return f"{parts.scheme}:"
+    if hops[0].initiator == NO_ORIGIN and not hops[0].main_frame:
+        return "Chrome's own"
+    if hosts is not None:
+        return "" if host in hosts else "other host"
+    if hops[0].main_frame and mapped is not None and not any(fnmatch(host, pattern) for pattern in mapped):
+        return "Chrome's own"
+    return ""
+
+
+def _count_requests(hops: list[Hop], connections: list[Connection]) -> None:
+    socket_of = {job: connection for connection in connections for job in connection.jobs}
+    for hop in hops:
+        for job in hop.sends:
+            if job in socket_of:
+                socket_of[job].requests += 1
