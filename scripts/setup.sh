@@ -155,8 +155,9 @@ compile_shim() {
         return 0
     fi
     # Compiled beside its place and moved there, so that a browser starting just now never loads half of it.
+    # Warnings are errors in scripts/check.sh, not here: a newer compiler's new warning must not stop a user's set-up.
     step "compiling tfo-test/chrome_shim.so" \
-        gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$SHIM.so.new" "$SHIM.c" -ldl
+        gcc -O2 -Wall -Wextra -shared -fPIC -o "$SHIM.so.new" "$SHIM.c" -ldl
     give_to_caller "$SHIM.so.new"
     mv "$SHIM.so.new" "$SHIM.so"
 }

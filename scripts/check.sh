@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Every static check: ruff, mypy, shellcheck, and the C compiler's warnings as errors. Their settings, and each exemption
+# with its reason, are in pyproject.toml. All of them run, whatever one finds; exit status 1 when any found something.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+PYTHON=.venv/bin/python
+status=0
+
+# check NAME COMMAND...: run COMMAND and remember whether it was content.
+check() {
+    local name=$1
+    shift
+    printf 'check: %s\n' "$name"
+    "$@" || {
+        printf 'check: %s failed: %s\n' "$name" "$*" >&2
+        status=1
+    }
+}
+
+if ! "$PYTHON" -c 'import ruff, mypy' 2>/dev/null || ! command -v shellcheck >/dev/null; then
+    echo "check: ruff, mypy or shellcheck is missing; run: sudo ./scripts/setup.sh --tests" >&2
+    exit 2
+fi
+
+# What git would commit, so that neither results nor the environment are searched; without git, what find sees.
+files() {
+    git ls-files --cached --others --exclude-standard 2>/dev/null || find . -path ./.venv -prune -o -type f -print
+}
+mapfile -t SHELL_SCRIPTS < <(files | while read -r file; do
+    if [[ -f $file ]] && head -n 1 "$file" 2>/dev/null | tr -d '\0' | grep -Eq '^#!.*\b(ba)?sh\b'; then
+        printf '%s\n' "$file"
+    fi
+done)
+
+check "ruff" "$PYTHON" -m ruff check --quiet .
+check "mypy" "$PYTHON" -m mypy --no-error-summary
+check "shellcheck" shellcheck "${SHELL_SCRIPTS[@]}"
+for source in tfo-test/*.c; do
+    [[ -f $source ]] || continue
+    check "gcc $source" gcc -O2 -Wall -Wextra -Wshadow -Werror -fPIC -c -o /dev/null "$source"
+done
+exit "$status"
