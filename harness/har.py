@@ -1,7 +1,7 @@
-"""Page loads as HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/), which browsers' developer tools open.
+"""Page loads as HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/), which developer tools open.
 
 Beyond the standard, with the underscore it asks for: `_error` (Chrome's name of what went wrong, or "unfinished"),
-`_fromCache` and `_initiator`. Chrome logs no cookie values and no bodies, so `cookies` are empty and there is no `text`.
+`_fromCache` and `_initiator`. Chrome logs no cookie values and no bodies: `cookies` are empty, there is no `text`.
 """
 
 import re

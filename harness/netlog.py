@@ -108,13 +108,13 @@ def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -
     `problems` instead. Every transaction with the head of an answer has a response. Of each name the first look-up is
     given.
     """
-    log = PageLog(transactions_seen=True, problems=list(netlog.problems))
+    asked = of_load(netlog, start_tick, end_tick)
+    log = PageLog(transactions_seen=bool(asked), problems=list(netlog.problems))
     first: dict[str, LookUp] = {}
     for look_up in netlog.look_ups:
         first.setdefault(look_up.name, look_up)
     log.resolves = [Resolve(look_up.start - start_tick, look_up.end - start_tick, look_up.error, look_up.name,
                             " ".join(look_up.addresses)) for look_up in first.values()]
-    asked = of_load(netlog, start_tick, end_tick)
     done = [one for one in asked if not cut_off(one, end_tick)]
     for one in sorted(done, key=lambda one: one.end or 0):
         log.transactions.append(Transaction(one.start - start_tick, (one.end or 0) - start_tick, one.url))
@@ -146,7 +146,7 @@ def summarise(netlog: NetLog, start_tick: float, end_tick: float | None = None) 
 
 
 def of_load(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> list[HttpTransaction]:
-    """Return the transactions that began in the load, in order of start; SLACK_MS allows for rounding of both clocks."""
+    """Return the transactions that began in the load, in order of start. SLACK_MS allows for rounding."""
     return [one for one in netlog.transactions
             if one.start >= start_tick - SLACK_MS and (end_tick is None or one.start <= end_tick)]
 

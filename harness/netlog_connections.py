@@ -1,9 +1,9 @@
 """The TCP connections and name look-ups of a net-log.
 
 Look-ups are read from the connect jobs: with host-resolver rules Chrome maps a name to an address inside the job, and
-no HOST_RESOLVER_MANAGER_REQUEST ever names it. The name stands in the job's group (``pm/http://example.org <...>``), the
+no HOST_RESOLVER_MANAGER_REQUEST ever names it. The name stands in the job's group (``pm/http://a.test <...>``). The
 time runs from TCP_CONNECT_JOB_CONNECT to the first address tried, or to the error. Measured with Chromium 156; an older
-one that has TRANSPORT_CONNECT_JOB instead gives connections but no look-ups.
+one, that has TRANSPORT_CONNECT_JOB instead, gives connections but no look-ups.
 """
 
 import re
@@ -44,6 +44,8 @@ class Connection:
     """``host:port`` it was opened for, empty when the log does not say."""
     address: str
     """``ip:port`` of the far end."""
+    local_address: str
+    """``ip:port`` of this end, empty when it never connected."""
     connect_job: int
     start: int
     connect_ms: float | None
@@ -119,7 +121,7 @@ def _connection(source: int, events: list[Event], groups: dict[int, tuple[str, b
     ssl_begin, ssl_end = first.get(("SSL_CONNECT", BEGIN)), first.get(("SSL_CONNECT", END))
     address = str(end.params.get("remote_address", "")) if end and not error else "".join(tried[-1:])
     return Connection(
-        source, host_and_port(group), address, job, begin.tick,
+        source, host_and_port(group), address, str(end.params.get("local_address", "")) if end else "", job, begin.tick,
         float(end.tick - begin.tick) if end and not error else None, error, backup,
         [event.dependency() for event in events if event.name == "SOCKET_IN_USE" and event.phase == BEGIN],
         _bytes(events, "SOCKET_BYTES_SENT"), _bytes(events, "SOCKET_BYTES_RECEIVED"),

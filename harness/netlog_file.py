@@ -117,7 +117,10 @@ def _group(log: NetLogFile, raw_events: list[Any], path: str) -> None:
             kind = wanted.get(source["type"])
             if kind is not None:
                 log.kinds.setdefault(source["id"], kind)
-                event = Event(tick, names.get(raw["type"], ""), raw["phase"], raw.get("params") or {})
+                params = raw.get("params")
+                if not isinstance(params, dict):
+                    params = {}
+                event = Event(tick, names.get(raw["type"], ""), raw["phase"], params)
                 log.events.setdefault(source["id"], []).append(event)
         except (KeyError, TypeError, ValueError):
             bad += 1
