@@ -24,6 +24,8 @@ CLOCK_SHIFT_DAYS = 100
 """Chrome ignores its HSTS preload list when its build is over 70 days old by the wall clock."""
 
 NETWORK_PREDICTION_NEVER = 2
+"""Chrome's preference net.network_prediction_options. With prediction the page's first connection begins some ms before
+the page's clock, and a second one is opened beside it: handshakes vanish that TFO could have saved."""
 
 BINARIES = (
     "/usr/lib/chromium/chromium",  # Debian: the real binary, since the wrapper in /usr/bin adds flags of its own
@@ -66,7 +68,8 @@ def find_browser() -> Browser:
 
     Raises InputError, with what to install, when there is none.
     """
-    binary = next((path for path in (os.environ.get("TFO_LAB_CHROME"), *BINARIES) if path and Path(path).exists()), None)
+    wanted = os.environ.get("TFO_LAB_CHROME")
+    binary = next((path for path in ([wanted] if wanted else BINARIES) if Path(path).exists()), None)
     if binary is None:
         raise InputError("no Chrome found; on Debian: sudo apt-get install chromium chromium-driver; on Ubuntu, whose "
                          "chromium is a snap that cannot enter a network namespace: install google-chrome-stable")
@@ -95,10 +98,12 @@ def require_shim() -> Path:
     return SHIM
 
 
-def start(browser: Browser, work_dir: Path, shim: Path | None, rules: str | None) -> webdriver.Chrome:
+def start(browser: Browser, work_dir: Path, shim: Path | None, rules: str | None,
+          predict: bool = False) -> webdriver.Chrome:
     """Start a fresh headless Chrome whose profile, net-log and temporary files all lie in `work_dir`.
 
-    `rules` are its --host-resolver-rules. Raises selenium's WebDriverException when it does not start.
+    `rules` are its --host-resolver-rules; with `predict` it opens connections ahead of need as a user's Chrome does.
+    Raises selenium's WebDriverException when it does not start.
     """
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(work_dir), "TMPDIR": str(work_dir),
                    "LANG": "C.UTF-8", "TZ": "UTC"}
@@ -106,7 +111,8 @@ def start(browser: Browser, work_dir: Path, shim: Path | None, rules: str | None
         environment |= {"LD_PRELOAD": str(shim), "TFO_LAB_CLOCK_DAYS": str(CLOCK_SHIFT_DAYS)}
     options = Options()
     options.binary_location = browser.binary
-    options.add_experimental_option("prefs", {"net.network_prediction_options": NETWORK_PREDICTION_NEVER})
+    if not predict:
+        options.add_experimental_option("prefs", {"net.network_prediction_options": NETWORK_PREDICTION_NEVER})
     for flag in (*FLAGS, f"--user-data-dir={work_dir / 'profile'}", f"--log-net-log={work_dir / 'netlog.json'}"):
         options.add_argument(flag)
     if rules:

@@ -1,4 +1,4 @@
-"""The host-remap file (``hack_dns``): which address and port stand for which web site, one ``hostname ip port`` a line."""
+"""The host-remap file (``hack_dns``): which address and port stand for which web site; ``hostname ip port`` a line."""
 
 import ipaddress
 from collections.abc import Iterable

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.commands import run
@@ -100,3 +101,16 @@ def stop_and_complain(process: subprocess.Popen[str], what: str) -> None:
     process.kill()
     _, said = process.communicate()
     raise ExperimentError(f"{what}: {said.strip().splitlines()[-1] if said.strip() else 'it said nothing'}")
+
+
+def delay_line_drops(user: Host) -> int:
+    """Return how many packets the delay line's queue has dropped so far: 0 without one.
+
+    Source: /proc/net/netfilter/nfnetlink_queue, columns queue_dropped and user_dropped.
+    """
+    with inside(user.pid):
+        try:
+            lines = Path("/proc/thread-self/net/netfilter/nfnetlink_queue").read_text().splitlines()
+        except FileNotFoundError:
+            return 0
+    return sum(int(fields[5]) + int(fields[6]) for fields in map(str.split, lines))

@@ -4,8 +4,9 @@
 tfo.py starts it inside `user`'s network namespace, once per load, with a fresh directory to work in. It gives up root
 as soon as its modules are loaded, so Chrome runs unprivileged in its own sandbox. It leaves in the directory:
 
-    netlog.json   Chrome's own net-log
-    load.json     what the page's own clock says (navigation timing), what was started, and what went wrong
+    PAGE, PAGE.har   the client log in the 2013 format, and as HAR
+    load.json        the load's figures, what was started, and what went wrong
+    netlog.json      Chrome's own net-log, which all of these come from
 """
 
 import argparse
@@ -28,8 +29,10 @@ from selenium import webdriver
 from selenium.common.exceptions import TimeoutException, WebDriverException
 
 from harness import browser
-from harness.errors import run_main
+from harness.client_log import shows_error_page, write_client_log
+from harness.errors import ExperimentError, run_main
 from harness.hack_dns import read_hack_dns, resolver_rules
+from harness.pages import sanitise
 from harness.privileges import User, become
 from harness.processes import die_with_parent
 
@@ -48,9 +51,11 @@ class Job:
     """One load: the page, how to reach it, and its time limits in seconds."""
 
     url: str
+    page: str
     hack_dns: Path
     work_dir: Path
     interface: str
+    predict: bool
     timeout_s: float
     quiet_s: float
     quiet_limit_s: float
@@ -61,7 +66,7 @@ def load(job: Job, chrome: browser.Browser, shim: Path) -> dict[str, Any]:
     report: dict[str, Any] = {"url": job.url, "errors": []}
     rules = resolver_rules(read_hack_dns(job.hack_dns))
     try:
-        driver = browser.start(chrome, job.work_dir, shim, rules)
+        driver = browser.start(chrome, job.work_dir, shim, rules, job.predict)
     except WebDriverException as error:
         report["errors"].append(f"Chrome did not start: {first_line(error)}")
         return report
@@ -89,6 +94,16 @@ def visit(driver: webdriver.Chrome, job: Job, report: dict[str, Any]) -> None:
         report.update(driver.execute_script(NAVIGATION_SCRIPT))
     except WebDriverException as error:
         report["errors"].append(f"navigation timing: {first_line(error)}")
+
+
+def evaluate(job: Job, report: dict[str, Any]) -> None:
+    """Write the client log and the HAR, and add the load's figures to `report`."""
+    if shows_error_page(report):
+        report["errors"].append("Chrome shows an error page")
+    try:
+        report.update(write_client_log(job.work_dir, job.page, job.work_dir / "netlog.json", report))
+    except ExperimentError as error:
+        report["errors"].append(str(error))
 
 
 def wait_for_load_event(driver: webdriver.Chrome) -> None:
@@ -151,6 +166,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--user", default=f"{os.getuid()}:{os.getgid()}", help="who Chrome runs as, UID:GID")
     parser.add_argument("--binary", help="Chrome; default: the first one found")
     parser.add_argument("--driver", help="chromedriver; default: the first one found")
+    parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
     parser.add_argument("--timeout", type=float, default=60, help="seconds until the load event")
     parser.add_argument("--quiet", type=float, default=1.5, help="seconds of silence that end a load")
     parser.add_argument("--quiet-limit", type=float, default=10, help="longest wait for that silence, in seconds")
@@ -174,10 +190,11 @@ def main() -> int:
     uid, gid = map(int, arguments.user.split(":"))
     become(User("", uid, gid))
     die_with_parent()  # after the change of user, which clears it (prctl(2))
-    job = Job(arguments.url, arguments.hack_dns, arguments.work_dir, arguments.interface,
-              arguments.timeout, arguments.quiet, arguments.quiet_limit)
+    job = Job(arguments.url, sanitise(arguments.url), arguments.hack_dns, arguments.work_dir, arguments.interface,
+              arguments.predict, arguments.timeout, arguments.quiet, arguments.quiet_limit)
     try:
         report = load(job, chrome, shim)
+        evaluate(job, report)
     except KeyboardInterrupt:
         return 1
     (job.work_dir / "load.json").write_text(json.dumps(report, indent=1), encoding="utf-8")

@@ -1,0 +1,43 @@
+"""What a result was measured on: saved with it, because it cannot be found out later."""
+
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from harness.bootstrap import ROOT
+from harness.netns import inside
+
+SYSCTLS = (
+    "tcp_fastopen", "tcp_congestion_control", "tcp_no_metrics_save", "tcp_syn_retries", "tcp_rmem", "tcp_wmem",
+    "tcp_slow_start_after_idle", "tcp_fastopen_blackhole_timeout_sec", "tcp_timestamps", "tcp_sack",
+)
+"""Settings under /proc/sys/net/ipv4 that shape a load."""
+
+
+def sysctls(pid: int) -> dict[str, str]:
+    """Return the settings of SYSCTLS in the network namespace of `pid`; those it does not have are left out."""
+    with inside(pid):
+        files = [path for path in (Path("/proc/sys/net/ipv4", name) for name in SYSCTLS) if path.exists()]
+        return {f"net.ipv4.{path.name}": " ".join(path.read_text().split()) for path in files}
+
+
+def machine() -> dict[str, Any]:
+    """Return the machine, its kernel and the state of this program."""
+    return {"kernel": platform.release(), "machine": platform.machine(), "cpus": os.cpu_count(),
+            "python": platform.python_version(), "git": git_state()}
+
+
+def git_state() -> str:
+    """Return the commit this program is, with ``-dirty`` when files differ; "" outside a checkout."""
+    command = ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=False).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def load_average() -> float:
+    """Return the number of runnable processes, averaged over the last minute."""
+    return os.getloadavg()[0]

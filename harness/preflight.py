@@ -1,0 +1,91 @@
+"""Everything that can be wrong is found before anything is touched, each thing in one line with what mends it."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.browser import Browser, find_browser, require_shim
+from harness.errors import InputError
+from harness.fastopen import kernel_has_fastopen
+from harness.mirror import split_url
+from harness.pages import Page, read_pages
+from harness.recording import Recording, read_recording
+
+PROGRAMS = {"mnexec": "mininet", "brctl": "bridge-utils", "ip": "iproute2", "tc": "iproute2", "iptables": "iptables",
+            "ethtool": "ethtool", "unshare": "util-linux", "ifconfig": "net-tools"}
+"""Programs the network is made with, and the distribution packages they come in."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """What ``--name NAME`` stands for in directory `base`."""
+
+    base: Path
+    name: str
+
+    @property
+    def pages(self) -> Path:
+        """The list of pages."""
+        return self.base / f"{self.name}.pages"
+
+    @property
+    def mirror(self) -> Path:
+        """The recorded bodies."""
+        return self.base / self.name
+
+    @property
+    def fetchlog(self) -> Path:
+        """The recorded heads."""
+        return self.base / f"{self.name}.fetchlog"
+
+
+def check_programs() -> None:
+    """Raise InputError when a program or TFO itself is missing on this machine."""
+    missing = sorted({package for program, package in PROGRAMS.items() if not shutil.which(program)})
+    if missing:
+        raise InputError(f"not installed: {', '.join(missing)}; run: sudo ./scripts/setup.sh")
+    if not kernel_has_fastopen():
+        raise InputError("/proc/sys/net/ipv4/tcp_fastopen: this kernel has no TCP Fast Open; use Linux 4.15 or newer")
+
+
+def check_browser() -> Browser:
+    """Return the browser to use. Raises InputError when it, its driver or the shim is missing."""
+    require_shim()
+    return find_browser()
+
+
+def check_pages(files: Files) -> tuple[list[Page], Recording]:
+    """Return the pages and their recording. Raises InputError when a page cannot be replayed from the mirror."""
+    pages = read_pages(files.pages)
+    if not files.mirror.is_dir():
+        raise InputError(f"{files.mirror}: no mirror of the pages in {files.pages.name}; "
+                         f"run: {how_to_make(files)}")
+    recording = read_recording(files.mirror, files.fetchlog if files.fetchlog.is_dir() else None)
+    for page in pages:
+        if recording.document(page.url) is None:
+            raise InputError(f"{files.pages}:{_line_of(files.pages, page)}: the document of {page.url} is not in the "
+                             f"mirror {files.mirror.name}/; run: {how_to_make(files)}")
+    return pages, recording
+
+
+def how_to_make(files: Files) -> str:
+    """Return the command that makes the mirror."""
+    script = "./scripts/make_pages.py" if files.name == "Paper" else "./fetch.py"
+    return f"{script} --name {files.name}"
+
+
+def document_bytes(files: Files, recording: Recording, pages: Sequence[Page]) -> dict[Page, int]:
+    """Return the size of each page's document in the mirror, redirects followed."""
+    sizes = {}
+    for page in pages:
+        host, target = split_url(recording.document(page.url) or page.url)
+        recorded = recording.lookup(host, target.partition("#")[0])
+        if recorded is not None and recorded.file is not None:
+            sizes[page] = (files.mirror / host / recorded.file).stat().st_size
+    return sizes
+
+
+def _line_of(path: Path, page: Page) -> int:
+    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    return lines.index(page.url) + 1

@@ -1,0 +1,39 @@
+"""Ctrl-C and SIGTERM end an experiment as an exception that unwinds everything, and then as the signal they were."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+from harness.errors import run_main
+
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupted(BaseException):
+    """The user, or the system, wants us to end. Not an Exception: nothing but clean-up may stand in its way."""
+
+    def __init__(self, number: int) -> None:
+        """`number` is the signal's."""
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+def run_interruptible(main: Callable[[], int]) -> None:
+    """Run a script's `main`; on a signal let it clean up, then die of that signal so that the caller sees the truth."""
+    for number in ENDING_SIGNALS:
+        signal.signal(number, _interrupt)
+    try:
+        run_main(main)
+    except Interrupted as interrupted:
+        print(f"stopped by {interrupted}; everything is cleaned up", file=sys.stderr, flush=True)
+        signal.signal(interrupted.number, signal.SIG_DFL)
+        os.kill(os.getpid(), interrupted.number)
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    # One signal is enough: a second one must not break the clean-up that the first one began.
+    for other in ENDING_SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
+    raise Interrupted(number)
