@@ -30,7 +30,7 @@ DPI = 130
 
 @dataclass(frozen=True)
 class Drawn:
-    """The load a figure shows for one cell: that of the cell's median PLT, with its requests in order of their start."""
+    """The load a figure shows for one cell: that of the cell's median PLT, its requests in order of their start."""
 
     load: LoadResult
     plt_ms: float
@@ -67,7 +67,7 @@ def draw_figure(results: Results, selection: Selection, page: str, rtt_ms: float
             _draw_load(axes, drawn, tfo, [pair[tfo] for pair in pairs])
     _label_axes(axes, len(pairs))
     title = f"TFO Timing Breakdown: {results.urls[page]} at {rtt_ms:g} ms RTT"
-    figure.suptitle(textwrap.fill(title, 105), fontsize=12, parse_math=False)
+    figure.suptitle(textwrap.fill(title, 98), fontsize=12, parse_math=False)
     _legend(axes)
     note = " Pages: synthetic." if results.synthetic else ""
     figure.supxlabel(_small_print(off, on) + note, fontsize=7.5, color="#444444", parse_math=False)

@@ -23,7 +23,10 @@ from harness.pages import sanitise
 
 FORMAT = 1
 """Version of both kinds of .json files. A reader refuses files of a newer one."""
-DIRECTORY = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)-(\d+)-tfo-([01])", re.ASCII)
+DELAY = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
+"""A delay as ``%g`` writes it."""
+DIRECTORY = re.compile(rf"{DELAY}-(\d+)-tfo-([01])", re.ASCII)
+EXPERIMENT = re.compile(rf"experiment-{DELAY}\.json", re.ASCII)
 BESIDE = (".json", ".har")
 """Endings of the files that stand beside a page's log."""
 
@@ -194,7 +197,10 @@ def _read_experiment(path: Path, problems: list[str]) -> Experiment | None:
 
 
 def _experiment(path: Path, record: dict[str, Any]) -> Experiment:
-    delaynet_ms = float(path.stem.removeprefix("experiment-"))
+    named = EXPERIMENT.fullmatch(path.name)
+    if not named:
+        raise ValueError("its name gives no delay")
+    delaynet_ms = float(named[1])
     pages = record.get("pages")
     if not isinstance(pages, list):
         raise ValueError("no list of pages")
