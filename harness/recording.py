@@ -1,0 +1,195 @@
+"""What a recording holds: the answer to every recorded URL, from ``NAME/`` (bodies) and ``NAME.fetchlog/`` (heads).
+
+The logs' text format has the status line's words but no code, so the code is found again from the words.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+
+from harness.errors import InputError
+from harness.logs import Response, read_log
+from harness.mirror import hosts, list_files, lookups, split_url
+
+MANIFEST = "manifest.json"
+MANIFEST_FORMAT = 1
+MOST_REDIRECTS = 20
+"""Redirects a document is followed through: Chrome's limit (net::URLRequest::kMaxRedirects)."""
+WITHOUT_BODY = (204, 205)
+OLD_PHRASES = {"moved temporarily": 302, "object moved": 302, "redirect": 302, "temporary redirect": 307,
+               "internal redirect": 307, "request timeout": 408, "request time-out": 408, "gateway time-out": 504,
+               "request-uri too large": 414, "service temporarily unavailable": 503, "server error": 500}
+"""Words of RFC 2616, RFC 1945 and of servers of the time, lower case, that http.HTTPStatus does not have."""
+PHRASES = {status.phrase.lower(): int(status) for status in HTTPStatus} | OLD_PHRASES
+FILE_ANYWAY = (206, 304)
+"""Codes that only make sense to the recording browser's request; a browser that replays gets the whole file."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The recorded answer to one URL. `file` is relative to the host's directory of the mirror."""
+
+    status: int
+    mime_type: str = ""
+    charset: str = ""
+    redirect_url: str | None = None
+    file: str | None = None
+    found: str = "status"
+    """How the answer was found, in the server log's words: plain, md5, redirect or status."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Where a recording comes from: `source` is "synthetic" or "recorded"."""
+
+    source: str = "recorded"
+    seed: int | None = None
+    note: str = ""
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether the pages were made by the project itself."""
+        return self.source == "synthetic"
+
+
+@dataclass
+class Recording:
+    """All of a recording but its bodies. `problems` says in one line each what could not be read."""
+
+    files: dict[str, frozenset[str]] = field(default_factory=dict)
+    answers: dict[str, dict[str, Recorded]] = field(default_factory=dict)
+    """By host, then by path and query as in the URL."""
+    manifest: Manifest = field(default_factory=Manifest)
+    problems: list[str] = field(default_factory=list)
+
+    def hosts(self) -> list[str]:
+        """Return every host that has a file or a recorded answer, sorted: some only ever redirect."""
+        return sorted(self.files.keys() | self.answers.keys())
+
+    def lookup(self, host: str, path_and_query: str) -> Recorded | None:
+        """Return the recorded answer to exactly this URL, or None. A file without a recorded answer is a 200."""
+        recorded = self.answers.get(host, {}).get(path_and_query)
+        if recorded is not None:
+            return recorded
+        found = _find_file(self.files.get(host, frozenset()), path_and_query)
+        return Recorded(200, file=found[0], found=found[1]) if found else None
+
+    def document(self, url: str) -> str | None:
+        """Return the URL that `url` leads to through recorded redirects if it is a 200 whose body is in the mirror.
+
+        None otherwise: the page cannot be replayed.
+        """
+        for _ in range(MOST_REDIRECTS + 1):
+            try:
+                host, target = split_url(url)
+            except ValueError:
+                return None
+            recorded = self.lookup(host, target.partition("#")[0])
+            if recorded is None or recorded.redirect_url is None:
+                return url if recorded is not None and recorded.status == 200 and recorded.file else None
+            url = recorded.redirect_url
+        return None
+
+
+def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
+    """Read the index of the mirror in `mirror_dir` and of all logs in `fetchlog_dir` (None: the mirror has none).
+
+    Raises InputError when a directory is missing or the manifest is newer than this program; every smaller problem is
+    kept in the recording's `problems`.
+    """
+    recording = Recording({host: list_files(mirror_dir / host) for host in hosts(mirror_dir)})
+    if fetchlog_dir is None:
+        return recording
+    recording.manifest = read_manifest(fetchlog_dir, recording.problems)
+    responses: dict[tuple[str, str], list[tuple[Response, str]]] = {}
+    for path in _logs(fetchlog_dir):
+        log = read_log(path)
+        recording.problems += log.problems
+        for response in log.responses:
+            try:
+                host, target = split_url(response.url)
+            except ValueError:
+                recording.problems.append(f"{path}: not a URL: {response.url!r}")
+                continue
+            responses.setdefault((host, target.partition("#")[0]), []).append((response, target))
+    for (host, key), heard in responses.items():
+        recording.answers.setdefault(host, {})[key] = _answer(heard, recording.files.get(host, frozenset()), host, key)
+    return recording
+
+
+def read_manifest(fetchlog_dir: Path, problems: list[str]) -> Manifest:
+    """Read ``manifest.json``; recordings of 2013 have none. Adds to `problems` what is wrong with it.
+
+    Raises InputError when its format is newer than this program.
+    """
+    path = fetchlog_dir / MANIFEST
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        version = content["format"]
+        manifest = Manifest(str(content.get("source", "recorded")), content.get("seed"), str(content.get("note", "")))
+    except FileNotFoundError:
+        return Manifest()
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        problems.append(f"{path}: not a manifest ({error!r}); taken as recorded")
+        return Manifest()
+    if not isinstance(version, int) or version > MANIFEST_FORMAT:
+        raise InputError(f"{path}:1: format {version!r} is newer than this program; update it")
+    return manifest
+
+
+def status_code(status: str, redirect_url: str | None, in_mirror: bool) -> int:
+    """Return the code to a status line's words.
+
+    Words nobody knows are 302 with a redirect, else 200 if the body is in the mirror, else 404.
+    """
+    text = " ".join(status.lower().split())
+    number = re.match(r"([2-5]\d\d)\b", text)
+    code = int(number.group(1)) if number else PHRASES.get(text)
+    if redirect_url is not None:
+        return code if code in (301, 302, 303, 307, 308) else 302
+    if code is None or code < 200 or code in FILE_ANYWAY or code // 100 == 3:    # a redirect to nowhere has a body
+        return 200 if in_mirror else 404
+    return code
+
+
+def _answer(heard: list[tuple[Response, str]], files: frozenset[str], host: str, key: str) -> Recorded:
+    """Return what to answer to a URL with these recorded responses, each with the URL's path, query and fragment.
+
+    A URL that redirected at first and then answered (it set a cookie in between) answers: a redirect would never end.
+    """
+    final = [(response, target) for response, target in heard if not _redirects(response, host, key)]
+    response, target = final[-1] if final else heard[-1]
+    found = _find_file(files, target)
+    redirect_url = None if final else response.redirect_url
+    status = status_code(response.status, redirect_url, found is not None)
+    if redirect_url is not None:
+        return Recorded(status, redirect_url=redirect_url, found="redirect")
+    file = found[0] if found and status not in WITHOUT_BODY else None
+    return Recorded(status, response.mime_type, response.charset, None, file,
+                    found[1] if found and status == 200 else "status")
+
+
+def _redirects(response: Response, host: str, key: str) -> bool:
+    """Say whether the response leads elsewhere. From http to https of the same URL does not: a mirror has one file."""
+    if response.redirect_url is None:
+        return False
+    try:
+        there, target = split_url(response.redirect_url)
+    except ValueError:
+        return True
+    return (there, target.partition("#")[0]) != (host, key)
+
+
+def _find_file(files: frozenset[str], target: str) -> tuple[str, str] | None:
+    return next(((name, kind) for name, kind in lookups(target) if name in files), None)
+
+
+def _logs(fetchlog_dir: Path) -> list[Path]:
+    try:
+        entries = sorted(fetchlog_dir.iterdir())
+    except OSError as error:
+        raise InputError(f"{fetchlog_dir}: no logs can be read here ({error.strerror}); "
+                         "record or make the pages first") from None
+    return [path for path in entries if path.suffix not in (".json", ".har") and path.is_file()]

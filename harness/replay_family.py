@@ -1,0 +1,216 @@
+"""All replay servers of an experiment: one process per host, forked from one parent that has everything loaded.
+
+The parent starts them, says when all listen, watches them, and ends them. A child enters its host's network namespace,
+binds, opens its logs and its part of the mirror, gives up root, and serves.
+"""
+
+import ctypes
+import gc
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from errno import EADDRINUSE, EADDRNOTAVAIL
+from pathlib import Path
+
+from harness.errors import ExperimentError, InputError
+from harness.netns import CLONE_NEWNET
+from harness.privileges import User, become
+from harness.replay_server import QUEUE_2013, ReplayServer, RequestLog, SingleThreadedServer
+from harness.replay_site import Site
+from harness.tcp_options import QUEUE, listen
+
+STARTING_LIMIT_S = 30.0
+ENDING_LIMIT_S = 1.5
+PR_SET_PDEATHSIG = 1
+OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a host's server runs; `namespace` is the path of its network namespace, None for the present one."""
+
+    host: str
+    address: str
+    namespace: Path | None
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How all servers serve. `log_dirs` are the directories for TFO off and on, None for no logs."""
+
+    mirror_dir: Path
+    port: int
+    protocol: str
+    single_threaded: bool
+    log_dirs: tuple[Path, Path] | None
+    user: User | None
+
+
+def run_family(places: list[Place], sites: dict[str, Site], manner: Manner) -> int:
+    """Run a server for each place until SIGTERM or SIGINT; print ``ready <n>`` when all of them listen.
+
+    Returns the exit status: 0 after SIGTERM or SIGHUP, 130 after SIGINT. Raises InputError when one cannot listen and
+    ExperimentError when one ends by itself; no child is left in any case.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, OURS)
+    gc.collect()
+    gc.freeze()    # the collector must not touch, and so copy, what the children share
+    children: dict[int, str] = {}
+    try:
+        news, tell = os.pipe()
+        for place in places:
+            children[_start(place, sites[place.host], manner, news, tell)] = place.host
+        os.close(tell)
+        number = _await_ready(news, len(places))
+        os.close(news)
+        if number is None:
+            print(f"ready {len(places)}", flush=True)
+            number = _await_end(children)
+        return 130 if number == signal.SIGINT else 0
+    finally:
+        _end(children)
+
+
+def _start(place: Place, site: Site, manner: Manner, news: int, tell: int) -> int:
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        os.close(news)
+        status = _run_child(place, site, manner, parent, tell)
+    except BaseException:  # noqa: BLE001 (nothing may return into the parent's code, which reports this child's end)
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _run_child(place: Place, site: Site, manner: Manner, parent: int, tell: int) -> int:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C reaches the whole group; the parent ends us
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, OURS)
+    try:
+        server = _make_server(place, site, manner)
+    except InputError as error:
+        os.write(tell, f"{error}\n".encode())
+        return 2
+    # After become(): the kernel forgets the setting when the user changes (prctl(2)).
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        return 1
+    os.write(tell, b"\n")
+    os.close(tell)
+    server.serve()
+    return 0
+
+
+def _make_server(place: Place, site: Site, manner: Manner) -> ReplayServer:
+    where = f"{place.address}:{manner.port}"
+    try:
+        if place.namespace is not None:
+            _enter(place.namespace)
+        listener = listen(place.address, manner.port, QUEUE_2013 if manner.single_threaded else QUEUE)
+    except OSError as error:
+        advice = {EADDRINUSE: "stop what listens there or choose another --port",
+                  EADDRNOTAVAIL: "give an address of this host"}.get(error.errno or 0, "is the network up?")
+        problem = (error.strerror or str(error)).lower()
+        raise InputError(f"{where}: {problem}; {advice}") from None
+    logs = _open_logs(place.host, manner)
+    directory = _open_directory(manner.mirror_dir / place.host) if site.files else None
+    kind = SingleThreadedServer if manner.single_threaded else ReplayServer
+    server = kind(listener, site, directory, logs, manner.protocol)
+    if manner.user is not None:
+        become(manner.user)
+    _check_readable(manner.mirror_dir / place.host, directory, site)
+    return server
+
+
+def _enter(namespace: Path) -> None:
+    file = os.open(namespace, os.O_RDONLY)
+    try:
+        if _libc.setns(file, CLONE_NEWNET) != 0:    # os.setns exists from Python 3.12
+            error = ctypes.get_errno()
+            raise OSError(error, f"{namespace}: setns: {os.strerror(error)}")
+    finally:
+        os.close(file)
+
+
+def _open_logs(host: str, manner: Manner) -> tuple[RequestLog, RequestLog]:
+    owner = (manner.user.uid, manner.user.gid) if manner.user is not None and os.geteuid() == 0 else None
+    if manner.log_dirs is None:
+        nowhere = RequestLog(Path(os.devnull), None)
+        return nowhere, nowhere
+    try:
+        off, on = (RequestLog(directory / host, owner) for directory in manner.log_dirs)
+    except OSError as error:
+        raise InputError(f"{error.filename}: {error.strerror}; give a --logdir that can be written") from None
+    return off, on
+
+
+def _open_directory(directory: Path) -> int:
+    try:
+        return os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise InputError(f"{directory}: {error.strerror}; is this a directory of the mirror?") from None
+
+
+def _check_readable(host_dir: Path, directory: int | None, site: Site) -> None:
+    for name in site.files:
+        if not os.access(name, os.R_OK, dir_fd=directory):
+            raise InputError(f"{host_dir / name}: not readable by user {os.getuid()}; run: chmod -R a+rX {host_dir}")
+
+
+def _await_ready(news: int, count: int) -> int | None:
+    """Wait until `count` children said that they listen; return the number of a signal that ended the wait, or None."""
+    deadline = time.monotonic() + STARTING_LIMIT_S
+    heard = b""
+    while heard.count(b"\n") < count:
+        ended = signal.sigtimedwait((signal.SIGTERM, signal.SIGINT, signal.SIGHUP), 0)
+        if ended is not None:
+            return int(ended.si_signo)
+        if time.monotonic() > deadline:
+            listening = heard.count(b"\n")
+            raise ExperimentError(f"only {listening} of {count} servers listen after {STARTING_LIMIT_S:g} s")
+        if select.select([news], [], [], 0.05)[0]:
+            said = os.read(news, 65536)
+            heard += said
+            problem = next((line for line in heard.decode().split("\n")[:-1] if line), None)
+            if problem is not None:
+                raise InputError(problem)
+            if not said:
+                raise ExperimentError("a server ended before it listened; its last words stand above")
+    return None
+
+
+def _await_end(children: dict[int, str]) -> int:
+    """Wait for a signal and return its number. Raises ExperimentError when a server ended by itself."""
+    while True:
+        number = signal.sigwait(OURS)
+        if number != signal.SIGCHLD:
+            return int(number)
+        for pid, host in list(children.items()):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                del children[pid]
+                raise ExperimentError(f"{host}: its server ended (status {os.waitstatus_to_exitcode(status)})")
+
+
+def _end(children: dict[int, str]) -> None:
+    """End and reap all children: SIGTERM, and SIGKILL for those that are still there after a while."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in children:
+            os.kill(pid, number)    # not reaped yet, so the pid is still this child's
+        deadline = time.monotonic() + ENDING_LIMIT_S
+        while children and time.monotonic() < deadline:
+            for pid in list(children):
+                if os.waitpid(pid, os.WNOHANG)[0]:
+                    del children[pid]
+            if children:
+                signal.sigtimedwait((signal.SIGCHLD,), 0.05)
+    if children:
+        print(f"servers that did not end: {children}", file=sys.stderr)
