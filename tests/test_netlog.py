@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import ExperimentError
+from harness.logs import format_log, read_log
 from harness.netlog import HttpTransaction, NetLog, page_log, read_netlog, summarise
 from tests.data.netlog import record
 from tests.data.netlog.small_site import ABSENT, OLD, REFUSED, A, B, Site
@@ -223,6 +224,16 @@ def test_page_log_is_in_order_of_completion(scene: str, tmp_path: Path) -> None:
     assert 0 <= first.start_ms < 50
     assert [resolve.name for resolve in log.resolves].count("a.test:80") == 1
     assert {response.url: response.redirect_url for response in log.responses}[f"{A}/redirect"] == f"{B}/hop"
+
+
+def test_page_log_survives_the_text_format(scene: str, tmp_path: Path) -> None:
+    log = page_log(load(scene, tmp_path), 0)
+    path = tmp_path / "page"
+    path.write_text(format_log(log), encoding="utf-8")
+    again = read_log(path)
+    assert (again.resolves, again.transactions, again.problems) == (log.resolves, log.transactions, [])
+    assert [(one.status, one.url, one.redirect_url) for one in again.responses] == [
+        (one.status, one.url, one.redirect_url) for one in log.responses]
 
 
 def test_what_is_not_over_at_the_end_of_the_load_is_unfinished(tmp_path: Path) -> None:

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Record the net-logs the tests read: run again with a new Chrome.
 
     .venv/bin/python tests/data/netlog/record.py
