@@ -21,11 +21,12 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
     netlog = read_netlog(netlog_file)
     timing = {} if shows_error_page(report) else report.get("timing") or {}
     start_tick = start_of_load(netlog, report)
-    (directory / page).write_text(format_log(page_log(netlog, start_tick)), encoding="utf-8")
-    archive = har(netlog, report["url"], start_tick, clock_shift_ms=CLOCK_SHIFT_DAYS * MS_PER_DAY,
+    end_tick = start_tick + report["now_ms"] if timing else None  # what came later came from closing Chrome
+    (directory / page).write_text(format_log(page_log(netlog, start_tick, end_tick)), encoding="utf-8")
+    archive = har(netlog, report["url"], start_tick, end_tick=end_tick, clock_shift_ms=CLOCK_SHIFT_DAYS * MS_PER_DAY,
                   on_content_load_ms=timing.get("domContentLoadedEventEnd"), on_load_ms=timing.get("loadEventEnd"))
     (directory / f"{page}.har").write_text(json.dumps(archive), encoding="utf-8")
-    return figures(netlog, start_tick, timing)
+    return figures(netlog, start_tick, end_tick, timing)
 
 
 def shows_error_page(report: dict[str, Any]) -> bool:
@@ -40,9 +41,9 @@ def start_of_load(netlog: NetLog, report: dict[str, Any]) -> float:
     return netlog.transactions[0].start if netlog.transactions else netlog.end_tick
 
 
-def figures(netlog: NetLog, start_tick: float, timing: dict[str, Any]) -> dict[str, Any]:
+def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: dict[str, Any]) -> dict[str, Any]:
     """Return a load's figures as they stand in its JSON."""
-    summary = summarise(netlog, start_tick)
+    summary = summarise(netlog, start_tick, end_tick)
     documents = [one for one in netlog.transactions if one.main_frame and not one.redirect_url]
     return {
         "plt_ms": timing.get("loadEventEnd") or None,

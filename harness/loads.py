@@ -75,7 +75,7 @@ def measure_load(lab: Laboratory, load: Load) -> dict[str, Any]:
     return {
         "url": load.page.url, "page": load.page.name, "delaynet_ms": lab.delaynet_ms, "rtt_ms": lab.rtt_ms,
         "tfo": load.tfo, "run": load.run, "plt_ms": None, "last_ms": None,
-        **{key: value for key, value in report.items() if key not in ("url", "versions", "argv")},
+        **{key: value for key, value in report.items() if key not in ("url", "timing", "versions", "argv")},
         **_server_view(lab, load, began_s),
         "counters": {side: fastopen.difference(after[side], before[side]) for side in after},
         "delay_line_drops": delay_line_drops(lab.star.user) - drops_before,

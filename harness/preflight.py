@@ -58,10 +58,10 @@ def check_browser() -> Browser:
 def check_pages(files: Files) -> tuple[list[Page], Recording]:
     """Return the pages and their recording. Raises InputError when a page cannot be replayed from the mirror."""
     pages = read_pages(files.pages)
-    if not files.mirror.is_dir():
-        raise InputError(f"{files.mirror}: no mirror of the pages in {files.pages.name}; "
-                         f"run: {how_to_make(files)}")
-    recording = read_recording(files.mirror, files.fetchlog if files.fetchlog.is_dir() else None)
+    for directory in (files.mirror, files.fetchlog):
+        if not directory.is_dir():
+            raise InputError(f"{directory}: no recording of the pages in {files.pages.name}; run: {how_to_make(files)}")
+    recording = read_recording(files.mirror, files.fetchlog)
     for page in pages:
         if recording.document(page.url) is None:
             raise InputError(f"{files.pages}:{_line_of(files.pages, page)}: the document of {page.url} is not in the "

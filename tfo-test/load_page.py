@@ -42,7 +42,7 @@ POLL_S = 0.05
 NAVIGATION_SCRIPT = """
 const entry = performance.getEntriesByType('navigation')[0];
 return {timing: entry ? entry.toJSON() : null, time_origin_ms: performance.timeOrigin,
-        document_uri: document.documentURI, title: document.title};
+        now_ms: performance.now(), document_uri: document.documentURI, title: document.title};
 """
 
 

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# The experiment: load every page without and with TCP Fast Open at several round-trip times, then make the table and
+# the figures. Type: sudo ./run.sh        (see --help for what can be changed)
+set -euo pipefail
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
+
+name=Paper
+delays="10 50 100"
+testruns=4
+tfo_options=()
+
+usage() {
+    cat <<'END'
+Usage: sudo ./run.sh [options] [options of tfo.py]
+
+  --name NAME          pages to load: NAME.pages, NAME/ and NAME.fetchlog/ (Paper)
+  --delays "10 50 100" one-way delays in ms; the RTT is twice that
+  --testruns N         loads of each page without and with TFO; the first warms up, the others count (4)
+  --quick              one measured load instead of three
+  --bwnet MBIT         bandwidth of each server's link in Mbit/s (4)
+  --http 1.0|1.1       1.0 opens a connection for every request, 1.1 keeps connections alive (1.0)
+
+Results: client/, serverlogs/, output-figures/ and the table on the console. Earlier results are moved to results-DATE/.
+Exit status: 0 when every page load was measured, 1 when one was not, 2 when something you gave is wrong.
+END
+}
+
+bad_use() {
+    echo "run.sh: $1; see ./run.sh --help" >&2
+    exit 2
+}
+
+while [ $# -gt 0 ]; do
+    case "$1" in
+        --name | --delays | --testruns)
+            [ $# -ge 2 ] || bad_use "$1 needs a value"
+            printf -v "${1#--}" '%s' "$2"
+            shift 2
+            ;;
+        --quick) testruns=2; shift ;;
+        --help | -h) usage; exit 0 ;;
+        *) tfo_options+=("$1"); shift ;;
+    esac
+done
+for delay in $delays; do
+    [[ $delay =~ ^[0-9]+(\.[0-9]+)?$ ]] || bad_use "--delays: '$delay' is not a number of milliseconds"
+done
+[ -n "${delays// /}" ] || bad_use "--delays: no delay given"
+[[ $testruns =~ ^[0-9]+$ && $testruns -ge 2 ]] || bad_use "--testruns: at least 2, since the first load warms up"
+[[ $name =~ ^[A-Za-z0-9._-]+$ && $name != .* ]] || bad_use "--name: letters, digits, '.', '_' and '-' only"
+[ "$(id -u)" -eq 0 ] || { echo "run.sh: needs root for network namespaces; run: sudo ./run.sh" >&2; exit 2; }
+
+# Whatever needs no root is done as the user who called sudo, so that results belong to that user.
+as_user() {
+    if [ -n "${SUDO_UID:-}" ]; then
+        # shellcheck disable=SC2153  # sudo sets both
+        setpriv --reuid "$SUDO_UID" --regid "$SUDO_GID" --init-groups -- "$@"
+    else
+        "$@"
+    fi
+}
+
+# A child in the background and a wait for it: only so does bash pass a signal on at once.
+child=
+run_child() {
+    "$@" &
+    child=$!
+    local status=0
+    wait "$child" || status=$?
+    child=
+    return "$status"
+}
+
+# shellcheck disable=SC2317  # called by the traps
+stop() {
+    trap '' INT TERM HUP
+    if [ -n "$child" ]; then
+        kill -TERM "$child" 2>/dev/null || true
+        wait "$child" || true
+    fi
+    restore
+    trap - EXIT "$1"
+    kill -"$1" $$
+}
+
+root_fastopen=/proc/sys/net/ipv4/tcp_fastopen
+fastopen_before=
+# shellcheck disable=SC2317  # called by the traps
+restore() {
+    if [ -n "$fastopen_before" ]; then
+        echo "$fastopen_before" >"$root_fastopen"
+        fastopen_before=
+    fi
+}
+trap restore EXIT
+for signal in INT TERM HUP; do
+    # shellcheck disable=SC2064  # the signal's name is meant to be filled in now
+    trap "stop $signal" "$signal"
+done
+
+# One experiment at a time: two would share the machine, and neither's times would be true.
+lock=/run/tfo-lab.lock
+exec 9<>"$lock"
+if ! flock --nonblock 9; then
+    echo "$lock: another experiment is running: $(<"$lock"); wait for its end or stop it" >&2
+    exit 2
+fi
+echo "pid $$ (./run.sh --name $name) since $(date +%T)" >"$lock"
+export TFO_LAB_LOCK_FD=9
+
+run_child ./scripts/setup.sh
+if [ "$name" = Paper ]; then
+    run_child as_user ./scripts/make_pages.py --name Paper
+fi
+[ -f "$name.pages" ] || { echo "$name.pages:1: no such file; make it with one URL per line" >&2; exit 2; }
+
+# Old results are kept, and never mixed with new ones.
+shopt -s nullglob
+old_results=(client serverlogs output-figures/*.png)
+if [ -e client ] || [ -e serverlogs ]; then
+    kept="results-$(date +%Y%m%d-%H%M%S)"
+    as_user mkdir -p "$kept/output-figures"
+    for result in "${old_results[@]}"; do
+        [ ! -e "$result" ] || mv "$result" "$kept/$result"
+    done
+    echo "The results of the last run are now in $kept/"
+fi
+
+pages=$(grep -c '[^[:space:]]' "$name.pages" || true)
+delay_count=$(wc -w <<<"$delays")
+loads=$((pages * testruns * 2 * delay_count))
+echo "$pages pages x $testruns runs x TFO off and on x $delay_count delays = $loads page loads;" \
+     "about $(((loads * 9 + 59) / 60)) minutes for pages like the paper's"
+
+fastopen_before=$(<"$root_fastopen")
+echo 3 >"$root_fastopen"
+
+status=0
+for delay in $delays; do
+    tfo_status=0
+    run_child ./tfo.py --name "$name" --delaynet "$delay" --testruns "$testruns" ${tfo_options[@]+"${tfo_options[@]}"} \
+        || tfo_status=$?
+    [ "$tfo_status" -ne 2 ] || exit 2
+    [ "$tfo_status" -eq 0 ] || status=1
+done
+
+run_child as_user ./plot.py --clientdir client --outputdir output-figures || status=1
+exit "$status"
