@@ -69,8 +69,7 @@ def draw_figure(results: Results, selection: Selection, page: str, rtt_ms: float
     title = f"TFO Timing Breakdown: {results.urls[page]} at {rtt_ms:g} ms RTT"
     figure.suptitle(textwrap.fill(title, 98), fontsize=12, parse_math=False)
     _legend(axes)
-    note = " Pages: synthetic." if results.synthetic else ""
-    figure.supxlabel(_small_print(off, on) + note, fontsize=7.5, color="#444444", parse_math=False)
+    figure.supxlabel(_small_print(off, on, results.synthetic), fontsize=7.5, color="#444444", parse_math=False)
     return figure
 
 
@@ -162,10 +161,10 @@ def _legend(axes: Axes) -> None:
                 bbox_to_anchor=(0.5, 1.0), ncols=len(order), fontsize=9, frameon=False)
 
 
-def _small_print(off: Drawn | None, on: Drawn | None) -> str:
-    shown = [f"{name}: not measured" if drawn is None else
+def _small_print(off: Drawn | None, on: Drawn | None, synthetic: bool) -> str:
+    shown = [f"{name}: no load to draw" if drawn is None else
              f"{name}: run {drawn.load.run}, the median of {drawn.loads} loads, {len(drawn.requests)} requests"
              if drawn.loads > 1 else f"{name}: run {drawn.load.run}, the only load, {len(drawn.requests)} requests"
              for name, drawn in zip(NAMES, (off, on), strict=True)]
     return ". ".join(shown) + ".\nIndex: order of start without TFO. Both bars of an index are the same URL; " \
-        "a lone bar was requested in that load only."
+        "a lone bar was requested in that load only." + (" Pages: synthetic." if synthetic else "")

@@ -215,8 +215,9 @@ ROWS: dict[str, Callable[[PageLog, str], None]] = {
 
 
 def _span(start: str, end: str) -> tuple[float, float]:
+    """Both times in ms. A start a little below 0 is right: the browser's clock and its log are only so fine."""
     start_ms, end_ms = float(start), float(end)
-    if not (math.isfinite(end_ms) and 0 <= start_ms <= end_ms):
+    if not (math.isfinite(start_ms) and math.isfinite(end_ms) and start_ms <= end_ms):
         raise ValueError
     return start_ms, end_ms
 

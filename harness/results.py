@@ -27,6 +27,8 @@ DELAY = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 """A delay as ``%g`` writes it."""
 DIRECTORY = re.compile(rf"{DELAY}-(\d+)-tfo-([01])", re.ASCII)
 EXPERIMENT = re.compile(rf"experiment-{DELAY}\.json", re.ASCII)
+TFOS = {"0": (0,), "1": (1,), "both": (0, 1)}
+"""What tfo.py's --tfo measures."""
 BESIDE = (".json", ".har")
 """Endings of the files that stand beside a page's log."""
 
@@ -54,7 +56,10 @@ class LoadResult:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What ``experiment-<delaynet>.json`` says about all loads at one delay. `pages` are URLs in .pages order."""
+    """What ``experiment-<delaynet>.json`` says about all loads at one delay.
+
+    `pages` are URLs in .pages order; `tfos` is what was to be measured: 0, 1 or both.
+    """
 
     delaynet_ms: float
     rtt_ms: float
@@ -62,6 +67,7 @@ class Experiment:
     synthetic: bool
     http: str
     server: str
+    tfos: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -131,7 +137,7 @@ def read_results(clientdir: Path) -> Results:
     empty = {delaynet_ms for _, delaynet_ms, *_ in directories} - {load.delaynet_ms for load in loads}
     rtts_ms = {load.rtt_ms for load in loads} | {rtts.get(delay, 2 * delay) for delay in empty} | set(rtts.values())
     return Results(clientdir, old, loads, experiments, _urls(experiments, loads), sorted(rtts_ms),
-                   sorted({tfo for *_, tfo in directories}), problems)
+                   sorted({tfo for *_, tfo in directories}.union(*(one.tfos for one in experiments))), problems)
 
 
 def _cell_directories(clientdir: Path) -> list[tuple[Path, float, int, int]]:
@@ -206,7 +212,8 @@ def _experiment(path: Path, record: dict[str, Any]) -> Experiment:
         raise ValueError("no list of pages")
     rtt_ms = _number(record, "rtt_ms")
     return Experiment(delaynet_ms, 2 * delaynet_ms if rtt_ms is None else rtt_ms, tuple(str(url) for url in pages),
-                      record.get("synthetic") is True, str(record.get("http", "")), str(record.get("server", "")))
+                      record.get("synthetic") is True, str(record.get("http", "")), str(record.get("server", "")),
+                      TFOS.get(str(record.get("tfo")), ()))
 
 
 def _read_json(path: Path) -> dict[str, Any]:

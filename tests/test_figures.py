@@ -112,7 +112,8 @@ def test_the_median_run_is_drawn(tmp_path: Path) -> None:
     drawn = choose_load(select(read_results(tmp_path), "load"), Cell(PAGE, 20, 0))
     assert drawn is not None
     assert (drawn.load.run, drawn.plt_ms, drawn.loads) == (3, 1000, 4)      # of four the lower middle one
-    assert "TFO off: run 3, the median of 4 loads, 5 requests. TFO on: not measured" in draw(tmp_path).get_supxlabel()
+    small_print = draw(tmp_path).get_supxlabel()
+    assert "TFO off: run 3, the median of 4 loads, 5 requests. TFO on: no load to draw" in small_print
 
 
 def test_a_load_without_its_log_cannot_be_drawn(tmp_path: Path) -> None:

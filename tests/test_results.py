@@ -141,6 +141,15 @@ def test_cells_that_were_never_reached_are_missing(tmp_path: Path) -> None:
     assert len(select(results, "load").missing([0, 1])) == 3 * 3 * 2 - 2 * 2
 
 
+def test_what_was_asked_for_is_missing_even_when_no_load_of_it_left_a_file(tmp_path: Path) -> None:
+    add_load(tmp_path, NEWS, 10, 1, 0, 1000)
+    assert select(results := read_results(tmp_path), "load").missing(results.tfos) == []
+    write_experiment(tmp_path, 10, {"pages": [NEWS], "rtt_ms": 20, "tfo": "0"})
+    assert select(results := read_results(tmp_path), "load").missing(results.tfos) == []
+    write_experiment(tmp_path, 10, {"pages": [NEWS], "rtt_ms": 20, "tfo": "both"})
+    assert select(results := read_results(tmp_path), "load").missing(results.tfos) == [Cell(NEWS_PAGE, 20, 1)]
+
+
 def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such directory"):
         read_results(tmp_path / "none")
