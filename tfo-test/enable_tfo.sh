@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Turn this machine's TCP Fast Open on until the next boot: net.ipv4.tcp_fastopen = 3 (1 for clients + 2 for servers).
+# Mininet hosts have settings of their own, which tfo.py makes. Exit status 2 without root or without TFO in the kernel.
+set -euo pipefail
+
+SYSCTL=/proc/sys/net/ipv4/tcp_fastopen
+if [[ ! -e $SYSCTL ]]; then
+    echo "no $SYSCTL: this kernel has no TCP Fast Open; use Linux 4.15 or newer" >&2
+    exit 2
+elif ((EUID != 0)); then
+    echo "root is needed to change net.ipv4.tcp_fastopen; run: sudo $0" >&2
+    exit 2
+fi
+before=$(<"$SYSCTL")
+echo 3 >"$SYSCTL"
+echo "net.ipv4.tcp_fastopen: $before -> $(<"$SYSCTL")"
