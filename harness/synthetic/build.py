@@ -1,0 +1,148 @@
+"""Makes ``NAME/`` and ``NAME.fetchlog/`` for the pages of ``NAME.pages``, and puts them in place when complete.
+
+Both are written into a hidden directory beside their places and renamed, the logs first: logs that say they are
+synthetic and have no mirror mark a making that was interrupted, which the next one may replace. A recording is never
+replaced.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import InputError
+from harness.logs import format_log
+from harness.mirror import write_file
+from harness.pages import Page, read_pages
+from harness.privileges import User, give
+from harness.synthetic.content import make_contents
+from harness.synthetic.fetchlog import make_log
+from harness.synthetic.plan import Plan, make_plan, typical_sizes
+from harness.synthetic.shape import SHAPE_FILE, PageShape, read_shapes
+from harness.synthetic.urls import make_paths
+
+MANIFEST_FORMAT = 1
+NOTE = ("Made by scripts/make_pages.py from figures of March 2013 (harness/synthetic/paper-2013.tsv): no content of "
+        "the real pages, all resources over http, times from 2013.")
+
+
+@dataclass(frozen=True)
+class SyntheticPage:
+    """One page made from its shape. `urls` are its resources' whole URLs and `bodies` what they hold, both by index."""
+
+    shape: PageShape
+    plan: Plan
+    urls: list[str]
+    bodies: dict[int, bytes]
+
+
+def make_page_set(shapes: list[PageShape], seed: int) -> list[SyntheticPage]:
+    """Make all pages in memory. The same shapes and seed give the same bytes."""
+    typical = typical_sizes(read_shapes())
+    taken: set[tuple[str, str]] = set()
+    pages = []
+    for shape in shapes:
+        plan = make_plan(shape, typical)
+        paths = make_paths(plan, shape.url, seed, taken)
+        urls = [f"http://{resource.host}{path}" for resource, path in zip(shape.resources, paths, strict=True)]
+        pages.append(SyntheticPage(shape, plan, urls, make_contents(plan, urls, seed, shape.url, shape.month).bodies))
+    return pages
+
+
+def make_pages(directory: Path, name: str, seed: int) -> str:
+    """Make the mirror and logs of ``<directory>/<name>.pages`` unless they are there; return in one line what was done.
+
+    Raises InputError when the list of pages is unusable, has a page whose figures are not in the shape file, or when
+    only one of mirror and logs is there.
+    """
+    mirror, logs = directory / name, directory / f"{name}.fetchlog"
+    pages = read_pages(directory / f"{name}.pages")
+    source = _source_hash()
+    manifest = _manifest(logs)
+    if manifest is None and (mirror.exists() or logs.exists()):
+        if mirror.exists() and logs.exists():
+            return f"{mirror}/ is a recording: left as it is"
+        raise InputError(f"{mirror}:1: mirror and {logs.name} belong together, one is missing; move the other one away")
+    wanted = {"seed": seed, "made_from": source, "pages": [page.url for page in pages]}
+    if manifest is not None and _has_all(manifest, wanted, mirror):
+        return f"{mirror}/ is complete (synthetic, seed {seed}): nothing to do"
+    made = make_page_set([_shape_of(page, directory / f"{name}.pages") for page in pages], seed)
+    with _hidden_directory(directory, name) as hidden:
+        _write(made, pages, hidden, wanted)
+        owner = directory.stat()
+        if os.geteuid() == 0:
+            give(hidden, User("", owner.st_uid, owner.st_gid))
+        for old, place in ((mirror, "old-mirror"), (logs, "old-logs")):
+            if old.exists():
+                old.rename(hidden / place)
+        (hidden / "logs").rename(logs)
+        (hidden / "mirror").rename(mirror)
+    count = sum(len(page.urls) for page in made)
+    return f"{mirror}/ made: {len(made)} synthetic pages of {count} resources, seed {seed}"
+
+
+def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: dict[str, object]) -> None:
+    """Write mirror and logs below `hidden`; in the manifest stands how many files and bytes they are."""
+    mirror, logs = hidden / "mirror", hidden / "logs"
+    logs.mkdir()
+    for synthetic, page in zip(made, pages, strict=True):
+        for index, body in synthetic.bodies.items():
+            write_file(mirror, synthetic.urls[index], body)
+        heading = f"Synthetic page: made from figures of {synthetic.shape.month}, not recorded.\n\n"
+        log = format_log(make_log(synthetic.plan, synthetic.urls))
+        (logs / page.name).write_text(heading + log, encoding="ascii")
+    files, size_bytes = _extent(mirror)
+    manifest = {"format": MANIFEST_FORMAT, "source": "synthetic", "note": NOTE, **wanted,
+                "files": files, "bytes": size_bytes}
+    (logs / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
+
+
+@contextlib.contextmanager
+def _hidden_directory(directory: Path, name: str) -> Iterator[Path]:
+    """A directory of our own beside the mirror (so that it can be renamed into place), removed whatever happens."""
+    hidden = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=directory))
+    hidden.chmod(0o755)
+    try:
+        yield hidden
+    finally:
+        shutil.rmtree(hidden)
+
+
+def _source_hash() -> str:
+    """The figures and the code that the pages are made from: when they change, so do the pages."""
+    digest = hashlib.sha256()
+    for path in sorted([SHAPE_FILE, *Path(__file__).parent.glob("*.py")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _manifest(logs: Path) -> dict[str, object] | None:
+    """The manifest of synthetic logs, None when there are none or they are a recording's."""
+    try:
+        manifest = json.loads((logs / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) and manifest.get("source") == "synthetic" else None
+
+
+def _has_all(manifest: dict[str, object], wanted: dict[str, object], mirror: Path) -> bool:
+    same = all(manifest.get(key) == value for key, value in wanted.items())
+    return same and mirror.is_dir() and _extent(mirror) == (manifest.get("files"), manifest.get("bytes"))
+
+
+def _extent(mirror: Path) -> tuple[int, int]:
+    sizes = [path.stat().st_size for path in mirror.rglob("*") if path.is_file()]
+    return len(sizes), sum(sizes)
+
+
+def _shape_of(page: Page, pages_file: Path) -> PageShape:
+    for shape in read_shapes():
+        if shape.url == page.url:
+            return shape
+    raise InputError(f"{pages_file}:1: no figures of {page.url} to make it from; "
+                     f"record it with ./fetch.py --name {pages_file.stem}")

@@ -1,0 +1,203 @@
+"""The bytes of every resource of a page: what requests its children, and filler up to its size.
+
+Contents are made from the last node to the first, because only when a node's content is there is it known whether the
+node is large enough to hold its children, or leaves them to its loader (see `plan`: lifted).
+"""
+
+import random
+from calendar import month_name
+from dataclasses import dataclass, field
+
+from harness.synthetic import text
+from harness.synthetic.images import make_image
+from harness.synthetic.loading import LATE, PUT, arrival, background_class, put_calls, tag
+from harness.synthetic.plan import Kind, Node, Plan
+
+SMALLEST_HTML = 80
+"""Bytes; smaller HTML is just text."""
+FULL_FRAME = 1500
+"""Bytes; smaller frames have only the shortest of texts."""
+STYLE = ("body{margin:0 auto;max-width:960px;font:14px/1.5 sans-serif;color:#222;background:#fff}"
+         "header{padding:12px 16px;background:#123a5e;color:#fff}section{padding:0 16px}img{margin:4px}"
+         ".links{columns:3}i{display:inline-block;width:24px;height:24px;margin:2px}")
+
+
+class DoesNotFitError(Exception):
+    """A node's children need more bytes than it has."""
+
+
+@dataclass
+class Contents:
+    """The resources' bodies by index, and who loads what. Redirects and 204s have no body.
+
+    `lifted` has the children that a node's loader requests in its stead, by the node's index, `backgrounds` the images
+    that a stylesheet requests.
+    """
+
+    plan: Plan
+    urls: list[str]
+    seed: int
+    page_url: str
+    month: str
+    bodies: dict[int, bytes] = field(default_factory=dict)
+    lifted: dict[int, list[Node]] = field(default_factory=dict)
+    backgrounds: dict[int, list[Node]] = field(default_factory=dict)
+
+    def url(self, index: int) -> str:
+        """The URL of a resource."""
+        return self.urls[index]
+
+    def rng(self, index: int) -> random.Random:
+        """The source of a resource's filler."""
+        return random.Random(f"{self.seed} content {self.page_url} {index}")
+
+
+def make_contents(plan: Plan, urls: list[str], seed: int, page_url: str, month: str) -> Contents:
+    """Make the body of every resource of a page. `urls` are the resources' whole URLs, by index."""
+    contents = Contents(plan, urls, seed, page_url, month)
+    for node in reversed(plan.nodes):
+        if not node.no_content:
+            contents.bodies[node.final] = _body(contents, node)
+    return contents
+
+
+def _body(contents: Contents, node: Node) -> bytes:
+    try:
+        body = _HOLDERS[node.kind](contents, node) if node.kind in _HOLDERS else None
+    except DoesNotFitError:
+        if node.kind is Kind.DOCUMENT:
+            raise
+        body = None
+    if body is None:
+        contents.lifted[node.index] = node.children
+        body = _childless_body(contents, node)
+    assert len(body) == node.size_bytes, (node.index, len(body), node.size_bytes)
+    return body
+
+
+def _childless_body(contents: Contents, node: Node) -> bytes:
+    rng, size = contents.rng(node.final), node.size_bytes
+    mime = contents.plan.resources[node.final].mime or "image/gif"
+    if node.kind in (Kind.IMAGE, Kind.BEACON):
+        return make_image(mime, size, rng)
+    if node.kind is Kind.SCRIPT:
+        return text.filler(size, text.script_pieces(rng), text.code_comment(rng)).encode("ascii")
+    if node.kind is Kind.STYLESHEET:
+        return text.filler(size, text.style_pieces(rng), text.code_comment(rng)).encode("ascii")
+    if mime == "application/json":
+        return text.json_text(rng, size).encode("ascii")
+    if mime == "text/html" and size >= SMALLEST_HTML:
+        return _html(contents, Node(node.hops, Kind.FRAME, size, False))
+    return text.prose(rng, size).encode("ascii")
+
+
+def _script(contents: Contents, node: Node) -> bytes:
+    rng = contents.rng(node.final)
+    calls = put_calls(node.children, contents.lifted, contents.backgrounds, contents.url)
+    if len(calls) > node.size_bytes:
+        raise DoesNotFitError
+    start = f"/* Synthetic script of {node.size_bytes} bytes. */\n"
+    start = start if len(start) + len(calls) <= node.size_bytes else ""
+    room = node.size_bytes - len(start) - len(calls)
+    return (start + text.filler(room, text.script_pieces(rng), text.code_comment(rng)) + calls).encode("ascii")
+
+
+def _style(contents: Contents, node: Node) -> bytes:
+    rng = contents.rng(node.final)
+    images = [child for child in node.children if child.kind in (Kind.IMAGE, Kind.BEACON) and not child.no_content
+              and not contents.lifted.get(child.index)]
+    rules = "".join(f'.{background_class(image)} {{ background: url("{contents.url(image.index)}"); }}\n'
+                    for image in images)
+    if len(rules) > node.size_bytes:
+        raise DoesNotFitError
+    contents.backgrounds[node.index] = images
+    contents.lifted[node.index] = [child for child in node.children if child not in images]
+    filling = text.filler(node.size_bytes - len(rules), text.style_pieces(rng), text.code_comment(rng))
+    return (rules + filling).encode("ascii")
+
+
+def _html(contents: Contents, node: Node) -> bytes:
+    """A document or frame: its head, its children in order with text between them, and its end."""
+    rng = contents.rng(node.final)
+    in_head = _in_head(node)
+    tags = {child.index: _tag(contents, node, child) for child in node.children}
+    pieces = [_head(contents, node) + "".join(tags[child.index] for child in in_head) + _body_start(contents, node),
+              *(tags[child.index] for child in node.children if child not in in_head)]
+    end = "</section>\n</body>\n</html>\n" if _is_full(node) else ""
+    room = node.size_bytes - sum(map(len, pieces)) - len(end)
+    if room < 0:
+        raise DoesNotFitError
+    html = ""
+    for number, piece in enumerate(pieces):
+        share = room // (len(pieces) - number)
+        html += piece + text.filler(share, text.html_pieces(rng), text.html_comment(rng))
+        room -= share
+    return (html + end).encode("ascii")
+
+
+def _in_head(node: Node) -> list[Node]:
+    """The children that stand in the head (see `plan`): in the body, a stylesheet would stop Chrome's parser."""
+    chosen, allowed = [], {Kind.STYLESHEET, Kind.SCRIPT}
+    for child in node.children:
+        if child.kind in allowed:
+            chosen.append(child)
+        elif child.kind in (Kind.SCRIPT, Kind.FRAME):
+            break
+        else:
+            allowed = {Kind.STYLESHEET}
+    return chosen
+
+
+def _is_full(node: Node) -> bool:
+    return node.size_bytes >= FULL_FRAME
+
+
+def _tag(contents: Contents, document: Node, node: Node) -> str:
+    """The tag of a document's child; for when scripts are ``async`` or ``defer`` see `plan`: static scripts."""
+    resources = contents.plan.resources
+    how = ""
+    if any(other.kind is Kind.FRAME and other.index > node.index for other in document.children):
+        how = " async"
+    elif resources[node.index].start_ms > resources[document.final].end_ms:
+        how = " defer"
+    return tag(node, contents.lifted, contents.backgrounds, contents.url, how)
+
+
+def _head(contents: Contents, node: Node) -> str:
+    arrivals = "".join(arrival(child, contents.lifted, contents.backgrounds, contents.url) for child in node.children
+                       if contents.lifted.get(child.index) and child.kind is not Kind.FETCH)
+    script = f"<script>\n{PUT}{LATE}{arrivals}</script>\n" if _needs_put(contents, node) else ""
+    if not _is_full(node):
+        return f"<!DOCTYPE html><title>Synthetic</title>{script}"
+    charset = contents.plan.resources[node.final].charset or "utf-8"
+    return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="{charset}">\n'
+            f"<title>Synthetic page: {contents.page_url}</title>\n"
+            f'<link rel="icon" href="data:,">\n<style>{STYLE}</style>\n{script}')    # no request for /favicon.ico
+
+
+def _body_start(contents: Contents, node: Node) -> str:
+    elements = "".join(f'<i class="{background_class(image)}"></i>' for child in node.children
+                       for image in contents.backgrounds.get(child.index, []))
+    if not _is_full(node):
+        return f"<p>Synthetic frame</p>{elements}"
+    if node.kind is Kind.FRAME:
+        return f"</head>\n<body>\n<section>\n<p><b>Synthetic frame</b> of {node.size_bytes} bytes.</p>\n{elements}"
+    year, month = contents.month.split("-")
+    return ("</head>\n<body>\n<header>\n<h1>Synthetic page</h1>\n<p>TFO Lab made this page to measure how long pages "
+            f"take to load. It stands in for {contents.page_url} as it was in {month_name[int(month)]} {year}: as many "
+            "resources, of the same types and sizes, from hosts of the same names, each found by the same means, and "
+            "nothing of the real page's content. The people behind that page have no part in this one.</p>\n</header>\n"
+            f"<section>\n{elements}")
+
+
+def _needs_put(contents: Contents, node: Node) -> bool:
+    """Whether a script of this document, or the arrival of one of its resources, requests others."""
+    def requests(child: Node) -> bool:
+        if contents.lifted.get(child.index) or (child.kind is Kind.SCRIPT and child.children):
+            return True
+        return child.kind is not Kind.FRAME and any(requests(grandchild) for grandchild in child.children)
+
+    return any(requests(child) for child in node.children)
+
+
+_HOLDERS = {Kind.DOCUMENT: _html, Kind.FRAME: _html, Kind.SCRIPT: _script, Kind.STYLESHEET: _style}

@@ -1,0 +1,87 @@
+"""The code and tags by which one resource requests another.
+
+Documents define two functions in their head where their scripts need them: ``put(kind, url, then, classes)`` requests
+a resource, and calls ``then`` when it has arrived or failed; ``late(f)`` calls ``f`` once the document is parsed.
+"""
+
+from collections.abc import Callable, Sequence
+
+from harness.synthetic.plan import Kind, Node
+
+PUT = """\
+function put(kind, url, then, classes) {
+  var d = document, place = d.body || d.documentElement, tags = {css: "link", frame: "iframe", script: "script"}, e;
+  if (kind == "fetch") {
+    fetch(url).then(function (r) { return r.arrayBuffer(); }).catch(function () {}).then(then);
+    return;
+  }
+  e = d.createElement(tags[kind] || "img");
+  if (then) e.onload = e.onerror = then;
+  (classes || []).forEach(function (name) { place.appendChild(d.createElement("i")).className = name; });
+  if (kind == "css") { e.rel = "stylesheet"; e.href = url; } else e.src = url;
+  if (kind == "beacon") return;
+  (kind == "css" ? d.head : place).appendChild(e);
+}
+"""
+LATE = """\
+function late(f) { if (document.readyState == "loading") document.addEventListener("DOMContentLoaded", f); else f(); }
+"""
+
+Address = Callable[[int], str]
+"""Gives the URL of a resource from its index."""
+NodesByIndex = dict[int, list[Node]]
+
+
+def background_class(node: Node) -> str:
+    """The class of the element that shows `node` as its background."""
+    return f"bg{node.index}"
+
+
+def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByIndex, url: Address) -> str:
+    """Return script code that requests `nodes`: at once, or once the document is parsed for those that wait for it.
+
+    `lifted` has the children, by their parent's index, to request when that parent has arrived; `backgrounds` likewise
+    has those images of a stylesheet for which elements must be made.
+    """
+    def put(node: Node) -> str:
+        arguments = [f'"{node.kind.value}"', f'"{url(node.index)}"']
+        classes = ",".join(f'"{background_class(image)}"' for image in backgrounds.get(node.index, []))
+        if lifted.get(node.index):
+            arguments.append(f"function(){{{put_calls(lifted[node.index], lifted, backgrounds, url)}}}")
+        elif classes:
+            arguments.append("null")
+        if classes:
+            arguments.append(f"[{classes}]")
+        return f"put({','.join(arguments)});"
+
+    at_once = "".join(put(node) for node in nodes if not node.waits)
+    waiting = "".join(put(node) for node in nodes if node.waits)
+    return at_once + (f"late(function(){{{waiting}}});" if waiting else "")
+
+
+def tag(node: Node, lifted: NodesByIndex, backgrounds: NodesByIndex, url: Address, how: str) -> str:
+    """Return the HTML that requests `node`; `how` is a script's "", " async" or " defer".
+
+    Where it has lifted children, the document must define `arrival`'s function.
+    """
+    address = url(node.index).replace("&", "&amp;")
+    is_lifting = bool(lifted.get(node.index))
+    events = f' onload="after{node.index}()" onerror="after{node.index}()"' if is_lifting else ""
+    if node.kind is Kind.STYLESHEET:
+        return f'<link rel="stylesheet" href="{address}"{events}>\n'
+    if node.kind is Kind.SCRIPT:
+        return f'<script{how} src="{address}"{events}></script>\n'
+    if node.kind is Kind.FRAME:
+        return f'<iframe src="{address}"{events} width="300" height="80"></iframe>\n'
+    if node.kind is Kind.BEACON:
+        return f'<img src="{address}"{events} width="1" height="1" alt="">\n'
+    if node.kind is Kind.IMAGE:
+        return f'<img src="{address}"{events} width="96" height="72" alt="">\n'
+    if is_lifting:
+        return f"<script>{put_calls([node], lifted, backgrounds, url)}</script>\n"
+    return f'<script>fetch("{url(node.index)}")</script>\n'
+
+
+def arrival(node: Node, lifted: NodesByIndex, backgrounds: NodesByIndex, url: Address) -> str:
+    """Return the script function that a tag with lifted children calls when its resource has arrived."""
+    return f"function after{node.index}() {{ {put_calls(lifted[node.index], lifted, backgrounds, url)} }}\n"

@@ -1,0 +1,170 @@
+"""How each resource of a page is loaded, by whom, and when.
+
+Resources that redirect into each other are one *node* of the plan: who loads the first gets the last. The rules:
+
+- **Kind.** The type of a node's last resource says how it is loaded: images by ``<img>``, stylesheets by ``<link>``,
+  scripts by ``<script>``, HTML by ``<iframe>`` (under 300 bytes, which is no page, by ``fetch()``), the rest (text,
+  JSON, Flash) by ``fetch()``. Without a recorded type it is a GIF beacon, or above 100 bytes a script. A body of 0
+  bytes that causes nothing and redirects nowhere is ``204 No Content``, asked for by a beacon: an image that is not
+  shown.
+- **Size.** As recorded. Where it was not: the median of the known sizes of that type, at most 10000 bytes, and 43
+  without a type. A page's own document, when behind redirects, has the size recorded for the page's first resource.
+  Redirects themselves are served without a body.
+- **Parent.** The node of the recorded parent; the children of a redirect belong to the node's last resource.
+- **Found late.** A document's child that was first requested after the document's last byte cannot have been found by
+  the HTML parser. A script found it: the one among the document's children that had arrived last by then. It requests
+  the child when it runs, but not before the document is parsed if the script itself had arrived earlier than that.
+  Without such a script the child stays in the document.
+- **Static scripts.** A script in a document's HTML stops the parser as it did in 2013, with two exceptions. Before a
+  frame it is ``async``: only the parser finds frames, and on links slower than those of 2013 the script would hold it
+  up for longer than it did, while the preload scanner (which frames are invisible to) goes on to all later images. A
+  script found after the document's last byte is ``defer``: Chrome asks for it in its turn behind earlier images.
+- **Head.** Stylesheets and scripts up to the first other child stand in the head, and so do stylesheets found before
+  the first later script or frame.
+- **Lifted.** A parent that cannot hold the code for its children, because it is too small for it or of a type that
+  loads nothing, leaves them to whoever loads it: the loader requests them in the parent's ``load`` (or ``error``)
+  event, so that they still wait for the parent. A stylesheet holds its images as backgrounds and has the rest lifted.
+  (Which nodes are too small shows when their content is made, in `content`.)
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from statistics import median_low
+
+from harness.synthetic.shape import PageShape, Resource
+
+SMALLEST_FRAME = 300
+"""Bytes; smaller HTML is fetched by script instead of shown in a frame."""
+LARGEST_BEACON = 100
+"""Bytes; a larger resource without a type is taken for a script."""
+PIXEL = 43
+"""Bytes of a transparent GIF of one pixel, the usual beacon: the size of what has neither a recorded type nor size."""
+LARGEST_GUESS = 10_000
+"""Bytes: the cap on a size that was not recorded."""
+REDIRECT_STATUS = "Moved Temporarily"
+
+
+class Kind(Enum):
+    """How a node is loaded; the value is its name in the pages' own script."""
+
+    DOCUMENT = "document"
+    FRAME = "frame"
+    IMAGE = "img"
+    BEACON = "beacon"
+    STYLESHEET = "css"
+    SCRIPT = "script"
+    FETCH = "fetch"
+
+
+@dataclass(eq=False)
+class Node:
+    """A resource with the redirects that lead to it; `hops` are their indices, the resource's own last.
+
+    `size_bytes` is of the last. `waits` says that the children's document must be parsed before this node is requested.
+    """
+
+    hops: list[int]
+    kind: Kind
+    size_bytes: int
+    no_content: bool
+    waits: bool = False
+    parent: "Node | None" = None
+    children: list["Node"] = field(default_factory=list)
+
+    @property
+    def index(self) -> int:
+        """The index of the first request for it."""
+        return self.hops[0]
+
+    @property
+    def final(self) -> int:
+        """The index of the resource that has the content."""
+        return self.hops[-1]
+
+
+@dataclass
+class Plan:
+    """The nodes of one page, in order of their first request."""
+
+    resources: tuple[Resource, ...]
+    nodes: list[Node]
+
+    def node_of(self, index: int) -> Node:
+        """The node that resource `index` belongs to."""
+        return next(node for node in self.nodes if index in node.hops)
+
+
+def typical_sizes(shapes: list[PageShape]) -> dict[str | None, int]:
+    """Return the typical body size in bytes of each MIME type: the median of what was recorded, at most 10000."""
+    known: dict[str | None, list[int]] = {}
+    for resource in (resource for shape in shapes for resource in shape.resources):
+        if resource.size_bytes and resource.redirect_to is None:
+            known.setdefault(_type_of(resource), []).append(resource.size_bytes)
+    return {mime: min(median_low(sizes), LARGEST_GUESS) for mime, sizes in known.items()}
+
+
+def make_plan(shape: PageShape, typical: dict[str | None, int]) -> Plan:
+    """Decide by the rules above how a page's resources are loaded. `typical` is what `typical_sizes` gives."""
+    redirected_to = {resource.redirect_to for resource in shape.resources}
+    causing = {resource.parent for resource in shape.resources}
+    nodes = [_node(shape, resource, causing, typical) for resource in shape.resources
+             if resource.index not in redirected_to]
+    plan = Plan(shape.resources, nodes)
+    for node in nodes[1:]:
+        parent = shape.resources[node.index].parent
+        assert parent is not None    # read_shapes refuses a resource without one, other than the first
+        node.parent = plan.node_of(parent)
+    for node, script in [(node, _finder(plan, node)) for node in nodes[1:]]:
+        if script is not None:
+            assert node.parent is not None
+            node.waits = shape.resources[script.final].end_ms < shape.resources[node.parent.final].end_ms
+            node.parent = script
+    for node in nodes[1:]:
+        assert node.parent is not None
+        node.parent.children.append(node)
+    return plan
+
+
+def _type_of(resource: Resource) -> str | None:
+    """The MIME type, with one name for the three that scripts go by."""
+    return "javascript" if resource.mime is not None and "javascript" in resource.mime else resource.mime
+
+
+def _node(shape: PageShape, first: Resource, causing: set[int | None], typical: dict[str | None, int]) -> Node:
+    hops = [first.index]
+    while (target := shape.resources[hops[-1]].redirect_to) is not None:
+        hops.append(target)
+    final = shape.resources[hops[-1]]
+    size_bytes = shape.resources[0].size_bytes if first.index == 0 else final.size_bytes
+    no_content = size_bytes == 0 and final.index not in causing
+    if size_bytes is None:
+        size_bytes = PIXEL if final.mime is None else typical[_type_of(final)]
+    kind = _kind(final, size_bytes)
+    if first.index == 0:
+        kind = Kind.DOCUMENT
+    elif no_content or (kind is Kind.IMAGE and size_bytes <= LARGEST_BEACON):
+        kind = Kind.BEACON
+    return Node(hops, kind, size_bytes, no_content)
+
+
+def _kind(final: Resource, size_bytes: int) -> Kind:
+    mime = _type_of(final)
+    if mime is None:
+        return Kind.BEACON if size_bytes <= LARGEST_BEACON else Kind.SCRIPT
+    if mime.startswith("image/"):
+        return Kind.IMAGE
+    if mime == "text/html":
+        return Kind.FRAME if size_bytes >= SMALLEST_FRAME else Kind.FETCH
+    return {"text/css": Kind.STYLESHEET, "javascript": Kind.SCRIPT}.get(mime, Kind.FETCH)
+
+
+def _finder(plan: Plan, node: Node) -> Node | None:
+    """The script that found a document's child, or None when the document itself did or the parent is no document."""
+    parent, resources = node.parent, plan.resources
+    assert parent is not None
+    start_ms = resources[node.index].start_ms
+    if parent.kind not in (Kind.DOCUMENT, Kind.FRAME) or start_ms <= resources[parent.final].end_ms:
+        return None
+    arrived = [other for other in plan.nodes if other.kind is Kind.SCRIPT and other.parent is parent
+               and resources[other.final].end_ms <= start_ms]
+    return max(arrived, key=lambda other: (resources[other.final].end_ms, other.index), default=None)

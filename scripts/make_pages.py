@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+"""Make the synthetic pages: the mirror NAME/ and its logs NAME.fetchlog/ (see harness/synthetic)."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import ROOT, use_project_python
+
+use_project_python()
+
+import argparse
+
+from harness.errors import run_main
+from harness.synthetic.build import make_pages
+
+
+def main() -> int:
+    """Make what is missing and say what was done. Exit status 2 for wrong input."""
+    parser = argparse.ArgumentParser(description="Make the synthetic pages of NAME.pages unless they are there.")
+    parser.add_argument("--name", default="Paper", help="the list of pages is NAME.pages (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same bytes (%(default)s)")
+    parser.add_argument("--directory", type=Path, default=ROOT, help="where NAME.pages is (default: the project's)")
+    options = parser.parse_args()
+    print(make_pages(options.directory, options.name, options.seed))
+    return 0
+
+
+if __name__ == "__main__":
+    run_main(main)
