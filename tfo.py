@@ -56,7 +56,7 @@ def main() -> int:
     files = preflight.Files(arguments.dir, arguments.name)
     pages, recording = preflight.check_pages(files)
     speeds = LinkSpeeds(arguments.bwhome, arguments.bwnet, arguments.delayhome, arguments.delaynet)
-    loads = plan_loads(pages, arguments.testruns, arguments.tfo, arguments.seed)
+    loads = plan_loads(pages, arguments.testruns, arguments.tfos, arguments.seed)
     netem = kernel_has_netem()
     client_dir, server_log_dir = arguments.dir / "client", arguments.dir / "serverlogs"
 
@@ -189,7 +189,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=60, help="seconds a page may take to its load event (60)")
     parser.add_argument("--seed", type=int, default=1, help="decides which of TFO off and on goes first (1)")
     arguments = parser.parse_args()
-    arguments.tfo = [0, 1] if arguments.tfo == "both" else [int(arguments.tfo)]
+    arguments.tfos = [0, 1] if arguments.tfo == "both" else [int(arguments.tfo)]
     arguments.dir = arguments.dir.resolve()
     for wrong, problem in (
         (arguments.testruns < 2, "--testruns: at least 2, since run 0 only warms up"),

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from selenium import webdriver
@@ -123,7 +124,12 @@ def start(browser: Browser, work_dir: Path, shim: Path | None, rules: str | None
     return driver
 
 
+@cache
+def deterministic_script() -> str:
+    """Return the script that fixes time and randomness."""
+    return DETERMINISTIC_SCRIPT.read_text(encoding="utf-8")
+
+
 def inject(driver: webdriver.Chrome) -> None:
     """Have every document run the script that fixes time and randomness, before any script of its own."""
-    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument",
-                           {"source": DETERMINISTIC_SCRIPT.read_text(encoding="utf-8")})
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": deterministic_script()})

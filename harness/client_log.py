@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from harness.atomic import write_atomically
 from harness.browser import CLOCK_SHIFT_DAYS
 from harness.har import har
 from harness.logs import format_log
@@ -22,10 +23,10 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
     timing = {} if shows_error_page(report) else report.get("timing") or {}
     start_tick = start_of_load(netlog, report)
     end_tick = start_tick + report["now_ms"] if timing else None  # what came later came from closing Chrome
-    (directory / page).write_text(format_log(page_log(netlog, start_tick, end_tick)), encoding="utf-8")
+    write_atomically(directory / page, format_log(page_log(netlog, start_tick, end_tick)))
     archive = har(netlog, report["url"], start_tick, end_tick=end_tick, clock_shift_ms=CLOCK_SHIFT_DAYS * MS_PER_DAY,
                   on_content_load_ms=timing.get("domContentLoadedEventEnd"), on_load_ms=timing.get("loadEventEnd"))
-    (directory / f"{page}.har").write_text(json.dumps(archive), encoding="utf-8")
+    write_atomically(directory / f"{page}.har", json.dumps(archive))
     return figures(netlog, start_tick, end_tick, timing)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import environment, fastopen
+from harness.atomic import write_atomically
 from harness.bootstrap import ROOT
 from harness.browser import Browser
 from harness.links import delay_line_drops
@@ -136,7 +137,7 @@ def _run_load_page(lab: Laboratory, load: Load, scratch: Path) -> str:
 def _keep(made: Path, kept: Path) -> None:
     """Copy a file the unprivileged side made, if it is one: never through a link."""
     if made.is_file() and not made.is_symlink():
-        shutil.copyfile(made, kept)
+        write_atomically(kept, made.read_bytes())
 
 
 def _read_report(path: Path, complaint: str) -> dict[str, Any]:

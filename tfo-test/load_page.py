@@ -12,6 +12,7 @@ as soon as its modules are loaded, so Chrome runs unprivileged in its own sandbo
 import argparse
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -52,7 +53,7 @@ class Job:
 
     url: str
     page: str
-    hack_dns: Path
+    rules: str
     work_dir: Path
     interface: str
     predict: bool
@@ -64,9 +65,8 @@ class Job:
 def load(job: Job, chrome: browser.Browser, shim: Path) -> dict[str, Any]:
     """Load the page; return the contents of load.json. A load that fails has the reason under "errors"."""
     report: dict[str, Any] = {"url": job.url, "errors": []}
-    rules = resolver_rules(read_hack_dns(job.hack_dns))
     try:
-        driver = browser.start(chrome, job.work_dir, shim, rules, job.predict)
+        driver = browser.start(chrome, job.work_dir, shim, job.rules, job.predict)
     except WebDriverException as error:
         report["errors"].append(f"Chrome did not start: {first_line(error)}")
         return report
@@ -186,11 +186,14 @@ def main() -> int:
         chrome = browser.Browser(arguments.binary, arguments.driver)
     else:
         chrome = browser.find_browser()
-    shim = browser.require_shim()
+    # Read all that Chrome's user might not be allowed to: the project may lie in a directory closed to others.
+    shim = Path(shutil.copy(browser.require_shim(), arguments.work_dir))
+    rules = resolver_rules(read_hack_dns(arguments.hack_dns))
+    browser.deterministic_script()
     uid, gid = map(int, arguments.user.split(":"))
     become(User("", uid, gid))
     die_with_parent()  # after the change of user, which clears it (prctl(2))
-    job = Job(arguments.url, sanitise(arguments.url), arguments.hack_dns, arguments.work_dir, arguments.interface,
+    job = Job(arguments.url, sanitise(arguments.url), rules, arguments.work_dir, arguments.interface,
               arguments.predict, arguments.timeout, arguments.quiet, arguments.quiet_limit)
     try:
         report = load(job, chrome, shim)
