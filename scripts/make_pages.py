@@ -11,7 +11,7 @@ use_project_python()
 
 import argparse
 
-from harness.errors import run_main
+from harness.signals import run_interruptible
 from harness.synthetic.build import make_pages
 
 
@@ -27,4 +27,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    run_main(main)
+    run_interruptible(main)

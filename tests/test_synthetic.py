@@ -8,8 +8,10 @@ import io
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
+import time
 import zlib
 from html import unescape
 from pathlib import Path
@@ -227,6 +229,27 @@ def test_complete_pages_are_left_and_others_made_again(tmp_path: Path) -> None:
     assert "made" in make_pages(tmp_path, "Wiki", seed=2)
     assert document.read_bytes() != first
     assert sorted(path.name for path in tmp_path.iterdir()) == ["Wiki", "Wiki.fetchlog", "Wiki.pages"]
+
+
+@pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_making_leaves_nothing(tmp_path: Path, signal_sent: signal.Signals) -> None:
+    (tmp_path / "Paper.pages").write_text(PAPER, encoding="ascii")
+    command = [sys.executable, str(ROOT / "scripts" / "make_pages.py"), "--directory", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as making:
+        deadline = time.monotonic() + 20
+        while not any(path.name.startswith(".Paper-") for path in tmp_path.iterdir()):
+            assert time.monotonic() < deadline
+        making.send_signal(signal_sent)
+        assert making.wait(10) == -signal_sent
+    assert [path.name for path in tmp_path.iterdir()] == ["Paper.pages"]
+
+
+def test_logs_without_their_mirror_are_made_again(tmp_path: Path) -> None:
+    (tmp_path / "Paper.pages").write_text(PAPER, encoding="ascii")
+    make_pages(tmp_path, "Paper", seed=1)
+    (tmp_path / "Paper").rename(tmp_path / "gone")
+    assert "made" in make_pages(tmp_path, "Paper", seed=1)
+    assert hash_of(tmp_path / "Paper") == hash_of(tmp_path / "gone")
 
 
 def test_a_recording_is_never_replaced(tmp_path: Path) -> None:

@@ -71,8 +71,9 @@ def make_pages(directory: Path, name: str, seed: int) -> str:
     wanted = {"seed": seed, "made_from": source, "pages": [page.url for page in pages]}
     if manifest is not None and _has_all(manifest, wanted, mirror):
         return f"{mirror}/ is complete (synthetic, seed {seed}): nothing to do"
-    made = make_page_set([_shape_of(page, directory / f"{name}.pages") for page in pages], seed)
+    shapes = [_shape_of(page, directory / f"{name}.pages") for page in pages]
     with _hidden_directory(directory, name) as hidden:
+        made = make_page_set(shapes, seed)
         _write(made, pages, hidden, wanted)
         owner = directory.stat()
         if os.geteuid() == 0:
@@ -106,8 +107,8 @@ def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: d
 def _hidden_directory(directory: Path, name: str) -> Iterator[Path]:
     """A directory of our own beside the mirror (so that it can be renamed into place), removed whatever happens."""
     hidden = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=directory))
-    hidden.chmod(0o755)
     try:
+        hidden.chmod(0o755)
         yield hidden
     finally:
         shutil.rmtree(hidden)
