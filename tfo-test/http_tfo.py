@@ -28,6 +28,8 @@ from harness.recording import Recording, read_recording
 from harness.replay_family import Manner, Place, run_family
 from harness.replay_site import Site
 
+PROBLEMS_SHOWN = 20
+
 
 def main() -> int:
     """Read the recording, then run the servers until a signal ends them."""
@@ -35,8 +37,10 @@ def main() -> int:
     if options.server == "2013" and options.http == "1.1":
         raise InputError("--server 2013: speaks HTTP/1.0 only; leave out --http 1.1")
     recording = read_recording(options.mirror, options.fetchlog)
-    for problem in recording.problems:
+    for problem in recording.problems[:PROBLEMS_SHOWN]:
         print(problem, file=sys.stderr)
+    if len(recording.problems) > PROBLEMS_SHOWN:    # our caller may read them only later: do not fill its pipe
+        print(f"{options.fetchlog}: {len(recording.problems) - PROBLEMS_SHOWN} more problems", file=sys.stderr)
     places = _read_places(options.hosts) if options.hosts else [Place(options.host, options.address, None)]
     _check_places(places, recording, options)
     manner = Manner(options.mirror, options.port, f"HTTP/{options.http}", options.server == "2013", _log_dirs(options),
