@@ -55,6 +55,7 @@ def main() -> int:
     browser = preflight.check_browser()
     files = preflight.Files(arguments.dir, arguments.name)
     pages, recording = preflight.check_pages(files)
+    document_bytes = preflight.document_bytes(files, recording, pages)
     speeds = LinkSpeeds(arguments.bwhome, arguments.bwnet, arguments.delayhome, arguments.delaynet)
     loads = plan_loads(pages, arguments.testruns, arguments.tfos, arguments.seed)
     netem = kernel_has_netem()
@@ -85,7 +86,7 @@ def main() -> int:
         write_experiment(client_dir, arguments.delaynet,
                          describe(arguments, lab, speeds, loads, synthetic=recording.manifest.synthetic, netem=netem))
         give(client_dir, invoking_user())
-        records = measure(lab, loads, preflight.document_bytes(files, recording, pages))
+        records = measure(lab, loads, document_bytes)
 
     return summarise(records)
 

@@ -72,8 +72,9 @@ def find_browser() -> Browser:
     wanted = os.environ.get("TFO_LAB_CHROME")
     binary = next((path for path in ([wanted] if wanted else BINARIES) if Path(path).exists()), None)
     if binary is None:
-        raise InputError("no Chrome found; on Debian: sudo apt-get install chromium chromium-driver; on Ubuntu, whose "
-                         "chromium is a snap that cannot enter a network namespace: install google-chrome-stable")
+        raise InputError(f"{wanted or BINARIES[0]}: no Chrome there; on Debian: sudo apt-get install chromium "
+                         "chromium-driver; on Ubuntu, whose chromium is a snap that cannot enter a network namespace: "
+                         "install google-chrome-stable")
     return Browser(binary, _find_driver(binary))
 
 

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from small_mirror import one_document
 
 from harness import fastopen
 from harness.errors import ExperimentError, InputError
@@ -21,6 +20,7 @@ from harness.privileges import invoking_user
 from harness.rtt import check_rtts, measure_rtts
 from harness.servers import ServerSettings, running_servers
 from harness.star import BRIDGE_PORTS, Host, LinkSpeeds, Star, running_star
+from tests.small_mirror import one_document
 
 pytestmark = pytest.mark.root
 

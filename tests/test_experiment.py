@@ -1,0 +1,174 @@
+"""tfo.py on real loads: real star, real Chrome, real TFO, and what it refuses."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.results import read_results
+from tests.small_mirror import SmallMirror, chain_of_hosts, one_document
+
+TFO = [sys.executable, str(ROOT / "tfo.py")]
+SYN_SHARE = 0.99
+HANDSHAKE_TOLERANCE = 0.15
+"""Share of the predicted saving that noise of a 2-core machine's Chrome may take or add, on medians of 3."""
+
+
+def experiment(base: Path, *options: str, timeout_s: float = 110) -> "subprocess.CompletedProcess[str]":
+    command = [*TFO, "--dir", str(base), "--name", "small", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+
+
+def records(base: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted((base / "client").glob("*/*.json"))]
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+def test_chain_of_hosts_saves_a_handshake_per_connection(tmp_path: Path) -> None:
+    """Three nested frames, each found in the one before, and the last one's style sheet: 4 connections in a row.
+
+    The other frames' style sheets load beside the next frame. So TFO saves 4 RTTs.
+    """
+    base = chain_of_hosts(tmp_path, hosts=3)
+    done = experiment(base, "--delaynet", "100")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "RTT to 3 servers: 200." in done.stdout
+    loads = records(base)
+    assert len(loads) == 8
+    assert all(load["valid"] and load["why_not"] == [] and load["requests"] == 6 for load in loads)
+    measured = [load for load in loads if load["run"] > 0]
+    for load in measured:
+        passive = load["counters"]["servers"]["TCPFastOpenPassive"]
+        assert load["connections_with_request"] == 6
+        if load["tfo"]:
+            assert load["syn_data_connections"] >= SYN_SHARE * 6
+            assert passive == load["syn_data_connections"]
+        else:
+            assert load["syn_data_connections"] == passive == 0
+    off, on = (statistics.median(load["plt_ms"] for load in measured if load["tfo"] == tfo) for tfo in (0, 1))
+    expected_ms = 4 * 200
+    assert off - on == pytest.approx(expected_ms, rel=HANDSHAKE_TOLERANCE), (
+        f"4 handshakes of 200 ms lie on the critical path; TFO saved {off - on:.0f} ms")
+    assert_results_are_whole(base)
+
+
+def assert_results_are_whole(base: Path) -> None:
+    results = read_results(base / "client")
+    assert results.problems == []
+    assert [load.page for load in results.loads] == ["httpwww.nytimes.com"] * 8
+    for directory in (base / "client").glob("100-*"):
+        har = json.loads((directory / "httpwww.nytimes.com.har").read_text())["log"]
+        assert (har["version"], len(har["entries"])) == ("1.2", 6)
+    environment = records(base)[0]["environment"]
+    assert "--headless" in " ".join(environment["argv"])
+    assert "--no-sandbox" not in environment["argv"]
+    assert environment["versions"]["chrome"]
+    assert sorted(path.name for path in (base / "serverlogs").iterdir()) == ["100-tfo-0", "100-tfo-1"]
+    order = json.loads((base / "client" / "experiment-100.json").read_text())["order"]
+    first_of_pair = [tfo for _, _, tfo in order[::2]]
+    assert first_of_pair in ([0, 1, 0, 1], [1, 0, 1, 0])
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+def test_keep_alive_and_tfo_only_on(tmp_path: Path) -> None:
+    """With HTTP/1.1 three frames of two requests share three connections; --tfo 1 measures nothing else."""
+    base = chain_of_hosts(tmp_path, hosts=3)
+    done = experiment(base, "--delaynet", "10", "--http", "1.1", "--tfo", "1", "--testruns", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {load["tfo"] for load in records(base)} == {1}
+    measured = [load for load in records(base) if load["run"] == 1]
+    assert [load["syn_data_connections"] for load in measured] == [3]
+    assert [load["requests"] for load in measured] == [6]
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+def test_failed_loads_are_kept_and_make_the_run_fail(tmp_path: Path) -> None:
+    """A page whose document answers 404 is a row, marked, and no fast page."""
+    mirror = SmallMirror(tmp_path)
+    mirror.add("http://good.test/", "<!doctype html><link rel='icon' href='data:,'><p>good")
+    mirror.add("http://bad.test/", "<!doctype html><link rel='icon' href='data:,'><p>bad")
+    base = mirror.finish("http://good.test/", "http://bad.test/")
+    command = [sys.executable, str(ROOT / "tests" / "spoiled_experiment.py"), "document", "--dir", str(base),
+               "--name", "small", "--testruns", "2", "--delaynet", "5"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    verdicts = {(load["url"], load["run"], load["tfo"]): load["why_not"] for load in records(base)}
+    assert len(verdicts) == 8
+    for (url, _, _), why_not in verdicts.items():
+        assert ("the document answered 404" in why_not) if "bad" in url else why_not == []
+    assert done.stderr.count("the document answered 404") == 4
+    command = [str(ROOT / "plot.py"), "--clientdir", str(base / "client"), "--outputdir", str(base / "out")]
+    plot = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert plot.returncode == 1
+    assert "httpbad.test\n\t10\t-\t-\t-" in plot.stdout
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+def test_chrome_killed_in_mid_load_is_a_failed_load(tmp_path: Path) -> None:
+    base = one_document(tmp_path)
+    command = [sys.executable, str(ROOT / "tests" / "spoiled_experiment.py"), "chrome", "--dir", str(base),
+               "--name", "small", "--testruns", "2", "--delaynet", "5", "--tfo", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    verdicts = [load["why_not"] for load in records(base)]
+    assert len(verdicts) == 2
+    assert all(verdicts), "a load whose Chrome was killed passed as valid"
+
+
+BAD_INPUT = [
+    ([], "nothing.pages:1: no such file"),
+    (["--testruns", "1"], "--testruns: at least 2"),
+    (["--port", "80"], "--port: from 1024"),
+    (["--bwnet", "0"], "--bwnet, --bwhome: over 0"),
+    (["--delaynet", "-1"], "--delaynet, --delayhome: 0 or more"),
+    (["--tfo", "2"], "invalid choice: '2'"),
+]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("options", "complaint"), BAD_INPUT)
+def test_bad_input_is_one_clear_line(options: list[str], complaint: str, tmp_path: Path) -> None:
+    done = subprocess.run([*TFO, "--dir", str(tmp_path), "--name", "nothing", *options], capture_output=True, text=True,
+                          timeout=30, check=False)
+    assert done.returncode == 2
+    assert complaint in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.root
+def test_page_that_is_not_in_the_mirror(tmp_path: Path) -> None:
+    base = one_document(tmp_path)
+    (base / "small.pages").write_text("http://one.test/\n\nhttp://elsewhere.test/\n")
+    done = experiment(base)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{base}/small.pages:3: the document of http://elsewhere.test/ is not in the mirror")
+    assert not (base / "client").exists()
+
+
+@pytest.mark.root
+def test_no_chrome_is_one_clear_line(tmp_path: Path) -> None:
+    base = one_document(tmp_path)
+    done = subprocess.run([*TFO, "--dir", str(base), "--name", "small"], capture_output=True, text=True, timeout=30,
+                          env={**os.environ, "TFO_LAB_CHROME": "/nowhere/chrome"}, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("/nowhere/chrome: no Chrome")
+
+
+@pytest.mark.root
+def test_without_root_is_one_clear_line(tmp_path: Path) -> None:
+    command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *TFO, "--dir", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    if "Permission denied" in done.stderr:
+        pytest.skip("the project lies in a directory that other users may not enter")
+    assert (done.returncode, done.stderr) == (2, "./tfo.py: needs root for network namespaces; run: sudo ./tfo.py\n")
