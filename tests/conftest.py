@@ -1,0 +1,84 @@
+"""What holds for every test: who can run where, and that nothing of a test is left behind on the machine."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.leaks import find_leaks, take_snapshot
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHES = (".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
+SCRATCH = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give this session a TMPDIR of its own: it marks every process of ours, and whatever stays in it is a leak."""
+    # Pytest's own directories stay where one looks for them after a failure.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    # A short name: Chrome puts a socket below it, and a socket's path has at most 107 bytes (unix(7)).
+    scratch = Path(tempfile.mkdtemp(prefix="tfo-lab-"))
+    scratch.chmod(0o1777)                                   # as /tmp: Chrome runs as another user
+    config.stash[SCRATCH] = scratch
+    os.environ["TMPDIR"] = str(scratch)
+    tempfile.tempdir = None                                 # makes tempfile look at TMPDIR again
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove TMPDIR, and give the caches to who called sudo."""
+    shutil.rmtree(config.stash[SCRATCH], ignore_errors=True)
+    if os.geteuid() == 0 and "SUDO_UID" in os.environ:
+        owner = int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"])
+        for cache in (*(ROOT / name for name in CACHES), *ROOT.glob("[!.]*/**/__pycache__"), ROOT / "__pycache__"):
+            for path in (cache, *cache.rglob("*")) if cache.exists() else ():
+                os.lchown(path, *owner)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what cannot run here, with the reason."""
+    has_browser = any(item.get_closest_marker("chrome") for item in items) and _has_browser()
+    for item in items:
+        if item.get_closest_marker("root") and os.geteuid() != 0:
+            item.add_marker(pytest.mark.skip(reason="needs root; run: sudo ./scripts/test.sh"))
+        if item.get_closest_marker("chrome") and not has_browser:
+            item.add_marker(pytest.mark.skip(reason="no Chrome here; run: sudo ./scripts/setup.sh"))
+
+
+def _has_browser() -> bool:
+    from harness.browser import BINARIES  # imports selenium, which takes a while
+
+    return any(Path(binary).exists() for binary in (os.environ.get("TFO_LAB_CHROME"), *BINARIES) if binary)
+
+
+def _touches_the_machine(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("root", "chrome"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _module_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail the last test of a file whose shared fixtures leave something behind."""
+    items = [item for item in request.session.items if item.path == request.path]
+    if not any(map(_touches_the_machine, items)):
+        yield
+        return
+    yield from _leaves_nothing(request.config.stash[SCRATCH])
+
+
+@pytest.fixture(autouse=True)
+def _test_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that needs root or Chrome and leaves something behind, and name what."""
+    if not _touches_the_machine(request.node):
+        yield
+        return
+    yield from _leaves_nothing(request.config.stash[SCRATCH])
+
+
+def _leaves_nothing(scratch: Path) -> Iterator[None]:
+    before = take_snapshot(scratch)
+    yield
+    leaks = find_leaks(before, scratch)
+    if leaks:
+        pytest.fail("\n".join(leaks), pytrace=False)
