@@ -26,7 +26,6 @@ from tests.replay_process import (
 
 NOBODY = 65534
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_fastopen")
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
 @pytest.fixture
@@ -64,7 +63,6 @@ def fetch_with_data_in_syn(address: tuple[str, int]) -> bytes:
 
 
 @pytest.mark.root
-@needs_root
 def test_syn_data_is_seen_and_each_setting_has_its_log(recording: Path, namespace: int) -> None:
     hosts = hosts_file(recording, f"{HOST} 127.0.0.1 /proc/{namespace}/ns/net")
     with running(recording, "--hosts", hosts, "--user", f"{NOBODY}:{NOBODY}") as server, inside(namespace):
@@ -86,7 +84,6 @@ def test_syn_data_is_seen_and_each_setting_has_its_log(recording: Path, namespac
 
 
 @pytest.mark.root
-@needs_root
 def test_servers_live_in_their_namespace_and_not_as_root(recording: Path, namespace: int) -> None:
     recording.chmod(0o700)    # as /root is: the servers' user cannot get here
     hosts = hosts_file(recording, f"{HOST} 127.0.0.1 /proc/{namespace}/ns/net", "b.test 127.0.0.2 -")
@@ -109,7 +106,6 @@ def test_servers_live_in_their_namespace_and_not_as_root(recording: Path, namesp
 
 
 @pytest.mark.root
-@needs_root
 def test_a_file_the_user_cannot_read_is_refused_at_the_start(recording: Path) -> None:
     (recording / "Web" / HOST / "x.css").chmod(0o600)
     line = refusal(recording, "--host", HOST, "--user", f"{NOBODY}:{NOBODY}")
