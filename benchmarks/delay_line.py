@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Measure the delay line: its CPU time per packet, and how far the RTT is off, idle and during loads.
+
+For each RTT the experiment's star and servers are built with the delay line (also on kernels with netem), and TCP
+connect times are taken from `user` to a server that has nothing else to do, 100 a second (connect_times.py):
+
+    idle     nothing else in the network
+    fetches  --fetchers of the other servers each send their largest file again and again, at 4 Mbit/s each
+    page     Chrome loads a page without TFO, as in the experiment; only connects that began during its PLT count
+
+Error is the measured RTT less the nominal one: what the line is late, twice, and what links and kernel take (first
+table, without any delay). CPU time is what the kernel charges the delay line's process (/proc/PID/schedstat),
+packets are what passed user's interface (/proc/net/dev); both from before to after each situation.
+"""
+
+import argparse
+import http.client
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import ROOT, use_project_python
+
+use_project_python()
+
+import numpy
+
+from benchmarks.laboratory import PORT, Site, read_site, running_laboratory
+from benchmarks.report import print_machine, print_table
+from harness.browser import CLOCK_SHIFT_DAYS
+from harness.errors import ExperimentError
+from harness.links import DELAY_LINE
+from harness.loads import Laboratory, measure_load
+from harness.lock import only_experiment
+from harness.netns import inside
+from harness.plan import Load
+from harness.preflight import check_programs
+from harness.privileges import require_root
+from harness.processes import descendants, stop
+from harness.signals import run_interruptible
+from harness.star import Host
+
+CONNECT_TIMES = ROOT / "benchmarks" / "connect_times.py"
+CLOSED_PORT = 9
+NS_PER_US = 1000
+S_PER_DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Usage:
+    """The delay line's CPU time and the packets it held, both since it began, at a time in seconds."""
+
+    time_s: float
+    cpu_us: float
+    packets: int
+
+
+@dataclass
+class Sampling:
+    """What was sampled while it lasted: connects as (epoch seconds, ms), and the line's use before and after."""
+
+    before: Usage
+    after: Usage
+    connects: list[tuple[float, float]] = field(default_factory=list)
+
+    def row(self, name: str, rtt_ms: float, times_ms: list[float]) -> list[str]:
+        """Return the table's row; `times_ms` are those of the connect times that count."""
+        packets = self.after.packets - self.before.packets
+        cpu_us, seconds = self.after.cpu_us - self.before.cpu_us, self.after.time_s - self.before.time_s
+        p50, p99 = (float(value) for value in numpy.percentile(times_ms, [50, 99]))
+        return [f"{rtt_ms:g} ms {name}", f"{len(times_ms)}", f"{p50 - rtt_ms:+.2f}", f"{p99 - rtt_ms:+.2f}",
+                f"{(p50 / rtt_ms - 1) * 100:+.2f}" if rtt_ms else "", f"{packets}", f"{packets / seconds:.0f}",
+                f"{cpu_us / packets:.1f}" if rtt_ms else "", f"{cpu_us / seconds / 1e4:.1f}" if rtt_ms else ""]
+
+
+HEADER = ["RTT, situation", "connects", "p50 error ms", "p99 error ms", "p50 error %", "packets", "packets/s",
+          "CPU us/packet", "CPU %"]
+
+
+def main() -> int:
+    """Print the table."""
+    arguments = parse_arguments()
+    require_root("benchmarks/delay_line.py")
+    check_programs()
+    site = read_site("Paper")
+    rows = []
+    with only_experiment():
+        print_machine()
+        for rtt_ms in [0.0, *arguments.rtts]:
+            with running_laboratory(site, rtt_ms / 2, netem=False) as lab:
+                rows += measure_rtt(lab, site, arguments)
+    print_table(HEADER, rows)
+    return 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rtts", type=lambda text: [float(word) for word in text.split()], default=[20, 100, 200],
+                        help="RTTs in ms, in quotes (20 100 200)")
+    parser.add_argument("--seconds", type=float, default=5, help="duration of idle and of fetches, each (%(default)s)")
+    parser.add_argument("--fetchers", type=int, default=16, help="servers that send at once (%(default)s)")
+    parser.add_argument("--page", default="nytimes", help="part of the URL of the page Chrome loads (%(default)s)")
+    parser.add_argument("--probe", default="en.wikipedia.org",
+                        help="host of the connects; not on the page (%(default)s)")
+    return parser.parse_args()
+
+
+def measure_rtt(lab: Laboratory, site: Site, arguments: argparse.Namespace) -> list[list[str]]:
+    """Return the rows of one RTT: without a delay (0) only the idle one."""
+    probe = lab.star.servers[arguments.probe]
+    line_pid = delay_line_pid() if lab.rtt_ms else None
+    rows = []
+    with sampling(lab.star.user, probe, line_pid) as idle:
+        time.sleep(arguments.seconds)
+    rows.append(idle.row("idle", lab.rtt_ms, [time_ms for _, time_ms in idle.connects]))
+    if not lab.rtt_ms:
+        return rows
+    with sampling(lab.star.user, probe, line_pid) as busy:
+        fetch_for(arguments.seconds, lab, site, arguments)
+    rows.append(busy.row("fetches", lab.rtt_ms, [time_ms for _, time_ms in busy.connects]))
+    with sampling(lab.star.user, probe, line_pid) as loading:
+        record = measure_load(lab, Load(site.page(arguments.page), run=1, tfo=0))
+    rows.append(loading.row("page", lab.rtt_ms, during_plt(loading, record, probe)))
+    return rows
+
+
+def during_plt(loading: Sampling, record: dict[str, object], probe: Host) -> list[float]:
+    """Return the times in ms of the connects that began while the page loaded. Raises ExperimentError if it did not."""
+    origin_ms, plt_ms, connections = record.get("time_origin_ms"), record["plt_ms"], record.get("connections")
+    if not isinstance(origin_ms, float) or not isinstance(plt_ms, float) or not isinstance(connections, list):
+        raise ExperimentError(f"{record['url']} did not load: {record['errors']}")
+    if any(connection["address"].startswith(f"{probe.address}:") for connection in connections):
+        raise ExperimentError(f"{record['url']} uses the host the connects go to; give another --probe")
+    begin_s = origin_ms / 1000 - CLOCK_SHIFT_DAYS * S_PER_DAY
+    return [time_ms for began_s, time_ms in loading.connects if begin_s <= began_s <= begin_s + plt_ms / 1000]
+
+
+def delay_line_pid() -> int:
+    """Return the process of the delay line that runs below us."""
+    for pid in descendants(os.getpid()):
+        if str(DELAY_LINE).encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+            return pid
+    raise ExperimentError("no delay line runs")
+
+
+@contextmanager
+def sampling(user: Host, probe: Host, line_pid: int | None) -> Iterator[Sampling]:
+    """Take connect times while this lasts; they are there when it has ended."""
+    with inside(user.pid):
+        sampler = subprocess.Popen([sys.executable, str(CONNECT_TIMES), probe.address, str(CLOSED_PORT)], text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        before = usage(user, line_pid)
+        found = Sampling(before, before)
+        yield found
+        found.after = usage(user, line_pid)
+        printed, _ = sampler.communicate(timeout=30)
+        if sampler.returncode != 0:
+            raise ExperimentError("connect_times.py failed")
+        pairs = (line.split() for line in printed.splitlines())
+        found.connects = [(float(began_s), float(rtt_ms)) for began_s, rtt_ms in pairs]
+    finally:
+        stop(sampler)
+
+
+def usage(user: Host, line_pid: int | None) -> Usage:
+    """Read the CPU time of the delay line (0 without one) and the packets of user's interface."""
+    cpu_ns = int(Path(f"/proc/{line_pid}/schedstat").read_text().split()[0]) if line_pid else 0
+    with inside(user.pid):
+        lines = Path("/proc/thread-self/net/dev").read_text().splitlines()
+    counts = next(line.partition(":")[2].split() for line in lines if line.strip().startswith(f"{user.interface}:"))
+    return Usage(time.monotonic(), cpu_ns / NS_PER_US, int(counts[1]) + int(counts[9]))
+
+
+def fetch_for(seconds: float, lab: Laboratory, site: Site, arguments: argparse.Namespace) -> None:
+    """Have --fetchers servers send their largest files again and again for `seconds`, each over new connections."""
+    files = {host: largest_file(site.files.mirror / host) for host in site.hosts
+             if host != arguments.probe and (site.files.mirror / host).is_dir()}
+    hosts = sorted(files, key=lambda host: files[host].stat().st_size, reverse=True)[:arguments.fetchers]
+    deadline_s = time.monotonic() + seconds
+    failures: list[Exception] = []
+    work = [fetching(lab, host, f"/{quote(str(files[host].relative_to(site.files.mirror / host)))}", deadline_s)
+            for host in hosts]
+    threads = [threading.Thread(target=keep_failure, args=(one, failures)) for one in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise ExperimentError(f"a fetch failed: {failures[0]}")
+
+
+def largest_file(directory: Path) -> Path:
+    """Return the largest file below a directory."""
+    return max((path for path in directory.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+
+
+def fetching(lab: Laboratory, host: str, target: str, deadline_s: float) -> Callable[[], None]:
+    """Return a function for a thread: fetch `target` from `host` until the clock is at `deadline_s`."""
+    def fetch() -> None:
+        with inside(lab.star.user.pid):
+            while time.monotonic() < deadline_s:
+                connection = http.client.HTTPConnection(lab.star.servers[host].address, PORT, timeout=30)
+                connection.request("GET", target, headers={"Host": host})
+                answer = connection.getresponse()
+                answer.read()
+                connection.close()
+                if answer.status != 200:
+                    raise ExperimentError(f"http://{host}{target}: {answer.status}")
+    return fetch
+
+
+def keep_failure(work: Callable[[], None], failures: list[Exception]) -> None:
+    """Run `work` and remember an expected failure: a thread's exception is otherwise lost."""
+    try:
+        work()
+    except (OSError, http.client.HTTPException, ExperimentError) as failure:
+        failures.append(failure)
+
+
+if __name__ == "__main__":
+    run_interruptible(main)

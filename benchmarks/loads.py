@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Time what a page load costs besides its PLT, and how much PLT varies between loads of one page.
+
+One page of Paper is loaded --runs times without and with TFO, interleaved, after a warm-up, as tfo.py does. Measured:
+
+    wall     from the start of harness.loads.measure_load to its end; overhead is wall less PLT, and is made of
+    before   sysctls and counters of all hosts, Python, chromedriver and Chrome, until navigationStart
+    quiet    from loadEventEnd until no packet has passed for 1.5 s (at most 10 s)
+    after    quitting Chrome, reading its net-log, writing log and HAR, counters and servers' logs
+
+The coefficient of variation is the PLTs' sample standard deviation over their mean.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import use_project_python
+
+use_project_python()
+
+from benchmarks.laboratory import Site, read_site, running_laboratory
+from benchmarks.report import print_machine, print_table
+from harness import validity
+from harness.browser import CLOCK_SHIFT_DAYS
+from harness.errors import ExperimentError
+from harness.links import kernel_has_netem
+from harness.loads import Laboratory, measure_load
+from harness.lock import only_experiment
+from harness.plan import Load, plan_loads
+from harness.preflight import check_programs
+from harness.privileges import require_root
+from harness.signals import run_interruptible
+from harness.stats import coefficient_of_variation
+
+S_PER_DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Where the time of one load went, in seconds."""
+
+    tfo: int
+    plt_s: float
+    before_s: float
+    quiet_s: float
+    after_s: float
+
+    @property
+    def overhead_s(self) -> float:
+        """All but PLT."""
+        return self.before_s + self.quiet_s + self.after_s
+
+
+def main() -> int:
+    """Print the table; the exit status is 1 when a measured load was not valid."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--page", default="wikipedia", help="part of the page's URL (%(default)s)")
+    parser.add_argument("--delaynet", type=float, default=50, help="one-way delay in ms (%(default)s)")
+    parser.add_argument("--runs", type=int, default=10, help="measured loads without, and with TFO (%(default)s)")
+    arguments = parser.parse_args()
+    require_root("benchmarks/loads.py")
+    check_programs()
+    site, costs = read_site("Paper"), []
+    page = site.page(arguments.page)
+    with only_experiment():
+        print_machine()
+        with running_laboratory(site, arguments.delaynet, kernel_has_netem()) as lab:
+            for load in plan_loads([page], arguments.runs + 1, [0, 1], seed=1):
+                cost = measure(lab, site, load)
+                if load.run > 0:
+                    costs.append(cost)
+    print(f"{page.url} at {2 * arguments.delaynet:g} ms RTT; seconds; median (smallest to largest)")
+    print_table(["TFO", "loads", "PLT", "variation", "overhead", "before", "quiet", "after"],
+                [row(name, [cost for cost in costs if cost.tfo == tfo]) for tfo, name in enumerate(("off", "on"))])
+    return 0
+
+
+def measure(lab: Laboratory, site: Site, load: Load) -> Cost:
+    """Do one load. Raises ExperimentError when it is not valid: its times mean nothing."""
+    began_s = time.time()
+    record: dict[str, Any] = measure_load(lab, load)
+    wall_s = time.time() - began_s
+    if why_not := validity.reasons(record, site.document_bytes.get(load.page)):
+        raise ExperimentError(f"run {load.run}, TFO {load.tfo}: {'; '.join(why_not)}")
+    plt_s = record["plt_ms"] / 1000
+    before_s = record["time_origin_ms"] / 1000 - CLOCK_SHIFT_DAYS * S_PER_DAY - began_s
+    until_quiet_s = record["now_ms"] / 1000
+    return Cost(load.tfo, plt_s, before_s, until_quiet_s - plt_s, wall_s - before_s - until_quiet_s)
+
+
+def row(name: str, costs: list[Cost]) -> list[str]:
+    """Return the table's row for the loads with TFO off, or on."""
+    variation = coefficient_of_variation([cost.plt_s for cost in costs])
+    return [name, f"{len(costs)}", spread([cost.plt_s for cost in costs]),
+            "" if variation is None else f"{variation * 100:.2f}%", spread([cost.overhead_s for cost in costs]),
+            *(f"{statistics.median(values):.2f}" for values in (
+                [cost.before_s for cost in costs], [cost.quiet_s for cost in costs], [cost.after_s for cost in costs]))]
+
+
+def spread(values: list[float]) -> str:
+    """Return median and range in words."""
+    return f"{statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f})"
+
+
+if __name__ == "__main__":
+    run_interruptible(main)

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Time the network and its servers: the star's building and taking down, its servers' start, and their memory.
+
+Every round builds a star, starts one replay server in each of its hosts, stops them, and takes the star down. Measured:
+
+    star up      until running_star() gives it: Mininet, offloads off, neighbours set (no delay, no servers yet)
+    servers up   from the start of http_tfo.py until all its servers listen, Python's start included
+    memory       PSS of all server processes while they listen (proc(5), smaps_rollup), in units of 10^6 bytes
+    servers gone until running_servers() has ended
+    star gone    from the end of the star until the kernel shows no process, namespace or interface of it any more;
+                 should something be left after 2 s, this fails
+The servers replay the hosts of Paper/, and as many hosts with one file each as are wanting to make --hosts.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import statistics
+import sys
+import time
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import use_project_python
+
+use_project_python()
+
+from benchmarks.laboratory import PORT, Site, read_site
+from benchmarks.report import print_machine, print_table
+from harness.errors import ExperimentError
+from harness.links import kernel_has_netem
+from harness.lock import only_experiment
+from harness.preflight import check_programs
+from harness.privileges import invoking_user, require_root
+from harness.processes import descendants
+from harness.servers import ServerSettings, running_servers
+from harness.signals import run_interruptible
+from harness.star import LinkSpeeds, Star, running_star
+from tfo import temporary_directory
+
+FILE_BYTES = 9500
+GONE_WITHIN_S = 2.0
+"""How long processes that were told to end may take to be gone."""
+
+
+@dataclass
+class Round:
+    """What one round measured, all times in seconds."""
+
+    star_up_s: float
+    servers_up_s: float
+    memory_mb: float
+    servers_gone_s: float
+    star_gone_s: float
+
+
+def main() -> int:
+    """Print the table; the exit status is 1 when something of a star was left."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hosts", type=int, default=84, help="servers in the star (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds (%(default)s)")
+    arguments = parser.parse_args()
+    require_root("benchmarks/star.py")
+    check_programs()
+    site, netem = read_site("Paper"), kernel_has_netem()
+    with only_experiment(), temporary_directory() as work_dir:
+        print_machine()
+        names = make_mirror(site, arguments.hosts, work_dir / "mirror")
+        rounds = [one_round(site, names, netem, work_dir) for _ in range(arguments.rounds)]
+    columns = list(zip(*map(astuple, rounds), strict=True))
+    print(f"star of {len(names)} servers, {len(rounds)} rounds; nothing was left after any of them")
+    print_table(["", "median", "smallest", "largest"],
+                [[field.name, *(f"{number(column):.2f}" for number in (statistics.median, min, max))]
+                 for field, column in zip(fields(Round), columns, strict=True)])
+    return 0
+
+
+def make_mirror(site: Site, count: int, mirror: Path) -> list[str]:
+    """Copy the site's mirror, add hosts to make `count`, and return the names of `count` hosts."""
+    shutil.copytree(site.files.mirror, mirror)
+    more = [f"host{number}.example.test" for number in range(count - len(site.hosts))]
+    for name in more:
+        (mirror / name).mkdir()
+        (mirror / name / "file.bin").write_bytes(b"x" * FILE_BYTES)
+    return [*site.hosts, *more][:count]
+
+
+def one_round(site: Site, names: list[str], netem: bool, work_dir: Path) -> Round:
+    """Build, serve, stop and take down once. Raises ExperimentError when something is left."""
+    settings = ServerSettings(work_dir / "mirror", site.files.fetchlog, PORT, "1.0", "threaded",
+                              work_dir / "serverlogs", 10, invoking_user())
+    before = descendants(os.getpid())
+    times = [time.perf_counter()]
+    with running_star(names, LinkSpeeds(), netem) as star:
+        times.append(time.perf_counter())
+        in_star, namespaces = descendants(os.getpid()), namespaces_of(star)
+        times.append(time.perf_counter())
+        with running_servers(star, settings, work_dir):
+            times.append(time.perf_counter())
+            memory_mb = sum(pss_bytes(pid) for pid in descendants(os.getpid()) - in_star) / 1e6
+            times.append(time.perf_counter())
+        times.append(time.perf_counter())
+    check_nothing_left(before, namespaces)
+    times.append(time.perf_counter())
+    return Round(times[1] - times[0], times[3] - times[2], memory_mb, times[5] - times[4], times[6] - times[5])
+
+
+def namespaces_of(star: Star) -> set[str]:
+    """Return the names the kernel gives the network namespaces of all hosts and of the switch."""
+    return {str(Path(f"/proc/{pid}/ns/net").readlink()) for pid in [*star.pids, star.switch_pid]}
+
+
+def pss_bytes(pid: int) -> int:
+    """Return the proportional set size of a process: its own memory, and its share of what it shares."""
+    found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
+    if found is None:
+        raise ExperimentError(f"/proc/{pid}/smaps_rollup: no PSS")
+    return int(found[1]) * 1024
+
+
+def check_nothing_left(known: set[int], namespaces: set[str]) -> None:
+    """Raise ExperimentError if children, namespaces or interfaces of the star are still there after a while."""
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while left := left_over(known, namespaces):
+        if time.monotonic() > deadline:
+            raise ExperimentError(f"left after the star was taken down: {', '.join(left)}")
+        time.sleep(0.02)
+
+
+def left_over(known: set[int], namespaces: set[str]) -> list[str]:
+    """Return what is left in words: processes of ours that are not in `known`, namespaces, interfaces."""
+    running = [f"process {pid}" for pid in descendants(os.getpid()) - known if not has_ended(pid)]
+    held = namespaces & {str(link) for link in map(network_of, Path("/proc").glob("[0-9]*")) if link}
+    interfaces = [path.name for path in Path("/sys/class/net").iterdir()
+                  if re.fullmatch(r"(user|server\d+|s0)-eth\d+|s0", path.name)]
+    return [*running, *sorted(held), *interfaces]
+
+
+def has_ended(pid: int) -> bool:
+    """Tell whether a process is gone, or only waits for us to notice its end (state Z, proc(5))."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def network_of(process: Path) -> str | None:
+    """Return the name of the network namespace of a process by its directory in /proc, None when it is gone."""
+    try:
+        return str((process / "ns" / "net").readlink())
+    except OSError:
+        return None
+
+
+if __name__ == "__main__":
+    run_interruptible(main)
