@@ -43,12 +43,16 @@ class Running:
         """Return the pids of the servers."""
         return children(self.process.pid)
 
-    def log(self, tfo: int = 0, host: str = HOST) -> list[ServerRequest]:
-        """Return what the host's log has by now."""
+    def log(self, *settings: int) -> list[ServerRequest]:
+        """Return what the logs of these TFO settings have by now, of both by default: the machine's own may be either."""
         problems: list[str] = []
-        requests = read_server_log(self.logdir / f"10-tfo-{tfo}" / host, problems)
+        requests = [request for path in self.log_files(*settings) for request in read_server_log(path, problems)]
         assert problems == []
-        return requests
+        return sorted(requests, key=lambda request: (request.connection, request.request))
+
+    def log_files(self, *settings: int) -> list[Path]:
+        """Return the logs of a.test with TFO off (0) and on (1); of both without `settings`."""
+        return [self.logdir / f"10-tfo-{setting}" / HOST for setting in settings or (0, 1)]
 
     def connect(self) -> socket.socket:
         """Return a new connection to the first server."""
@@ -57,17 +61,19 @@ class Running:
     def get(self, path: str, method: str = "GET", body: bytes | None = None,
             headers: dict[str, str] | None = None) -> tuple[http.client.HTTPResponse, bytes]:
         """Send one request over a new connection; return the response and its body once the server has noted them."""
-        log = self.logdir / "10-tfo-0" / HOST
-        size = log.stat().st_size
+        size = self._log_size()
         connection = http.client.HTTPConnection(self.address, self.port, timeout=LIMIT_S)
         try:
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
             answer = response.read()
-            wait_until(lambda: log.stat().st_size > size)
+            wait_until(lambda: self._log_size() > size)
             return response, answer
         finally:
             connection.close()
+
+    def _log_size(self) -> int:
+        return sum(path.stat().st_size for path in self.log_files())
 
 
 def make_recording(directory: Path) -> tuple[Path, Path]:
