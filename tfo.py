@@ -32,7 +32,7 @@ from harness.loads import Laboratory, Limits, measure_load, write_record
 from harness.lock import only_experiment
 from harness.pages import Page
 from harness.plan import Load, plan_loads
-from harness.privileges import browsing_user, give, invoking_user, require_root
+from harness.privileges import browsing_user, give, invoking_user, passable_temp_root, require_root
 from harness.processes import adopt_orphans, end_strays
 from harness.progress import counted
 from harness.results import write_experiment
@@ -163,7 +163,7 @@ def describe(arguments: argparse.Namespace, lab: Laboratory, speeds: LinkSpeeds,
 def temporary_directory() -> Iterator[Path]:
     """Give a directory that Chrome's user may pass through; whatever runs or lies there is gone at the end."""
     adopt_orphans()
-    with TemporaryDirectory(prefix="tfo-lab-", ignore_cleanup_errors=True) as name:
+    with TemporaryDirectory(prefix="tfo-lab-", dir=passable_temp_root(), ignore_cleanup_errors=True) as name:
         Path(name).chmod(0o711)
         try:
             yield Path(name)
@@ -198,6 +198,7 @@ def parse_arguments() -> argparse.Namespace:
         (not 0 < arguments.bwnet <= 1000 or not 0 < arguments.bwhome <= 1000, "--bwnet, --bwhome: over 0, up to 1000"),
         (arguments.delaynet < 0 or arguments.delayhome < 0, "--delaynet, --delayhome: 0 or more"),
         (arguments.timeout <= 0, "--timeout: over 0"),
+        (arguments.server == "2013" and arguments.http == "1.1", "--server 2013: speaks HTTP/1.0 only"),
     ):
         if wrong:
             raise InputError(f"tfo.py: {problem}")

@@ -2,6 +2,8 @@
 
 import os
 import pwd
+import stat
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,3 +61,13 @@ def give(path: Path, user: User) -> None:
     if path.is_dir() and not path.is_symlink():
         for entry in path.iterdir():
             give(entry, user)
+
+
+def passable_temp_root() -> Path:
+    """Return the directory for temporary files, or /tmp where that is closed to others (libpam-tmpdir, say).
+
+    Chrome, as another user, must be able to reach its profile below it.
+    """
+    root = Path(tempfile.gettempdir()).resolve()
+    open_to_all = all(directory.stat().st_mode & stat.S_IXOTH for directory in (root, *root.parents))
+    return root if open_to_all else Path("/tmp")

@@ -29,7 +29,8 @@ def _no_load_event(load: dict[str, Any]) -> Iterable[str]:
 def _document(load: dict[str, Any], recorded_bytes: int | None) -> Iterable[str]:
     document = load.get("document")
     if document is None:
-        yield "the document never answered"
+        if not load["errors"]:
+            yield "the document never answered"
     elif document["status"] != 200:
         yield f"the document answered {document['status']}"
     elif document["bytes"] != recorded_bytes:

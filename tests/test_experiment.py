@@ -132,6 +132,7 @@ BAD_INPUT = [
     (["--bwnet", "0"], "--bwnet, --bwhome: over 0"),
     (["--delaynet", "-1"], "--delaynet, --delayhome: 0 or more"),
     (["--tfo", "2"], "invalid choice: '2'"),
+    (["--server", "2013", "--http", "1.1"], "--server 2013: speaks HTTP/1.0 only"),
 ]
 
 

@@ -24,6 +24,7 @@ use_project_python()
 
 from harness.errors import InputError, run_main
 from harness.privileges import User
+from harness.processes import die_with_parent
 from harness.recording import Recording, read_recording
 from harness.replay_family import Manner, Place, run_family
 from harness.replay_site import Site
@@ -36,6 +37,8 @@ def main() -> int:
     options = _parser().parse_args()
     if options.server == "2013" and options.http == "1.1":
         raise InputError("--server 2013: speaks HTTP/1.0 only; leave out --http 1.1")
+    if options.hosts:
+        die_with_parent()    # an experiment's servers: they must not outlive it, even if it is killed
     recording = read_recording(options.mirror, options.fetchlog)
     for problem in recording.problems[:PROBLEMS_SHOWN]:
         print(problem, file=sys.stderr)

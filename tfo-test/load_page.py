@@ -97,7 +97,9 @@ def visit(driver: webdriver.Chrome, job: Job, report: dict[str, Any]) -> None:
 
 
 def evaluate(job: Job, report: dict[str, Any]) -> None:
-    """Write the client log and the HAR, and add the load's figures to `report`."""
+    """Write the client log and the HAR, and add the load's figures to `report`; nothing when Chrome never started."""
+    if "argv" not in report:
+        return
     if shows_error_page(report):
         report["errors"].append("Chrome shows an error page")
     try:
@@ -153,7 +155,7 @@ def argv(driver: webdriver.Chrome) -> list[str]:
 
 def first_line(error: WebDriverException) -> str:
     """Return the one line of selenium's message that says something."""
-    return (error.msg or str(error)).splitlines()[0]
+    return (error.msg or str(error)).splitlines()[0].partition("; For documentation")[0]
 
 
 def parse_arguments() -> argparse.Namespace:
