@@ -34,7 +34,11 @@ step() {
     shift
     say "$what"
     printf '\n$ %s\n' "$*" >>"$LOG"
-    "$@" >>"$LOG" 2>&1 </dev/null 9<&- || status=$?     # 9 is the lock, which must not outlive this script
+    # In the background, because bash passes a signal on only while it waits; 9 is the lock, which must not outlive us.
+    "$@" >>"$LOG" 2>&1 </dev/null 9<&- &
+    CHILD=$!
+    wait "$CHILD" || status=$?
+    CHILD=
     if ((status != 0)); then
         tail -n 5 "$LOG" >&2
         say "failed with status $status: $*; the whole log: $LOG" >&2
@@ -123,9 +127,10 @@ environment_is_complete() {
 }
 
 # pip ARGUMENTS...: the environment's pip. Indexes, proxies and certificates of the caller's environment hold; what
-# would make pip install somewhere else or something else does not.
+# would make pip install somewhere else or something else does not. Runs as a step, which is a process of its own: exec
+# makes pip that process.
 pip() {
-    env -u PIP_USER -u PIP_TARGET -u PIP_PREFIX -u PIP_ROOT -u PIP_CONSTRAINT -u PIP_REQUIREMENT -u PIP_NO_DEPS \
+    exec env -u PIP_USER -u PIP_TARGET -u PIP_PREFIX -u PIP_ROOT -u PIP_CONSTRAINT -u PIP_REQUIREMENT -u PIP_NO_DEPS \
         -u PYTHONPATH -u PYTHONHOME PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 "$VENV/bin/python" -m pip "$@"
 }
 
@@ -162,6 +167,17 @@ compile_shim() {
     mv "$SHIM.so.new" "$SHIM.so"
 }
 
+# stop STATUS: a signal came. The step at hand is told, and the next run takes up where this one ended.
+stop() {
+    trap '' INT TERM HUP
+    say "stopped; run it again to go on" >&2
+    if [[ -n $CHILD ]]; then
+        kill -TERM "$CHILD" 2>/dev/null || true
+        wait "$CHILD" || true
+    fi
+    exit "$1"
+}
+
 # give_to_caller PATH: what sudo made belongs to the user who called sudo.
 give_to_caller() {
     if ((EUID == 0)) && [[ -n ${SUDO_UID:-} && -n ${SUDO_GID:-} ]]; then
@@ -170,7 +186,7 @@ give_to_caller() {
 }
 
 main() {
-    INSTALLED=no
+    INSTALLED=no CHILD=
     read_arguments "$@"
     choose_browser
     if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
@@ -181,6 +197,9 @@ main() {
     flock -w 900 9 || refuse "another set-up has been running for 15 minutes; wait for it or end it"
     LOG=$(mktemp -t tfo-lab-setup-XXXXXX.log)
     trap 'rm -f "$LOG"' EXIT
+    trap 'stop 130' INT
+    trap 'stop 143' TERM
+    trap 'stop 129' HUP
     install_packages
     make_environment
     compile_shim
