@@ -44,7 +44,7 @@ class Running:
         return children(self.process.pid)
 
     def log(self, *settings: int) -> list[ServerRequest]:
-        """Return what the logs of these TFO settings have by now; of both by default, as the machine may have either."""
+        """Return what the logs of these TFO settings have (default: both, as the machine may have either)."""
         problems: list[str] = []
         requests = [request for path in self.log_files(*settings) for request in read_server_log(path, problems)]
         assert problems == []
