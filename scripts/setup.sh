@@ -36,9 +36,7 @@ step() {
     printf '\n$ %s\n' "$*" >>"$LOG"
     # In the background, because bash passes a signal on only while it waits; 9 is the lock, which must not outlive us.
     "$@" >>"$LOG" 2>&1 </dev/null 9<&- &
-    CHILD=$!
-    wait "$CHILD" || status=$?
-    CHILD=
+    wait "$!" || status=$?
     if ((status != 0)); then
         tail -n 5 "$LOG" >&2
         say "failed with status $status: $*; the whole log: $LOG" >&2
@@ -171,10 +169,16 @@ compile_shim() {
 stop() {
     trap '' INT TERM HUP
     say "stopped; run it again to go on" >&2
-    if [[ -n $CHILD ]]; then
-        kill -TERM "$CHILD" 2>/dev/null || true
-        wait "$CHILD" || true
-    fi
+    local step tries
+    step=$(jobs -pr)
+    # Again and again, because a step that is just being started does not hear it yet; after 8 s it is ended for good.
+    for ((tries = 0; tries < 80; tries++)); do
+        if [[ -z $step ]] || ! kill -TERM "$step" 2>/dev/null; then
+            exit "$1"
+        fi
+        sleep 0.1
+    done
+    kill -KILL "$step" 2>/dev/null || true
     exit "$1"
 }
 
@@ -186,7 +190,7 @@ give_to_caller() {
 }
 
 main() {
-    INSTALLED=no CHILD=
+    INSTALLED=no
     read_arguments "$@"
     choose_browser
     if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
