@@ -121,7 +121,11 @@ wanted_stamp() {
 
 # environment_is_complete: every line wanted is in the stamp.
 environment_is_complete() {
-    [[ -x $VENV/bin/python && -f $STAMP ]] && ! wanted_stamp | grep -qvxFf "$STAMP"
+    local missing
+    [[ -x $VENV/bin/python && -f $STAMP ]] || return 1
+    # Not grep -q: it ends at the first hit, wanted_stamp dies of SIGPIPE, and pipefail takes that for "none missing".
+    missing=$(wanted_stamp | grep -vxFf "$STAMP" || true)
+    [[ -z $missing ]]
 }
 
 # pip ARGUMENTS...: the environment's pip. Indexes, proxies and certificates of the caller's environment hold; what

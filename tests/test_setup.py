@@ -95,6 +95,17 @@ def test_other_requirements_are_installed_again(project: Project) -> None:
     assert "requirements.txt" in project.setup().stdout
 
 
+def test_moved_clone_gets_a_new_environment(project: Project) -> None:
+    """An environment does not survive being moved: the programs in its bin/ name the old place."""
+    assert project.setup().returncode == 0
+    with tempfile.TemporaryDirectory(prefix="tfo-lab-") as name:
+        shutil.copytree(project.root, name, symlinks=True, dirs_exist_ok=True)
+        moved = Project(Path(name), project.tools, project.calls)
+        assert "making the Python environment" in moved.setup().stdout
+        assert (moved.root / ".venv" / "bin" / "pip").read_text().startswith(f"#!{name}/")
+        assert moved.setup().stdout == "setup: everything is there\n"
+
+
 @pytest.mark.root
 def test_real_project_needs_no_network_once_it_is_set_up() -> None:
     """The second time it installs nothing, on this very clone, in a namespace that has no network."""
