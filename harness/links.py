@@ -5,7 +5,6 @@ Mininet prints tc's error and carries on without any delay, so what was asked fo
 
 import json
 import re
-import selectors
 import shutil
 import subprocess
 import sys
@@ -15,13 +14,12 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.commands import run
+from harness.companions import running
 from harness.errors import ExperimentError
 from harness.netns import inside
-from harness.processes import stop
 from harness.star import Host, LinkSpeeds, Star
 
 DELAY_LINE = ROOT / "tfo-test" / "delay_line.py"
-START_TIMEOUT_S = 10.0
 MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 
@@ -44,11 +42,10 @@ def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[None]
     if netem or speeds.one_way_ms == 0:
         yield
         return
-    process = _start_delay_line(star.user, speeds.one_way_ms)
-    try:
+    command = [sys.executable, str(DELAY_LINE), "--interface", star.user.interface,
+               "--delay-ms", f"{speeds.one_way_ms:g}"]
+    with running(command, "ready", "the delay line", star.user.pid):
         yield
-    finally:
-        stop(process)
 
 
 def check_qdiscs(star: Star, speeds: LinkSpeeds, netem: bool) -> None:
@@ -75,32 +72,6 @@ def parse_rates_mbit(tc_class_output: str) -> list[float]:
     """Return the rates of the HTB classes in what `tc class show` printed (its -j prints no JSON for classes)."""
     found = re.findall(r"^class htb .*? rate ([\d.]+)([KMG]?)bit", tc_class_output, re.MULTILINE)
     return [float(number) * MBIT_PER_UNIT[unit] for number, unit in found]
-
-
-def _start_delay_line(user: Host, one_way_ms: float) -> subprocess.Popen[str]:
-    command = [sys.executable, str(DELAY_LINE), "--interface", user.interface, "--delay-ms", f"{one_way_ms:g}"]
-    with inside(user.pid):
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   start_new_session=True)
-    line = wait_for_line(process, START_TIMEOUT_S)
-    if line != "ready":
-        stop_and_complain(process, "the delay line did not start")
-    return process
-
-
-def wait_for_line(process: subprocess.Popen[str], timeout_s: float) -> str:
-    """Return the first line `process` prints, or "" when it ends or `timeout_s` passes before."""
-    assert process.stdout is not None
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
-        return process.stdout.readline().strip() if selector.select(timeout_s) else ""
-
-
-def stop_and_complain(process: subprocess.Popen[str], what: str) -> None:
-    """End `process` and raise ExperimentError with the last thing it said."""
-    process.kill()
-    _, said = process.communicate()
-    raise ExperimentError(f"{what}: {said.strip().splitlines()[-1] if said.strip() else 'it said nothing'}")
 
 
 def delay_line_drops(user: Host) -> int:

@@ -1,6 +1,5 @@
 """The replay servers of a star: one process per mirrored host, all children of one tfo-test/http_tfo.py."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,13 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bootstrap import ROOT
-from harness.links import stop_and_complain, wait_for_line
+from harness.companions import running
 from harness.privileges import User
-from harness.processes import stop
 from harness.star import Star
 
 HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
-START_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class ServerSettings:
 def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Iterator[None]:
     """Serve each host's part of the mirror inside its namespace while this lasts.
 
-    Raises ExperimentError with the servers' own line when one cannot listen.
+    Raises InputError or ExperimentError with the servers' own line when one cannot listen.
     """
     hosts_file = work_dir / "hosts"
     hosts_file.write_text("".join(f"{name} {host.address} /proc/{host.pid}/ns/net\n"
@@ -44,11 +41,5 @@ def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Ite
                "--hosts", str(hosts_file), "--port", str(settings.port), "--http", settings.http,
                "--server", settings.server, "--logdir", str(settings.logdir),
                "--delaynet", f"{settings.delaynet_ms:g}", "--user", f"{settings.user.uid}:{settings.user.gid}"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               start_new_session=True)
-    try:
-        if wait_for_line(process, START_TIMEOUT_S) != f"ready {len(star.servers)}":
-            stop_and_complain(process, "the servers did not start")
+    with running(command, f"ready {len(star.servers)}", "the servers"):
         yield
-    finally:
-        stop(process)
