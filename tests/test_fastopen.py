@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import ExperimentError
@@ -55,11 +55,13 @@ def test_a_counter_the_kernel_lacks_is_0(monkeypatch: pytest.MonkeyPatch) -> Non
     assert read_counters(os.getpid()) == dict.fromkeys(COUNTERS, 0) | {"TCPSynRetrans": 3}
 
 
+@settings(max_examples=40)
 @given(before=counter_values, growth=counter_values)
 def test_difference_is_the_growth(before: dict[str, int], growth: dict[str, int]) -> None:
     assert difference({name: before[name] + growth[name] for name in COUNTERS}, before) == growth
 
 
+@settings(max_examples=40)
 @given(hosts=st.lists(counter_values, max_size=5))
 def test_total_adds_host_by_host(hosts: list[dict[str, int]]) -> None:
     assert total(hosts) == {name: sum(host[name] for host in hosts) for name in COUNTERS}

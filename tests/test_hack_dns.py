@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import InputError
@@ -19,6 +19,7 @@ def remap_file(tmp_path: Path, content: bytes) -> Path:
     return path
 
 
+@settings(max_examples=40)
 @given(wanted=remaps)
 def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, wanted: list[Remap]) -> None:
     path = tmp_path_factory.getbasetemp() / "hack_dns"
@@ -63,6 +64,7 @@ def test_rules_as_chrome_takes_them() -> None:
     assert rules == "MAP www.example.org:80 10.0.0.2:8000,MAP ads.example.com:80 10.0.0.3:8001,MAP * ~NOTFOUND"
 
 
+@settings(max_examples=40)
 @given(wanted=remaps)
 def test_the_last_rule_always_stops_every_other_name(wanted: list[Remap]) -> None:
     # Chrome takes the first rule that fits, so the catch-all has to be there, once, and at the end.

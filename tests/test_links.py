@@ -2,11 +2,13 @@
 
 import re
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from harness.errors import ExperimentError
-from harness.links import check_qdiscs, kernel_has_netem, parse_rates_mbit, stop_and_complain, wait_for_line
+from harness.links import check_qdiscs, parse_rates_mbit
 from harness.star import Host, LinkSpeeds, Star
 
 
@@ -38,35 +40,24 @@ def test_without_a_class_there_is_no_rate(said: str) -> None:
     assert parse_rates_mbit(said) == []
 
 
-def children(code: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(["sh", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-@pytest.mark.parametrize(("code", "line"), [
-    ("echo ready; exec sleep 30", "ready"), ("exit 1", ""), ("echo; echo late", ""), ("exec sleep 30", "")])
-def test_the_first_line_of_a_program(code: str, line: str) -> None:
-    process = children(code)
-    assert wait_for_line(process, 0.3) == line
-    process.kill()
-    process.communicate(timeout=10)
-
-
-def test_a_program_that_failed_is_quoted() -> None:
-    for code, said in (("echo one >&2; echo two >&2; exit 1", "two"), ("exit 1", "it said nothing")):
-        process = children(code)
-        process.wait(10)
-        with pytest.raises(ExperimentError, match=f"^it broke: {said}$"):
-            stop_and_complain(process, "it broke")
-        assert process.returncode is not None
-
-
 LINK = """
 ip link set lo up
 tc qdisc add dev lo root handle 5: htb default 1
 tc class add dev lo parent 5: classid 5:1 htb rate {rate} burst 15k
-echo ready
-exec sleep 60
 """
+
+
+@contextmanager
+def host_with(setup: str) -> Iterator[Host]:
+    """Give a host whose only interface is `lo`, after running `setup` in it."""
+    with subprocess.Popen(["unshare", "--net", "sh", "-ec", f"{setup}\necho ready; exec sleep 60"], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield Host("x", "127.0.0.1", "", "lo", process.pid)
+        finally:
+            process.kill()
 
 
 @pytest.mark.root
@@ -74,32 +65,24 @@ exec sleep 60
     ("4mbit", 4, ""), ("4mbit", 5, r"x: tc gives \[4\.0\] Mbit/s on lo instead of 5"), ("1gbit", 1000, ""),
     ("4020kbit", 4, ""), ("4060kbit", 4, r"x: tc gives \[4\.06\d*\] Mbit/s on lo instead of 4"), ("1500kbit", 1.5, "")])
 def test_read_back_from_a_real_interface(rate: str, asked_mbit: float, problem: str) -> None:
-    process = subprocess.Popen(["unshare", "--net", "sh", "-c", LINK.format(rate=rate)], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
-    try:
-        assert wait_for_line(process, 5) == "ready"
-        host = Host("x", "127.0.0.1", "", "lo", process.pid)
-        speeds = LinkSpeeds(bw_home_mbit=asked_mbit, bw_net_mbit=asked_mbit)
-        found = ""
+    found = ""
+    with host_with(LINK.format(rate=rate)) as host:
         try:
-            check_qdiscs(Star(host, process.pid, {"a.org": host}), speeds, netem=False)
+            check_qdiscs(Star(host, host.pid, {"a.org": host}), LinkSpeeds(asked_mbit, asked_mbit), netem=False)
         except ExperimentError as error:
             found = str(error)
-        assert re.fullmatch(problem, found)
-    finally:
-        process.kill()
-        process.communicate(timeout=10)
+    assert re.fullmatch(problem, found)
 
 
 @pytest.mark.root
 def test_a_link_without_any_rate_or_delay_is_found_out() -> None:
-    process = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo ready; exec sleep 60"], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
-    try:
-        assert wait_for_line(process, 5) == "ready"
-        host = Host("x", "127.0.0.1", "", "lo", process.pid)
-        with pytest.raises(ExperimentError, match=r"tc gives \[\] Mbit/s on lo instead of 1000"):
-            check_qdiscs(Star(host, process.pid), LinkSpeeds(), netem=kernel_has_netem())
-    finally:
-        process.kill()
-        process.communicate(timeout=10)
+    with host_with("") as host, pytest.raises(ExperimentError, match=r"tc gives \[\] Mbit/s on lo instead of 1000"):
+        check_qdiscs(Star(host, host.pid), LinkSpeeds(), netem=False)
+
+
+@pytest.mark.root
+def test_a_delay_that_is_not_there_is_found_out() -> None:
+    # Mininet prints tc's error and carries on without.
+    with host_with(LINK.format(rate="4mbit")) as host, \
+            pytest.raises(ExperimentError, match=r"^x: tc gives netem delays \[\] ms on lo instead of 10$"):
+        check_qdiscs(Star(host, host.pid), LinkSpeeds(4, 4, delay_home_ms=10), netem=True)

@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.pages import Page
@@ -21,6 +21,7 @@ def first_tfos(loads: list[Load], page: Page) -> list[int]:
     return [own[place].tfo for place in range(0, len(own), 2)]
 
 
+@settings(max_examples=40)
 @given(pages=page_lists, testruns=runs, tfos=st.sampled_from([[0, 1], [0], [1]]), seed=seeds)
 def test_every_load_is_there_once_and_runs_follow_each_other(pages: list[Page], testruns: int, tfos: list[int],
                                                              seed: int) -> None:
@@ -29,6 +30,7 @@ def test_every_load_is_there_once_and_runs_follow_each_other(pages: list[Page], 
     assert [load.run for load in loads] == sorted(load.run for load in loads)
 
 
+@settings(max_examples=40)
 @given(pages=page_lists, testruns=runs, seed=seeds)
 def test_off_and_on_of_a_page_are_side_by_side_and_pages_keep_their_order(pages: list[Page], testruns: int,
                                                                           seed: int) -> None:
@@ -38,6 +40,7 @@ def test_off_and_on_of_a_page_are_side_by_side_and_pages_keep_their_order(pages:
     assert [a.page for a, _ in pairs] == pages * testruns
 
 
+@settings(max_examples=40)
 @given(pages=page_lists, testruns=runs, seed=seeds)
 def test_who_goes_first_alternates_from_run_to_run(pages: list[Page], testruns: int, seed: int) -> None:
     loads = plan_loads(pages, testruns, [0, 1], seed)
@@ -48,6 +51,7 @@ def test_who_goes_first_alternates_from_run_to_run(pages: list[Page], testruns: 
         assert abs(first[1:].count(0) - first[1:].count(1)) <= 1, "the measured runs"
 
 
+@settings(max_examples=40)
 @given(pages=page_lists, testruns=runs, seed=seeds)
 def test_same_seed_same_order(pages: list[Page], testruns: int, seed: int) -> None:
     assert plan_loads(pages, testruns, [0, 1], seed) == plan_loads(pages, testruns, [0, 1], seed)

@@ -4,13 +4,22 @@ import os
 import pwd
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from harness.errors import InputError
-from harness.privileges import UNPRIVILEGED_ACCOUNT, User, browsing_user, give, invoking_user, require_root
+from harness.privileges import (
+    UNPRIVILEGED_ACCOUNT,
+    User,
+    browsing_user,
+    give,
+    invoking_user,
+    passable_temp_root,
+    require_root,
+)
 
 PROJECT = Path(__file__).resolve().parent.parent
 ALICE = SimpleNamespace(pw_name="alice", pw_uid=1234, pw_gid=4321)
@@ -102,6 +111,19 @@ def test_give_for_real(tmp_path: Path) -> None:
     give(tree, User("alice", 1234, 4321))
     owners = [os.lstat(path).st_uid for path in (tree, tree / "link", outside)]
     assert owners == [1234, 1234, os.getuid()]
+
+
+@pytest.mark.parametrize(("closed", "mode"), [("", 0o777), ("outer", 0o700), ("outer/inner", 0o750)])
+def test_temporary_files_lie_where_others_can_pass(monkeypatch: pytest.MonkeyPatch, closed: str, mode: int) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        root = Path(name) / "outer" / "inner"
+        root.mkdir(parents=True)
+        for directory in (Path(name), root.parent, root):
+            directory.chmod(0o711)
+        if closed:
+            (Path(name) / closed).chmod(mode)
+        monkeypatch.setattr(tempfile, "gettempdir", lambda: str(root))
+        assert passable_temp_root() == (Path("/tmp") if closed else root)
 
 
 BECOME = """

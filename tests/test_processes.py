@@ -69,7 +69,7 @@ def test_stop_ends_what_ignores_sigterm(start: Start) -> None:
     stop(process, patience_s=0.3)
     took_s = time.monotonic() - began_s
     assert process.returncode == -signal.SIGKILL
-    assert 0.3 <= took_s < 2
+    assert 0.3 <= took_s < 3
     assert not is_running(process.pid)
 
 
@@ -119,7 +119,7 @@ kept = subprocess.Popen(["sleep", "60"])
 known = descendants(os.getpid())
 {start}
 began_s = time.monotonic()
-count = end_strays(known, patience_s=0.4)
+count = end_strays(known, patience_s={patience_s})
 took_s = time.monotonic() - began_s
 left = descendants(os.getpid())
 print(count, took_s, left == {{kept.pid}}, kept.poll(), flush=True)
@@ -138,9 +138,9 @@ middle.wait()
 """
 
 
-def end_strays_report(code: str) -> tuple[int, float, str]:
+def end_strays_report(code: str, patience_s: float = 3) -> tuple[int, float, str]:
     """Run END_STRAYS with `code` that leaves strays; return their count, the time in s, and the rest of the report."""
-    done = subprocess.run([sys.executable, "-c", END_STRAYS.format(start=code)], cwd=ROOT, capture_output=True,
+    done = subprocess.run([sys.executable, "-c", END_STRAYS.format(start=code, patience_s=patience_s)], cwd=ROOT, capture_output=True,
                           text=True, timeout=20, check=False)
     assert done.stderr == ""
     count, took_s, rest = done.stdout.split(maxsplit=2)
@@ -153,14 +153,14 @@ ALL_GONE = "True None\nnone left, not even as zombies\n"
 def test_end_strays_reaps_grandchildren_whose_parent_died() -> None:
     count, took_s, rest = end_strays_report(ORPHAN.format(script="sleep 60 & sleep 60 & echo ready; wait"))
     assert (count, rest) == (2, ALL_GONE)
-    assert took_s < 0.35, "they end on SIGTERM, so nothing is waited for"
+    assert took_s < 2, "they end on SIGTERM, so nothing is waited for"
 
 
 def test_end_strays_kills_orphans_that_ignore_sigterm() -> None:
     script = "(trap '' TERM; echo ready; exec sleep 60) & wait"
-    count, took_s, rest = end_strays_report(ORPHAN.format(script=script))
+    count, took_s, rest = end_strays_report(ORPHAN.format(script=script), patience_s=0.3)
     assert (count, rest) == (1, ALL_GONE)
-    assert 0.4 <= took_s < 2
+    assert 0.3 <= took_s < 3
 
 
 def test_end_strays_ends_whole_families() -> None:
@@ -169,14 +169,14 @@ middle = subprocess.Popen(["sh", "-c", "trap '' TERM; (trap '' TERM; echo ready;
                           stdout=subprocess.PIPE, text=True, start_new_session=True)
 assert middle.stdout.readline() == "ready\\n"
 """
-    count, _, rest = end_strays_report(code)
+    count, _, rest = end_strays_report(code, patience_s=0.3)
     assert (count, rest) == (2, ALL_GONE)
 
 
 def test_end_strays_without_strays_is_quick() -> None:
     count, took_s, rest = end_strays_report("")
     assert (count, rest) == (0, ALL_GONE)
-    assert took_s < 0.3
+    assert took_s < 2
 
 
 def test_end_strays_touches_nobody_elses_processes(start: Start) -> None:
