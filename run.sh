@@ -83,6 +83,13 @@ stop() {
     kill -"$1" $$
 }
 
+tfo() {
+    local delay=$1
+    shift
+    run_child ./tfo.py --name "$name" --delaynet "$delay" --testruns "$testruns" \
+        ${tfo_options[@]+"${tfo_options[@]}"} "$@"
+}
+
 root_fastopen=/proc/sys/net/ipv4/tcp_fastopen
 fastopen_before=
 # shellcheck disable=SC2317  # called by the traps
@@ -114,6 +121,11 @@ if [ "$name" = Paper ]; then
 fi
 [ -f "$name.pages" ] || { echo "$name.pages:1: no such file; make it with one URL per line" >&2; exit 2; }
 
+# Whatever is wrong with the pages or the options shows here, before anything is moved or measured.
+for delay in $delays; do
+    tfo "$delay" --dry-run >/dev/null
+done
+
 # Old results are kept, and never mixed with new ones.
 shopt -s nullglob
 old_results=(client serverlogs output-figures/*.png)
@@ -137,11 +149,7 @@ echo 3 >"$root_fastopen"
 
 status=0
 for delay in $delays; do
-    tfo_status=0
-    run_child ./tfo.py --name "$name" --delaynet "$delay" --testruns "$testruns" ${tfo_options[@]+"${tfo_options[@]}"} \
-        || tfo_status=$?
-    [ "$tfo_status" -ne 2 ] || exit 2
-    [ "$tfo_status" -eq 0 ] || status=1
+    tfo "$delay" || status=1
 done
 
 run_child as_user ./plot.py --clientdir client --outputdir output-figures || status=1

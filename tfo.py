@@ -60,6 +60,9 @@ def main() -> int:
     loads = plan_loads(pages, arguments.testruns, arguments.tfos, arguments.seed)
     netem = kernel_has_netem()
     client_dir, server_log_dir = arguments.dir / "client", arguments.dir / "serverlogs"
+    if arguments.dry_run:
+        print(f"ready: {len(pages)} pages on {len(recording.hosts())} hosts, {len(loads)} page loads")
+        return 0
 
     with ExitStack() as laboratory:
         laboratory.enter_context(only_experiment())
@@ -189,6 +192,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
     parser.add_argument("--timeout", type=float, default=60, help="seconds a page may take to its load event (60)")
     parser.add_argument("--seed", type=int, default=1, help="decides which of TFO off and on goes first (1)")
+    parser.add_argument("--dry-run", action="store_true", help="only check that all is ready; measure nothing")
     arguments = parser.parse_args()
     arguments.tfos = [0, 1] if arguments.tfo == "both" else [int(arguments.tfo)]
     arguments.dir = arguments.dir.resolve()

@@ -90,7 +90,7 @@ def _find_driver(binary: str) -> str:
         return str(SeleniumManager().binary_paths(["--browser", "chrome", "--browser-path", binary])["driver_path"])
     except WebDriverException:
         raise InputError("no chromedriver found; on Debian: sudo apt-get install chromium-driver; elsewhere: "
-                         ".venv/bin/pip install chromedriver-binary-auto") from None
+                         ".venv/bin/pip install -r requirements-chromedriver.txt") from None
 
 
 def require_shim() -> Path:

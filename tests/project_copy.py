@@ -8,9 +8,14 @@ import pytest
 
 from harness.bootstrap import ROOT
 
+# In a mount namespace of its own the copy stands where the project stands, with the project's own environment in it:
+# so nothing has to be set up again.
+STAND_IN = ('mount --bind "$1/.venv" "$2/.venv" && mount --rbind "$2" "$1" && cd "$1" && shift 2 && '
+            'exec "$@"')
+
 
 def copy_project(target: Path) -> Path:
-    """Copy what git would commit to `target`, with the set-up environment and the compiled shim; return `target`."""
+    """Copy what git would commit to `target`, with the compiled shim; return `target`."""
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT,
                             capture_output=True, check=False)
     if listed.returncode != 0:
@@ -21,6 +26,11 @@ def copy_project(target: Path) -> Path:
             copy = target / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, copy)
-    (target / ".venv").symlink_to(ROOT / ".venv")
     shutil.copy2(ROOT / "tfo-test" / "chrome_shim.so", target / "tfo-test")
+    (target / ".venv").mkdir()
     return target
+
+
+def typed(project: Path, *command: str) -> list[str]:
+    """Return what runs `command` (``./run.sh`` and so on) as if the copy were the project. Needs root (unshare(1))."""
+    return ["unshare", "--mount", "sh", "-c", STAND_IN, "sh", str(ROOT), str(project), *command]

@@ -16,7 +16,7 @@ import pytest
 
 from harness.lock import LOCK_FILE
 from harness.results import read_results
-from tests.project_copy import copy_project
+from tests.project_copy import copy_project, typed
 from tests.small_mirror import chain_of_hosts
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome]
@@ -36,7 +36,7 @@ def project(tmp_path: Path) -> Path:
 
 def start_run(project: Path) -> "subprocess.Popen[str]":
     # In a session of its own, as from another terminal; SIGINT is not ignored, as it would be in the background.
-    return subprocess.Popen(["./run.sh", "--name", "small", "--delays", "20"], cwd=project, stdout=subprocess.PIPE,
+    return subprocess.Popen(typed(project, "./run.sh", "--name", "small", "--delays", "20"), stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, start_new_session=True,
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # noqa: PLW1509
 
@@ -118,7 +118,7 @@ def test_second_experiment_is_refused(project: Path) -> None:
     try:
         read_until(process, "RTT to 12 servers")
         for command in (["./run.sh", "--name", "small"], ["./tfo.py", "--name", "small"]):
-            second = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=30, check=False)
+            second = subprocess.run(typed(project, *command), capture_output=True, text=True, timeout=30, check=False)
             assert second.returncode == 2
             assert second.stderr.startswith(f"{LOCK_FILE}: another experiment is running: pid {process.pid} (./run.sh")
             assert second.stderr.count("\n") == 1
@@ -131,7 +131,7 @@ def test_second_experiment_is_refused(project: Path) -> None:
 @pytest.mark.slow
 def test_killed_tfo_leaves_nothing(project: Path) -> None:
     """Even SIGKILL, which nobody can clean up after: the kernel ends our processes, and the network with them."""
-    process = subprocess.Popen(["./tfo.py", "--name", "small", "--delaynet", "20"], cwd=project,
+    process = subprocess.Popen(typed(project, "./tfo.py", "--name", "small", "--delaynet", "20"),
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     try:
         read_until(process, "[  1/8]")
@@ -153,6 +153,6 @@ def test_logs_of_an_interrupted_run_can_be_plotted(project: Path) -> None:
         process.communicate(timeout=LIMIT_S)
     loads = [json.loads(path.read_text()) for path in (project / "client").glob("*/*.json")]
     assert all(load["valid"] for load in loads)
-    plot = subprocess.run(["./plot.py"], cwd=project, capture_output=True, text=True, timeout=60, check=False)
+    plot = subprocess.run(typed(project, "./plot.py"), capture_output=True, text=True, timeout=60, check=False)
     assert plot.returncode == 1, "cells are missing, and the exit status says so"
     assert "\t40\t-\t-\t-" in plot.stdout, "only warm-up loads were done"

@@ -1,0 +1,103 @@
+"""run.sh as a student types it, in a copy of the project with a small mirror."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from tests.project_copy import copy_project, typed
+from tests.small_mirror import chain_of_hosts
+
+NOBODY = 65534
+ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a copy of the project with a small mirror."""
+    copy = copy_project(tmp_path / "project")
+    chain_of_hosts(copy, hosts=2)
+    return copy
+
+
+def run(project: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(typed(project, "./run.sh", *options), capture_output=True, text=True, timeout=110,
+                          env={**os.environ, **environment}, check=False)
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.slow
+def test_two_runs_and_nothing_lost(project: Path) -> None:
+    fastopen_before = ROOT_FASTOPEN.read_text()
+    first = run(project, "--name", "small", "--quick", "--delays", "5 10")
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert "setup: everything is there" in first.stdout
+    assert "1 pages x 2 runs x TFO off and on x 2 delays = 8 page loads;" in first.stdout
+    assert [line.split("\t")[1] for line in first.stdout.splitlines() if line.startswith("\t")] == ["10", "20"]
+    figures = sorted(path.name for path in (project / "output-figures").glob("*.png"))
+    assert figures == ["timing-www.nytimes.com-10.png", "timing-www.nytimes.com-20.png"]
+    loads = {path.relative_to(project): path.read_bytes() for path in (project / "client").rglob("*") if path.is_file()}
+
+    second = run(project, "--name", "small", "--quick", "--delays", "5", "--tfo", "1", "--http", "1.1")
+    assert second.returncode == 0, second.stdout + second.stderr
+    [kept] = project.glob("results-*")
+    assert {path: (kept / path).read_bytes() for path in loads} == loads
+    assert sorted(path.name for path in (kept / "output-figures").glob("*.png")) == figures
+    assert not list((project / "client").glob("10-*"))
+    assert ROOT_FASTOPEN.read_text() == fastopen_before
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.slow
+def test_results_belong_to_who_called_sudo(project: Path) -> None:
+    for path in (project, *project.rglob("*")):
+        os.lchown(path, NOBODY, NOBODY)
+    if not all(directory.stat().st_mode & 0o001 for directory in ROOT.parents):
+        pytest.skip("the project lies in a directory that other users may not enter")
+    done = run(project, "--name", "small", "--quick", "--delays", "5", SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY))
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = [path for name in ("client", "serverlogs", "output-figures") for path in (project / name).rglob("*")]
+    assert len(results) > 10
+    assert {path.lstat().st_uid for path in results} == {NOBODY}
+
+
+BAD_USE = [
+    (["--delays", "ten"], "run.sh: --delays: 'ten' is not a number of milliseconds; see ./run.sh --help"),
+    (["--delays", " "], "run.sh: --delays: no delay given; see ./run.sh --help"),
+    (["--testruns", "1"], "run.sh: --testruns: at least 2, since the first load warms up; see ./run.sh --help"),
+    (["--name", "../x"], "run.sh: --name: letters, digits, '.', '_' and '-' only; see ./run.sh --help"),
+    (["--name"], "run.sh: --name needs a value; see ./run.sh --help"),
+]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("options", "complaint"), BAD_USE)
+def test_bad_use_is_one_line(options: list[str], complaint: str, project: Path) -> None:
+    done = run(project, *options)
+    assert (done.returncode, done.stderr) == (2, complaint + "\n")
+
+
+@pytest.mark.root
+def test_bad_input_moves_no_results(project: Path) -> None:
+    (project / "client").mkdir()
+    (project / "client" / "precious").touch()
+    for options, complaint in (
+        (["--name", "nothing"], "nothing.pages:1: no such file"),
+        (["--name", "small", "--bwnet", "0"], "tfo.py: --bwnet, --bwhome: over 0"),
+        (["--name", "small", "--no-such-option"], "unrecognized arguments: --no-such-option"),
+    ):
+        done = run(project, *options)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert complaint in done.stderr.splitlines()[-1]
+    assert (project / "client" / "precious").exists()
+    assert not list(project.glob("results-*"))
+
+
+def test_without_root_it_says_what_to_type(project: Path) -> None:
+    command = ["bash", "-c", 'id() { echo 1000; }; export -f id; "$0"', str(project / "run.sh")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (2, "run.sh: needs root for network namespaces; run: sudo ./run.sh\n")
