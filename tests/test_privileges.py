@@ -1,7 +1,6 @@
 """Who called us, and what belongs to whom."""
 
 import os
-import pwd
 import subprocess
 import sys
 import tempfile
@@ -10,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness import privileges
 from harness.errors import InputError
 from harness.privileges import (
     UNPRIVILEGED_ACCOUNT,
@@ -33,8 +33,8 @@ def root_without_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("SUDO_UID", raising=False)
     monkeypatch.delenv("SUDO_GID", raising=False)
-    monkeypatch.setattr(pwd, "getpwuid", ACCOUNTS.__getitem__)
-    monkeypatch.setattr(pwd, "getpwnam", {account.pw_name: account for account in ACCOUNTS.values()}.__getitem__)
+    by_name = {account.pw_name: account for account in ACCOUNTS.values()}
+    monkeypatch.setattr(privileges, "pwd", SimpleNamespace(getpwuid=ACCOUNTS.__getitem__, getpwnam=by_name.__getitem__))
 
 
 def test_root_passes_and_others_are_told_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,8 +140,9 @@ middle.wait()
 
 def end_strays_report(code: str, patience_s: float = 3) -> tuple[int, float, str]:
     """Run END_STRAYS with `code` that leaves strays; return their count, the time in s, and the rest of the report."""
-    done = subprocess.run([sys.executable, "-c", END_STRAYS.format(start=code, patience_s=patience_s)], cwd=ROOT, capture_output=True,
-                          text=True, timeout=20, check=False)
+    program = END_STRAYS.format(start=code, patience_s=patience_s)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=20,
+                          check=False)
     assert done.stderr == ""
     count, took_s, rest = done.stdout.split(maxsplit=2)
     return int(count), float(took_s), rest
