@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
@@ -5,11 +6,11 @@ from hypothesis import strategies as st
 
 from harness.serverlogs import FOUND, HEADER, ServerRequest, format_request, read_server_log, read_server_logs
 
-REQUEST = ServerRequest("a.test", 1700000000.25, 3, 2, "GET", "/x?y", 200, 9500, "plain", True)
+REQUEST = ServerRequest("a.test", 1700000000.25, 3, 2, "GET", "/x?y", 200, 9500, "plain", True, "https", "h2")
 
 
 def test_a_line_is_what_the_format_says() -> None:
-    assert format_request(REQUEST) == "1700000000.250000\t3\t2\tGET\t/x?y\t200\t9500\tplain\t1\n"
+    assert format_request(REQUEST) == "1700000000.250000\t3\t2\tGET\t/x?y\t200\t9500\tplain\t1\thttps\th2\n"
 
 
 def test_all_servers_in_order_of_time(tmp_path: Path) -> None:
@@ -19,6 +20,14 @@ def test_all_servers_in_order_of_time(tmp_path: Path) -> None:
     (tmp_path / "b.test").write_text(HEADER + format_request(other))
     assert read_server_logs(tmp_path) == [REQUEST, other, later]
     assert read_server_logs(tmp_path / "nothing") == []
+
+
+def test_logs_from_before_tls_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.test").write_text("#time_s\tconnection\trequest\tmethod\tpath\tstatus\tbytes\tfound\tsyn_data\n"
+                                     "1700000000.250000\t3\t2\tGET\t/x?y\t200\t9500\tplain\t1\n")
+    problems: list[str] = []
+    assert read_server_log(tmp_path / "a.test", problems) == [replace(REQUEST, scheme="http", protocol="-")]
+    assert problems == []
 
 
 def test_a_line_cut_short_is_reported(tmp_path: Path) -> None:
@@ -35,5 +44,5 @@ def test_no_request_breaks_its_line(method: str, path: str, found: str) -> None:
     line = format_request(ServerRequest("a.test", 1.0, 1, 1, method, path, 200, 1, found, False))
     assert line.count("\n") == 1
     assert len(line.splitlines()) == 1
-    assert len(line.split("\t")) == 9
+    assert len(line.split("\t")) == 11
     line.encode("utf-8")
