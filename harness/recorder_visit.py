@@ -1,0 +1,257 @@
+"""Visit one page in Chrome as a person would, in a process of its own: harness.recorder starts it and can end it.
+
+    python -m harness.recorder_visit WORK_DIR UID GID
+
+reads WORK_DIR/job.json (a Job), gives up root, and leaves there Chrome's net-log and visit.json (a Visit). Whatever the
+page does, it ends: every command to Chrome has a limit, and so has every wait.
+"""
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from urllib3.exceptions import HTTPError
+
+from harness import browser
+from harness.privileges import User, become
+from harness.processes import die_with_parent
+from harness.recorder_chrome import limit_commands, start, visitors_user_agent
+
+JOB, VISIT = "job.json", "visit.json"
+POLL_S = 0.1
+WINDOWS_EVERY_S = 1.0
+SCROLL_PAUSE_S = 0.1
+COMMAND_S = 20.0
+
+PAGE_SCRIPT = """
+const entry = performance.getEntriesByType('navigation')[0];
+return {timing: entry ? entry.toJSON() : {}, time_origin_ms: performance.timeOrigin,
+        document_uri: document.documentURI, title: document.title, ready: document.readyState};
+"""
+INLINE_SCRIPT = """
+const count = (start) => document.querySelectorAll(`[src^="${start}"],[href^="${start}"]`).length;
+return {'data:': count('data:'), 'blob:': count('blob:')};
+"""
+SCROLL_SCRIPT = """
+const root = document.scrollingElement || document.documentElement;
+window.scrollTo({top: root.scrollTop + innerHeight, behavior: 'instant'});
+return root.scrollTop + innerHeight + 1 < root.scrollHeight;
+"""
+ERRORS = (WebDriverException, HTTPError, OSError)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One visit: what to load and how long to wait, in seconds. `user_agent` "" stands for Chrome's own, not headless.
+
+    `rules`, `trusted_key`: see harness.recorder_chrome.start.
+    """
+
+    url: str
+    binary: str
+    driver: str
+    rules: str | None = None
+    trusted_key: str | None = None
+    user_agent: str = ""
+    load_timeout_s: float = 60.0
+    quiet_s: float = 2.0
+    quiet_limit_s: float = 30.0
+    scroll_steps: int = 50
+
+    def hard_limit_s(self) -> float:
+        """Return how long the visit can take when every wait takes as long as it may, with some seconds to spare."""
+        return self.load_timeout_s + self.quiet_limit_s + self.scroll_steps * SCROLL_PAUSE_S + 3 * COMMAND_S
+
+
+@dataclass
+class Visit:
+    """What was seen. Ticks are ms of the monotonic clock, Chrome's; `errors` say why the page cannot be used."""
+
+    user_agent: str = ""
+    chrome: str = ""
+    argv: list[str] = field(default_factory=list)
+    start_tick: float = 0.0
+    end_tick: float | None = None
+    document_uri: str = ""
+    title: str = ""
+    time_origin_ms: float | None = None
+    timing: dict[str, Any] = field(default_factory=dict)
+    quiet: bool = False
+    loaded: bool = False
+    download: bool = False
+    popups: int = 0
+    inline: dict[str, int] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+
+
+def visit(job: Job, work_dir: Path, report: Visit) -> None:
+    """Load the page and fill in `report`."""
+    chrome = browser.Browser(job.binary, job.driver)
+    try:
+        report.user_agent = job.user_agent or visitors_user_agent(chrome, work_dir / "own")
+        driver = start(chrome, work_dir, job.rules, job.trusted_key, report.user_agent)
+    except WebDriverException as error:
+        report.errors.append(f"Chrome did not start: {_first_line(error)}")
+        return
+    try:
+        report.chrome = driver.capabilities["browserVersion"]
+        report.argv = _argv(driver.capabilities["goog:processID"])
+        _Visitor(driver, job, work_dir / "netlog.json", report).go()
+    except ERRORS as error:
+        report.errors.append(f"Chrome: {_first_line(error)}")
+    finally:
+        limit_commands(driver, COMMAND_S)
+        driver.quit()
+
+
+class _Visitor:
+    """Goes through one visit, step by step."""
+
+    def __init__(self, driver: webdriver.Chrome, job: Job, netlog: Path, report: Visit) -> None:
+        self.driver, self.job, self.netlog, self.report = driver, job, netlog, report
+        self.window = driver.current_window_handle
+        self.windows_seen_s = 0.0
+
+    def go(self) -> None:
+        self.report.start_tick = _tick()
+        deadline = time.monotonic() + self.job.load_timeout_s
+        if self._navigate():
+            self._wait(self._has_loaded, deadline)
+            if not self.report.loaded:
+                self.report.errors.append(f"no load event within {self.job.load_timeout_s:g} s")
+            quiet_by = time.monotonic() + self.job.quiet_limit_s
+            self._scroll(quiet_by)
+            self._wait_for_quiet(quiet_by)
+            self._look(final=True)
+        self.report.end_tick = _tick()
+
+    def _navigate(self) -> bool:
+        """Go to the page until its document begins to arrive; tell whether it did."""
+        limit_commands(self.driver, self.job.load_timeout_s)
+        try:
+            answer = self.driver.execute_cdp_cmd("Page.navigate", {"url": self.job.url})
+        except HTTPError:
+            self.report.errors.append(f"no answer within {self.job.load_timeout_s:g} s")
+            return False
+        finally:
+            limit_commands(self.driver, COMMAND_S)
+        self.report.download = bool(answer.get("isDownload"))
+        if self.report.download:
+            self.report.errors.append("this is a file to download, not a page")
+        elif answer.get("errorText"):
+            self.report.errors.append(f"Chrome shows an error page: {answer['errorText']}")
+        return not self.report.errors
+
+    def _has_loaded(self) -> bool:
+        self._look()
+        return self.report.loaded
+
+    def _look(self, final: bool = False) -> None:
+        """Note what the page says of itself. A page that goes elsewhere meanwhile is asked again later."""
+        seen = self._run(PAGE_SCRIPT)
+        if seen:
+            report = self.report
+            report.timing, report.time_origin_ms = seen["timing"], seen["time_origin_ms"]
+            report.document_uri, report.title = seen["document_uri"], seen["title"]
+            report.loaded = seen["ready"] == "complete" and bool(seen["timing"].get("loadEventEnd"))
+        if final:
+            self.report.inline = self._run(INLINE_SCRIPT) or {}
+
+    def _run(self, script: str) -> Any:
+        """Run `script` in the page; None while the page is being replaced. Dialogs are dismissed on the way."""
+        try:
+            return self.driver.execute_script(script)
+        except WebDriverException as error:
+            if "navigat" in _first_line(error) or "context" in _first_line(error) or "frame" in _first_line(error):
+                return None
+            raise
+
+    def _scroll(self, deadline: float) -> None:
+        """Scroll to the bottom, a window's height at a time, so that lazy images come into sight."""
+        for _ in range(self.job.scroll_steps):
+            if not self._run(SCROLL_SCRIPT) or time.monotonic() > deadline:
+                return
+            time.sleep(SCROLL_PAUSE_S)
+
+    def _wait_for_quiet(self, deadline: float) -> None:
+        """Wait until the net-log has not grown for quiet_s: every byte on every connection is an event in it."""
+        size, since = -1, time.monotonic()
+
+        def quiet() -> bool:
+            nonlocal size, since
+            now = self.netlog.stat().st_size
+            if now != size:
+                size, since = now, time.monotonic()
+            return time.monotonic() - since >= self.job.quiet_s
+
+        self.report.quiet = self._wait(quiet, deadline)
+
+    def _wait(self, over: Callable[[], bool], deadline: float) -> bool:
+        """Wait until `over()`, `deadline` at the latest, and keep the page's dialogs and windows shut meanwhile."""
+        while True:
+            self._close_windows()
+            if over():
+                return True
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(POLL_S)
+
+    def _close_windows(self) -> None:
+        if time.monotonic() - self.windows_seen_s < WINDOWS_EVERY_S:
+            return
+        self._run("return 0")                       # dismisses a dialog, which would hold up everything
+        for window in self.driver.window_handles:
+            if window != self.window:
+                self.driver.switch_to.window(window)
+                self.driver.close()
+                self.driver.switch_to.window(self.window)
+                self.report.popups += 1
+        self.windows_seen_s = time.monotonic()
+
+
+def _argv(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").rstrip("\0").split("\0")
+
+
+def _tick() -> float:
+    """Return the monotonic clock in ms, which on Linux is the net-log's."""
+    return time.monotonic() * 1000
+
+
+def _first_line(error: Exception) -> str:
+    text = (error.msg if isinstance(error, WebDriverException) else None) or str(error) or type(error).__name__
+    return text.splitlines()[0].partition("; For documentation")[0]
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main(arguments: list[str]) -> int:
+    """Make the visit; the exit status is 1 when it was cut short."""
+    work_dir = Path(arguments[0])
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C goes to the whole group; the parent ends us
+    browser.deterministic_script()                  # the project may lie in a directory that is closed to others
+    job = Job(**json.loads((work_dir / JOB).read_text(encoding="utf-8")))
+    become(User("", int(arguments[1]), int(arguments[2])))
+    die_with_parent()                               # after the change of user, which clears it (prctl(2))
+    report = Visit()
+    try:
+        visit(job, work_dir, report)
+    except KeyboardInterrupt:
+        return 1
+    (work_dir / VISIT).write_text(json.dumps(asdict(report)), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
