@@ -8,7 +8,7 @@ from harness.atomic import write_atomically
 from harness.browser import CLOCK_SHIFT_DAYS
 from harness.har import har
 from harness.logs import format_log
-from harness.netlog import NetLog, page_log, read_netlog, summarise
+from harness.netlog import NetLog, of_load, page_log, read_netlog, summarise
 
 ERROR_PAGE = "chrome-error://"
 MS_PER_DAY = 86_400_000
@@ -45,7 +45,8 @@ def start_of_load(netlog: NetLog, report: dict[str, Any]) -> float:
 def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: dict[str, Any]) -> dict[str, Any]:
     """Return a load's figures as they stand in its JSON."""
     summary = summarise(netlog, start_tick, end_tick)
-    documents = [one for one in netlog.transactions if one.main_frame and not one.redirect_url]
+    transactions = of_load(netlog, start_tick, end_tick)
+    documents = [one for one in transactions if one.main_frame and not one.redirect_url]
     return {
         "plt_ms": timing.get("loadEventEnd") or None,
         "last_ms": summary.last_ms,
@@ -55,7 +56,7 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
         "document": {"url": documents[-1].url, "status": documents[-1].status,
                      "bytes": documents[-1].content_bytes} if documents else None,
         "requests": summary.requests,
-        "request_urls": [one.url for one in netlog.transactions],
+        "request_urls": [one.url for one in transactions],
         "failed_requests": summary.failed,
         "bytes": summary.bytes,
         "connections": [{"id": one.id, "address": one.address, "start_ms": one.start - start_tick,

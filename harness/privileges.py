@@ -30,7 +30,10 @@ def require_root(command: str) -> None:
 def invoking_user() -> User:
     """Return who called sudo, or root when nobody did."""
     uid = int(os.environ.get("SUDO_UID") or os.geteuid())
-    account = pwd.getpwuid(uid)
+    try:
+        account = pwd.getpwuid(uid)
+    except KeyError:  # a container may know the number only
+        return User(f"uid {uid}", uid, int(os.environ.get("SUDO_GID") or os.getegid()))
     return User(account.pw_name, account.pw_uid, account.pw_gid)
 
 

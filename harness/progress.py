@@ -32,7 +32,7 @@ class Steps:
 @contextmanager
 def counted(total: int) -> Iterator[Steps]:
     """Show the progress of `total` steps while this lasts."""
-    console = Console()
+    console = Console(emoji=False)
     if not console.is_terminal:
         yield Steps(console, None, total)
         return

@@ -1,10 +1,13 @@
 """The round-trip time as TCP sees it: how long connect() takes."""
 
+import errno
+import os
 import selectors
 import socket
 import statistics
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from harness.errors import ExperimentError
 from harness.netns import inside
@@ -40,32 +43,32 @@ def measure_rtts(star: Star, port: int, samples: int = SAMPLES) -> dict[str, flo
 
 
 def connect_times_ms(addresses: Sequence[str], port: int) -> list[float]:
-    """Connect to all `addresses` at once; return for each the ms until it accepted or refused."""
-    started: dict[str, float] = {}
-    ended: dict[str, float] = {}
-    with selectors.DefaultSelector() as selector:
-        try:
-            for address in addresses:
-                client = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-                client.setblocking(False)
-                selector.register(client, selectors.EVENT_WRITE, address)
-                started[address] = time.perf_counter()
-                client.connect_ex((address, port))
-            while len(ended) < len(addresses):
-                ready = selector.select(TIMEOUT_S)
-                now = time.perf_counter()
-                if not ready:
-                    silent = sorted(set(addresses) - set(ended))
-                    raise ExperimentError(f"{silent[0]}:{port} did not answer within {TIMEOUT_S:g} s; "
-                                          "the simulated network does not pass packets")
-                for key, _ in ready:
-                    ended[key.data] = now
-                    selector.unregister(key.fileobj)
-                    key.fileobj.close()  # type: ignore[union-attr]
-        finally:
-            for key in list(selector.get_map().values()):
-                key.fileobj.close()  # type: ignore[union-attr]
-    return [(ended[address] - started[address]) * 1000 for address in addresses]
+    """Connect to all `addresses` at once; return for each the ms until it accepted or refused.
+
+    Raises ExperimentError when one cannot be reached or does not answer within 10 s.
+    """
+    times_ms = [0.0] * len(addresses)
+    with ExitStack() as sockets, selectors.DefaultSelector() as selector:
+        for index, address in enumerate(addresses):
+            client = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            client.setblocking(False)
+            began_s = time.perf_counter()
+            result = client.connect_ex((address, port))
+            if result not in (0, errno.EINPROGRESS, errno.ECONNREFUSED):
+                raise ExperimentError(f"{address}:{port} cannot be reached: {os.strerror(result)}")
+            selector.register(client, selectors.EVENT_WRITE, (index, began_s))
+        while selector.get_map():
+            ready = selector.select(TIMEOUT_S)
+            now_s = time.perf_counter()
+            if not ready:
+                silent = addresses[min(key.data[0] for key in selector.get_map().values())]
+                raise ExperimentError(f"{silent}:{port} did not answer within {TIMEOUT_S:g} s; "
+                                      "the simulated network does not pass packets")
+            for key, _ in ready:
+                index, began_s = key.data
+                times_ms[index] = (now_s - began_s) * 1000
+                selector.unregister(key.fileobj)
+    return times_ms
 
 
 def check_rtts(measured_ms: dict[str, float], nominal_ms: float) -> None:

@@ -23,7 +23,9 @@ class Interrupted(BaseException):
 def run_interruptible(main: Callable[[], int]) -> None:
     """Run a script's `main`; on a signal let it clean up, then die of that signal so that the caller sees the truth."""
     for number in ENDING_SIGNALS:
-        signal.signal(number, _interrupt)
+        # What nohup made us ignore stays ignored. (bash ignores SIGINT for what runs in its background: that we want.)
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     try:
         run_main(main)
     except Interrupted as interrupted:
@@ -34,6 +36,11 @@ def run_interruptible(main: Callable[[], int]) -> None:
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
     # One signal is enough: a second one must not break the clean-up that the first one began.
+    # Not SIG_IGN: Python complains of a signal that was already pending then.
     for other in ENDING_SIGNALS:
-        signal.signal(other, signal.SIG_IGN)
+        signal.signal(other, _nothing)
     raise Interrupted(number)
+
+
+def _nothing(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing."""

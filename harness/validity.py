@@ -51,8 +51,9 @@ def _network(load: dict[str, Any]) -> Iterable[str]:
 
 def _fastopen(load: dict[str, Any]) -> Iterable[str]:
     carried, in_syn = load["connections_with_request"], load["syn_data_connections"]
-    if load["tfo"] == 0 and (in_syn or load["counters"]["servers"]["TCPFastOpenPassive"]):
-        yield f"TFO is off, but {in_syn} connections carried data in the SYN"
+    off_but_used = max(in_syn, load["counters"]["servers"]["TCPFastOpenPassive"])
+    if load["tfo"] == 0 and off_but_used:
+        yield f"TFO is off, but {off_but_used} connections carried data in the SYN"
     if load["tfo"] == 1 and load["run"] > 0 and in_syn < SYN_DATA_SHARE * carried:
         yield f"TFO is on, but only {in_syn} of {carried} connections carried their request in the SYN"
 

@@ -128,8 +128,6 @@ def test_what_was_under_way_at_the_end_is_counted_as_unfinished(tmp_path: Path) 
     assert written(tmp_path, "settled", now_ms=middle_ms)["failed_requests"]["unfinished"] >= 1
 
 
-@pytest.mark.xfail(reason="request_urls holds the whole net-log's URLs, also those asked for after the load's end, and "
-                          "harness.validity compares loads by them")
 def test_the_urls_that_loads_are_compared_by_are_cut_too(tmp_path: Path) -> None:
     figures = written(tmp_path, "settled", now_ms=cut_at_ms(tmp_path, "settled"))
     assert len(figures["request_urls"]) == figures["requests"]

@@ -82,7 +82,6 @@ def test_what_looks_like_markup_or_is_long_is_left_as_it_is() -> None:
     assert ESCAPE not in line
 
 
-@pytest.mark.xfail(reason="rich replaces emoji codes also without markup: Console(emoji=False) or print(emoji=False)")
 def test_what_looks_like_an_emoji_code_is_left_as_it_is() -> None:
     line, = piped("http://a.org/x:y:heart:z")
     assert "http://a.org/x:y:heart:z" in line

@@ -88,8 +88,6 @@ def test_sockets_are_closed_also_after_an_error(monkeypatch: pytest.MonkeyPatch)
     assert len(list(Path("/proc/self/fd").iterdir())) == before - 2
 
 
-@pytest.mark.xfail(reason="times are kept by address, so an address given twice is waited for in vain: IndexError",
-                   raises=IndexError)
 def test_an_address_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.rtt.TIMEOUT_S", 0.1)
     assert len(connect_times_ms(["127.0.0.5", "127.0.0.5"], 9)) == 2
@@ -102,7 +100,6 @@ print(connect_times_ms(["10.9.9.9"], 8000))
 
 
 @pytest.mark.root
-@pytest.mark.xfail(reason="a connect that fails at once on this side (no route) is timed as a refusal")
 def test_an_address_without_a_route_did_not_answer() -> None:
     done = subprocess.run(["unshare", "--net", sys.executable, "-c", NO_ROUTE], cwd=ROOT, capture_output=True,
                           text=True, timeout=20, check=False)

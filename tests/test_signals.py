@@ -103,15 +103,12 @@ def test_of_two_signals_at_once_one_counts(tmp_path: Path) -> None:
     assert complaint.endswith("stopped by SIGINT; everything is cleaned up\n")
 
 
-@pytest.mark.xfail(reason="Python prints a traceback, 'Signal 15 ignored due to race condition', for a pending signal "
-                          "whose handler became SIG_IGN; a handler that does nothing would be silent")
 def test_two_signals_at_once_are_one_line(tmp_path: Path) -> None:
     with running(tmp_path) as process:
         complaint = send_two_at_once(process)
     assert complaint == "stopped by SIGINT; everything is cleaned up\n"
 
 
-@pytest.mark.xfail(reason="run_interruptible takes SIGHUP back from nohup, so closing the terminal ends the experiment")
 def test_nohup_is_respected(tmp_path: Path) -> None:
     with running(tmp_path, prefix=("nohup",)) as process:
         process.send_signal(signal.SIGHUP)

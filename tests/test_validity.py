@@ -99,7 +99,6 @@ def test_tfo_off_but_data_in_the_syn() -> None:
     assert len(reasons(counted, BYTES)) == 1
 
 
-@pytest.mark.xfail(reason="it prints the server logs' 0, although it is the kernel's counter that speaks")
 def test_the_reason_gives_the_number_that_was_wrong() -> None:
     counted = broken(lambda record: put(record, "counters", "servers", "TCPFastOpenPassive", 2), tfo=0)
     assert "0 connections" not in reasons(counted, BYTES)[0]

@@ -19,7 +19,6 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <time.h>
 
 #ifndef TCP_FASTOPEN_CONNECT
@@ -53,15 +52,24 @@ static void *next_symbol(void **cached, const char *name)
     return symbol;
 }
 
+static int is_this_host(in_addr_t ipv4)
+{
+    return ntohl(ipv4) >> 24 == IN_LOOPBACKNET || ipv4 == htonl(INADDR_ANY);
+}
+
 static int is_remote(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET) {
         const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)address;
-        return ntohl(ipv4->sin_addr.s_addr) >> 24 != IN_LOOPBACKNET;
+        return !is_this_host(ipv4->sin_addr.s_addr);
     }
     if (address->sa_family == AF_INET6) {
         const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)address;
-        return !IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
+        const struct in6_addr *to = &ipv6->sin6_addr;
+
+        if (IN6_IS_ADDR_V4MAPPED(to))
+            return !is_this_host(to->s6_addr32[3]);
+        return !IN6_IS_ADDR_LOOPBACK(to) && !IN6_IS_ADDR_UNSPECIFIED(to);
     }
     return 0;
 }
@@ -98,12 +106,14 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     return result;
 }
 
+int gettimeofday(struct timeval *restrict, void *restrict); /* <sys/time.h> says that now is never NULL: it may be */
+
 int gettimeofday(struct timeval *restrict now, void *restrict zone)
 {
     next_symbol((void **)&real_gettimeofday, "gettimeofday");
     const int result = real_gettimeofday(now, zone);
 
-    if (result == 0)
+    if (result == 0 && now)
         now->tv_sec += clock_shift_s;
     return result;
 }
