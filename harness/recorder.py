@@ -1,0 +1,177 @@
+"""Record pages: visit each in Chrome, keep what came, and put the recording in place when it is complete."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from harness.bootstrap import ROOT
+from harness.errors import ExperimentError, InputError
+from harness.pages import Page
+from harness.privileges import User, browsing_user, give, invoking_user, passable_temp_root
+from harness.processes import descendants, end_strays, stop
+from harness.recorder_page import PageRecording, evaluate
+from harness.recorder_refetch import Refetcher
+from harness.recorder_store import Store
+from harness.recorder_verdict import Verdict, judge
+from harness.recorder_visit import JOB, VISIT, Job, Visit
+
+OUTPUT = "output.txt"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to record and where. `job` holds everything but the URL of each visit. `refetcher` None: nothing twice."""
+
+    directory: Path
+    name: str
+    pages: list[Page]
+    job: Job
+    refetcher: Refetcher | None = None
+    append: bool = False
+    note: str = ""
+
+
+@dataclass
+class Outcome:
+    """How it went: a verdict a page, in order, and `kept`, the name under which an older recording still is."""
+
+    verdicts: list[tuple[Page, Verdict]] = field(default_factory=list)
+    kept: str = ""
+    published: bool = False
+
+    def failed(self) -> list[Page]:
+        """Return the pages that could not be recorded."""
+        return [page for page, verdict in self.verdicts if not verdict.fit]
+
+
+def record(plan: Plan, done: Callable[[str], None]) -> Outcome:
+    """Record the plan's pages and return what came of each; `done` is told one line a page.
+
+    A recording of the same name is replaced once the new one is complete. If pages failed it is kept under another
+    name, and if all failed nothing is changed. Raises InputError when nothing can be written or added to.
+    """
+    store = Store(plan.directory, plan.name)
+    outcome = Outcome()
+    try:
+        store.make()
+        if plan.append:
+            store.continue_from_existing()
+        outcome.verdicts = _record_all(plan, store, done)
+        if len(outcome.failed()) == len(outcome.verdicts):
+            return outcome
+        if outcome.failed() and store.replaces and not plan.append:
+            outcome.kept = f"{plan.name}.previous"
+        store.write_manifest(note=plan.note)
+        store.publish(invoking_user(), outcome.kept)
+        outcome.published = True
+        return outcome
+    finally:
+        store.clean_up()
+
+
+def to_append(directory: Path, name: str, pages: list[Page]) -> list[Page]:
+    """Return those of `pages` that the recording does not have yet: all of them when there is none."""
+    try:
+        manifest = json.loads((directory / f"{name}.fetchlog" / "manifest.json").read_text(encoding="utf-8"))
+        recorded = {page["url"] for page in manifest["pages"]}
+    except FileNotFoundError:
+        return pages
+    except (OSError, ValueError, KeyError, TypeError):
+        return pages            # Store.continue_from_existing says what is wrong with it
+    return [page for page in pages if page.url not in recorded]
+
+
+def _record_all(plan: Plan, store: Store, done: Callable[[str], None]) -> list[tuple[Page, Verdict]]:
+    verdicts = []
+    job = plan.job
+    for page in plan.pages:
+        began_s = time.monotonic()
+        verdict, visit = _record_page(replace(job, url=page.url), page, plan.refetcher, store)
+        verdict.seconds = time.monotonic() - began_s
+        job = replace(job, user_agent=job.user_agent or visit.user_agent)
+        verdicts.append((page, verdict))
+        done(verdict.line(page.url))
+    return verdicts
+
+
+def _record_page(job: Job, page: Page, refetcher: Refetcher | None, store: Store) -> tuple[Verdict, Visit]:
+    with _work_dir() as (work_dir, user):
+        visit = _visit(job, work_dir, user)
+        try:
+            recording = evaluate(page.url, visit, work_dir / "netlog.json", refetcher)
+        except ExperimentError as error:
+            return Verdict(reasons=[*visit.errors, str(error)]), visit
+    verdict = judge(recording)
+    if verdict.fit:
+        _keep(recording, page, verdict, store)
+    else:
+        failed = {"url": page.url, "visit": asdict(visit), "har": recording.archive()} | _figures(verdict)
+        (store.fetchlog / f"{page.name}.failed.json").write_text(json.dumps(failed), encoding="utf-8")
+    return verdict, visit
+
+
+def _keep(recording: PageRecording, page: Page, verdict: Verdict, store: Store) -> None:
+    recording.write(store, page.name)
+    (store.fetchlog / f"{page.name}.har").write_text(json.dumps(recording.archive()), encoding="utf-8")
+    (store.fetchlog / f"{page.name}.failed.json").unlink(missing_ok=True)
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    visit = recording.visit
+    store.pages = [one for one in store.pages if one["url"] != page.url]
+    store.pages.append({"url": page.url, "page": page.name, "recorded": now, "chrome": visit.chrome, "argv": visit.argv,
+                        "user_agent": visit.user_agent, "quiet": visit.quiet} | _figures(verdict))
+
+
+def _figures(verdict: Verdict) -> dict[str, object]:
+    return {name: value for name, value in asdict(verdict).items() if name != "seconds"}
+
+
+def _visit(job: Job, work_dir: Path, user: User) -> Visit:
+    """Have a process of its own make the visit, and end it if it does not end."""
+    (work_dir / JOB).write_text(json.dumps(asdict(job)), encoding="utf-8")
+    known = descendants(os.getpid())
+    with (work_dir / OUTPUT).open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "harness.recorder_visit", str(work_dir), str(user.uid), str(user.gid)],
+            cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, text=True)
+        try:
+            process.wait(job.hard_limit_s())
+        except subprocess.TimeoutExpired:
+            return Visit(errors=[f"it did not end within {job.hard_limit_s():.0f} s"])
+        finally:
+            stop(process, patience_s=10)
+            end_strays(known)
+    try:
+        return Visit(**json.loads((work_dir / VISIT).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        said = (work_dir / OUTPUT).read_text(errors="replace").strip().splitlines()
+        return Visit(errors=[f"the visit broke off: {said[-1] if said else f'status {process.returncode}'}"])
+
+
+@contextmanager
+def _work_dir() -> Iterator[tuple[Path, User]]:
+    """Give a directory that belongs to the user Chrome runs as, and that user; it is removed afterwards."""
+    user = browsing_user()
+    work_dir = Path(tempfile.mkdtemp(prefix="tfo-rec-", dir=passable_temp_root()))
+    try:
+        if os.geteuid() == 0:
+            give(work_dir, user)
+        yield work_dir, user
+    finally:
+        shutil.rmtree(work_dir, ignore_errors=True)
+
+
+def require_pages(pages: list[Page], name: str) -> None:
+    """Raise InputError when a page's file name is one the recording needs for itself."""
+    for page in pages:
+        if page.name.endswith((".json", ".har")):
+            raise InputError(f"{name}.pages:1: {page.url} would have a log named {page.name}, which is no log's name; "
+                             "add a query such as ?x=1 to the URL")
