@@ -8,6 +8,7 @@ name=Paper
 delays="10 50 100"
 testruns=4
 tfo_options=()
+dry_run=
 
 usage() {
     cat <<'END'
@@ -17,6 +18,7 @@ Usage: sudo ./run.sh [options] [options of tfo.py]
   --delays "10 50 100" one-way delays in ms; the RTT is twice that
   --testruns N         loads of each page without and with TFO; the first warms up, the others count (4)
   --quick              one measured load instead of three
+  --dry-run            set up, check everything and say what would be done; measure nothing
   --bwnet MBIT         bandwidth of each server's link in Mbit/s (4)
   --http 1.0|1.1       1.0 opens a connection for every request, 1.1 keeps connections alive (1.0)
 
@@ -38,6 +40,7 @@ while [ $# -gt 0 ]; do
             shift 2
             ;;
         --quick) testruns=2; shift ;;
+        --dry-run) dry_run=yes; shift ;;
         --help | -h) usage; exit 0 ;;
         *) tfo_options+=("$1"); shift ;;
     esac
@@ -126,6 +129,13 @@ for delay in $delays; do
     tfo "$delay" --dry-run >/dev/null
 done
 
+pages=$(grep -c '[^[:space:]]' "$name.pages" || true)
+delay_count=$(wc -w <<<"$delays")
+loads=$((pages * testruns * 2 * delay_count))
+echo "$pages pages x $testruns runs x TFO off and on x $delay_count delays = $loads page loads;" \
+     "about $(((loads * 9 + 59) / 60)) minutes for pages like the paper's"
+[ -z "$dry_run" ] || exit 0
+
 # Old results are kept, and never mixed with new ones.
 shopt -s nullglob
 old_results=(client serverlogs output-figures/*.png)
@@ -137,12 +147,6 @@ if [ -e client ] || [ -e serverlogs ]; then
     done
     echo "The results of the last run are now in $kept/"
 fi
-
-pages=$(grep -c '[^[:space:]]' "$name.pages" || true)
-delay_count=$(wc -w <<<"$delays")
-loads=$((pages * testruns * 2 * delay_count))
-echo "$pages pages x $testruns runs x TFO off and on x $delay_count delays = $loads page loads;" \
-     "about $(((loads * 9 + 59) / 60)) minutes for pages like the paper's"
 
 fastopen_before=$(<"$root_fastopen")
 echo 3 >"$root_fastopen"
