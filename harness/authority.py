@@ -31,8 +31,8 @@ AUTHORITY = ROOT / ".authority"
 CERTIFICATE = "ca.pem"
 KEY = "ca-key.pem"
 NAME = "TFO Lab"
-HTTP_1 = ("http/1.1",)
-HTTP_2 = ("h2", "http/1.1")
+HTTP_1: tuple[str, ...] = ("http/1.1",)
+HTTP_2: tuple[str, ...] = ("h2", "http/1.1")
 """Protocols a server offers in TLS (ALPN, RFC 7301), the best first."""
 
 

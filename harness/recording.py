@@ -1,10 +1,13 @@
 """What a recording holds: the answer to every recorded URL, from ``NAME/`` (bodies) and ``NAME.fetchlog/`` (heads).
 
-The logs' text format has the status line's words but no code, so the code is found again from the words.
+A page's log may have a HAR beside it (recordings of this program); then that says everything. Otherwise (2013, and
+pages made by the project itself) the text log does: it has the status line's words but no code, so the code is found
+again from the words, and no scheme matters, since all was http.
 """
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -12,6 +15,8 @@ from pathlib import Path
 from harness.errors import InputError
 from harness.logs import Response, read_log
 from harness.mirror import hosts, list_files, lookups, split_url
+from harness.recording_har import Exchange, read_har
+from harness.replay_headers import Headers, replayed
 
 MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 1
@@ -23,6 +28,9 @@ OLD_PHRASES = {"moved temporarily": 302, "object moved": 302, "redirect": 302, "
                "request-uri too large": 414, "service temporarily unavailable": 503, "server error": 500}
 """Words of RFC 2616, RFC 1945 and of servers of the time, lower case, that http.HTTPStatus does not have."""
 PHRASES = {status.phrase.lower(): int(status) for status in HTTPStatus} | OLD_PHRASES
+SCHEMES = ("http", "https")
+Origin = tuple[str, str]
+"""Scheme and host."""
 FILE_ANYWAY = (206, 304)
 """Codes that only make sense to the recording browser's request; a browser that replays gets the whole file."""
 
@@ -38,6 +46,10 @@ class Recorded:
     file: str | None = None
     found: str = "status"
     """How the answer was found, in the server log's words: plain, md5, redirect or status."""
+    headers: Headers | None = None
+    """The headers to send; None when none were recorded, and `mime_type` and `charset` are all there is."""
+    content_bytes: int | None = None
+    """Size of the body when decoded, where the recording tells. With 0, that there is no file is right."""
 
 
 @dataclass(frozen=True)
@@ -59,19 +71,30 @@ class Recording:
     """All of a recording but its bodies. `problems` says in one line each what could not be read."""
 
     files: dict[str, frozenset[str]] = field(default_factory=dict)
-    answers: dict[str, dict[str, Recorded]] = field(default_factory=dict)
-    """By host, then by path and query as in the URL."""
+    answers: dict[Origin, dict[str, Recorded]] = field(default_factory=dict)
+    """By scheme and host, then by path and query as in the URL; for methods other than GET with the method before it
+    (``POST /path``)."""
+    http2_hosts: set[str] = field(default_factory=set)
+    """Hosts that spoke HTTP/2 when they were recorded."""
     manifest: Manifest = field(default_factory=Manifest)
     problems: list[str] = field(default_factory=list)
 
     def hosts(self) -> list[str]:
         """Return every host that has a file or a recorded answer, sorted: some only ever redirect."""
-        return sorted(self.files.keys() | self.answers.keys())
+        return sorted(self.files.keys() | {host for _, host in self.answers})
 
-    def lookup(self, host: str, path_and_query: str) -> Recorded | None:
-        """Return the recorded answer to exactly this URL, or None. A file without a recorded answer is a 200."""
-        recorded = self.answers.get(host, {}).get(path_and_query)
-        if recorded is not None:
+    def schemes(self, host: str) -> tuple[str, ...]:
+        """Return the schemes the host is to be served over: http, https or both, in this order."""
+        return tuple(scheme for scheme in SCHEMES if (scheme, host) in self.answers) or ("http",)
+
+    def lookup(self, host: str, path_and_query: str, scheme: str = "http", method: str = "GET") -> Recorded | None:
+        """Return the recorded answer to exactly this URL and method, else to a GET of it, or None.
+
+        A file without a recorded answer is a 200.
+        """
+        answers = self.answers.get((scheme, host), {})
+        recorded = answers.get(answer_key(method, path_and_query)) or answers.get(path_and_query)
+        if recorded is not None or scheme not in self.schemes(host):
             return recorded
         found = _find_file(self.files.get(host, frozenset()), path_and_query)
         return Recorded(200, file=found[0], found=found[1]) if found else None
@@ -86,11 +109,16 @@ class Recording:
                 host, target = split_url(url)
             except ValueError:
                 return None
-            recorded = self.lookup(host, target.partition("#")[0])
+            recorded = self.lookup(host, target.partition("#")[0], url.partition(":")[0].lower())
             if recorded is None or recorded.redirect_url is None:
                 return url if recorded is not None and recorded.status == 200 and recorded.file else None
             url = recorded.redirect_url
         return None
+
+
+def answer_key(method: str, path_and_query: str) -> str:
+    """Return under which key of `Recording.answers` the answer to a request stands."""
+    return path_and_query if method == "GET" else f"{method} {path_and_query}"
 
 
 def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
@@ -103,19 +131,15 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     if fetchlog_dir is None:
         return recording
     recording.manifest = read_manifest(fetchlog_dir, recording.problems)
-    responses: dict[tuple[str, str], list[tuple[Response, str]]] = {}
+    heard = _Heard(recording)
     for path in _logs(fetchlog_dir):
-        log = read_log(path)
-        recording.problems += log.problems
-        for response in log.responses:
-            try:
-                host, target = split_url(response.url)
-            except ValueError:
-                recording.problems.append(f"{path}: not a URL: {response.url!r}")
-                continue
-            responses.setdefault((host, target.partition("#")[0]), []).append((response, target))
-    for (host, key), heard in responses.items():
-        recording.answers.setdefault(host, {})[key] = _answer(heard, recording.files.get(host, frozenset()), host, key)
+        har = path.with_name(f"{path.name}.har")
+        exchanges = read_har(har, recording.problems) if har.is_file() else None
+        if exchanges is not None:
+            heard.exchanges(exchanges, har)
+        else:
+            heard.responses(path)
+    heard.settle()
     return recording
 
 
@@ -169,6 +193,83 @@ def _answer(heard: list[tuple[Response, str]], files: frozenset[str], host: str,
     file = found[0] if found and status not in WITHOUT_BODY else None
     return Recorded(status, response.mime_type, response.charset, None, file,
                     found[1] if found and status == 200 else "status")
+
+
+class _Heard:
+    """Gathers what the logs of all pages say of each URL, and then decides its answer."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._responses: dict[tuple[str, str], list[tuple[Response, str]]] = {}
+        self._exchanges: dict[tuple[Origin, str], list[tuple[Exchange, str]]] = {}
+
+    def responses(self, path: Path) -> None:
+        """Read a text log."""
+        log = read_log(path)
+        self._recording.problems += log.problems
+        for response in log.responses:
+            split = self._split(response.url, path)
+            if split is not None:
+                host, target = split
+                self._responses.setdefault((host, target.partition("#")[0]), []).append((response, target))
+
+    def exchanges(self, exchanges: Iterable[Exchange], path: Path) -> None:
+        """Take what a HAR has."""
+        for exchange in exchanges:
+            split = self._split(exchange.url, path)
+            if split is not None:
+                host, target = split
+                key = answer_key(exchange.method, target.partition("#")[0])
+                self._exchanges.setdefault(((exchange.scheme, host), key), []).append((exchange, target))
+
+    def settle(self) -> None:
+        """Write the answers into the recording."""
+        recording = self._recording
+        for (host, key), heard in self._responses.items():
+            files = recording.files.get(host, frozenset())
+            recording.answers.setdefault(("http", host), {})[key] = _answer(heard, files, host, key)
+        # A host that never answered does not get a server: in the replay, too, nobody can reach it.
+        alive = {origin for (origin, _), heard in self._exchanges.items() if any(one.status for one, _ in heard)}
+        for (origin, key), exchanged in self._exchanges.items():
+            scheme, host = origin
+            if origin in alive:
+                files = recording.files.get(host, frozenset())
+                recording.answers.setdefault(origin, {})[key] = _exchanged(exchanged, files)
+                if scheme == "https" and any(one.http2 for one, _ in exchanged):
+                    recording.http2_hosts.add(host)
+
+    def _split(self, url: str, path: Path) -> tuple[str, str] | None:
+        try:
+            return split_url(url)
+        except ValueError:
+            self._recording.problems.append(f"{path}: not a URL: {url!r}")
+            return None
+
+
+def _exchanged(heard: list[tuple[Exchange, str]], files: frozenset[str]) -> Recorded:
+    """Return what to answer where these responses were recorded, each with the URL's path, query and fragment.
+
+    The last whole one that did not redirect to the same URL again (see `_answer`). One that never came is answered as
+    a proxy does whose server does not: 504, at once, since a load that hangs cannot be measured.
+    """
+    whole = [one for one in heard if one[0].status and not one[0].failed]
+    final = [one for one in whole if one[0].redirect_url is None]
+    exchange, target = (final or whole or [one for one in heard if one[0].status] or heard)[-1]
+    if not exchange.status:
+        return Recorded(504, headers=())
+    if exchange.redirect_url is not None:
+        headers = replayed(exchange.headers, exchange.started, body=False)
+        return Recorded(exchange.status, redirect_url=exchange.redirect_url, found="redirect", headers=headers)
+    found = (exchange.file, "plain") if exchange.file in files else _find_file(files, target)
+    status = exchange.status
+    if status in FILE_ANYWAY:
+        status = 200 if found else 404
+    if status in WITHOUT_BODY or (exchange.content_bytes == 0 and exchange.method != "GET" and not exchange.file):
+        found = None    # the file is what a GET got
+    headers = replayed(exchange.headers, exchange.started, body=found is not None)
+    return Recorded(status, file=found[0] if found else None, headers=headers,
+                    found="status" if status != 200 else found[1] if found else "plain",
+                    content_bytes=exchange.content_bytes)
 
 
 def _redirects(response: Response, host: str, key: str) -> bool:

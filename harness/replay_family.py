@@ -9,6 +9,8 @@ import gc
 import os
 import select
 import signal
+import socket
+import ssl
 import sys
 import time
 import traceback
@@ -19,7 +21,9 @@ from pathlib import Path
 from harness.errors import ExperimentError, InputError
 from harness.netns import CLONE_NEWNET
 from harness.privileges import User, become
-from harness.replay_server import QUEUE_2013, ReplayServer, RequestLog, SingleThreadedServer
+from harness.replay_connection import Door
+from harness.replay_log import RequestLog
+from harness.replay_server import QUEUE_2013, ReplayServer, SingleThreadedServer
 from harness.replay_site import Site
 from harness.tcp_options import QUEUE, listen
 
@@ -40,19 +44,29 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Service:
+    """What a host serves on one port: http where `tls` is None. `protocol`: see harness.replay_connection.Door."""
+
+    site: Site
+    port: int
+    protocol: str
+    tls: ssl.SSLContext | None = None
+
+
+@dataclass(frozen=True)
 class Manner:
     """How all servers serve. `log_dirs` are the directories for TFO off and on, None for no logs."""
 
     mirror_dir: Path
-    port: int
-    protocol: str
     single_threaded: bool
     log_dirs: tuple[Path, Path] | None
     user: User | None
 
 
-def run_family(places: list[Place], sites: dict[str, Site], manner: Manner) -> int:
+def run_family(places: list[Place], services: dict[str, list[Service]], manner: Manner) -> int:
     """Run a server for each place until SIGTERM or SIGINT; print ``ready <n>`` when all of them listen.
+
+    `services` are each host's, one or more.
 
     Returns the exit status: 0 after SIGTERM or SIGHUP, 130 after SIGINT. Raises InputError when one cannot listen and
     ExperimentError when one ends by itself; no child is left in any case.
@@ -64,7 +78,7 @@ def run_family(places: list[Place], sites: dict[str, Site], manner: Manner) -> i
     try:
         news, tell = os.pipe()
         for place in places:
-            children[_start(place, sites[place.host], manner, news, tell)] = place.host
+            children[_start(place, services[place.host], manner, news, tell)] = place.host
         os.close(tell)
         number = _await_ready(news, len(places))
         os.close(news)
@@ -76,7 +90,7 @@ def run_family(places: list[Place], sites: dict[str, Site], manner: Manner) -> i
         _end(children)
 
 
-def _start(place: Place, site: Site, manner: Manner, news: int, tell: int) -> int:
+def _start(place: Place, services: list[Service], manner: Manner, news: int, tell: int) -> int:
     parent = os.getpid()
     pid = os.fork()
     if pid:
@@ -84,18 +98,18 @@ def _start(place: Place, site: Site, manner: Manner, news: int, tell: int) -> in
     status = 1
     try:
         os.close(news)
-        status = _run_child(place, site, manner, parent, tell)
+        status = _run_child(place, services, manner, parent, tell)
     except BaseException:  # noqa: BLE001 (nothing may return into the parent's code, which reports this child's end)
         traceback.print_exc()
     finally:
         os._exit(status)
 
 
-def _run_child(place: Place, site: Site, manner: Manner, parent: int, tell: int) -> int:
+def _run_child(place: Place, services: list[Service], manner: Manner, parent: int, tell: int) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C reaches the whole group; the parent ends us
     signal.pthread_sigmask(signal.SIG_UNBLOCK, OURS)
     try:
-        server = _make_server(place, site, manner)
+        server = _make_server(place, services, manner)
     except InputError as error:
         os.write(tell, f"{error}\n".encode())
         return 2
@@ -109,25 +123,30 @@ def _run_child(place: Place, site: Site, manner: Manner, parent: int, tell: int)
     return 0
 
 
-def _make_server(place: Place, site: Site, manner: Manner) -> ReplayServer:
-    where = f"{place.address}:{manner.port}"
+def _make_server(place: Place, services: list[Service], manner: Manner) -> ReplayServer:
+    files = services[0].site.files
+    doors = [Door(_listen(place, service.port, manner), service.site, service.protocol, service.tls)
+             for service in services]
+    logs = _open_logs(place.host, manner)
+    directory = _open_directory(manner.mirror_dir / place.host) if files else None
+    kind = SingleThreadedServer if manner.single_threaded else ReplayServer
+    server = kind(doors, directory, logs)
+    if manner.user is not None:
+        become(manner.user)
+    _check_readable(manner.mirror_dir / place.host, directory, files)
+    return server
+
+
+def _listen(place: Place, port: int, manner: Manner) -> socket.socket:
     try:
         if place.namespace is not None:
             _enter(place.namespace)
-        listener = listen(place.address, manner.port, QUEUE_2013 if manner.single_threaded else QUEUE)
+        return listen(place.address, port, QUEUE_2013 if manner.single_threaded else QUEUE)
     except OSError as error:
         advice = {EADDRINUSE: "stop what listens there or choose another --port",
                   EADDRNOTAVAIL: "give an address of this host"}.get(error.errno or 0, "is the network up?")
         problem = (error.strerror or str(error)).lower()
-        raise InputError(f"{where}: {problem}; {advice}") from None
-    logs = _open_logs(place.host, manner)
-    directory = _open_directory(manner.mirror_dir / place.host) if site.files else None
-    kind = SingleThreadedServer if manner.single_threaded else ReplayServer
-    server = kind(listener, site, directory, logs, manner.protocol)
-    if manner.user is not None:
-        become(manner.user)
-    _check_readable(manner.mirror_dir / place.host, directory, site)
-    return server
+        raise InputError(f"{place.address}:{port}: {problem}; {advice}") from None
 
 
 def _enter(namespace: Path) -> None:
@@ -159,8 +178,8 @@ def _open_directory(directory: Path) -> int:
         raise InputError(f"{directory}: {error.strerror}; is this a directory of the mirror?") from None
 
 
-def _check_readable(host_dir: Path, directory: int | None, site: Site) -> None:
-    for name in site.files:
+def _check_readable(host_dir: Path, directory: int | None, files: frozenset[str]) -> None:
+    for name in files:
         if not os.access(name, os.R_OK, dir_fd=directory):
             raise InputError(f"{host_dir / name}: not readable by user {os.getuid()}; run: chmod -R a+rX {host_dir}")
 

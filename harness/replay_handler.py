@@ -1,33 +1,20 @@
-"""One connection to a replay server: read requests, answer them from the recording, note each in the server's log.
+"""A connection that speaks HTTP/1: read requests, answer them from the recording, note each in the server's log.
 
 http.server parses the requests: measured 35 us a request (h11: 55 us), small against the 400 us that 2500 requests/s
 leave, and it is what the course's SimpleHTTPServer is made of. Around it stand limits on size and time, one write for
 head and body, and the log. No Date or Server header is sent: a text recording has none, and Chrome's clock is shifted.
 """
 
-from __future__ import annotations
-
 import http.client
 import io
-import os
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING
-from urllib.parse import quote
 
-from harness.content_type import content_type
-from harness.mirror import open_file
-from harness.recording import WITHOUT_BODY, Recorded
-from harness.replay_site import MISSING
-from harness.serverlogs import ServerRequest
-from harness.tcp_options import carried_data_in_syn
-
-if TYPE_CHECKING:
-    from harness.replay_server import ReplayServer
+from harness.replay_connection import Accepted
+from harness.replay_reply import Reply, reply_to
 
 LARGEST_HEAD = 128 * 1024
 """Bytes a request's head may have. http.server itself bounds each line (64 KiB) and their number (100)."""
@@ -39,17 +26,16 @@ LINGER_S = 1.0
 CHUNK = 64 * 1024
 """Bytes of a body held in memory at a time; the first chunk is sent together with the head."""
 HEAD_ROOM = 16 * 1024
-URL_CHARACTERS = "".join(map(chr, range(0x21, 0x7F)))
 
 
 class BoundedReader(io.RawIOBase):
     """A socket's bytes, at most so many and until a deadline; `silent` until the first byte."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
         super().__init__()
         self._connection = connection
         self.silent = True
-        self.allow(LARGEST_HEAD, IDLE_LIMIT_S)
+        self.allow(LARGEST_HEAD, seconds)
 
     def allow(self, size: int, seconds: float) -> None:
         """Allow `size` more bytes within `seconds` from now."""
@@ -74,25 +60,24 @@ class BoundedReader(io.RawIOBase):
 class ReplayHandler(BaseHTTPRequestHandler):
     """Answers the requests of one connection."""
 
-    server: ReplayServer  # type: ignore[assignment]
     wbufsize = CHUNK + HEAD_ROOM    # head and first chunk leave in one write, so keep-alive costs no RTT more
+
+    def __init__(self, accepted: Accepted) -> None:
+        """Serve the connection to its end; see socketserver.BaseRequestHandler, which wants a server for this."""
+        self.accepted = accepted
+        super().__init__(accepted.socket, accepted.address, None)  # type: ignore[arg-type]
 
     def setup(self) -> None:
         """Prepare the connection; see socketserver.StreamRequestHandler."""
         super().setup()
-        self.accepted_s = time.time()
-        self.number = self.server.count_connection()
-        self.requests = 0
-        self.syn_data = carried_data_in_syn(self.connection)
-        self.log = self.server.current_log()
-        self.protocol_version = self.server.protocol
-        self.bounded = BoundedReader(self.connection)
+        self.protocol_version = self.accepted.protocol
+        self.bounded = BoundedReader(self.connection, self.accepted.idle_limit_s)
         self.rfile.close()
         self.rfile = io.BufferedReader(self.bounded)
 
     def handle_one_request(self) -> None:
         """Read and answer one request, within the limits of size and time."""
-        self.bounded.allow(LARGEST_HEAD, self.server.idle_limit_s)
+        self.bounded.allow(LARGEST_HEAD, self.accepted.idle_limit_s)
         self.command, self.requestline, self.request_version = "", "", ""
         try:
             super().handle_one_request()
@@ -100,49 +85,50 @@ class ReplayHandler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def finish(self) -> None:
-        """Note a connection that sent nothing, then close."""
+        """Note a connection that sent nothing, then say that nothing more will come."""
         if self.bounded.silent:
-            self._note(self.accepted_s, "-", "-", found="silent")
+            self.accepted.note_silent()
         with suppress(OSError):    # the client may be gone, and with it what was still to be written
             super().finish()
+            if not self.accepted.door.tls:
+                self.connection.shutdown(socket.SHUT_WR)
 
     def do_GET(self) -> None:
         """Answer the request from the recording: POST and HEAD on the path of a GET, Range ignored."""
-        received_s = time.time()
-        self.requests += 1
+        received_s, number = time.time(), self.accepted.count_request()
         self._read_body()
-        target = self._target()
-        answer = self.server.site.answer(target)
-        sent = 0
-        try:
-            for sent in self._send(answer):    # noqa: B007 (what was sent so far counts, also when the client leaves)
-                pass
-        finally:
-            self._note(received_s, self.command, target, status=self.status, sent=sent, found=answer.found)
+        target, sent = self._target(), 0
+        with reply_to(self.accepted.door.site, self.accepted.directory, self.command, target,
+                      self.headers.get) as reply:
+            try:
+                for sent in self._send(reply):    # noqa: B007 (what was sent counts, also when the client leaves)
+                    pass
+            finally:
+                self.accepted.note(received_s, number, self.command, target, status=reply.status, sent=sent,
+                                   found=reply.found)
 
     do_HEAD = do_GET  # noqa: N815 (http.server's name)
     do_POST = do_GET  # noqa: N815
+    do_OPTIONS = do_GET  # noqa: N815
 
-    def do_OPTIONS(self) -> None:
-        """Allow what a page of another origin asks before it asks (CORS preflight): the recording had no headers."""
-        self.requests += 1
-        self._read_body()
-        self._begin(204)
-        self.send_header("Access-Control-Allow-Methods", "*")
-        self.send_header("Access-Control-Allow-Headers", self.headers.get("Access-Control-Request-Headers", "*"))
-        self.end_headers()
-        self._note(time.time(), self.command, self._target(), status=204, found="status")
+    def do_PUT(self) -> None:
+        """Answer as any other request where the recording may have an answer to this method; it has not in 2013's."""
+        if self.accepted.door.site.has_headers:
+            self.do_GET()
+        else:
+            self.send_error(501)
+
+    do_PATCH = do_PUT  # noqa: N815
+    do_DELETE = do_PUT  # noqa: N815
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
         """Answer what is no request, or one of an unknown method."""
-        self.requests += 1
         self.close_connection = True
         path = self._target() if self.command else "-"
-        self._note(time.time(), self.command or "-", path, status=code, found="status")
-        self._begin(code)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-        self.wfile.flush()
+        self.accepted.note(time.time(), self.accepted.count_request(), self.command or "-", path, status=code,
+                           found="status")
+        for _ in self._send(Reply(code, "status", [("access-control-allow-origin", "*")], 0)):
+            pass
         self._linger()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (http.server's name)
@@ -160,64 +146,28 @@ class ReplayHandler(BaseHTTPRequestHandler):
         if "Transfer-Encoding" in self.headers or not 0 <= left <= LARGEST_BODY:
             self.close_connection = True    # where the next request would begin is unknown
             return
-        self.bounded.allow(left + LARGEST_HEAD, self.server.idle_limit_s)
+        self.bounded.allow(left + LARGEST_HEAD, self.accepted.idle_limit_s)
         while left and (chunk := self.rfile.read(min(left, CHUNK))):
             left -= len(chunk)
 
-    def _send(self, answer: Recorded) -> Iterator[int]:
-        """Send `answer` and yield, after each write, how many bytes of the body were sent."""
-        file = self._open(answer)
-        if file is None:
-            yield from self._send_without_file(answer)
-            return
-        try:
-            size = os.fstat(file).st_size
-            chunk = os.read(file, min(size, CHUNK))
-            self._begin(answer.status)
-            self.send_header("Content-Type", content_type(answer.mime_type, answer.charset, answer.file or "", chunk))
-            self.send_header("Content-Length", str(size))
-            self.end_headers()
-            sent = 0
-            while chunk and self.command != "HEAD":
-                self.wfile.write(chunk)
-                self.wfile.flush()
-                sent += len(chunk)
-                yield sent
-                chunk = os.read(file, min(size, CHUNK))
-        finally:
-            os.close(file)
-
-    def _send_without_file(self, answer: Recorded) -> Iterator[int]:
-        if answer.file is not None:    # it was there at the start
-            answer = MISSING
-        body = b"not in the recording\n" if answer is MISSING else b""
-        self._begin(answer.status)
-        if answer.redirect_url is not None:
-            self.send_header("Location", quote(answer.redirect_url, safe=URL_CHARACTERS))
-        if answer.status not in WITHOUT_BODY:
-            if body or answer.mime_type:
-                self.send_header("Content-Type", content_type(answer.mime_type, answer.charset, ".txt", body))
-            self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-            self.wfile.flush()
-            yield len(body)
-
-    def _open(self, answer: Recorded) -> int | None:
-        if answer.file is None or self.server.directory is None:
-            return None
-        try:
-            return open_file(self.server.directory, answer.file)
-        except OSError as error:
-            print(f"{self.server.site.host}: {answer.file}: {error.strerror or error}", file=sys.stderr)
-            return None
-
-    def _begin(self, status: int) -> None:
-        self.status = status
-        self.send_response_only(status)
-        self.send_header("Access-Control-Allow-Origin", "*")
+    def _send(self, reply: Reply) -> Iterator[int]:
+        """Send `reply` and yield, after each write, how many bytes of the body were sent."""
+        self.send_response_only(reply.status)
+        for name, value in reply.headers:
+            self.send_header(name.title(), value)
         self.send_header("Connection", "close" if self.close_connection else "keep-alive")
+        if reply.size is not None:
+            self.send_header("Content-Length", str(reply.size))
+        self.end_headers()
+        sent, left = 0, 0 if self.command == "HEAD" else reply.size or 0    # a file that grows meanwhile is cut
+        while True:
+            chunk = reply.read(min(left, CHUNK))
+            self.wfile.write(chunk)
+            self.wfile.flush()
+            sent, left = sent + len(chunk), left - len(chunk)
+            yield sent
+            if not chunk or not left:
+                return
 
     def _linger(self) -> None:
         """Say the end, then read what the client still sends for a while: closing with unread bytes would reset it."""
@@ -226,7 +176,3 @@ class ReplayHandler(BaseHTTPRequestHandler):
             self.bounded.allow(LARGEST_HEAD, LINGER_S)
             while self.rfile.read1(CHUNK):
                 pass
-
-    def _note(self, time_s: float, method: str, path: str, *, status: int = 0, sent: int = 0, found: str) -> None:
-        self.log.write(ServerRequest(self.server.site.host, time_s, self.number, self.requests, method, path, status,
-                                     sent, found, self.syn_data))

@@ -9,6 +9,10 @@ and one host by hand, to look at with curl:
 
     http_tfo.py --mirror Paper --fetchlog Paper.fetchlog --host www.amazon.com --address 127.0.0.1 --port 8000
 
+A host that was recorded over https is served over TLS 1.3, on --tls-port, with a certificate of a local authority:
+
+    curl --cacert .authority/ca.pem --connect-to www.example.org:443:127.0.0.1:8001 https://www.example.org/
+
 Prints ``ready <n>`` when all of them listen, and serves until SIGTERM or Ctrl-C. Whether a SYN may carry data is the
 kernel's setting in each server's network namespace (net.ipv4.tcp_fastopen, bit 2), read at each connection.
 """
@@ -22,21 +26,29 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
+from harness.authority import AUTHORITY, HTTP_1, HTTP_2, Authority, open_authority
 from harness.errors import InputError, run_main
 from harness.privileges import User
 from harness.processes import die_with_parent
 from harness.recording import Recording, read_recording
-from harness.replay_family import Manner, Place, run_family
+from harness.replay_family import Manner, Place, Service, run_family
 from harness.replay_site import Site
 
 PROBLEMS_SHOWN = 20
+HTTP_CHOICES = ("1.0", "1.1", "h2", "recorded")
+HTTP_HELP = ("1.0: http closes after each answer, https is as recorded; 1.1: both keep connections alive, no HTTP/2; "
+             "h2: https offers HTTP/2 everywhere; recorded: http keeps connections alive, https is as recorded "
+             "(default: %(default)s)")
 
 
 def main() -> int:
     """Read the recording, then run the servers until a signal ends them."""
     options = _parser().parse_args()
-    if options.server == "2013" and options.http == "1.1":
-        raise InputError("--server 2013: speaks HTTP/1.0 only; leave out --http 1.1")
+    if options.server == "2013" and options.http != "1.0":
+        raise InputError(f"--server 2013: speaks HTTP/1.0 only; leave out --http {options.http}")
+    options.tls_port = options.tls_port or options.port + 1
+    if options.tls_port == options.port:
+        raise InputError("--tls-port: one port cannot speak both; choose another")
     if options.hosts:
         die_with_parent()    # an experiment's servers: they must not outlive it, even if it is killed
     recording = read_recording(options.mirror, options.fetchlog)
@@ -46,9 +58,47 @@ def main() -> int:
         print(f"{options.fetchlog}: {len(recording.problems) - PROBLEMS_SHOWN} more problems", file=sys.stderr)
     places = _read_places(options.hosts) if options.hosts else [Place(options.host, options.address, None)]
     _check_places(places, recording, options)
-    manner = Manner(options.mirror, options.port, f"HTTP/{options.http}", options.server == "2013", _log_dirs(options),
-                    options.user)
-    return run_family(places, {place.host: Site(recording, place.host) for place in places}, manner)
+    manner = Manner(options.mirror, options.server == "2013", _log_dirs(options), options.user)
+    return run_family(places, _services(places, recording, options), manner)
+
+
+def _services(places: list[Place], recording: Recording, options: argparse.Namespace) -> dict[str, list[Service]]:
+    """Return what each host serves: the schemes it was recorded with, each on its port."""
+    authority = None
+    if any("https" in recording.schemes(place.host) for place in places):
+        authority = open_authority(options.authority, options.user)
+    services: dict[str, list[Service]] = {}
+    for host in {place.host for place in places}:
+        for scheme in recording.schemes(host):
+            site = Site(recording, host, scheme)
+            if authority is None or scheme == "http":
+                services.setdefault(host, []).append(Service(site, options.port, http_protocol(options.http)))
+            else:
+                services.setdefault(host, []).append(_secure(authority, site, options))
+    return services
+
+
+def _secure(authority: Authority, site: Site, options: argparse.Namespace) -> Service:
+    """Return the https service of a site."""
+    if options.server == "2013":
+        protocol, protocols = "HTTP/1.0", HTTP_1
+    else:
+        protocol, protocols = "HTTP/1.1", HTTP_2 if offers_http2(options.http, site.http2) else HTTP_1
+    try:
+        return Service(site, options.tls_port, protocol, authority.server_context(site.host, protocols))
+    except ValueError as error:
+        raise InputError(f"{options.mirror / site.host}: no certificate can be made for this name ({error}); "
+                         "take its page out of the .pages file and record again") from None
+
+
+def http_protocol(choice: str) -> str:
+    """Return what --http `choice` means on plain http, where no browser speaks HTTP/2."""
+    return "HTTP/1.0" if choice == "1.0" else "HTTP/1.1"
+
+
+def offers_http2(choice: str, recorded: bool) -> bool:
+    """Say whether --http `choice` offers HTTP/2 to an https host that was `recorded` with it or without."""
+    return choice == "h2" or (choice != "1.1" and recorded)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -60,8 +110,10 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--host", help="the one host to serve")
     parser.add_argument("--address", default="127.0.0.1", help="address of the one host (default: %(default)s)")
     parser.add_argument("--port", type=_port, default=8000, help="port of every server (default: %(default)s)")
-    parser.add_argument("--http", choices=("1.0", "1.1"), default="1.0",
-                        help="1.0 closes after each answer, 1.1 keeps connections alive (default: %(default)s)")
+    parser.add_argument("--tls-port", type=_port, help="port of every https server (default: --port + 1)")
+    parser.add_argument("--authority", type=Path, default=AUTHORITY, metavar="DIR",
+                        help="the certificate authority of https servers, made if there is none (default: %(default)s)")
+    parser.add_argument("--http", choices=HTTP_CHOICES, default="1.0", help=HTTP_HELP)
     parser.add_argument("--server", choices=("threaded", "2013"), default="threaded",
                         help="2013 serves one connection at a time, backlog 5 (default: %(default)s)")
     parser.add_argument("--logdir", type=Path, metavar="DIR", help="logs go to DIR/<delaynet>-tfo-<0|1>/<host>")

@@ -1,0 +1,91 @@
+"""An accepted connection to a replay server: what is spoken on it, and the notes in the server's log."""
+
+import ssl
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from socket import socket
+
+from harness.replay_log import RequestLog
+from harness.replay_site import Site
+from harness.serverlogs import ServerRequest
+from harness.tcp_options import carried_data_in_syn
+
+HTTP_2 = "h2"
+
+
+@dataclass(frozen=True)
+class Door:
+    """A listening socket, the site behind it, and what is spoken there.
+
+    `protocol` is "HTTP/1.0" (close after each answer) or "HTTP/1.1"; `tls` is None for plain http. Whether HTTP/2 is
+    spoken instead is agreed on in the TLS handshake (ALPN).
+    """
+
+    listener: socket
+    site: Site
+    protocol: str
+    tls: ssl.SSLContext | None = None
+
+
+@dataclass
+class Accepted:
+    """One accepted connection, the `number`th of its server."""
+
+    socket: socket
+    address: object
+    door: Door
+    directory: int | None
+    log: RequestLog
+    number: int
+    idle_limit_s: float
+    accepted_s: float = field(default_factory=time.time)
+    requests: int = 0
+    protocol: str = "-"
+
+    def __post_init__(self) -> None:
+        self.syn_data = carried_data_in_syn(self.socket)
+
+    def agree(self) -> bool:
+        """Shake hands if this door speaks TLS, and say whether the client wants to go on.
+
+        The server's flight leaves as soon as the ClientHello is there: with TCP Fast Open in answer to the SYN.
+        """
+        self.protocol = self.door.protocol
+        if self.door.tls is None:
+            return True
+        self.socket.settimeout(self.idle_limit_s)
+        try:
+            secured = self.door.tls.wrap_socket(self.socket, server_side=True)
+        except OSError:    # ssl.SSLError is one: no ClientHello, or one that trusts another authority
+            self.protocol = "-"
+            self.note_silent()
+            return False
+        self.socket = secured
+        if secured.selected_alpn_protocol() == HTTP_2:
+            self.protocol = HTTP_2
+        return True
+
+    def count_request(self) -> int:
+        """Return the number of the request that came now, from 1."""
+        self.requests += 1
+        return self.requests
+
+    def note(self, time_s: float, request: int, method: str, path: str, *, status: int = 0, sent: int = 0,
+             found: str) -> None:
+        """Write a request into the server's log, see harness.serverlogs."""
+        site = self.door.site
+        self.log.write(ServerRequest(site.host, time_s, self.number, request, method, path, status, sent, found,
+                                     self.syn_data, site.scheme, self.protocol))
+
+    def note_silent(self) -> None:
+        """Write into the log that this connection brought no request."""
+        self.note(self.accepted_s, 0, "-", "-", found="silent")
+
+    def close(self) -> None:
+        """Say goodbye as TLS wants it (RFC 8446, section 6.1), without waiting for the other side's, and close."""
+        with suppress(OSError, ValueError):
+            if isinstance(self.socket, ssl.SSLSocket):
+                self.socket.settimeout(0)
+                self.socket.unwrap()
+        self.socket.close()
