@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -133,15 +134,15 @@ def measure_rtt(lab: Laboratory, site: Site, arguments: argparse.Namespace) -> l
     return rows
 
 
-def during_plt(loading: Sampling, record: dict[str, object], probe: Host) -> list[float]:
+def during_plt(loading: Sampling, record: dict[str, Any], probe: Host) -> list[float]:
     """Return the times in ms of the connects that began while the page loaded. Raises ExperimentError if it did not."""
-    origin_ms, plt_ms, connections = record.get("time_origin_ms"), record["plt_ms"], record.get("connections")
-    if not isinstance(origin_ms, float) or not isinstance(plt_ms, float) or not isinstance(connections, list):
-        raise ExperimentError(f"{record['url']} did not load: {record['errors']}")
-    if any(connection["address"].startswith(f"{probe.address}:") for connection in connections):
+    if record["errors"] or record["plt_ms"] is None:
+        raise ExperimentError(f"{record['url']} did not load: {record['errors'] or 'no load event'}")
+    if any(connection["address"].startswith(f"{probe.address}:") for connection in record["connections"]):
         raise ExperimentError(f"{record['url']} uses the host the connects go to; give another --probe")
-    begin_s = origin_ms / 1000 - CLOCK_SHIFT_DAYS * S_PER_DAY
-    return [time_ms for began_s, time_ms in loading.connects if begin_s <= began_s <= begin_s + plt_ms / 1000]
+    begin_s = record["time_origin_ms"] / 1000 - CLOCK_SHIFT_DAYS * S_PER_DAY
+    end_s = begin_s + record["plt_ms"] / 1000
+    return [time_ms for began_s, time_ms in loading.connects if begin_s <= began_s <= end_s]
 
 
 def delay_line_pid() -> int:
