@@ -22,7 +22,6 @@ from harness.errors import InputError
 from harness.hack_dns import Remap, read_hack_dns, resolver_rules
 from harness.page_check import check_pages
 from harness.pages import Page, read_pages
-from harness.processes import adopt_orphans
 from harness.progress import counted
 from harness.recorder import Outcome, Plan, record, require_pages, to_append
 from harness.recorder_refetch import Limits, Refetcher
@@ -42,7 +41,6 @@ def main() -> int:
     if not wanted:
         print(f"{options.name}: every page of {list_file.name} is recorded already")
         return 0
-    adopt_orphans()
     plan = make_plan(options, wanted)
     with counted(len(wanted)) as progress:
         outcome = record(plan, progress.done)
@@ -66,7 +64,7 @@ def make_plan(options: argparse.Namespace, pages: list[Page]) -> Plan:
     job = Job(url="", binary=chrome.binary, driver=chrome.driver, rules=rules(options.remap, remaps),
               trusted_key=trusted_key(options.ca) if options.ca else None, user_agent=options.user_agent,
               load_timeout_s=options.timeout, quiet_s=options.quiet, quiet_limit_s=options.quiet_limit,
-              scroll_steps=options.scroll_steps)
+              scroll_steps=options.scroll_steps, command_s=options.command_limit)
     limits = Limits(seconds=options.refetch_limit)
     refetcher = Refetcher(remaps, options.ca, limits) if options.refetch_limit > 0 else None
     existing = options.append and (options.dir / f"{options.name}.fetchlog").exists()
@@ -109,13 +107,15 @@ def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--name", default="myURLS", help="pages to record: NAME.pages (myURLS)")
-    parser.add_argument("--dir", type=Path, default=ROOT, help="where NAME.pages is, and the recording goes (the project)")
+    parser.add_argument("--dir", type=Path, default=ROOT, help="where NAME.pages is, and results go (the project)")
     parser.add_argument("--check", action="store_true", help="only check NAME.pages by the course's rules")
     parser.add_argument("--append", action="store_true", help="record only the pages that are not recorded yet")
     parser.add_argument("--timeout", type=float, default=60, help="seconds a page may take to its load event (60)")
     parser.add_argument("--quiet", type=float, default=2, help="seconds of silence that end a visit (2)")
     parser.add_argument("--quiet-limit", type=float, default=30, help="longest wait for it after the load event (30)")
     parser.add_argument("--scroll-steps", type=int, default=50, help="most windows' heights to scroll down (50)")
+    parser.add_argument("--command-limit", type=float, default=20,
+                        help="seconds that a page's scripts may keep Chrome from answering (20)")
     parser.add_argument("--refetch-limit", type=float, default=15,
                         help="seconds for fetching again what Chrome gave up half way; 0: do not (15)")
     parser.add_argument("--user-agent", default="", help="what to say we are (what Chrome says when not headless)")

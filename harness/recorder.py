@@ -17,7 +17,7 @@ from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
 from harness.pages import Page
 from harness.privileges import User, browsing_user, give, invoking_user, passable_temp_root
-from harness.processes import descendants, end_strays, stop
+from harness.processes import adopt_orphans, descendants, end_strays, stop
 from harness.recorder_page import PageRecording, evaluate
 from harness.recorder_refetch import Refetcher
 from harness.recorder_store import Store
@@ -59,6 +59,7 @@ def record(plan: Plan, done: Callable[[str], None]) -> Outcome:
     A recording of the same name is replaced once the new one is complete. If pages failed it is kept under another
     name, and if all failed nothing is changed. Raises InputError when nothing can be written or added to.
     """
+    adopt_orphans()         # a browser whose driver was killed becomes our child, and is ended
     store = Store(plan.directory, plan.name)
     outcome = Outcome()
     try:

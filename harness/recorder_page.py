@@ -1,8 +1,9 @@
 """One visit turned into a recording: each request with its answer and body, the text log, and the HAR.
 
-What the HAR says beyond harness.har: httpVersion is "h2" where that was spoken; `_file` (``host/file`` in the mirror) is
-the body of exactly this answer, still content-encoded; `_partial` is true when only its beginning came; `_refetched`
-when requests, not Chrome, brought it.
+What the HAR says beyond harness.har: httpVersion is "h2" where that was spoken, and the address stands at every request
+of a shared h2 connection; `response.content._file` is where the body of exactly this answer is, still content-encoded,
+relative to the host's directory of the mirror; `_partial` is true when only its beginning came (then `_error` says
+why), `_refetched` when requests, not Chrome, brought it.
 """
 
 from dataclasses import dataclass
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.capture import Body, read_bodies
-from harness.har import har
+from harness.har import UNKNOWN, har
 from harness.logs import PageLog, Response, format_log
-from harness.netlog import HttpTransaction, NetLog, cut_off, of_load, page_log, read_netlog
+from harness.netlog import Connection, HttpTransaction, NetLog, cut_off, of_load, page_log, read_netlog
+from harness.netlog_connections import host_and_port
 from harness.netlog_requests import mime_type_and_charset
 from harness.recorder_refetch import Fetched, Refetcher
 from harness.recorder_store import Store
@@ -88,8 +90,13 @@ class PageRecording:
                       on_content_load_ms=_after(timing.get("domContentLoadedEventEnd"), shift),
                       on_load_ms=_after(timing.get("loadEventEnd"), shift),
                       comment=f"recorded by fetch.py as {visit.user_agent}")
+        spoken_h2 = {_origin(answer) for answer in self.answers if _is_h2(answer)}
+        shared = {connection.name: connection for connection in self.netlog.connections
+                  if connection.requests and connection.ssl}
         for entry, answer in zip(archive["log"]["entries"], self.answers, strict=True):
             _complete(entry, answer)
+            if _origin(answer) in spoken_h2 and answer.status:
+                _complete_h2(entry, answer, shared.get(host_and_port(answer.url)))
         return archive
 
 
@@ -114,9 +121,11 @@ def _answer(one: HttpTransaction, body: Body | None, end_tick: float | None) -> 
     elif one.redirect_url is None and one.status not in WITHOUT_BODY and one.method != "HEAD":
         answer.body = body.wire if body else b""
         length = _header(one, "content-length")
-        answer.whole = (answer.over and not one.error and _is_all(one)
-                        and not (length.isdigit() and int(length) != len(answer.body)))
-        if not answer.over:
+        all_came = int(length) == len(answer.body) if length.isdigit() else not one.error
+        answer.whole = answer.over and all_came and _is_all(one)
+        if answer.whole and one.error:
+            answer.note = f"{one.error} after its last byte"
+        elif not answer.over:
             answer.note = f"still arriving when the recording ended; {len(answer.body)} bytes are kept"
         elif not answer.whole:
             answer.note = f"{one.error or 'incomplete'}; {len(answer.body)} bytes are kept"
@@ -188,21 +197,42 @@ def _words(status: int, text: str, redirect_url: str | None) -> str:
 def _complete(entry: dict[str, Any], answer: Answer) -> None:
     """Add to a HAR entry what harness.har does not know."""
     one, fetched = answer.one, answer.refetched
-    request, response = entry["request"], entry["response"]
-    if any(name.startswith(":") for name, _ in one.request_headers):
-        request["httpVersion"] = response["httpVersion"] = H2
+    response = entry["response"]
+    if answer.whole:
+        entry.pop("_error", None)
     if fetched:
         entry["_refetched"] = True
+        response["content"]["size"] = UNKNOWN
+        response["content"].pop("compression", None)
         if not one.status:
             response |= {"status": fetched.status, "statusText": fetched.reason,
                          "headers": [{"name": name, "value": value} for name, value in fetched.headers]}
         response["bodySize"] = len(fetched.body)
     if answer.file:
-        entry["_file"] = answer.file
+        response["content"]["_file"] = answer.file.partition("/")[2]
     if not answer.whole:
         entry["_partial"] = True
     if answer.note:
         entry["comment"] = answer.note
+
+
+def _complete_h2(entry: dict[str, Any], answer: Answer, connection: Connection | None) -> None:
+    """Name the protocol, and the connection that all requests to the host share: the net-log does only at the first."""
+    entry["response"]["httpVersion"] = H2
+    if not answer.one.from_cache:
+        entry["request"]["httpVersion"] = H2
+        if connection is not None and "connection" not in entry:
+            entry["serverIPAddress"] = connection.address.rpartition(":")[0].strip("[]")
+            entry["connection"] = str(connection.id)
+
+
+def _is_h2(answer: Answer) -> bool:
+    """Say whether the request was sent over HTTP/2, by its pseudo-headers (RFC 9113, section 8.3)."""
+    return any(name.startswith(":") for name, _ in answer.one.request_headers)
+
+
+def _origin(answer: Answer) -> str:
+    return answer.url.split("/", 3)[2] if answer.url.startswith("https:") else ""
 
 
 def _header(one: HttpTransaction, wanted: str) -> str:

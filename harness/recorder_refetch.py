@@ -69,7 +69,7 @@ class Refetcher:
                 pairs = tuple((str(name), str(value)) for name, value in answer.raw.headers.items())
                 return Fetched(answer.status_code, answer.reason or "", pairs, body)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            return Fetched(error=f"{type(error).__name__}: {error}"[:200])
+            return Fetched(error=str(error) if isinstance(error, ValueError) else type(error).__name__)
 
     def _read(self, answer: requests.Response, deadline: float) -> bytes:
         body = bytearray()

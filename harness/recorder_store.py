@@ -1,4 +1,4 @@
-"""A mirror and its logs while they are being recorded: hidden beside their place, and put there when they are complete."""
+"""A mirror and its logs while they are recorded: hidden beside their place, and put there when they are complete."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class Store:
             self.mirror.mkdir()
             self.fetchlog.mkdir()
         except OSError as error:
-            raise InputError(f"{error.filename}: cannot be made ({error.strerror}); go to a directory of yours") from None
+            raise InputError(f"{error.filename}: cannot be made ({error.strerror}); give a --dir of yours") from None
 
     def continue_from_existing(self) -> None:
         """Copy the recording that is there, to add to it. Raises InputError when it was not made by fetch.py."""
@@ -60,7 +60,7 @@ class Store:
 
         A mirror has one place for a URL, whatever the method and for http and https alike. The first body put there
         stays (so of several put the best first); another one goes under the MD5 of method, URL and body, where only
-        the HAR's `_file` leads. Raises ValueError when the URL's host cannot be a directory.
+        the HAR's `_file` leads (harness.recorder_page). Raises ValueError when the URL's host cannot be a directory.
         """
         url = url.partition("#")[0]
         host, target = split_url(url)

@@ -10,6 +10,7 @@ from harness.hack_dns import PORTS
 from harness.recorder_page import PageRecording
 
 DOCUMENT_IS_GOOD = (200, 304)
+MOST_RELOADS = 3
 SCHEMES_WITHOUT_RECORDING = {"ws:": "websocket (a live connection)", "wss:": "websocket (a live connection)",
                              "ftp:": "ftp: address"}
 
@@ -35,7 +36,7 @@ class Verdict:
 
     def line(self, url: str) -> str:
         """Return the one line of progress."""
-        figures = (f"{url}: {self.requests} requests, {self.hosts} hosts, {size(self.bytes)}, "
+        figures = (f"{url}: {_many(self.requests, 'request')}, {_many(self.hosts, 'host')}, {size(self.bytes)}, "
                    f"{self.failures} failed, {self.seconds:.1f} s")
         return figures if self.fit else f"{figures}: NOT FIT: {self.reasons[0]}"
 
@@ -43,7 +44,8 @@ class Verdict:
         """Return the verdict in full."""
         head = f"{url}: {'fit for the experiment' if self.fit else 'NOT fit for the experiment'}"
         body = [f"because {reason}" for reason in self.reasons]
-        body.append(f"{self.requests} requests, answered by {self.hosts} hosts, {size(self.bytes)} over the network")
+        body.append(f"{_many(self.requests, 'request')}, answered by {_many(self.hosts, 'host')}, "
+                    f"{size(self.bytes)} over the network")
         if self.not_recordable:
             total = sum(self.not_recordable.values())
             body.append(f"{total} not recordable: " + counted(self.not_recordable))
@@ -67,6 +69,10 @@ def size(count: int) -> str:
     return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{count / 1e3:.1f} KB"
 
 
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def counted(counts: Mapping[str, int]) -> str:
     """Return ``2 x this, 1 x that``."""
     return ", ".join(f"{count} x {what}" for what, count in counts.items())
@@ -82,6 +88,9 @@ def _reasons(recording: PageRecording) -> list[str]:
     reasons = list(recording.visit.errors)
     if recording.visit.document_uri.startswith("chrome-error://"):
         reasons.append("Chrome shows an error page")
+    most = max(Counter(answer.url for answer in documents).values(), default=0)
+    if most > MOST_RELOADS:
+        reasons.append(f"it keeps loading itself anew, {most} times until the limit")
     if not reasons and not any(answer.file or answer.body for answer in documents):
         reasons.append("the page itself never arrived")
     return reasons
@@ -121,7 +130,7 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
         verdict.remarks.append(f"nothing to record, they need no network: {counted(inline)}")
     refetched = sum(answer.refetched is not None for answer in recording.answers)
     if refetched:
-        verdict.remarks.append(f"{refetched} fetched a second time, since Chrome gave them up half way")
+        verdict.remarks.append(f"{refetched} fetched a second time, since Chrome gave up half way")
     ports = {urlsplit(answer.url).netloc for answer in recording.answers
              if urlsplit(answer.url).port not in (None, *PORTS.values())}
     if ports:

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
+from selenium.common.exceptions import UnexpectedAlertPresentException, WebDriverException
 from urllib3.exceptions import HTTPError
 
 from harness import browser
@@ -29,7 +29,7 @@ JOB, VISIT = "job.json", "visit.json"
 POLL_S = 0.1
 WINDOWS_EVERY_S = 1.0
 SCROLL_PAUSE_S = 0.1
-COMMAND_S = 20.0
+MOST_DIALOGS = 20
 
 PAGE_SCRIPT = """
 const entry = performance.getEntriesByType('navigation')[0];
@@ -65,10 +65,12 @@ class Job:
     quiet_s: float = 2.0
     quiet_limit_s: float = 30.0
     scroll_steps: int = 50
+    command_s: float = 20.0
+    """Longest time that Chrome may take to answer a command; a page whose scripts never rest cannot answer."""
 
     def hard_limit_s(self) -> float:
         """Return how long the visit can take when every wait takes as long as it may, with some seconds to spare."""
-        return self.load_timeout_s + self.quiet_limit_s + self.scroll_steps * SCROLL_PAUSE_S + 3 * COMMAND_S
+        return self.load_timeout_s + self.quiet_limit_s + self.scroll_steps * SCROLL_PAUSE_S + 4 * self.command_s
 
 
 @dataclass
@@ -105,10 +107,14 @@ def visit(job: Job, work_dir: Path, report: Visit) -> None:
         report.chrome = driver.capabilities["browserVersion"]
         report.argv = _argv(driver.capabilities["goog:processID"])
         _Visitor(driver, job, work_dir / "netlog.json", report).go()
+    except HTTPError:
+        report.errors.append(f"its scripts kept Chrome from answering for {job.command_s:g} s")
+        if driver.service.process is not None:
+            driver.service.process.kill()           # it, too, waits for Chrome; Chrome itself harness.recorder ends
     except ERRORS as error:
-        report.errors.append(f"Chrome: {_first_line(error)}")
+        report.errors.append(_first_line(error))
     finally:
-        limit_commands(driver, COMMAND_S)
+        limit_commands(driver, job.command_s)
         driver.quit()
 
 
@@ -119,6 +125,7 @@ class _Visitor:
         self.driver, self.job, self.netlog, self.report = driver, job, netlog, report
         self.window = driver.current_window_handle
         self.windows_seen_s = 0.0
+        self.dialogs = 0
 
     def go(self) -> None:
         self.report.start_tick = _tick()
@@ -142,7 +149,7 @@ class _Visitor:
             self.report.errors.append(f"no answer within {self.job.load_timeout_s:g} s")
             return False
         finally:
-            limit_commands(self.driver, COMMAND_S)
+            limit_commands(self.driver, self.job.command_s)
         self.report.download = bool(answer.get("isDownload"))
         if self.report.download:
             self.report.errors.append("this is a file to download, not a page")
@@ -169,6 +176,11 @@ class _Visitor:
         """Run `script` in the page; None while the page is being replaced. Dialogs are dismissed on the way."""
         try:
             return self.driver.execute_script(script)
+        except UnexpectedAlertPresentException:     # and another one after it, or there would be no exception
+            self.dialogs += 1
+            if self.dialogs > MOST_DIALOGS:
+                raise WebDriverException("it opens one dialog after the other") from None
+            return None
         except WebDriverException as error:
             if "navigat" in _first_line(error) or "context" in _first_line(error) or "frame" in _first_line(error):
                 return None

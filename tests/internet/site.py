@@ -24,7 +24,8 @@ MODERN = f"https://{HOME}/modern"
 ODD = f"https://{CDN}/odd"
 RUDE = f"https://{API}/rude"
 PAGES = (CLASSIC, MODERN, ODD, RUDE)
-NEVER_LOADS = f"https://{API}/never-loads"
+NEVER_LOADS, STUCK, ALERTS, AGAIN = (f"https://{API}/{what}" for what in ("never-loads", "stuck", "alerts", "again"))
+"""Pages that would keep a browser for ever: a request without an answer, a script, dialogs without end, reloads."""
 FAILING = (f"https://{EXPIRED}/", f"http://{LOGIN}/", f"http://{HOME}/no-such-page", f"http://{HOME}/file.zip")
 
 LONG_PATH = "/any/" + "/".join(f"part{number}" for number in range(15)) + ".js"
@@ -110,7 +111,8 @@ def _home() -> Host:
         <img src="data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==">
         <iframe src=https://{ADS}/frame></iframe>""",
         f"""add_header Content-Security-Policy "default-src 'self' data: blob: wss: https://{CDN} https://{API} """
-        f"""https://{ADS}; style-src 'unsafe-inline'";""", "gzip on;", "gzip_types *;", "add_header Vary Accept-Language;")
+        f"""https://{ADS}; style-src 'unsafe-inline'";""", "add_header Vary Accept-Language;",
+        "gzip on;", "gzip_types *;")
     modern_js = f"""
         fetch('https://{API}/json', {{method: 'POST', body: 'a=1', headers: {{'X-Own': '1'}}}}).then(r => r.json());
         const x = new XMLHttpRequest(); x.open('POST', '/xhr'); x.send('b=2');
@@ -176,13 +178,16 @@ def _api() -> Host:
         else {{ alert('hello'); window.open('/popup'); confirm('sure?'); }}</script>
         <iframe src=/download></iframe><iframe src=https://{LOGIN}/frame></iframe>
         <img src=https://{EXPIRED}/x.png>
-        <script>fetch('/hanging'); fetch('/stream').then(async r => {{ const t = r.body.getReader(); for (;;) await t.read(); }});
+        <script>fetch('/hanging');
+        fetch('/stream').then(async r => {{ const t = r.body.getReader(); for (;;) await t.read(); }});
         const cut = new AbortController(); fetch('/slow.bin', {{signal: cut.signal}}).then(() => cut.abort());
         </script><img src=/fine.png>""")
     allowed = (f"add_header Access-Control-Allow-Origin https://{HOME};",
                "add_header Access-Control-Allow-Headers X-Own;")
     return Host({
         "/rude": rude, "/popup": html("popup"), "/never-loads": html("<script async src=/hanging></script>"),
+        "/stuck": html("<script>for (;;);</script>"), "/alerts": html("<script>for (;;) alert(1);</script>"),
+        "/again": html("<script>setTimeout(() => location.reload(), 50);</script>"),
         "/fine.png": File(small_image(30), "image/png"),
         "/download": File(script(31, 5000), "application/octet-stream",
                           ("add_header Content-Disposition 'attachment; filename=x.bin';",)),
