@@ -25,6 +25,7 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from harness import environment, preflight, validity
+from harness.authority import open_authority
 from harness.errors import InputError
 from harness.hack_dns import Remap, write_hack_dns
 from harness.links import delayed_links, kernel_has_netem
@@ -35,6 +36,7 @@ from harness.plan import Load, plan_loads
 from harness.privileges import browsing_user, give, invoking_user, passable_temp_root, require_root
 from harness.processes import adopt_orphans, end_strays
 from harness.progress import counted
+from harness.recording import Recording
 from harness.results import write_experiment
 from harness.rtt import check_rtts, measure_rtts
 from harness.servers import ServerSettings, running_servers
@@ -78,14 +80,16 @@ def main() -> int:
 
         # The web, as it was when it was recorded.
         settings = ServerSettings(files.mirror, files.fetchlog, arguments.port, arguments.http, arguments.server,
-                                  server_log_dir, arguments.delaynet, invoking_user())
+                                  server_log_dir, arguments.delaynet, invoking_user(), arguments.tls_port)
+        secure = any("https" in recording.schemes(host) for host in recording.hosts())
+        authority = open_authority(owner=invoking_user()) if secure else None
         laboratory.enter_context(running_servers(star, settings, work_dir))
-        hack_dns = remap_hosts(star, arguments)
+        hack_dns = remap_hosts(star, recording, arguments)
 
         # The measurement.
         lab = Laboratory(star, browser, browsing_user(), invoking_user(), work_dir, hack_dns, client_dir,
                          server_log_dir, arguments.delaynet, speeds.rtt_ms, rtts_ms, arguments.predict,
-                         Limits(load_s=arguments.timeout))
+                         Limits(load_s=arguments.timeout), authority.fingerprint if authority else None)
         write_experiment(client_dir, arguments.delaynet,
                          describe(arguments, lab, speeds, loads, synthetic=recording.manifest.synthetic, netem=netem))
         give(client_dir, invoking_user())
@@ -138,10 +142,12 @@ def in_words(load: Load, record: dict[str, Any], why_not: list[str]) -> str:
             f"{record['syn_data_connections']} of {record['connections_with_request']} in the SYN")
 
 
-def remap_hosts(star: Star, arguments: argparse.Namespace) -> Path:
+def remap_hosts(star: Star, recording: Recording, arguments: argparse.Namespace) -> Path:
     """Write the file that leads Chrome from each site's name to its server; return its path."""
     path: Path = arguments.dir / "hack_dns"
-    write_hack_dns(path, [Remap(name, host.address, arguments.port) for name, host in star.servers.items()])
+    ports = {"http": arguments.port, "https": arguments.tls_port}
+    write_hack_dns(path, [Remap(name, host.address, ports[scheme], scheme)
+                          for name, host in star.servers.items() for scheme in recording.schemes(name)])
     give(path, invoking_user())
     return path
 
@@ -184,9 +190,13 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--bwnet", type=float, default=4, help="bandwidth of each server's link, Mbit/s (4)")
     parser.add_argument("--delaynet", type=float, default=10, help="one-way delay of each server's link, ms (10)")
     parser.add_argument("--port", type=int, default=8000, help="port the servers listen on (8000)")
+    parser.add_argument("--tls-port", type=int, help="port they listen on for https (--port + 1)")
     parser.add_argument("--tfo", choices=["0", "1", "both"], default="both", help="without, with, or both (both)")
     parser.add_argument("--testruns", type=int, default=4, help="loads of each page; the first warms up (4)")
-    parser.add_argument("--http", choices=["1.0", "1.1"], default="1.0", help="1.1 keeps connections alive (1.0)")
+    parser.add_argument("--http", choices=["1.0", "1.1", "h2", "recorded"], default="1.0",
+                        help="1.0: http opens a connection for every request, https is as recorded (HTTP/2 where that "
+                        "was spoken, else 1.1); 1.1: both keep connections alive, no HTTP/2; h2: https offers HTTP/2 "
+                        "everywhere; recorded: http keeps connections alive, https is as recorded (1.0)")
     parser.add_argument("--server", choices=["threaded", "2013"], default="threaded",
                         help="2013: the old single-threaded server, to see what it did to the results")
     parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
@@ -196,13 +206,16 @@ def parse_arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     arguments.tfos = [0, 1] if arguments.tfo == "both" else [int(arguments.tfo)]
     arguments.dir = arguments.dir.resolve()
+    arguments.tls_port = arguments.tls_port or arguments.port + 1
     for wrong, problem in (
         (arguments.testruns < 2, "--testruns: at least 2, since run 0 only warms up"),
         (not 1024 <= arguments.port <= 65535, "--port: from 1024 to 65535, since the servers do not run as root"),
         (not 0 < arguments.bwnet <= 1000 or not 0 < arguments.bwhome <= 1000, "--bwnet, --bwhome: over 0, up to 1000"),
         (arguments.delaynet < 0 or arguments.delayhome < 0, "--delaynet, --delayhome: 0 or more"),
         (arguments.timeout <= 0, "--timeout: over 0"),
-        (arguments.server == "2013" and arguments.http == "1.1", "--server 2013: speaks HTTP/1.0 only"),
+        (not 1024 <= arguments.tls_port <= 65535 or arguments.tls_port == arguments.port,
+         "--tls-port: from 1024 to 65535, and another than --port"),
+        (arguments.server == "2013" and arguments.http != "1.0", "--server 2013: speaks HTTP/1.0 only"),
     ):
         if wrong:
             raise InputError(f"tfo.py: {problem}")

@@ -101,10 +101,11 @@ def require_shim() -> Path:
 
 
 def start(browser: Browser, work_dir: Path, shim: Path | None, rules: str | None,
-          predict: bool = False) -> webdriver.Chrome:
+          *, predict: bool = False, trusted_key: str | None = None) -> webdriver.Chrome:
     """Start a fresh headless Chrome whose profile, net-log and temporary files all lie in `work_dir`.
 
     `rules` are its --host-resolver-rules; with `predict` it opens connections ahead of need as a user's Chrome does.
+    `trusted_key` is the fingerprint of the one certificate authority it trusts beside its own (harness.authority).
     Raises selenium's WebDriverException when it does not start.
     """
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(work_dir), "TMPDIR": str(work_dir),
@@ -119,6 +120,8 @@ def start(browser: Browser, work_dir: Path, shim: Path | None, rules: str | None
         options.add_argument(flag)
     if rules:
         options.add_argument(f"--host-resolver-rules={rules}")
+    if trusted_key:
+        options.add_argument(f"--ignore-certificate-errors-spki-list={trusted_key}")
     service = Service(browser.driver, env=environment, log_output=subprocess.DEVNULL)
     driver = webdriver.Chrome(options=options, service=service)
     inject(driver)

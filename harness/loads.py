@@ -60,6 +60,8 @@ class Laboratory:
     measured_rtt_ms: dict[str, float]
     predict: bool
     limits: Limits = Limits()
+    trusted_key: str | None = None
+    """Fingerprint of the servers' certificate authority, see harness.authority; None when all is plain http."""
 
 
 def measure_load(lab: Laboratory, load: Load) -> dict[str, Any]:
@@ -120,7 +122,8 @@ def _run_load_page(lab: Laboratory, load: Load, scratch: Path) -> str:
     command = [sys.executable, str(LOAD_PAGE), load.page.url, "--hack-dns", str(lab.hack_dns),
                "--work-dir", str(scratch), "--interface", lab.star.user.interface, "--user", f"{user.uid}:{user.gid}",
                "--binary", lab.browser.binary, "--driver", lab.browser.driver,
-               *(["--predict"] if lab.predict else []), "--timeout", str(lab.limits.load_s),
+               *(["--predict"] if lab.predict else []),
+               *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []), "--timeout", str(lab.limits.load_s),
                "--quiet", str(lab.limits.quiet_s), "--quiet-limit", str(lab.limits.quiet_limit_s)]
     with inside(lab.star.user.pid):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

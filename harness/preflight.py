@@ -76,12 +76,17 @@ def how_to_make(files: Files) -> str:
 
 
 def document_bytes(files: Files, recording: Recording, pages: Sequence[Page]) -> dict[Page, int]:
-    """Return the size of each page's document in the mirror, redirects followed."""
+    """Return the size of each page's document as Chrome shows it, so decoded; redirects are followed."""
     sizes = {}
     for page in pages:
-        host, target = split_url(recording.document(page.url) or page.url)
-        recorded = recording.lookup(host, target.partition("#")[0])
-        if recorded is not None and recorded.file is not None:
+        url = recording.document(page.url) or page.url
+        host, target = split_url(url)
+        recorded = recording.lookup(host, target.partition("#")[0], url.partition(":")[0].lower())
+        if recorded is None or recorded.file is None:
+            continue
+        if recorded.encoded and recorded.content_bytes:
+            sizes[page] = recorded.content_bytes
+        else:
             sizes[page] = (files.mirror / host / recorded.file).stat().st_size
     return sizes
 

@@ -51,6 +51,11 @@ class Recorded:
     content_bytes: int | None = None
     """Size of the body when decoded, where the recording tells. With 0, that there is no file is right."""
 
+    @property
+    def encoded(self) -> bool:
+        """Whether the file holds the body compressed, as it was on the wire."""
+        return any(name == "content-encoding" for name, _ in self.headers or ())
+
 
 @dataclass(frozen=True)
 class Manifest:

@@ -16,7 +16,10 @@ HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """How the servers answer. `http` is "1.0" or "1.1", `server` "threaded" or "2013"."""
+    """How the servers answer. `http` is "1.0", "1.1", "h2" or "recorded", `server` "threaded" or "2013".
+
+    Without `tls_port` https is served on the port after `port`.
+    """
 
     mirror: Path
     fetchlog: Path
@@ -26,6 +29,7 @@ class ServerSettings:
     logdir: Path
     delaynet_ms: float
     user: User
+    tls_port: int | None = None
 
 
 @contextmanager
@@ -38,7 +42,8 @@ def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Ite
     hosts_file.write_text("".join(f"{name} {host.address} /proc/{host.pid}/ns/net\n"
                                   for name, host in star.servers.items()), encoding="utf-8")
     command = [sys.executable, str(HTTP_TFO), "--mirror", str(settings.mirror), "--fetchlog", str(settings.fetchlog),
-               "--hosts", str(hosts_file), "--port", str(settings.port), "--http", settings.http,
+               "--hosts", str(hosts_file), "--port", str(settings.port), "--tls-port",
+               str(settings.tls_port or settings.port + 1), "--http", settings.http,
                "--server", settings.server, "--logdir", str(settings.logdir),
                "--delaynet", f"{settings.delaynet_ms:g}", "--user", f"{settings.user.uid}:{settings.user.gid}"]
     with running(command, f"ready {len(star.servers)}", "the servers"):

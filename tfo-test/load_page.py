@@ -60,13 +60,15 @@ class Job:
     timeout_s: float
     quiet_s: float
     quiet_limit_s: float
+    trusted_key: str | None = None
 
 
 def load(job: Job, chrome: browser.Browser, shim: Path) -> dict[str, Any]:
     """Load the page; return the contents of load.json. A load that fails has the reason under "errors"."""
     report: dict[str, Any] = {"url": job.url, "errors": []}
     try:
-        driver = browser.start(chrome, job.work_dir, shim, job.rules, job.predict)
+        driver = browser.start(chrome, job.work_dir, shim, job.rules, predict=job.predict,
+                               trusted_key=job.trusted_key)
     except WebDriverException as error:
         report["errors"].append(f"Chrome did not start: {first_line(error)}")
         return report
@@ -162,12 +164,13 @@ def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("url")
-    parser.add_argument("--hack-dns", type=Path, required=True, help="host-remap file: hostname ip port")
+    parser.add_argument("--hack-dns", type=Path, required=True, help="host-remap file: hostname ip port [https]")
     parser.add_argument("--work-dir", type=Path, required=True, help="empty directory that the user may write")
     parser.add_argument("--interface", default="user-eth0", help="network interface that is watched for silence")
     parser.add_argument("--user", default=f"{os.getuid()}:{os.getgid()}", help="who Chrome runs as, UID:GID")
     parser.add_argument("--binary", help="Chrome; default: the first one found")
     parser.add_argument("--driver", help="chromedriver; default: the first one found")
+    parser.add_argument("--trusted-key", help="fingerprint of the servers' certificate authority")
     parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
     parser.add_argument("--timeout", type=float, default=60, help="seconds until the load event")
     parser.add_argument("--quiet", type=float, default=1.5, help="seconds of silence that end a load")
@@ -196,7 +199,8 @@ def main() -> int:
     become(User("", uid, gid))
     die_with_parent()  # after the change of user, which clears it (prctl(2))
     job = Job(arguments.url, sanitise(arguments.url), rules, arguments.work_dir, arguments.interface,
-              arguments.predict, arguments.timeout, arguments.quiet, arguments.quiet_limit)
+              arguments.predict, arguments.timeout, arguments.quiet, arguments.quiet_limit,
+              arguments.trusted_key)
     try:
         report = load(job, chrome, shim)
         evaluate(job, report)
