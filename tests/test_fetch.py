@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,14 +59,14 @@ class Recorded:
     def file(self, entry: dict[str, Any]) -> Path:
         """Return where an entry's body is."""
         host = urlsplit(entry["request"]["url"]).hostname or ""
-        return self.directory / NAME / host / entry["response"]["content"]["_file"]
+        return self.directory / NAME / host / str(entry["response"]["content"]["_file"])
 
     def body(self, entry: dict[str, Any]) -> bytes:
         """Return an entry's body, decoded."""
         return DECODERS[header(entry, "content-encoding")](self.file(entry).read_bytes())
 
 
-DECODERS = {"": bytes, "gzip": gzip.decompress, "br": brotli.decompress}
+DECODERS: dict[str, Callable[[bytes], bytes]] = {"": bytes, "gzip": gzip.decompress, "br": brotli.decompress}
 
 
 def header(entry: dict[str, Any], wanted: str, side: str = "response") -> str:
