@@ -26,6 +26,8 @@ use_project_python()
 
 from harness import environment, preflight, validity
 from harness.authority import open_authority
+from harness.browser import Browser
+from harness.client_hello import find_groups
 from harness.errors import InputError
 from harness.hack_dns import Remap, write_hack_dns
 from harness.links import delayed_links, kernel_has_netem
@@ -89,13 +91,25 @@ def main() -> int:
         # The measurement.
         lab = Laboratory(star, browser, browsing_user(), invoking_user(), work_dir, hack_dns, client_dir,
                          server_log_dir, arguments.delaynet, speeds.rtt_ms, rtts_ms, arguments.predict,
-                         Limits(load_s=arguments.timeout), authority.fingerprint if authority else None)
+                         Limits(load_s=arguments.timeout), authority.fingerprint if authority else None,
+                         small_client_hello(browser, arguments) if authority else None)
         write_experiment(client_dir, arguments.delaynet,
                          describe(arguments, lab, speeds, loads, synthetic=recording.manifest.synthetic, netem=netem))
         give(client_dir, invoking_user())
         records = measure(lab, loads, document_bytes)
 
     return summarise(records)
+
+
+def small_client_hello(browser: Browser, arguments: argparse.Namespace) -> int | None:
+    """Return where Chrome's post-quantum key share is to be taken out, so that a ClientHello fits into a SYN."""
+    if arguments.post_quantum:
+        return None
+    place = find_groups(browser.binary)
+    if place is None:
+        print("tfo.py: this Chrome's ClientHello cannot be made to fit into a SYN: TFO will save nothing over https",
+              file=sys.stderr)
+    return place
 
 
 def measure(lab: Laboratory, loads: list[Load], document_bytes: dict[Page, int]) -> Records:
@@ -160,7 +174,7 @@ def describe(arguments: argparse.Namespace, lab: Laboratory, speeds: LinkSpeeds,
         "name": arguments.name, "pages": [page.url for page in pages], "synthetic": synthetic,
         "seed": arguments.seed, "http": arguments.http, "server": arguments.server, "tfo": arguments.tfo,
         "testruns": arguments.testruns, "order": [[load.page.url, load.run, load.tfo] for load in loads],
-        "predict": arguments.predict, "timeout_s": arguments.timeout,
+        "post_quantum": lab.key_shares is None, "predict": arguments.predict, "timeout_s": arguments.timeout,
         "bw_home_mbit": speeds.bw_home_mbit, "bw_net_mbit": speeds.bw_net_mbit,
         "delayhome_ms": speeds.delay_home_ms, "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms,
         "delay_by": "netem" if netem else "delay line", "measured_rtt_ms": lab.measured_rtt_ms,
@@ -199,6 +213,8 @@ def parse_arguments() -> argparse.Namespace:
                         "everywhere; recorded: http keeps connections alive, https is as recorded (1.0)")
     parser.add_argument("--server", choices=["threaded", "2013"], default="threaded",
                         help="2013: the old single-threaded server, to see what it did to the results")
+    parser.add_argument("--post-quantum", action="store_true", help="leave Chrome's ClientHello as it is: longer than "
+                        "a SYN can carry, so that TFO saves nothing over https")
     parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
     parser.add_argument("--timeout", type=float, default=60, help="seconds a page may take to its load event (60)")
     parser.add_argument("--seed", type=int, default=1, help="decides which of TFO off and on goes first (1)")

@@ -101,17 +101,20 @@ def require_shim() -> Path:
 
 
 def start(browser: Browser, work_dir: Path, shim: Path | None, rules: str | None,
-          *, predict: bool = False, trusted_key: str | None = None) -> webdriver.Chrome:
+          *, predict: bool = False, trusted_key: str | None = None, key_shares: int | None = None) -> webdriver.Chrome:
     """Start a fresh headless Chrome whose profile, net-log and temporary files all lie in `work_dir`.
 
     `rules` are its --host-resolver-rules; with `predict` it opens connections ahead of need as a user's Chrome does.
-    `trusted_key` is the fingerprint of the one certificate authority it trusts beside its own (harness.authority).
+    `trusted_key` is the fingerprint of the one certificate authority it trusts beside its own (harness.authority),
+    `key_shares` where its table of key exchange groups is, to be replaced (harness.client_hello).
     Raises selenium's WebDriverException when it does not start.
     """
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(work_dir), "TMPDIR": str(work_dir),
                    "LANG": "C.UTF-8", "TZ": "UTC"}
     if shim:
         environment |= {"LD_PRELOAD": str(shim), "TFO_LAB_CLOCK_DAYS": str(CLOCK_SHIFT_DAYS)}
+        if key_shares is not None:
+            environment["TFO_LAB_KEY_SHARES"] = str(key_shares)
     options = Options()
     options.binary_location = browser.binary
     if not predict:

@@ -62,6 +62,8 @@ class Laboratory:
     limits: Limits = Limits()
     trusted_key: str | None = None
     """Fingerprint of the servers' certificate authority, see harness.authority; None when all is plain http."""
+    key_shares: int | None = None
+    """Where Chrome's table of key exchange groups is, see harness.client_hello; None to leave it as it is."""
 
 
 def measure_load(lab: Laboratory, load: Load) -> dict[str, Any]:
@@ -123,7 +125,8 @@ def _run_load_page(lab: Laboratory, load: Load, scratch: Path) -> str:
                "--work-dir", str(scratch), "--interface", lab.star.user.interface, "--user", f"{user.uid}:{user.gid}",
                "--binary", lab.browser.binary, "--driver", lab.browser.driver,
                *(["--predict"] if lab.predict else []),
-               *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []), "--timeout", str(lab.limits.load_s),
+               *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []),
+               *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), "--timeout", str(lab.limits.load_s),
                "--quiet", str(lab.limits.quiet_s), "--quiet-limit", str(lab.limits.quiet_limit_s)]
     with inside(lab.star.user.pid):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

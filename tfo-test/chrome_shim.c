@@ -1,5 +1,6 @@
 /*
- * LD_PRELOAD shim for Chrome: TCP Fast Open on every connect, and a wall clock some days ahead.
+ * LD_PRELOAD shim for Chrome: TCP Fast Open on every connect, a wall clock some days ahead, and a ClientHello that fits
+ * into a SYN.
  *
  * 1. Today's Chrome has no TFO of its own. connect() on a TCP socket to another host first sets
  *    TCP_FASTOPEN_CONNECT (Linux 4.11, tcp(7)): with a cookie in the kernel's cache connect() returns at once and
@@ -10,16 +11,26 @@
  *    ignores the list when its own build is over 70 days old by the wall clock. So CLOCK_REALTIME is moved ahead by
  *    TFO_LAB_CLOCK_DAYS days (environment; 0 or unset: not at all). The monotonic clock, which times everything,
  *    is left alone.
+ *
+ * 3. Chrome's ClientHello holds a post-quantum key of 1216 bytes and is longer than a packet, so its end waits for the
+ *    SYN-ACK and TFO saves nothing. No switch of Chrome turns that off any more. TFO_LAB_KEY_SHARES (environment; unset:
+ *    nothing is done) is where, in Chrome's file, the table of key exchange groups stands; harness/client_hello.py finds
+ *    it. The table is replaced by one without post-quantum groups, as it was before Chrome 124 - if it is that table.
  */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifndef TCP_FASTOPEN_CONNECT
 #define TCP_FASTOPEN_CONNECT 30
@@ -33,11 +44,56 @@ static int (*real_connect)(int, const struct sockaddr *, socklen_t);
 static int (*real_clock_gettime)(clockid_t, struct timespec *);
 static int (*real_gettimeofday)(struct timeval *, void *);
 
+/* Chrome's table kDefaultSSLSupportedGroups: a group's number, whether its key is sent at once, and one byte unused. */
+struct named_group {
+    uint16_t id;
+    uint8_t send_key_share;
+    uint8_t padding;
+};
+
+enum { X25519_MLKEM768 = 0x11ec, X25519 = 0x1d, P256 = 0x17, P384 = 0x18, P521 = 0x19 };
+
+static const struct named_group POST_QUANTUM_GROUPS[4] = {
+    {X25519_MLKEM768, 1, 0}, {X25519, 1, 0}, {P256, 0, 0}, {P384, 0, 0}};
+static const struct named_group CLASSIC_GROUPS[4] = {
+    {X25519, 1, 0}, {P256, 0, 0}, {P384, 0, 0}, {P521, 0, 0}};
+
+static void replace_groups(unsigned char *table)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = sizeof(CLASSIC_GROUPS);
+    unsigned char *start = table - (uintptr_t)table % page;
+    const size_t length = (size_t)(table - start) + size;
+
+    if (memcmp(table, POST_QUANTUM_GROUPS, size) == 0 && mprotect(start, length, PROT_READ | PROT_WRITE) == 0) {
+        memcpy(table, CLASSIC_GROUPS, size);
+        (void)mprotect(start, length, PROT_READ);
+    }
+}
+
+/* The program itself comes first. Its table stands in a segment that is only read. */
+static int find_groups(struct dl_phdr_info *program, size_t size, void *data)
+{
+    const uint64_t offset = *(const uint64_t *)data;
+
+    (void)size;
+    for (int i = 0; i < program->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &program->dlpi_phdr[i];
+
+        if (segment->p_type == PT_LOAD && segment->p_flags == PF_R && offset >= segment->p_offset &&
+            offset + sizeof(CLASSIC_GROUPS) <= segment->p_offset + segment->p_filesz)
+            replace_groups((unsigned char *)(program->dlpi_addr + segment->p_vaddr + (offset - segment->p_offset)));
+    }
+    return 1;
+}
+
 __attribute__((constructor)) static void read_settings(void)
 {
-    const char *days = getenv("TFO_LAB_CLOCK_DAYS");
+    const char *days = getenv("TFO_LAB_CLOCK_DAYS"), *groups = getenv("TFO_LAB_KEY_SHARES");
+    uint64_t offset = groups ? strtoull(groups, NULL, 10) : 0;
 
     clock_shift_s = days ? atol(days) * SECONDS_PER_DAY : 0;
+    if (offset)
+        dl_iterate_phdr(find_groups, &offset);
 }
 
 /* dlsym on first use: Chrome asks for the time before constructors have run. */

@@ -61,6 +61,7 @@ class Job:
     quiet_s: float
     quiet_limit_s: float
     trusted_key: str | None = None
+    key_shares: int | None = None
 
 
 def load(job: Job, chrome: browser.Browser, shim: Path) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def load(job: Job, chrome: browser.Browser, shim: Path) -> dict[str, Any]:
     report: dict[str, Any] = {"url": job.url, "errors": []}
     try:
         driver = browser.start(chrome, job.work_dir, shim, job.rules, predict=job.predict,
-                               trusted_key=job.trusted_key)
+                               trusted_key=job.trusted_key, key_shares=job.key_shares)
     except WebDriverException as error:
         report["errors"].append(f"Chrome did not start: {first_line(error)}")
         return report
@@ -171,6 +172,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--binary", help="Chrome; default: the first one found")
     parser.add_argument("--driver", help="chromedriver; default: the first one found")
     parser.add_argument("--trusted-key", help="fingerprint of the servers' certificate authority")
+    parser.add_argument("--key-shares", type=int, help="where Chrome's table of key exchange groups is, to replace it")
     parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
     parser.add_argument("--timeout", type=float, default=60, help="seconds until the load event")
     parser.add_argument("--quiet", type=float, default=1.5, help="seconds of silence that end a load")
@@ -200,7 +202,7 @@ def main() -> int:
     die_with_parent()  # after the change of user, which clears it (prctl(2))
     job = Job(arguments.url, sanitise(arguments.url), rules, arguments.work_dir, arguments.interface,
               arguments.predict, arguments.timeout, arguments.quiet, arguments.quiet_limit,
-              arguments.trusted_key)
+              arguments.trusted_key, arguments.key_shares)
     try:
         report = load(job, chrome, shim)
         evaluate(job, report)

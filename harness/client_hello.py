@@ -1,0 +1,25 @@
+"""Chrome's ClientHello, and why it has to be made smaller for an experiment with TCP Fast Open.
+
+A SYN carries what fits into one packet: 1420 bytes at most, of the server's MSS of 1460. Today's ClientHello holds a
+post-quantum key share (X25519MLKEM768, 1216 bytes) and has 1920 to 1990. Its end waits for the SYN-ACK, the server can
+answer only then, and TFO saves nothing (measured at an RTT of 100 ms, 3 connections in a row: 1.11 s with and without).
+Chrome 156 has neither a switch nor a policy for it. So the shim replaces the table of key exchange groups in Chrome's
+memory by one without post-quantum groups, Chrome's own before version 124: 740 bytes, which a SYN carries (then 1.14 s without and 0.87 s with TFO).
+"""
+
+import mmap
+from pathlib import Path
+
+GROUPS = bytes.fromhex("ec110100 1d000100 17000000 18000000")
+"""kDefaultSSLSupportedGroups in Chromium's net/ssl/ssl_config_service.cc, as it lies in the file: X25519MLKEM768 and
+X25519 with their keys, P-256, P-384 (IANA's numbers of TLS supported groups, little-endian)."""
+
+
+def find_groups(binary: str | Path) -> int | None:
+    """Return where the table of key exchange groups stands in Chrome's `binary`, in bytes from its start.
+
+    None when it is not there exactly once: then Chrome's ClientHello stays as it is. Raises OSError.
+    """
+    with Path(binary).open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as content:
+        first = content.find(GROUPS)
+        return first if first >= 0 and content.find(GROUPS, first + 1) < 0 else None
