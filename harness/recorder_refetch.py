@@ -73,7 +73,7 @@ class Refetcher:
 
     def _read(self, answer: requests.Response, deadline: float) -> bytes:
         body = bytearray()
-        while chunk := answer.raw.read(CHUNK, decode_content=False):
+        while chunk := answer.raw.read1(CHUNK, decode_content=False):      # what is there, not a whole CHUNK
             body += chunk
             if len(body) > self._limits.size:
                 raise ValueError(f"over {self._limits.size} bytes")

@@ -99,7 +99,10 @@ class Store:
                         old.rename(old.with_name(kept))
 
     def clean_up(self) -> None:
-        """Remove whatever is hidden: all of it unless it was published."""
+        """Remove whatever is hidden: all of it unless it was published. What was moved aside in vain comes back."""
+        for end, old in zip(self._ends, self._replaced, strict=True):
+            if old.exists() and not end.exists():
+                old.rename(end)
         for directory in (self.mirror, self.fetchlog, *self._replaced):
             shutil.rmtree(directory, ignore_errors=True)
 
