@@ -67,7 +67,11 @@ def _kept(name: str, value: str, when: datetime | None) -> Iterator[tuple[str, s
 
 
 def _wire(value: str) -> str:
-    return FORBIDDEN.sub("", value).strip().encode("utf-8", "surrogateescape").decode("latin-1")
+    text = FORBIDDEN.sub("", value).strip()
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("latin-1")
+    except UnicodeEncodeError:    # half a character: JSON can hold that
+        return text.encode("utf-8", "replace").decode("latin-1")
 
 
 def _cookie(value: str, when: datetime | None) -> str:

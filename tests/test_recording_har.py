@@ -1,0 +1,155 @@
+"""What a HAR beside a page's log says counts: headers, statuses, schemes, bodies; the text log then does not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.mirror import md5_name
+from harness.recording import Recorded, Recording, read_recording
+from harness.recording_har import read_har
+from harness.replay_site import Site
+from tests.https_recording import HttpsRecording
+
+HTML = (("Content-Type", "text/html"),)
+
+
+def read(recorded: HttpsRecording) -> Recording:
+    directory = recorded.finish(recorded.urls[0])
+    return read_recording(directory / recorded.name, directory / f"{recorded.name}.fetchlog")
+
+
+def found(recording: Recording, url: str, method: str = "GET") -> Recorded:
+    scheme, _, rest = url.partition("://")
+    host, _, path = rest.partition("/")
+    recorded = recording.lookup(host, f"/{path}", scheme, method)
+    assert recorded is not None
+    return recorded
+
+
+def test_http_and_https_of_a_host_are_two(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("http://a.test/", status=301, headers=(("Location", "https://a.test/"),), version="http/1.1")
+    recorded.add("https://a.test/", b"secure", HTML)
+    recorded.add("http://plain.test/", b"plain", HTML, version="http/1.1")
+    recorded.add("https://old.test/", b"old", HTML, version="http/1.1")
+    recording = read(recorded)
+    assert recording.problems == []
+    assert {host: recording.schemes(host) for host in recording.hosts()} == {
+        "a.test": ("http", "https"), "old.test": ("https",), "plain.test": ("http",)}
+    assert recording.http2_hosts == {"a.test"}
+    assert found(recording, "http://a.test/") == Recorded(
+        301, redirect_url="https://a.test/", found="redirect", headers=(("location", "https://a.test/"),))
+    assert found(recording, "https://a.test/").file == "index.html"
+    assert recording.lookup("plain.test", "/", "https") is None
+    assert recording.document("http://a.test/") == "https://a.test/"
+    assert recording.document("https://plain.test/") is None
+
+
+def test_status_and_headers_are_those_of_the_har(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/", b"zipped", (*HTML, ("Content-Encoding", "br"), ("Server", "x")), size=999)
+    recorded.add("https://a.test/gone", b"sorry", HTML, status=410)
+    recorded.add("https://a.test/beacon", status=204, headers=(("Cache-Control", "no-store"), *HTML))
+    recorded.add("https://a.test/part", b"all", (("Content-Type", "video/mp4"), ("Content-Range", "bytes 0-2/3")),
+                 status=206)
+    recorded.add("https://a.test/same", status=304)
+    recording = read(recorded)
+    page = found(recording, "https://a.test/")
+    assert page.headers == (("content-type", "text/html"), ("content-encoding", "br"))
+    assert (page.status, page.encoded, page.content_bytes) == (200, True, 999)
+    gone = found(recording, "https://a.test/gone")
+    assert (gone.status, gone.file) == (410, "gone")
+    beacon = found(recording, "https://a.test/beacon")
+    assert (beacon.status, beacon.headers) == (204, (("cache-control", "no-store"),))
+    part = found(recording, "https://a.test/part")
+    assert (part.status, part.file, part.headers) == (200, "part", (("content-type", "video/mp4"),))
+    assert found(recording, "https://a.test/same").status == 404
+
+
+def test_methods_have_their_own_answers_and_bodies(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/api", b"got", HTML)
+    posted = md5_name("/some name")
+    (tmp_path / "Web" / "a.test" / posted).write_bytes(b"posted")
+    recorded.add("https://a.test/api", headers=(("Content-Type", "application/json"),), method="POST", size=6,
+                 _file=f"a.test/{posted}")
+    recorded.add("https://a.test/api", status=200, method="HEAD", size=0)
+    recorded.add("https://a.test/api", status=200, method="OPTIONS", size=0,
+                 headers=(("Access-Control-Allow-Methods", "PUT"),))
+    recorded.add("https://a.test/log", status=200, method="POST", size=0)
+    site = Site(read(recorded), "a.test", "https")
+    assert [site.answer("/api", method).file for method in ("GET", "POST", "PUT")] == ["api", posted, "api"]
+    assert site.answer("/api", "POST").headers == (("content-type", "application/json"),)
+    assert site.answer("/api?x=1", "POST").file == posted
+    preflight = site.recorded_preflight("/api")
+    assert preflight is not None
+    assert preflight.headers == (("access-control-allow-methods", "PUT"),)
+    assert site.recorded_preflight("/log") is None
+    assert (site.answer("/log", "POST").found, site.answer("/log", "POST").status) == ("plain", 200)
+
+
+def test_the_last_whole_answer_that_leads_nowhere_counts(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/", status=302, headers=(("Location", "/"), ("Set-Cookie", "seen=1")))
+    recorded.add("https://a.test/", b"page", HTML)
+    recorded.add("https://a.test/", status=200, _error="net::ERR_ABORTED")
+    recording = read(recorded)
+    assert found(recording, "https://a.test/").headers == (("content-type", "text/html"),)
+    assert recording.document("https://a.test/") == "https://a.test/"
+
+
+def test_relative_redirects_are_followed(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/x/old", status=307, headers=(("Location", "../new?a=1"),))
+    recorded.add("https://a.test/new?a=1", b"new", HTML)
+    recording = read(recorded)
+    assert recording.document("https://a.test/x/old") == "https://a.test/new?a=1"
+    assert found(recording, "https://a.test/x/old").headers == (("location", "../new?a=1"),)
+
+
+def test_what_never_came_is_answered_at_once_and_who_never_answered_is_not_there(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/", b"page", HTML)
+    recorded.add("https://a.test/hangs", status=0, _error="unfinished")
+    recorded.add("https://expired.test/", status=0, _error="net::ERR_CERT_DATE_INVALID")
+    recording = read(recorded)
+    assert found(recording, "https://a.test/hangs") == Recorded(504, headers=())
+    assert recording.hosts() == ["a.test"]
+
+
+def test_a_body_that_was_fetched_again_and_an_empty_one(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/again", b"all of it", HTML, size=3, _error="net::ERR_ABORTED", _refetched=True)
+    recorded.add("https://a.test/empty", headers=HTML)
+    recorded.add("https://a.test/lost", headers=HTML, size=77)
+    site = Site(read(recorded), "a.test", "https")
+    assert site.answer("/again").file == "again"
+    empty = site.answer("/empty")
+    assert (empty.status, empty.file, empty.found) == (200, None, "plain")
+    assert site.answer("/lost").found == "missing"
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"log": {"entries": [{}]}}', '{"log": {"entries": 7}}', "\x00",
+                                     '{"log": {"entries": [{"request": null, "response": null}]}}'])
+def test_a_broken_har_is_reported_and_the_text_log_counts(tmp_path: Path, content: str) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("http://a.test/", b"page", HTML)
+    directory = recorded.finish("http://a.test/")
+    (directory / "Web.fetchlog" / "httpa.test.har").write_text(content)
+    recording = read_recording(directory / "Web", directory / "Web.fetchlog")
+    assert len(recording.problems) == 1
+    assert "httpa.test.har: not a HAR" in recording.problems[0]
+    assert found(recording, "http://a.test/").status == 404    # as its text log has it
+
+
+def test_other_schemes_and_ports_are_left_out(tmp_path: Path) -> None:
+    entries: list[dict[str, Any]] = [
+        {"request": {"method": "GET", "url": url}, "response": {"status": 200}} for url in (
+            "data:,x", "blob:https://a.test/1", "wss://a.test/", "https://a.test:8443/", "http://a.test:80/", "https://[")]
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    problems: list[str] = []
+    exchanges = read_har(tmp_path / "x.har", problems)
+    assert [exchange.url for exchange in exchanges or []] == ["http://a.test:80/"]
+    assert [problem.rpartition(": ")[2] for problem in problems] == ["https://a.test:8443/", "https://["]
