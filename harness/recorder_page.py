@@ -1,9 +1,9 @@
 """One visit turned into a recording: each request with its answer and body, the text log, and the HAR.
 
 What the HAR says beyond harness.har: httpVersion is "h2" where that was spoken, and the address stands at every request
-of a shared h2 connection; `response.content._file` is where the body of exactly this answer is, still content-encoded,
-relative to the host's directory of the mirror; `_partial` is true when only its beginning came (then `_error` says
-why), `_refetched` when requests, not Chrome, brought it.
+of a shared h2 connection; `_file` (``host/file`` in the mirror) is the body of exactly this answer, still
+content-encoded; `_partial` is true when only its beginning came (then `_error` says why), `_refetched` when requests,
+not Chrome, brought it. harness.recording_har reads them.
 """
 
 from dataclasses import dataclass
@@ -67,8 +67,10 @@ class PageRecording:
 
     def write(self, store: Store, name: str) -> None:
         """Put bodies, text log and HAR into `store`; `name` is the page's file name."""
-        for answer in sorted(self.answers, key=_rank, reverse=True):
-            if answer.body is not None:
+        best_first = sorted(self.answers, key=_rank, reverse=True)
+        # By URL, so that of two which cannot both have their plain name (/a, /a/b) always the same one has it.
+        for answer in sorted(best_first, key=lambda answer: answer.url.partition("//")[2]):
+            if answer.body or (answer.body is not None and answer.status == 200):
                 try:
                     answer.file = store.put(answer.url, answer.one.method, answer.body)
                 except (ValueError, OSError) as error:
@@ -209,7 +211,7 @@ def _complete(entry: dict[str, Any], answer: Answer) -> None:
                          "headers": [{"name": name, "value": value} for name, value in fetched.headers]}
         response["bodySize"] = len(fetched.body)
     if answer.file:
-        response["content"]["_file"] = answer.file.partition("/")[2]
+        entry["_file"] = answer.file
     if not answer.whole:
         entry["_partial"] = True
     if answer.note:

@@ -80,7 +80,7 @@ def test_what_was_given_up_is_fetched_again(log: MadeNetLog, tmp_path: Path) -> 
         "http://a.test/early": ("404 Gone Fishing", "text/plain")}
     half, early = recording.archive()["log"]["entries"][1:]
     assert (half["_refetched"], half["response"]["bodySize"], "_error" in half) == (True, 4, False)
-    assert (early["response"]["status"], early["response"]["content"]["_file"]) == (404, "early")
+    assert (early["response"]["status"], early["_file"]) == (404, "a.test/early")
     assert judge(recording).remarks[-1] == "2 fetched a second time, since Chrome gave up half way"
 
 
@@ -122,7 +122,7 @@ def test_what_is_not_over_is_kept_as_far_as_it_came(log: MadeNetLog, tmp_path: P
     recording.write(store, "page")
     stream, hanging = recording.archive()["log"]["entries"][1:]
     assert (stream["_partial"], stream["_error"]) == (True, "unfinished")
-    assert stream["response"]["content"]["_file"] == "stream"
+    assert stream["_file"] == "a.test/stream"
     assert (hanging["_partial"], hanging["_error"], hanging["response"]["status"]) == (True, "unfinished", 0)
 
 

@@ -179,7 +179,7 @@ def _api() -> Host:
         <iframe src=/download></iframe><iframe src=https://{LOGIN}/frame></iframe>
         <img src=https://{EXPIRED}/x.png>
         <script>fetch('/hanging');
-        fetch('/stream').then(async r => {{ const t = r.body.getReader(); for (;;) await t.read(); }});
+        fetch('/stream').then(async r => {{ const t = r.body.getReader(); while (!(await t.read()).done); }});
         const cut = new AbortController(); fetch('/slow.bin', {{signal: cut.signal}}).then(() => cut.abort());
         </script><img src=/fine.png>""")
     allowed = (f"add_header Access-Control-Allow-Origin https://{HOME};",
