@@ -57,7 +57,7 @@ done
 as_user() {
     if [ -n "${SUDO_UID:-}" ]; then
         # shellcheck disable=SC2153  # sudo sets both
-        setpriv --reuid "$SUDO_UID" --regid "$SUDO_GID" --init-groups -- "$@"
+        HOME=$(getent passwd "$SUDO_UID" | cut -d: -f6) setpriv --reuid "$SUDO_UID" --regid "$SUDO_GID" --init-groups -- "$@"
     else
         "$@"
     fi

@@ -81,6 +81,8 @@ def main() -> int:
         check_rtts(rtts_ms, speeds.rtt_ms)
 
         # The web, as it was when it was recorded.
+        server_log_dir.mkdir(exist_ok=True)
+        give(server_log_dir, invoking_user())
         settings = ServerSettings(files.mirror, files.fetchlog, arguments.port, arguments.http, arguments.server,
                                   server_log_dir, arguments.delaynet, invoking_user(), arguments.tls_port)
         secure = any("https" in recording.schemes(host) for host in recording.hosts())

@@ -2,11 +2,13 @@
 
 import os
 import platform
-import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from harness.bootstrap import ROOT
+from harness.commands import run
+from harness.errors import ExperimentError
 from harness.netns import inside
 
 SYSCTLS = (
@@ -29,13 +31,17 @@ def machine() -> dict[str, Any]:
             "python": platform.python_version(), "git": git_state()}
 
 
+@cache
 def git_state() -> str:
     """Return the commit this program is, with ``-dirty`` when files differ; "" outside a checkout."""
-    command = ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    # No optional locks: else root would rewrite the user's index (as git-describe --dirty does regardless).
+    git = ["git", "--no-optional-locks", "-c", f"safe.directory={ROOT}", "-C", str(ROOT)]
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=False).stdout.strip()
-    except (OSError, subprocess.TimeoutExpired):
+        commit = run([*git, "rev-parse", "--short", "HEAD"], "naming the commit").strip()
+        changes = run([*git, "status", "--porcelain", "--untracked-files=no"], "looking for changes").strip()
+    except ExperimentError:
         return ""
+    return f"{commit}-dirty" if changes else commit
 
 
 def load_average() -> float:

@@ -186,6 +186,16 @@ stop() {
     exit "$1"
 }
 
+# Compiled ahead, and the user's: else root's first run would leave directories that the user cannot remove.
+compile_modules() {
+    [[ -n ${SUDO_UID:-} ]] || return 0
+    "$VENV/bin/python" -m compileall -q "$ROOT/harness"
+    local cache
+    for cache in "$ROOT"/harness/__pycache__ "$ROOT"/harness/*/__pycache__; do
+        [[ ! -d $cache ]] || give_to_caller "$cache"
+    done
+}
+
 # give_to_caller PATH: what sudo made belongs to the user who called sudo.
 give_to_caller() {
     if ((EUID == 0)) && [[ -n ${SUDO_UID:-} && -n ${SUDO_GID:-} ]]; then
@@ -211,6 +221,7 @@ main() {
     install_packages
     make_environment
     compile_shim
+    compile_modules
     if [[ $INSTALLED == yes ]]; then
         say "done in $SECONDS s"
     else
