@@ -23,7 +23,7 @@ from harness.hack_dns import Remap, read_hack_dns, resolver_rules
 from harness.page_check import check_pages
 from harness.pages import Page, read_pages
 from harness.progress import counted
-from harness.recorder import Outcome, Plan, record, require_pages, to_append
+from harness.recorder import Outcome, Plan, record, require_log_names, to_append
 from harness.recorder_refetch import Limits, Refetcher
 from harness.recorder_visit import Job
 from harness.signals import run_interruptible
@@ -36,7 +36,7 @@ def main() -> int:
     if options.check:
         return check(list_file)
     pages = read_pages(list_file)
-    require_pages(pages, str(options.dir / options.name))
+    require_log_names(list_file, pages)
     wanted = to_append(options.dir, options.name, pages) if options.append else pages
     if not wanted:
         print(f"{options.name}: every page of {list_file.name} is recorded already")

@@ -170,9 +170,10 @@ def _work_dir() -> Iterator[tuple[Path, User]]:
         shutil.rmtree(work_dir, ignore_errors=True)
 
 
-def require_pages(pages: list[Page], name: str) -> None:
-    """Raise InputError when a page's file name is one the recording needs for itself."""
+def require_log_names(list_file: Path, pages: list[Page]) -> None:
+    """Raise InputError when a page's log would be taken for something else: see harness.recording."""
+    lines = [line.strip() for line in list_file.read_text(encoding="utf-8").splitlines()]
     for page in pages:
         if page.name.endswith((".json", ".har")):
-            raise InputError(f"{name}.pages:1: {page.url} would have a log named {page.name}, which is no log's name; "
-                             "add a query such as ?x=1 to the URL")
+            raise InputError(f"{list_file}:{lines.index(page.url) + 1}: {page.url} would have a log named {page.name}, "
+                             "which is no log's name; add a query such as ?x=1")

@@ -30,6 +30,8 @@ POLL_S = 0.1
 WINDOWS_EVERY_S = 1.0
 SCROLL_PAUSE_S = 0.1
 MOST_DIALOGS = 20
+MOST_NETLOG_BYTES = 500_000_000
+"""A visit ends when its net-log has grown to this, some 150 MB of bodies: films have no end."""
 
 PAGE_SCRIPT = """
 const entry = performance.getEntriesByType('navigation')[0];
@@ -133,7 +135,8 @@ class _Visitor:
         if self._navigate():
             self._wait(self._has_loaded, deadline)
             if not self.report.loaded:
-                self.report.errors.append(f"no load event within {self.job.load_timeout_s:g} s")
+                what = "before too much came to record" if self._is_too_much() else f"within {self.job.load_timeout_s:g} s"
+                self.report.errors.append(f"no load event {what}")
             quiet_by = time.monotonic() + self.job.quiet_limit_s
             self._scroll(quiet_by)
             self._wait_for_quiet(quiet_by)
@@ -212,9 +215,12 @@ class _Visitor:
             self._close_windows()
             if over():
                 return True
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or self._is_too_much():
                 return False
             time.sleep(POLL_S)
+
+    def _is_too_much(self) -> bool:
+        return self.netlog.stat().st_size > MOST_NETLOG_BYTES
 
     def _close_windows(self) -> None:
         if time.monotonic() - self.windows_seen_s < WINDOWS_EVERY_S:

@@ -3,9 +3,12 @@
 import gzip
 import json
 import os
+import pwd
 import signal
+import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,15 +23,16 @@ from harness.bootstrap import ROOT
 from harness.hack_dns import read_hack_dns
 from harness.logs import read_log
 from harness.pages import sanitise
+from harness.privileges import User, give, passable_temp_root
 from harness.processes import descendants
 from harness.recording import read_recording
 from tests.internet import site
 from tests.internet.server import NGINX, Internet, serve
-from tests.internet.site import ADS, API, CDN, CLASSIC, EXPIRED, HOME, LOGIN, MEDIA, MODERN, ODD, RUDE
+from tests.internet.site import API, CDN, CLASSIC, EXPIRED, HOME, LOGIN, MEDIA, MODERN, ODD, RUDE
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
-GOOD = f"http://{ADS}/frame"
+GOOD = site.SECURE
 NAME = "demo"
 NOT_LOGGED = {f"https://{API}/hanging", f"https://{EXPIRED}/x.png"}
 """What nginx logs as 499 at best, or never sees as a request."""
@@ -301,13 +305,13 @@ def test_pages_that_fail_do_not_lose_the_others(internet: Internet, tmp_path: Pa
     assert GOOD not in done.stderr
     for why in ("ERR_CERT_", "asks for a login", "404 Not Found", "a file to download"):
         assert why in done.stdout
-    assert (tmp_path / NAME / ADS / "frame").exists()
+    assert (tmp_path / NAME / CDN / "secure").read_bytes().startswith(b"<title>safe")
     assert tree(tmp_path / f"{NAME}.previous") == {"old.test/index.html": b"old"}
     assert not any(name.startswith(".") for name in names(tmp_path))
     failed = json.loads((tmp_path / f"{NAME}.fetchlog" / f"{sanitise(site.FAILING[2])}.failed.json").read_text())
     assert failed["reasons"] == ["the server answered 404 Not Found: it does not give the page to us"]
     recording = read_recording(tmp_path / NAME, tmp_path / f"{NAME}.fetchlog")
-    assert recording.document(GOOD) == GOOD
+    assert recording.document(GOOD) == GOOD.replace("http:", "https:")
 
 
 def test_pages_that_never_rest_end_all_the_same(internet: Internet, tmp_path: Path) -> None:
@@ -320,6 +324,36 @@ def test_pages_that_never_rest_end_all_the_same(internet: Internet, tmp_path: Pa
                                  "no load event within 3 s"), strict=True):
         assert f"NOT FIT: {why}" in line or why in line
     assert names(tmp_path) == {f"{NAME}.pages"}
+
+
+@pytest.mark.root
+@pytest.mark.skipif(not all(parent.stat().st_mode & stat.S_IXOTH for parent in ROOT.parents),
+                    reason="the project lies where nobody else may go")
+def test_no_root_is_needed(internet: Internet) -> None:
+    account = pwd.getpwnam("nobody")
+    with tempfile.TemporaryDirectory(dir=passable_temp_root()) as name:
+        directory = Path(name)
+        (directory / f"{NAME}.pages").write_text(GOOD)
+        give(directory, User(account.pw_name, account.pw_uid, account.pw_gid))
+        done = subprocess.run(command(internet, directory), capture_output=True, text=True, timeout=60, check=False,
+                              user=account.pw_uid, group=account.pw_gid, extra_groups=[])
+        assert done.returncode == 0, done.stderr
+        assert (directory / NAME / CDN / "twice.png").read_bytes() == internet.hosts[CDN].files["/twice.png"].body
+
+
+@pytest.mark.parametrize("content", ["", "cdn.gamma.test 127.0.0.1\n"])
+def test_wrong_input_is_told_in_one_line(internet: Internet, tmp_path: Path, content: str) -> None:
+    wrong = tmp_path / "wrong"
+    wrong.write_text(content)
+    for option in ("--remap", "--ca"):
+        done = fetch(internet, tmp_path, [GOOD], option, str(wrong))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"{wrong}:1: ")
+        assert done.stderr.count("\n") == 1
+    done = fetch(internet, tmp_path, [GOOD, "https://a.test/data.json"])
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{tmp_path / NAME}.pages:2: ")
+    assert names(tmp_path) == {f"{NAME}.pages", "wrong"}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

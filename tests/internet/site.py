@@ -26,6 +26,8 @@ RUDE = f"https://{API}/rude"
 PAGES = (CLASSIC, MODERN, ODD, RUDE)
 NEVER_LOADS, STUCK, ALERTS, AGAIN = (f"https://{API}/{what}" for what in ("never-loads", "stuck", "alerts", "again"))
 """Pages that would keep a browser for ever: a request without an answer, a script, dialogs without end, reloads."""
+SECURE = f"http://{CDN}/secure"
+"""A page that leads to https under the same name."""
 FAILING = (f"https://{EXPIRED}/", f"http://{LOGIN}/", f"http://{HOME}/no-such-page", f"http://{HOME}/file.zip")
 
 LONG_PATH = "/any/" + "/".join(f"part{number}" for number in range(15)) + ".js"
@@ -169,6 +171,8 @@ def _cdn() -> Host:
         "/twice.png": File(small_image(11), "image/png"), "/same.png": File(small_image(12), "image/png"),
     }, [    # the raw request line, so that no two odd URLs have the same body
         "merge_slashes off;",
+        "location = /secure { if ($scheme = http) { return 301 https://$host$request_uri; } "
+        "return 200 '<title>safe</title><img src=/twice.png>'; }",
         "location /any/ { default_type application/javascript; return 200 '// $request_uri $scheme\\n'; }"])
 
 
