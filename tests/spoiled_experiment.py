@@ -1,9 +1,10 @@
 """tfo.py with one thing broken on purpose; run by test_experiment.py.
 
-    spoiled_experiment.py document|chrome [options of tfo.py]
+    spoiled_experiment.py document|chrome|authority=DIR [options of tfo.py]
 
 document   bad.test's document vanishes from the mirror once the servers run: they answer 404
 chrome     the browser is killed while it loads
+authority  the browser is told to trust the certificate authority in DIR, not the servers'
 """
 
 import os
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import tfo
+from harness.authority import open_authority
 from harness.processes import descendants
 from harness.servers import ServerSettings, running_servers
 from harness.signals import run_interruptible
@@ -55,6 +57,8 @@ if __name__ == "__main__":
     what = sys.argv.pop(1)
     if what == "document":
         vars(tfo)["running_servers"] = without_document(running_servers)
+    elif what.startswith("authority="):
+        vars(tfo)["open_authority"] = lambda owner: open_authority(Path(what.partition("=")[2]), owner)
     else:
         threading.Thread(target=kill_browsers, daemon=True).start()
     run_interruptible(tfo.main)
