@@ -135,8 +135,8 @@ class _Visitor:
         if self._navigate():
             self._wait(self._has_loaded, deadline)
             if not self.report.loaded:
-                what = "before too much came to record" if self._is_too_much() else f"within {self.job.load_timeout_s:g} s"
-                self.report.errors.append(f"no load event {what}")
+                limit = "too much came to record" if self._is_too_much() else f"{self.job.load_timeout_s:g} s were over"
+                self.report.errors.append(f"no load event before {limit}")
             quiet_by = time.monotonic() + self.job.quiet_limit_s
             self._scroll(quiet_by)
             self._wait_for_quiet(quiet_by)
