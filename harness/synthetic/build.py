@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,12 +105,12 @@ def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: d
 @contextlib.contextmanager
 def _hidden_directory(directory: Path, name: str) -> Iterator[Path]:
     """A directory of our own beside the mirror (so that it can be renamed into place), removed whatever happens."""
-    hidden = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=directory))
+    hidden = directory / f".{name}-{os.getpid()}"  # named before it is made: a signal may come right after
     try:
-        hidden.chmod(0o755)
+        hidden.mkdir(mode=0o755)
         yield hidden
     finally:
-        shutil.rmtree(hidden)
+        shutil.rmtree(hidden, ignore_errors=True)
 
 
 def _source_hash() -> str:
