@@ -117,6 +117,9 @@ def start(browser: Browser, work_dir: Path, shim: Path | None, rules: str | None
             environment["TFO_LAB_KEY_SHARES"] = str(key_shares)
     options = Options()
     options.binary_location = browser.binary
+    # As for a visitor, and as when recording: popups are blocked, and dialogs do not stay.
+    options.add_experimental_option("excludeSwitches", ["disable-popup-blocking"])    # chromedriver adds it
+    options.unhandled_prompt_behavior = "dismiss"
     if not predict:
         options.add_experimental_option("prefs", {"net.network_prediction_options": NETWORK_PREDICTION_NEVER})
     for flag in (*FLAGS, f"--user-data-dir={work_dir / 'profile'}", f"--log-net-log={work_dir / 'netlog.json'}"):
