@@ -61,6 +61,8 @@ def reply_to(site: Site, directory: int | None, method: str, target: str,
     """
     if method == "OPTIONS":
         return _preflight(site, target, header)
+    if (header("Upgrade") or "").lower() == "websocket":    # cannot be recorded, so it is no gap in the recording
+        return Reply(501, "status", size=0)
     answer = site.answer(target, method)
     file = _open(site, directory, answer)
     if answer.file is not None and file is None:    # it was there at the start
