@@ -55,7 +55,7 @@ read_arguments() {
     while (($#)); do
         case $1 in
             --tests)
-                PACKAGES+=(shellcheck)
+                PACKAGES+=(shellcheck nginx-light)      # nginx is the internet that fetch.py is tested on
                 REQUIREMENTS+=("$ROOT/requirements-test.txt")
                 ;;
             -h | --help)
@@ -107,6 +107,10 @@ install_packages() {
     step "refreshing the list of packages" sh -c 'apt-get -q -o DPkg::Lock::Timeout=300 update || true'
     step "installing ${missing[*]}" \
         apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install "${missing[@]}"
+    # The package starts a web server on port 80, now and at every boot; the tests start their own.
+    if [[ " ${missing[*]} " == *" nginx-light "* && -d /run/systemd/system ]]; then
+        step "not having nginx run as a service" systemctl disable --now nginx
+    fi
 }
 
 # wanted_stamp: the Python and the place .venv is made for (environments do not survive being moved), then one line for
