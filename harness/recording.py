@@ -50,6 +50,9 @@ class Recorded:
     """The headers to send; None when none were recorded, and `mime_type` and `charset` are all there is."""
     content_bytes: int | None = None
     """Size of the body when decoded, where the recording tells. With 0, that there is no file is right."""
+    without: "tuple[frozenset[str], Recorded] | None" = None
+    """Cookies, and what is answered to a request that lacks one of them: the redirect that led to where they are set.
+    """
 
     @property
     def encoded(self) -> bool:
@@ -251,6 +254,17 @@ class _Heard:
             return None
 
 
+def _without(heard: list[tuple[Exchange, str]], final: Exchange) -> tuple[frozenset[str], Recorded] | None:
+    """Return the redirect that stood before the final answer, and the cookies that tell the two apart."""
+    for exchange, _ in heard:
+        cookies = final.cookies - exchange.cookies
+        if exchange.redirect_url is not None and cookies:
+            headers = replayed(exchange.headers, exchange.started, body=False)
+            return cookies, Recorded(exchange.status, redirect_url=exchange.redirect_url, found="redirect",
+                                     headers=headers)
+    return None
+
+
 def _exchanged(heard: list[tuple[Exchange, str]], files: frozenset[str]) -> Recorded:
     """Return what to answer where these responses were recorded, each with the URL's path, query and fragment.
 
@@ -272,7 +286,7 @@ def _exchanged(heard: list[tuple[Exchange, str]], files: frozenset[str]) -> Reco
     if status in WITHOUT_BODY or (exchange.content_bytes == 0 and exchange.method != "GET" and not exchange.file):
         found = None    # the file is what a GET got
     headers = replayed(exchange.headers, exchange.started, body=found is not None)
-    return Recorded(status, file=found[0] if found else None, headers=headers,
+    return Recorded(status, file=found[0] if found else None, headers=headers, without=_without(heard, exchange),
                     found="status" if status != 200 else found[1] if found else "plain",
                     content_bytes=exchange.content_bytes)
 

@@ -6,6 +6,7 @@ puts it, as in mirrors of 2013.
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +22,8 @@ class Exchange:
     """One request and the response it got. `status` 0 stands for none, `failed` for one that did not come whole.
 
     `started` is when the request was sent, `content_bytes` the body's size when decoded, None where it is not told,
-    `file` where its body is, relative to its host's directory, None where that is not told.
+    `file` where its body is, relative to its host's directory, None where that is not told. `cookies` are the names of
+    those that were sent along.
     """
 
     url: str
@@ -35,6 +37,7 @@ class Exchange:
     failed: bool
     content_bytes: int | None
     file: str | None
+    cookies: frozenset[str] = frozenset()
 
     @property
     def http2(self) -> bool:
@@ -62,6 +65,12 @@ def read_har(path: Path, problems: list[str]) -> list[Exchange] | None:
     return exchanges
 
 
+def cookie_names(values: Iterable[str]) -> frozenset[str]:
+    """Return the names of the cookies in a request's Cookie headers."""
+    return frozenset(name.strip() for value in values for name, _, _ in (one.partition("=") for one in value.split(";"))
+                     if name.strip())
+
+
 def _is_on_its_usual_port(exchange: Exchange) -> bool:
     try:
         return urlsplit(exchange.url).port in (None, PORTS[exchange.scheme])
@@ -84,7 +93,9 @@ def _exchange(entry: dict[str, Any]) -> Exchange | None:
     return Exchange(url, scheme, str(request["method"]).upper(), status, version, headers,
                     _redirect(url, status, response, headers), _time(entry.get("startedDateTime")),
                     failed, size if size >= 0 else None,
-                    str(entry["_file"]).partition("/")[2] if entry.get("_file") else None)
+                    str(entry["_file"]).partition("/")[2] if entry.get("_file") else None,
+                    cookie_names(str(pair["value"]) for pair in request.get("headers", [])
+                                 if str(pair["name"]).lower() == "cookie"))
 
 
 def _redirect(url: str, status: int, response: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> str | None:

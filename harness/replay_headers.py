@@ -7,7 +7,7 @@ Sent again is what decides what a browser loads, may load, keeps or runs. Left o
   NEL, Report-To, Reporting-Endpoints (reports that no recording answers);
 - dates: Chrome's clock is shifted, so a recorded Date makes every body old. What lasts until a date is said to last as
   long as it did when it was recorded: Expires becomes Cache-Control's max-age, a cookie's Expires its Max-Age;
-- what only tells about the server, or lets a browser ask for less (ETag, Accept-Ranges).
+- what only tells about the server, or lets a browser ask for parts (Accept-Ranges).
 
 Content-Security-Policy is sent unchanged: it does not hold for scripts that Chrome injects for its driver.
 """
@@ -22,9 +22,9 @@ Headers = tuple[tuple[str, str], ...]
 
 REPLAYED = frozenset((
     "accept-ch", "cache-control", "content-disposition", "content-security-policy",
-    "content-security-policy-report-only", "critical-ch", "document-policy", "feature-policy", "last-modified", "link",
-    "location", "origin-agent-cluster", "origin-trial", "permissions-policy", "pragma", "referrer-policy", "refresh",
-    "service-worker-allowed", "set-cookie", "timing-allow-origin", "vary", "www-authenticate",
+    "content-security-policy-report-only", "critical-ch", "document-policy", "etag", "feature-policy", "last-modified",
+    "link", "location", "origin-agent-cluster", "origin-trial", "permissions-policy", "pragma", "referrer-policy",
+    "refresh", "service-worker-allowed", "set-cookie", "timing-allow-origin", "vary", "www-authenticate",
     "x-content-type-options", "x-frame-options", "x-robots-tag"))
 REPLAYED_PREFIXES = ("access-control-", "cross-origin-")
 OF_THE_BODY = frozenset(("content-type", "content-encoding", "content-language"))

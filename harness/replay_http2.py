@@ -122,7 +122,9 @@ class Http2Connection:
 
     def _take(self, event: Event) -> None:
         if isinstance(event, RequestReceived):
-            self._asked[event.stream_id] = {bytes(name): bytes(value) for name, value in event.headers}
+            asked = self._asked[event.stream_id] = {bytes(name): bytes(value) for name, value in event.headers}
+            # Browsers send each cookie in a field of its own (RFC 9113, section 8.2.3).
+            asked[b"cookie"] = b"; ".join(bytes(value) for name, value in event.headers if bytes(name) == b"cookie")
         elif isinstance(event, DataReceived):
             self._take_body(event)
         elif isinstance(event, StreamEnded):

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from harness.content_type import SNIFFED, content_type
 from harness.mirror import open_file
 from harness.recording import WITHOUT_BODY, Recorded
-from harness.replay_headers import location
+from harness.recording_har import cookie_names
+from harness.replay_headers import OF_THE_BODY, location
 from harness.replay_site import MISSING, Site
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ def reply_to(site: Site, directory: int | None, method: str, target: str,
     if (header("Upgrade") or "").lower() == "websocket":    # cannot be recorded, so it is no gap in the recording
         return Reply(501, "status", size=0)
     answer = site.answer(target, method)
+    if answer.without and not answer.without[0] <= cookie_names([header("Cookie") or ""]):
+        answer = answer.without[1]
+    if method in ("GET", "HEAD") and _is_known(answer, header):
+        return Reply(304, answer.found, [pair for pair in _headers(answer) if pair[0] not in OF_THE_BODY])
     file = _open(site, directory, answer)
     if answer.file is not None and file is None:    # it was there at the start
         answer = MISSING
@@ -89,6 +94,23 @@ def _headers(answer: Recorded) -> Headers:
     if answer.redirect_url is not None and not any(name == "location" for name, _ in headers):
         headers.append(("location", location(answer.redirect_url)))
     return headers
+
+
+def _is_known(answer: Recorded, header: Callable[[str], str | None]) -> bool:
+    """Say whether the client has this body, as it asks whether it still may use it (RFC 9110, section 13)."""
+    recorded = dict(answer.headers or ())
+    tags = header("If-None-Match")
+    if answer.status != 200:
+        return False
+    if tags is not None:
+        return "etag" in recorded and _opaque(recorded["etag"]) in map(_opaque, tags.split(","))
+    since = header("If-Modified-Since")
+    return since is not None and since == recorded.get("last-modified")
+
+
+def _opaque(tag: str) -> str:
+    """Return an entity tag without the mark that it is weak, which does not count here."""
+    return tag.strip().removeprefix("W/")
 
 
 def _preflight(site: Site, target: str, header: Callable[[str], str | None]) -> Reply:

@@ -23,13 +23,14 @@ class HttpsRecording:
     urls: list[str] = field(default_factory=list)
 
     def add(self, url: str, body: bytes | None = None, headers: Headers = (), *, status: int = 200, method: str = "GET",
-            version: str = "h2", size: int | None = None, **more: Any) -> None:
+            version: str = "h2", size: int | None = None, cookie: str = "", **more: Any) -> None:
         """Record an exchange; `body` goes where its URL puts it, as it was on the wire; `size` is it decoded."""
         if body is not None:
             write_file(self.directory / self.name, url, body)
         pairs = [{"name": name, "value": value} for name, value in headers]
         self.entries.append({
-            "startedDateTime": RECORDED, "request": {"method": method, "url": url},
+            "startedDateTime": RECORDED, "request": {
+                "method": method, "url": url, "headers": [{"name": "cookie", "value": cookie}] if cookie else []},
             "response": {"status": status, "httpVersion": version, "headers": pairs,
                          "content": {"size": len(body or b"") if size is None else size}}, **more})
         self.urls.append(url)
