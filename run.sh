@@ -20,7 +20,8 @@ Usage: sudo ./run.sh [options] [options of tfo.py]
   --quick              one measured load instead of three
   --dry-run            set up, check everything and say what would be done; measure nothing
   --bwnet MBIT         bandwidth of each server's link in Mbit/s (4)
-  --http 1.0|1.1       1.0 opens a connection for every request, 1.1 keeps connections alive (1.0)
+  --http 1.0|1.1       1.0 opens a connection for every request, 1.1 keeps connections alive (1.0);
+                       h2, recorded: see ./tfo.py --help, for recordings with https
 
 Results: client/, serverlogs/, output-figures/ and the table on the console. Earlier results are moved to results-DATE/.
 Exit status: 0 when every page load was measured, 1 when one was not, 2 when something you gave is wrong.
@@ -133,7 +134,7 @@ pages=$(grep -c '[^[:space:]]' "$name.pages" || true)
 delay_count=$(wc -w <<<"$delays")
 loads=$((pages * testruns * 2 * delay_count))
 echo "$pages pages x $testruns runs x TFO off and on x $delay_count delays = $loads page loads;" \
-     "about $(((loads * 9 + 59) / 60)) minutes for pages like the paper's"
+     "about $(((loads * 7 + 59) / 60)) minutes for pages like the paper's"
 [ -z "$dry_run" ] || exit 0
 
 # Old results are kept, and never mixed with new ones.
