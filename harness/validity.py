@@ -7,6 +7,9 @@ from typing import Any
 SYN_DATA_SHARE = 0.99
 """With TFO on and warm cookies at least this share of the connections that carried a request carried it in the SYN."""
 
+DOCUMENT_IS_GOOD = (200, 304)
+"""304 is what a page gets that loads itself again: the profile is fresh, so a 200 of the same load came before it."""
+
 REQUEST_SET_TOLERANCE = 0.02
 """Share of a page's requests that may differ between its loads: recorded pages vary a little, error pages a lot."""
 
@@ -31,7 +34,7 @@ def _document(load: dict[str, Any], recorded_bytes: int | None) -> Iterable[str]
     if document is None:
         if not load["errors"]:
             yield "the document never answered"
-    elif document["status"] != 200:
+    elif document["status"] not in DOCUMENT_IS_GOOD:
         yield f"the document answered {document['status']}"
     elif document["bytes"] != recorded_bytes:
         yield f"the document had {document['bytes']} bytes, the recorded one has {recorded_bytes}"

@@ -56,6 +56,8 @@ def test_a_good_load_has_no_reason_against_it(tfo: int, run: int) -> None:
     (lambda record: record.pop("document"), "the document never answered"),
     (lambda record: put(record, "document", "status", 404), "the document answered 404"),
     (lambda record: put(record, "document", "status", 206), "the document answered 206"),
+    (lambda record: record["document"].update(status=304, bytes=0),
+     "the document had 0 bytes, the recorded one has 5000"),
     (lambda record: put(record, "document", "status", 0), "the document answered 0"),
     (lambda record: put(record, "document", "bytes", BYTES - 1),
      "the document had 4999 bytes, the recorded one has 5000"),
@@ -71,6 +73,10 @@ def test_a_good_load_has_no_reason_against_it(tfo: int, run: int) -> None:
 @pytest.mark.parametrize("tfo", [0, 1])
 def test_one_broken_rule_is_one_reason(change: Callable[[Record], object], reason: str, tfo: int) -> None:
     assert reasons(broken(change, tfo=tfo), BYTES) == [reason]
+
+
+def test_a_page_that_loads_itself_again_is_asked_for_only_if_it_changed() -> None:
+    assert reasons(broken(lambda record: put(record, "document", "status", 304)), BYTES) == []
 
 
 def test_a_page_without_a_recorded_document_is_never_valid() -> None:
