@@ -268,12 +268,14 @@ def _without(heard: list[tuple[Exchange, str]], final: Exchange) -> tuple[frozen
 def _exchanged(heard: list[tuple[Exchange, str]], files: frozenset[str]) -> Recorded:
     """Return what to answer where these responses were recorded, each with the URL's path, query and fragment.
 
-    The last whole one that did not redirect to the same URL again (see `_answer`). One that never came is answered as
-    a proxy does whose server does not: 504, at once, since a load that hangs cannot be measured.
+    The last whole one that did not redirect to the same URL again (see `_answer`); a 304 or a part only where nothing
+    else came, since it lacks headers of the whole body. One that never came is answered as a proxy does whose server
+    does not: 504, at once, since a load that hangs cannot be measured.
     """
     whole = [one for one in heard if one[0].status and not one[0].failed]
     final = [one for one in whole if one[0].redirect_url is None]
-    exchange, target = (final or whole or [one for one in heard if one[0].status] or heard)[-1]
+    full = [one for one in final if one[0].status not in FILE_ANYWAY]
+    exchange, target = (full or final or whole or [one for one in heard if one[0].status] or heard)[-1]
     if not exchange.status:
         return Recorded(504, headers=())
     if exchange.redirect_url is not None:

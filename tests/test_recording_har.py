@@ -100,6 +100,16 @@ def test_the_last_whole_answer_that_leads_nowhere_counts(tmp_path: Path) -> None
     assert recording.document("https://a.test/") == "https://a.test/"
 
 
+@pytest.mark.parametrize("status", [304, 206])
+def test_an_answer_that_is_not_the_whole_body_does_not_take_its_headers_away(tmp_path: Path, status: int) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/", b"zipped", (*HTML, ("Content-Encoding", "gzip"), ("ETag", '"1"')), size=999)
+    recorded.add("https://a.test/", status=status, headers=(("ETag", '"1"'),))
+    page = found(read(recorded), "https://a.test/")
+    assert (page.status, page.file, page.content_bytes) == (200, "index.html", 999)
+    assert page.headers == (("content-type", "text/html"), ("content-encoding", "gzip"), ("etag", '"1"'))
+
+
 def test_relative_redirects_are_followed(tmp_path: Path) -> None:
     recorded = HttpsRecording(tmp_path)
     recorded.add("https://a.test/x/old", status=307, headers=(("Location", "../new?a=1"),))
