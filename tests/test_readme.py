@@ -19,13 +19,18 @@ QUICK = {
     "sudo ./run.sh --http 1.1": "./run.sh --http 1.1 --dry-run",
     "sudo ./run.sh --testruns 11": "./run.sh --testruns 11 --dry-run",
     "sudo ./run.sh --bwnet 20": "./run.sh --bwnet 20 --dry-run",
+    # Recording needs the Internet; tests/test_fetch.py and test_replay_internet.py do it from one of their own.
+    "./fetch.py --name myURLS": "./fetch.py --help",
+    "sudo ./run.sh --name myURLS": "./run.sh --help",
+    # Wants the table of myURLS in the observations; tests/test_submission.py packs.
+    "./scripts/submission.sh gtlogin": "./scripts/submission.sh --help",
 }
 """What takes minutes, and the form that shows in seconds that it works. Whatever is not here is run as it stands."""
 
 
 def commands() -> list[str]:
     """Return the commands in the README's shell blocks, in order, without the remarks behind them."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^ *```sh\n(.*?)^ *```", README, re.MULTILINE | re.DOTALL)
     lines = [re.split(r"\s+# ", line)[0].strip() for block in blocks for line in block.splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
 
@@ -47,6 +52,7 @@ def test_every_command_works(tmp_path: Path) -> None:
     """The first is a real, quick experiment on the paper's pages; those after it read its results."""
     project = copy_project(tmp_path / "project")
     (project / "observations.txt").write_text("what I saw\n")
+    (project / "myURLS.pages").write_text("http://a.example.org/\nhttps://b.example.com/\nhttps://c.example.net/\n")
     outputs = {}
     for command in commands():
         words = re.sub(r"^sudo ", "", QUICK.get(command, command)).split()
@@ -87,8 +93,8 @@ def messages() -> list[str]:
     found = set()
     for path in [*ROOT.glob("*.py"), *ROOT.glob("harness/**/*.py"), *ROOT.glob("tfo-test/*.py")]:
         for text in re.findall(r'(?:InputError|ExperimentError)\(\s*f?"([^"]+)"', path.read_text(encoding="utf-8")):
-            parts = [part.strip(" :;,.(") for part in re.split(r"\{[^}]*\}", text)]
-            longest = max(parts, key=len)
+            parts = [part.strip(" :;,.()`") for part in re.split(r"\{[^}]*\}", text)]
+            longest = re.sub(r"^1: ", "", max(parts, key=len))
             if len(longest) > 8:
                 found.add(longest)
     return sorted(found)
