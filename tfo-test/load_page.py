@@ -10,6 +10,7 @@ as soon as its modules are loaded, so Chrome runs unprivileged in its own sandbo
 """
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -27,7 +28,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from selenium import webdriver
-from selenium.common.exceptions import TimeoutException, WebDriverException
+from selenium.common.exceptions import TimeoutException, UnexpectedAlertPresentException, WebDriverException
 
 from harness import browser
 from harness.client_log import shows_error_page, write_client_log
@@ -38,6 +39,8 @@ from harness.privileges import User, become
 from harness.processes import die_with_parent
 
 LOAD_EVENT_GRACE_S = 2.0
+DIALOGS_S = 5.0
+"""How long one dialog after the other may keep a finished page from telling its timing."""
 POLL_S = 0.05
 
 NAVIGATION_SCRIPT = """
@@ -85,18 +88,48 @@ def load(job: Job, chrome: browser.Browser, shim: Path) -> dict[str, Any]:
 def visit(driver: webdriver.Chrome, job: Job, report: dict[str, Any]) -> None:
     """Go to the page, wait for its load event and for silence on the network, and read its timing."""
     driver.set_page_load_timeout(job.timeout_s)
+    deadline = time.monotonic() + job.timeout_s
     try:
-        driver.get(job.url)
-        wait_for_load_event(driver)
+        navigate(driver, job.url, deadline)
         report["quiet"] = wait_until_quiet(job.interface, job.quiet_s, job.quiet_limit_s)
     except TimeoutException:
         report["errors"].append(f"no load event within {job.timeout_s:g} s")
     except WebDriverException as error:
         report["errors"].append(f"Chrome: {first_line(error)}")
     try:
-        report.update(driver.execute_script(NAVIGATION_SCRIPT))
+        report.update(run_script(driver, NAVIGATION_SCRIPT, time.monotonic() + DIALOGS_S))
     except WebDriverException as error:
         report["errors"].append(f"navigation timing: {first_line(error)}")
+
+
+def navigate(driver: webdriver.Chrome, url: str, deadline: float) -> None:
+    """Go to the page and wait for its load event, past any dialogs it opens, until `deadline` (monotonic)."""
+    try:
+        driver.get(url)
+    except UnexpectedAlertPresentException:
+        pass        # get() returned at a dialog, and the load goes on
+    wait_for_load_event(driver, deadline)
+
+
+def wait_for_load_event(driver: webdriver.Chrome, deadline: float) -> None:
+    """Wait until the load event's handlers have run: get() may return while they do, or at a dialog before."""
+    script = ("return {complete: document.readyState == 'complete', "
+              "ended: performance.getEntriesByType('navigation')[0].loadEventEnd}")
+    while time.monotonic() < deadline:
+        state = run_script(driver, script, deadline)
+        if state["ended"]:
+            return
+        if state["complete"]:
+            deadline = min(deadline, time.monotonic() + LOAD_EVENT_GRACE_S)
+        time.sleep(POLL_S)
+
+
+def run_script(driver: webdriver.Chrome, script: str, deadline: float) -> Any:
+    """Return what the script returns. A dialog that opens while it runs is dismissed, and the script run again."""
+    while time.monotonic() < deadline:
+        with contextlib.suppress(UnexpectedAlertPresentException):
+            return driver.execute_script(script)
+    return driver.execute_script(script)
 
 
 def evaluate(job: Job, report: dict[str, Any]) -> None:
@@ -109,14 +142,6 @@ def evaluate(job: Job, report: dict[str, Any]) -> None:
         report.update(write_client_log(job.work_dir, job.page, job.work_dir / "netlog.json", report))
     except ExperimentError as error:
         report["errors"].append(str(error))
-
-
-def wait_for_load_event(driver: webdriver.Chrome) -> None:
-    """Wait until the load event's handlers have run: get() may return while they do."""
-    deadline = time.monotonic() + LOAD_EVENT_GRACE_S
-    script = "return performance.getEntriesByType('navigation')[0].loadEventEnd"
-    while not driver.execute_script(script) and time.monotonic() < deadline:
-        time.sleep(POLL_S)
 
 
 def wait_until_quiet(interface: str, quiet_s: float, limit_s: float) -> bool:
