@@ -74,7 +74,7 @@ def replayed(recorded: Path) -> Replayed:
 
 
 def test_every_page_loads_five_times_as_it_was_recorded(replayed: Replayed) -> None:
-    """RUDE loads itself again while it loads: how much it had asked for by then differs now and then, and is noticed."""
+    """RUDE loads itself again while it loads: how much it had asked for by then is a race, and is noticed."""
     for url in PAGES:
         loads = replayed.loads(url)
         assert len(loads) == LOADS
