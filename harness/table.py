@@ -38,6 +38,8 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
     if results.synthetic:
         yield "Pages: synthetic, made from figures of the 2013 pages."
     yield from sorted({HTTP.get(one.http, f"HTTP: {one.http}") for one in results.experiments if one.http})
+    if any(url.startswith("https:") for url in results.urls.values()):
+        yield "https pages: TLS 1.3, HTTP/1.1 or HTTP/2 as recorded (unless --http says otherwise)."
     if any(one.server == "2013" for one in results.experiments):
         yield "Server: the single-threaded one of 2013, whose outliers flatter TFO. For teaching, not for results."
     yield from _cold(selection)

@@ -90,7 +90,10 @@ def test_footer_names_what_the_pages_were_loaded_with(tmp_path: Path) -> None:
     assert "HTTP/1.1: connections are kept alive" in kept_alive
     assert "single-threaded one of 2013" in kept_alive
     assert "synthetic" not in kept_alive
+    secure = report(make_client(tmp_path / "c", runs=2, urls=["https://s.example/"]))
+    assert "https pages: TLS 1.3" in secure
     usual = report(make_client(tmp_path / "b", runs=2))
+    assert "TLS" not in usual
     assert "Pages: synthetic, made from figures of the 2013 pages." in usual
     assert "single-threaded" not in usual
     assert "Loads left out: 0." in usual
