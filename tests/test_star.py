@@ -1,6 +1,8 @@
 """The star itself: its delay, its rate, one round trip saved per connection, and nothing left of it."""
 
 import json
+import os
+import signal
 import socket
 import statistics
 import subprocess
@@ -17,6 +19,7 @@ from harness.errors import ExperimentError, InputError
 from harness.links import check_qdiscs, delayed_links, kernel_has_netem
 from harness.netns import inside
 from harness.privileges import invoking_user
+from harness.processes import descendants
 from harness.rtt import check_rtts, measure_rtts
 from harness.servers import ServerSettings, running_servers
 from harness.star import BRIDGE_PORTS, Host, LinkSpeeds, Star, running_star
@@ -194,8 +197,8 @@ def test_packets_are_dropped_when_the_delay_line_dies() -> None:
     if kernel_has_netem():
         pytest.skip("this kernel delays packets itself")
     with small_star(1, delay_ms=10) as (star, _):
-        lines = subprocess.check_output(["ps", "-eo", "pid,ppid,args"], text=True).splitlines()
-        [pid] = [int(line.split()[0]) for line in lines if "tfo-test/delay_line.py" in line]
-        subprocess.run(["kill", "-KILL", str(pid)], check=True)
+        [pid] = [pid for pid in descendants(os.getpid())
+                 if b"tfo-test/delay_line.py" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        os.kill(pid, signal.SIGKILL)
         with pytest.raises(ExperimentError, match="did not answer"):
             measure_rtts(star, PORT, samples=1)
