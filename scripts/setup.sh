@@ -14,6 +14,7 @@ PYTHON=/usr/bin/python3                # the distribution's own: Mininet is a pa
 
 PACKAGES=(
     mininet bridge-utils iproute2 iptables ethtool iputils-ping     # the network
+    tcpdump                                                         # run.sh --pcap
     gcc libc6-dev python3-dev libnetfilter-queue-dev                # to compile the shim and NetfilterQueue
     python3 python3-venv
     fonts-dejavu-core fonts-liberation                              # for the figures and the browser
@@ -55,7 +56,7 @@ read_arguments() {
     while (($#)); do
         case $1 in
             --tests)
-                PACKAGES+=(shellcheck nginx-light)      # nginx is the internet that fetch.py is tested on
+                PACKAGES+=(shellcheck nginx-light tshark)   # nginx: the internet of fetch.py's tests; tshark reads captures
                 REQUIREMENTS+=("$ROOT/requirements-test.txt")
                 ;;
             -h | --help)
