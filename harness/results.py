@@ -3,6 +3,7 @@
     client/experiment-<delaynet>.json            what was measured: pages in their order, HTTP version, network
     client/<delaynet>-<run>-tfo-<0|1>/<page>         what the browser did, in the 2013 text format (harness.logs)
     client/<delaynet>-<run>-tfo-<0|1>/<page>.har     the same as HAR 1.2
+    client/<delaynet>-<run>-tfo-<0|1>/<page>.pcap    the packets, with --pcap
     client/<delaynet>-<run>-tfo-<0|1>/<page>.json    the load's times and whether it counts
 
 A folder without any of the .json files holds logs of the 2013 tool; harness.old_logs judges those.
@@ -29,7 +30,7 @@ DIRECTORY = re.compile(rf"{DELAY}-(\d+)-tfo-([01])", re.ASCII)
 EXPERIMENT = re.compile(rf"experiment-{DELAY}\.json", re.ASCII)
 TFOS = {"0": (0,), "1": (1,), "both": (0, 1)}
 """What tfo.py's --tfo measures."""
-BESIDE = (".json", ".har")
+BESIDE = (".json", ".har", ".pcap")
 """Endings of the files that stand beside a page's log."""
 
 
@@ -146,7 +147,7 @@ def _cell_directories(clientdir: Path) -> list[tuple[Path, float, int, int]]:
 
 
 def _pages_in(directory: Path) -> list[str]:
-    """File names of the pages that left anything in `directory`; a page's own name may end in .json or .har."""
+    """File names of the pages that left anything in `directory`; a page's own name may end like those beside it."""
     names = {path.name for path in directory.iterdir() if path.is_file() and not path.name.startswith(".")}
     beside = {name for name in names if name.endswith(BESIDE) and f"{name}.json" not in names}
     return sorted((names - beside) | {name.removesuffix(".json") for name in beside if name.endswith(".json")})

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from harness.atomic import write_atomically, written_beside
 from harness.errors import InputError
+from harness.pages import sanitise
 from harness.results import cell_directory, parse_cell_directory, read_results, write_experiment, write_load
 from harness.selection import Cell, select
 from tests.client_folder import NEWS, POST, add_load, make_client
@@ -160,10 +161,12 @@ def test_nothing_to_read(tmp_path: Path) -> None:
 
 
 def test_pages_named_like_the_files_beside_them(tmp_path: Path) -> None:
-    urls = ["http://a.org/data.json", "http://a.org/x.har"]
-    results = read_results(make_client(tmp_path, delays_ms=[10], urls=urls, runs=2))
+    urls = ["http://a.org/data.json", "http://a.org/x.har", "http://a.org/y.pcap"]
+    client = make_client(tmp_path, delays_ms=[10], urls=urls, runs=2)
+    (client / "10-1-tfo-1" / f"{sanitise(urls[0])}.pcap").write_bytes(b"a capture of --pcap")
+    results = read_results(client)
     assert list(results.urls.values()) == urls
-    assert len(results.loads) == 8
+    assert len(results.loads) == 12
     assert all(load.valid for load in results.loads)
 
 
