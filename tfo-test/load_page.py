@@ -45,7 +45,11 @@ POLL_S = 0.05
 
 NAVIGATION_SCRIPT = """
 const entry = performance.getEntriesByType('navigation')[0];
-return {timing: entry ? entry.toJSON() : null, time_origin_ms: performance.timeOrigin,
+const observer = new PerformanceObserver(() => {});
+observer.observe({type: 'longtask', buffered: true});
+const long_tasks = observer.takeRecords().map(task => [task.startTime, task.duration]);
+observer.disconnect();
+return {timing: entry ? entry.toJSON() : null, time_origin_ms: performance.timeOrigin, long_tasks: long_tasks,
         now_ms: performance.now(), document_uri: document.documentURI, title: document.title};
 """
 

@@ -1,0 +1,141 @@
+"""What each request of a load waited for before it could start: the load's dependency graph, inferred.
+
+Chrome's net-log says when a request started, not why. The cause is inferred from what the HAR does know (redirects, the
+Referer, connections) and from time: a cause comes before its effect, and what came last before it is likely the one
+it waited for. In this order:
+
+1. A redirect is caused by the answer that redirects to it.
+2. Otherwise the Referer names the document or the style sheet on whose behalf the request was made (across origins only
+   its origin). Causes are that document, and whatever was asked for on its behalf: scripts, style sheets, data. A
+   document is a cause as soon as its first bytes are there: the parser requests what it finds while the rest comes in.
+3. Of these the one that ended last before the request started. Coincidences are common while a document comes in, and
+   an image is rarely a cause: both count as COINCIDENCE_MS older than they are.
+4. When the main thread was busy with a long task (Long Tasks API), a cause came before that task began.
+
+What it cannot know: a timer from work of a script, a cause that is an image from one that only ended then by chance,
+which of two scripts that ended together inserted the request.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE, Request, Timeline
+
+CLOCK_MS = 2.0
+"""Two times of a HAR are each rounded to 1 ms, so what differs by less may be in either order."""
+COINCIDENCE_MS = 20.0
+QUEUE_MS = 4.0
+"""A request that Chrome handles at once is dispatched within this time; one that takes longer waited for something."""
+FREED_MS = 20.0
+"""How long after the end of one request another takes the place it left, at most."""
+BLOCKING = (SCRIPT, STYLE)
+PASSIVE = (IMAGE, FONT, MEDIA)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """`request` at the time `at` (ms; its end, or earlier while it came in) set something off. None: the navigation."""
+
+    request: Request | None
+    at: float
+
+
+NAVIGATION = Cause(None, 0.0)
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """What one request waited for, all of it earlier in Timeline.requests.
+
+    `cause` made it start. `blockers` are scripts and style sheets that stand before the cause in the same document and
+    had to be there, too. `freed` is the request whose end let it leave the queue, or, where the connection was made by
+    another request, that one.
+    """
+
+    cause: Cause
+    blockers: tuple[Request, ...]
+    freed: Request | None
+
+
+def dependencies(timeline: Timeline) -> list[Dependencies]:
+    """Return what each request waited for, in the order of `timeline.requests`."""
+    found = []
+    for one in timeline.requests:
+        earlier = timeline.requests[:one.order]
+        cause = _cause(one, earlier, timeline)
+        found.append(Dependencies(cause, _blockers(one, cause, earlier), _freed(one, earlier)))
+    return found
+
+
+def cause_of_load_event(timeline: Timeline) -> Cause:
+    """Return what the load event waited for last. Data that scripts fetch does not hold it up (HTML, "the end")."""
+    awaited = [one for one in timeline.requests if one.kind != DATA or one.redirect_to]
+    return _latest(timeline.plt_ms, awaited, timeline.long_tasks, passive_too=True)
+
+
+def idle_before(at: float, long_tasks: Sequence[tuple[float, float]]) -> float:
+    """Return when the main thread began the work it was doing, or had just done, at `at`; `at` if it was idle."""
+    for start, end in reversed(long_tasks):
+        if start < at <= end + QUEUE_MS:
+            at = start
+    return at
+
+
+def _cause(one: Request, earlier: Sequence[Request], timeline: Timeline) -> Cause:
+    redirects = [other for other in earlier if other.redirect_to == one.url and other.end <= one.start + CLOCK_MS]
+    if redirects:
+        last = max(redirects, key=lambda other: other.end)
+        return Cause(last, min(last.end, one.start))
+    owners = [other for other in earlier if other.kind in (DOCUMENT, STYLE) and _refers(one.referer, other.url)]
+    if not owners:
+        owners = [other for other in earlier if other.kind == DOCUMENT]
+    siblings = [other for other in earlier if other.referer == one.referer and other.kind not in (DOCUMENT, *PASSIVE)]
+    images = [other for other in earlier if other.referer == one.referer and other.kind in PASSIVE]
+    return _latest(one.start, [*owners, *siblings, *images], timeline.long_tasks, passive_too=False)
+
+
+def _refers(referer: str, url: str) -> bool:
+    """Tell whether `url` may be what `referer` means: itself, or its origin (Referrer Policy's default)."""
+    if not referer:
+        return False
+    return referer == url or (referer.count("/") == 3 and referer.endswith("/") and url.startswith(referer))
+
+
+def _latest(at: float, candidates: Sequence[Request], long_tasks: Sequence[tuple[float, float]], *,
+            passive_too: bool) -> Cause:
+    """Return the cause among `candidates` of something that happened at `at`."""
+    since = idle_before(at, long_tasks)
+    is_event = passive_too and since == at
+    best, best_age = NAVIGATION, float("inf")
+    for one in candidates:
+        arrived = min(one.end, since) if one.kind == DOCUMENT and not one.redirect_to else one.end
+        if arrived > since + CLOCK_MS or (one.kind == DOCUMENT and one.head > since + CLOCK_MS):
+            continue
+        is_streaming = one.kind == DOCUMENT and one.end > since + CLOCK_MS
+        is_unlikely = not is_event and (is_streaming or one.kind in PASSIVE)
+        age = since - arrived + (COINCIDENCE_MS if is_unlikely else 0.0)
+        if age <= best_age:
+            best, best_age = Cause(one, min(arrived, at)), age
+    return best
+
+
+def _blockers(one: Request, cause: Cause, earlier: Sequence[Request]) -> tuple[Request, ...]:
+    """Scripts run in the order of the document: what a script sets off waits for those before it, too."""
+    if cause.request is None or cause.request.kind not in BLOCKING:
+        return ()
+    return tuple(other for other in earlier
+                 if other.kind in BLOCKING and other.referer == cause.request.referer
+                 and other.start <= cause.request.start and other.end <= one.start and other is not cause.request)
+
+
+def _freed(one: Request, earlier: Sequence[Request]) -> Request | None:
+    """Return the request that had to end (or, on a shared connection, to connect) before `one` was dispatched."""
+    if one.shared:
+        return next((other for other in earlier if other.connection == one.connection and other.first), None)
+    if one.dispatched - one.start < QUEUE_MS or not one.connection:
+        return None
+    ended = [other for other in earlier if other.connection and one.start < other.end <= one.dispatched + CLOCK_MS
+             and other.end >= one.dispatched - FREED_MS]
+    same_connection = [other for other in ended if other.connection == one.connection]
+    same_host = [other for other in ended if other.host == one.host]
+    return max(same_connection or same_host or ended, key=lambda other: other.end, default=None)

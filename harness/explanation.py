@@ -1,0 +1,59 @@
+"""Why a load took as long as it did: its critical path, where the time went, and what TFO would make of it."""
+
+import json
+from dataclasses import dataclass
+
+from harness.causes import dependencies
+from harness.critical_path import KINDS, Step, critical_path
+from harness.results import LoadResult
+from harness.timeline import read_timeline
+from harness.what_if import fits_syn, saved_ms
+
+COUNTED_FROM = 0.5
+"""A handshake is counted when at least this part of a round trip of it lies on the path; with TFO none does."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One load explained. Times in ms.
+
+    `steps` lead from 0 to the load event without a gap. `handshakes` is the number of TCP handshakes among them,
+    `savable_handshakes` how many of these TFO can save: those whose request fits into a SYN. `breakdown_ms` has the
+    time of each kind of step (harness.critical_path.KINDS); together they are the PLT. `predicted_plt_ms` is what the
+    PLT would be with TFO, by playing the load's dependency graph again; `simple_prediction_ms` is PLT - savable
+    handshakes x RTT, which forgets that another chain of requests may then be the longest.
+    """
+
+    steps: tuple[Step, ...]
+    handshakes: int
+    savable_handshakes: int
+    breakdown_ms: dict[str, float]
+    predicted_plt_ms: float
+    simple_prediction_ms: float
+
+
+def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
+    """Return the explanation of `load` at an RTT of `rtt_ms`; None without a load event or a HAR (logs of 2013)."""
+    timeline = read_timeline(load)
+    if timeline is None:
+        return None
+    graph = dependencies(timeline)
+    steps = critical_path(timeline, graph)
+    is_small = not _is_post_quantum(load)
+    savable_urls = {one.url for one in timeline.requests if fits_syn(one, small_client_hello=is_small)}
+    handshakes = [step for step in steps if step.kind == "connect" and step.length_ms >= COUNTED_FROM * rtt_ms]
+    savable = sum(step.url in savable_urls for step in handshakes)
+    breakdown_ms = {kind: sum(step.length_ms for step in steps if step.kind == kind) for kind in KINDS}
+    return Explanation(
+        tuple(steps), len(handshakes), savable, breakdown_ms,
+        timeline.plt_ms - saved_ms(timeline, graph, rtt_ms, small_client_hello=is_small),
+        timeline.plt_ms - savable * rtt_ms)
+
+
+def _is_post_quantum(load: LoadResult) -> bool:
+    """Tell whether the experiment left Chrome's ClientHello as it is, too long for a SYN."""
+    path = load.log.parent.parent / f"experiment-{load.delaynet_ms:g}.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8")).get("post_quantum") is True
+    except (OSError, ValueError, AttributeError):
+        return False
