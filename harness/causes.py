@@ -19,7 +19,7 @@ which of two scripts that ended together inserted the request.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE, Request, Timeline
+from harness.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, STYLE, Request, Timeline
 
 CLOCK_MS = 2.0
 """Two times of a HAR are each rounded to 1 ms, so what differs by less may be in either order."""
@@ -28,7 +28,6 @@ QUEUE_MS = 4.0
 """A request that Chrome handles at once is dispatched within this time; one that takes longer waited for something."""
 FREED_MS = 20.0
 """How long after the end of one request another takes the place it left, at most."""
-BLOCKING = (SCRIPT, STYLE)
 PASSIVE = (IMAGE, FONT, MEDIA)
 
 
@@ -47,13 +46,11 @@ NAVIGATION = Cause(None, 0.0)
 class Dependencies:
     """What one request waited for, all of it earlier in Timeline.requests.
 
-    `cause` made it start. `blockers` are scripts and style sheets that stand before the cause in the same document and
-    had to be there, too. `freed` is the request whose end let it leave the queue, or, where the connection was made by
-    another request, that one.
+    `cause` made it start. `freed` is the request whose end let it leave the queue, or, where the connection was made by
+    another request, that one; None when it waited for neither.
     """
 
     cause: Cause
-    blockers: tuple[Request, ...]
     freed: Request | None
 
 
@@ -62,8 +59,7 @@ def dependencies(timeline: Timeline) -> list[Dependencies]:
     found = []
     for one in timeline.requests:
         earlier = timeline.requests[:one.order]
-        cause = _cause(one, earlier, timeline)
-        found.append(Dependencies(cause, _blockers(one, cause, earlier), _freed(one, earlier)))
+        found.append(Dependencies(_cause(one, earlier, timeline), _freed(one, earlier)))
     return found
 
 
@@ -89,9 +85,13 @@ def _cause(one: Request, earlier: Sequence[Request], timeline: Timeline) -> Caus
     owners = [other for other in earlier if other.kind in (DOCUMENT, STYLE) and _refers(one.referer, other.url)]
     if not owners:
         owners = [other for other in earlier if other.kind == DOCUMENT]
-    siblings = [other for other in earlier if other.referer == one.referer and other.kind not in (DOCUMENT, *PASSIVE)]
-    images = [other for other in earlier if other.referer == one.referer and other.kind in PASSIVE]
-    return _latest(one.start, [*owners, *siblings, *images], timeline.long_tasks, passive_too=False)
+    siblings = [other for other in earlier if other.kind != DOCUMENT and _same_page(one.referer, other.referer)]
+    return _latest(one.start, [*owners, *siblings], timeline.long_tasks, passive_too=False)
+
+
+def _same_page(referer: str, other: str) -> bool:
+    """Tell whether two Referers may mean one document: its own site gets it in full, other sites its origin."""
+    return referer == other or _refers(referer, other) or _refers(other, referer)
 
 
 def _refers(referer: str, url: str) -> bool:
@@ -117,15 +117,6 @@ def _latest(at: float, candidates: Sequence[Request], long_tasks: Sequence[tuple
         if age <= best_age:
             best, best_age = Cause(one, min(arrived, at)), age
     return best
-
-
-def _blockers(one: Request, cause: Cause, earlier: Sequence[Request]) -> tuple[Request, ...]:
-    """Scripts run in the order of the document: what a script sets off waits for those before it, too."""
-    if cause.request is None or cause.request.kind not in BLOCKING:
-        return ()
-    return tuple(other for other in earlier
-                 if other.kind in BLOCKING and other.referer == cause.request.referer
-                 and other.start <= cause.request.start and other.end <= one.start and other is not cause.request)
 
 
 def _freed(one: Request, earlier: Sequence[Request]) -> Request | None:

@@ -2,7 +2,7 @@
 
 Each request is moved earlier by as much as everything it waited for has moved, and by its own handshake:
 
-- it starts earlier by what its cause moved, unless a script before that one now ends later than it would start;
+- it starts earlier by what its cause moved;
 - it leaves its queue earlier by what the request moved that made room for it, but not before it started;
 - its connection needs no round trip of its own when its request (over TLS: the ClientHello) fits into the SYN;
 - then it waits and receives for as long as before, and its answer keeps Chrome busy for as long as before.
@@ -34,8 +34,6 @@ def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, sm
     moved: list[float] = []         # by the requests' order: by how much each is sent, answered and over earlier
     for one, why in zip(timeline.requests, graph, strict=True):
         earlier = _moved(why.cause, moved)
-        for blocker in why.blockers:
-            earlier = min(earlier, moved[blocker.order] + one.start - blocker.end)
         if why.freed is not None:
             earlier = min(earlier + one.dispatched - one.start, moved[why.freed.order])
         if one.first and one.connect and fits_syn(one, small_client_hello=small_client_hello):

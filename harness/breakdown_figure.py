@@ -1,0 +1,115 @@
+"""One figure per page: what the time until the load event goes into, without TFO and with it, at every RTT."""
+
+import statistics
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from harness.explanation import Explanation, explain
+from harness.results import LoadResult, Results
+from harness.selection import Cell, Selection
+
+NAMES = ("TFO off", "TFO on")
+BAR_HEIGHT = 0.8
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one kind of time is drawn: told apart by lightness and hatching where colours cannot be."""
+
+    label: str
+    face: str
+    hatch: str = ""
+
+
+STYLES = {
+    "dns": Style("DNS", "#333333"),
+    "connect": Style("connect (TCP handshake)", "#d55e00", "////"),
+    "tls": Style("TLS handshake", "#f0e442", "xxxx"),
+    "wait": Style("wait for the answer", "#9ecae1"),
+    "receive": Style("receive", "#08519c"),
+    "queue": Style("queue for a connection", "#cc79a7", "...."),
+    "cpu": Style("CPU and timers", "#e5e5e5"),
+}
+"""From Okabe and Ito's palette for any colour vision (https://jfly.uni-koeln.de/color/) and ColorBrewer's Blues."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The load of the cell's median PLT (of an even number: the lower of the middle two), explained."""
+
+    rtt_ms: float
+    tfo: int
+    load: LoadResult
+    loads: int
+    explanation: Explanation
+
+
+def breakdown_path(outputdir: Path, name: str) -> Path:
+    """Return where the breakdown of a page (`name` as harness.figures.figure_names gives it) lies."""
+    return outputdir / f"breakdown-{name}.png"
+
+
+def draw_breakdown(results: Results, selection: Selection, page: str) -> Figure | None:
+    """Draw a page's breakdown; None when no load of it can be explained (logs of 2013)."""
+    bars = [bar for rtt_ms in results.rtts_ms for tfo in (0, 1) if (bar := _bar(selection, page, rtt_ms, tfo))]
+    if not bars:
+        return None
+    figure = Figure(figsize=(11, 2.6 + 0.46 * len(bars)), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    rtts_ms = sorted({bar.rtt_ms for bar in bars})
+    places = [2.4 * rtts_ms.index(bar.rtt_ms) + bar.tfo for bar in bars]
+    _stack(axes, bars, places)
+    _label_axes(axes, bars, places)
+    figure.suptitle(textwrap.fill(f"Where the Time Goes: {results.urls[page]}", 98), fontsize=12, parse_math=False)
+    figure.supxlabel(_small_print(bars, synthetic=results.synthetic), fontsize=7.5, color="#444444", parse_math=False)
+    return figure
+
+
+def _bar(selection: Selection, page: str, rtt_ms: float, tfo: int) -> Bar | None:
+    loads = selection.cells.get(Cell(page, rtt_ms, tfo), [])
+    explained = [(load.plt_ms or 0.0, load, one) for load in loads if (one := explain(load, rtt_ms))]
+    if not explained:
+        return None
+    middle = statistics.median_low(plt_ms for plt_ms, *_ in explained)
+    load, explanation = next((load, one) for plt_ms, load, one in explained if plt_ms == middle)
+    return Bar(rtt_ms, tfo, load, len(explained), explanation)
+
+
+def _stack(axes: Axes, bars: list[Bar], places: list[float]) -> None:
+    lefts = [0.0] * len(bars)
+    for kind, style in STYLES.items():
+        widths = [bar.explanation.breakdown_ms[kind] for bar in bars]
+        if kind == "queue" and not any(widths):
+            continue
+        axes.barh(places, widths, left=lefts, height=BAR_HEIGHT, color=style.face, hatch=style.hatch,
+                  edgecolor="#222222", linewidth=0.4, label=style.label, zorder=2)
+        lefts = [left + width for left, width in zip(lefts, widths, strict=True)]
+    for bar, place, end in zip(bars, places, lefts, strict=True):
+        count = bar.explanation.handshakes
+        axes.text(end, place, f"  {end / 1000:.3f} s, {count} handshake{'' if count == 1 else 's'}", va="center",
+                  fontsize=9)
+
+
+def _label_axes(axes: Axes, bars: list[Bar], places: list[float]) -> None:
+    axes.invert_yaxis()
+    axes.set_yticks(places, [f"{bar.rtt_ms:g} ms, {NAMES[bar.tfo]}" for bar in bars])
+    axes.set_ylabel("RTT")
+    axes.set_xlim(0, 1.22 * max(sum(bar.explanation.breakdown_ms.values()) for bar in bars))
+    axes.set_xlabel("Time on the critical path, from the start of the load to the load event (ms)")
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize=9, frameon=False)
+
+
+def _small_print(bars: list[Bar], *, synthetic: bool) -> str:
+    most = max(bar.loads for bar in bars)
+    shown = f"Each bar: the load of the median PLT, of {most} loads" if most > 1 else "Each bar: one load"
+    return f"{shown}. What was not on the critical path is not in it; which request waited for which is inferred " \
+        "(docs/prediction.md)." + (" Pages: synthetic." if synthetic else "")
