@@ -170,7 +170,7 @@ def _read_old(blank: LoadResult, problems: list[str]) -> LoadResult:
 def _read_load(blank: LoadResult) -> LoadResult:
     path = blank.log.with_name(f"{blank.page}.json")
     try:
-        record = _read_json(path)
+        record = read_record(path)
         for key, expected in (("page", blank.page), ("run", blank.run), ("tfo", blank.tfo)):
             if record.get(key) != expected:
                 raise ValueError(f"its {key} is {record.get(key)!r}, its place says {expected!r}")
@@ -197,7 +197,7 @@ def _read_experiments(clientdir: Path) -> tuple[list[Experiment], list[str]]:
 
 def _read_experiment(path: Path, problems: list[str]) -> Experiment | None:
     try:
-        return _experiment(path, _read_json(path))
+        return _experiment(path, read_record(path))
     except (OSError, ValueError) as error:
         problems.append(f"{path}:1: cannot be read: {error}")
         return None
@@ -217,8 +217,11 @@ def _experiment(path: Path, record: dict[str, Any]) -> Experiment:
                       TFOS.get(str(record.get("tfo")), ()))
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    """Read one of our .json files. ValueError when it is not one, InputError when it is of a newer format."""
+def read_record(path: Path) -> dict[str, Any]:
+    """Read one of the .json files of ``client/``: a load's or an experiment's.
+
+    Raises OSError or ValueError when there is none or it is not one, InputError when it is of a newer format.
+    """
     record = json.loads(path.read_text(encoding="utf-8"))
     version = record.get("format") if isinstance(record, dict) else None
     if not isinstance(version, int) or version < 1:
