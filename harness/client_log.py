@@ -8,7 +8,7 @@ from harness.atomic import write_atomically
 from harness.browser import CLOCK_SHIFT_DAYS
 from harness.har import har
 from harness.logs import format_log
-from harness.netlog import NetLog, of_load, page_log, read_netlog, summarise
+from harness.netlog import NetLog, leave_out_previous_document, of_load, page_log, read_netlog, summarise
 
 ERROR_PAGE = "chrome-error://"
 MS_PER_DAY = 86_400_000
@@ -22,6 +22,7 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
     netlog = read_netlog(netlog_file)
     timing = {} if shows_error_page(report) else report.get("timing") or {}
     start_tick = start_of_load(netlog, report)
+    leave_out_previous_document(netlog, start_tick)
     end_tick = start_tick + report["now_ms"] if timing else None  # what came later came from closing Chrome
     write_atomically(directory / page, format_log(page_log(netlog, start_tick, end_tick)))
     archive = har(netlog, report["url"], start_tick, end_tick=end_tick, clock_shift_ms=CLOCK_SHIFT_DAYS * MS_PER_DAY,

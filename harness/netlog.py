@@ -26,9 +26,10 @@ from harness.netlog_requests import NO_ORIGIN, Hop, read_hops
 from harness.netlog_transactions import NOT_APPLICABLE, HttpTransaction, Phases, make_transactions
 
 __all__ = ["NOT_APPLICABLE", "UNFINISHED", "Connection", "HttpTransaction", "LookUp", "NetLog", "Phases", "Summary",
-           "cut_off", "of_load", "page_log", "read_netlog", "summarise"]
+           "cut_off", "leave_out_previous_document", "of_load", "page_log", "read_netlog", "summarise"]
 
 UNFINISHED = "unfinished"
+PREVIOUS_DOCUMENT = "of the document that was replaced"
 SLACK_MS = 5
 
 
@@ -149,6 +150,23 @@ def of_load(netlog: NetLog, start_tick: float, end_tick: float | None = None) ->
     """Return the transactions that began in the load, in order of start. SLACK_MS allows for rounding."""
     return [one for one in netlog.transactions
             if one.start >= start_tick - SLACK_MS and (end_tick is None or one.start <= end_tick)]
+
+
+def leave_out_previous_document(netlog: NetLog, start_tick: float) -> None:
+    """Move to `left_out` what a document asked for that was being replaced when the load at `start_tick` began.
+
+    A page that loads itself anew (location.reload()) lives on until the new document's head is there, and how much it
+    still asks for is a race. The new document can ask for nothing before its own head: replays send no 103 hints.
+    """
+    document = next((one for one in of_load(netlog, start_tick) if one.main_frame and not one.redirect_url), None)
+    if document is None:
+        return
+    head_tick = document.start + document.phases.until_head - SLACK_MS
+    kept = [one for one in netlog.transactions
+            if one.main_frame or not start_tick - SLACK_MS <= one.start < head_tick]
+    if len(kept) < len(netlog.transactions):
+        netlog.left_out[PREVIOUS_DOCUMENT] += len(netlog.transactions) - len(kept)
+        netlog.transactions = kept
 
 
 def cut_off(transaction: HttpTransaction, end_tick: float | None) -> bool:

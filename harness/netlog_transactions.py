@@ -25,6 +25,11 @@ class Phases:
     wait: float
     receive: float
 
+    @property
+    def until_head(self) -> float:
+        """Time from the start to the head of the answer, in ms."""
+        return sum(max(0.0, part) for part in (self.blocked, self.dns, self.connect, self.send, self.wait))
+
 
 @dataclass(frozen=True)
 class HttpTransaction:

@@ -9,7 +9,8 @@ import pytest
 
 from harness.client_log import shows_error_page, start_of_load, write_client_log
 from harness.logs import read_log
-from harness.netlog import read_netlog
+from harness.netlog import SLACK_MS, leave_out_previous_document, read_netlog
+from tests.made_netlog import MadeNetLog
 
 DATA = Path(__file__).parent / "data" / "netlog"
 PAGE = "httpa.test"
@@ -131,3 +132,26 @@ def test_what_was_under_way_at_the_end_is_counted_as_unfinished(tmp_path: Path) 
 def test_the_urls_that_loads_are_compared_by_are_cut_too(tmp_path: Path) -> None:
     figures = written(tmp_path, "settled", now_ms=cut_at_ms(tmp_path, "settled"))
     assert len(figures["request_urls"]) == figures["requests"]
+
+
+def test_what_the_replaced_document_still_asks_for_is_not_the_pages(tmp_path: Path) -> None:
+    """Of a page that loads itself anew only the second document counts: the first one's last requests are a race."""
+    made = MadeNetLog()
+    made.begin("http://a.test/", main_frame=True)
+    made.begin("http://a.test/late.png")
+    for _ in range(2 * SLACK_MS):
+        made.body(b"x")
+    made.end()
+    late, made.source = made.source, 1
+    made.head("200 OK", "Content-Type: text/html")
+    made.end()
+    made.source = late
+    made.request("http://a.test/own.png", "200 OK", b"png")
+    netlog = read_netlog(made.write(tmp_path / "netlog.json"))
+    before = [one.url for one in netlog.transactions]
+    leave_out_previous_document(netlog, start_tick=netlog.transactions[0].start)
+    assert [one.url for one in netlog.transactions] == ["http://a.test/", "http://a.test/own.png"]
+    assert before == ["http://a.test/", "http://a.test/late.png", "http://a.test/own.png"]
+    assert netlog.left_out["of the document that was replaced"] == 1
+    leave_out_previous_document(netlog, start_tick=netlog.transactions[-1].start)
+    assert len(netlog.transactions) == 2, "no document, nothing to leave out"
