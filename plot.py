@@ -21,6 +21,7 @@ import argparse
 from rich.console import Console
 from rich.progress import track
 
+from harness.detail import detail_lines
 from harness.errors import InputError, run_main
 from harness.figures import draw_figure, figure_names, figure_path, save_figure
 from harness.results import Results, read_results
@@ -35,6 +36,8 @@ def main() -> int:
     selection = select(results, arguments.metric)
 
     report = format_report(results, selection)
+    if arguments.detail:
+        report += "\n" + "".join(f"{line}\n" for line in detail_lines(results, selection))
     print(report, end="", flush=True)
     if arguments.append:
         append_report(arguments.append, report)
@@ -50,6 +53,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--outputdir", type=Path, default=own_folder("output-figures"), help="folder for the figures")
     parser.add_argument("--metric", choices=METRICS, default="load",
                         help="where PLT ends: at the load event (default), or with the last transaction, as in 2013")
+    parser.add_argument("--detail", action="store_true",
+                        help="a second table: n, medians, MAD, the improvement's 95%% interval and whether it holds 0")
     parser.add_argument("--append", type=Path, metavar="observations.txt", help="add the table to this file, too")
     return parser.parse_args()
 

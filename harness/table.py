@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from harness.notes import is_wide, note_lines
 from harness.results import Results
 from harness.selection import METRICS, Cell, Selection
 from harness.stats import coefficient_of_variation, improvement_percent, median_confidence
@@ -28,7 +29,7 @@ def table_lines(results: Results, selection: Selection) -> Iterator[str]:
 
 
 def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """What the numbers are, what they were measured on, what was left out and why, and what is missing."""
+    """What the numbers are, what they were measured on, which need a word, what was left out, and what is missing."""
     yield f"PLT: {METRICS[selection.metric]}."
     if selection.metric != selection.asked_metric:
         yield f'These are logs of the 2013 tool, which hold no load event: metric "{selection.metric}" instead of ' \
@@ -43,6 +44,7 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
     if any(one.server == "2013" for one in results.experiments):
         yield "Server: the single-threaded one of 2013, whose outliers flatter TFO. For teaching, not for results."
     yield from _cold(selection)
+    yield from note_lines(results, selection)
     yield from _left_out(selection)
     yield from _list("Not measured", (str(cell) for cell in selection.missing(results.tfos)))
     yield from _list("Problems in files", results.problems)
@@ -59,16 +61,16 @@ def _improvement(off_ms: float | None, on_ms: float | None) -> str:
 
 
 def _runs(selection: Selection) -> Iterator[str]:
-    counts = {cell: len(loads) for cell, loads in selection.cells.items() if loads}
+    counts = [len(loads) for loads in selection.cells.values() if loads]
     if not counts:
         return
-    usual = max(counts.values())
-    if usual == 1:
+    fewest, most = min(counts), max(counts)
+    if most == 1:
         yield "Each number is one load (n = 1): no median, no spread. Measure more runs before you believe it."
         return
-    yield f"Each number is the median of n = {usual} loads; the smallest and largest of n = {usual} hold the true " \
-          f"median with {median_confidence(usual):.0%} confidence."
-    yield from _list("Fewer loads", (f"{cell}: n = {n}" for cell, n in counts.items() if n < usual))
+    n = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    yield f"Each number is the median of n = {n} loads; the smallest and largest of n = {fewest} hold the true " \
+          f"median with {median_confidence(fewest):.0%} confidence."
 
 
 def _spread(selection: Selection) -> Iterator[str]:
@@ -76,7 +78,8 @@ def _spread(selection: Selection) -> Iterator[str]:
                if (spread := coefficient_of_variation(selection.plts_ms(cell))) is not None]
     if spreads:
         spread, cell = max(spreads, key=lambda one: one[0])
-        yield f"Spread between the loads of a cell (standard deviation / mean): at most {spread:.2%} ({cell})."
+        where = "those over 5% are named below" if is_wide(spread) else cell
+        yield f"Spread between the loads of a cell (standard deviation / mean): at most {spread:.2%} ({where})."
 
 
 def _cold(selection: Selection) -> Iterator[str]:
