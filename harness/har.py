@@ -1,7 +1,10 @@
 """Page loads as HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/), which developer tools open.
 
 Beyond the standard, with the underscore it asks for: `_error` (Chrome's name of what went wrong, or "unfinished"),
-`_fromCache` and `_initiator`. Chrome logs no cookie values and no bodies: `cookies` are empty, there is no `text`.
+`_fromCache` and `_initiator`. `_connectionId` is `connection` once more, for Chrome's DevTools: they look there for it,
+and show what they find in `connection` as the server's port (front_end/models/har/Importer.ts). Over HTTP/2
+`httpVersion` is "h2", as DevTools call it: Chrome's net-log says "HTTP/1.1" of such answers. Chrome logs no cookie
+values and no bodies: `cookies` are empty, there is no `text`.
 """
 
 import re
@@ -13,6 +16,7 @@ from harness.netlog import UNFINISHED, Connection, HttpTransaction, NetLog, cut_
 
 CREATOR = {"name": "TFO Lab", "version": "2"}
 UNKNOWN = -1
+H2 = "h2"
 STRIPPED = re.compile(r"\[(\d+) bytes were stripped\]")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -52,7 +56,7 @@ def _entry(one: HttpTransaction, connection: Connection | None, error: str) -> d
                     "send": phases.send, "wait": phases.wait, "receive": phases.receive}}
     if connection is not None:
         entry["serverIPAddress"] = connection.address.rpartition(":")[0].strip("[]")
-        entry["connection"] = str(connection.id)
+        entry["connection"] = entry["_connectionId"] = str(connection.id)
     if error:
         entry["_error"] = error
     if one.from_cache:
@@ -64,7 +68,8 @@ def _entry(one: HttpTransaction, connection: Connection | None, error: str) -> d
 
 def _request(one: HttpTransaction) -> dict[str, Any]:
     length = _header(one.request_headers, "content-length")
-    return {"method": one.method, "url": one.url, "httpVersion": one.request_line.rpartition(" ")[2], "cookies": [],
+    version = H2 if over_http2(one) else one.request_line.rpartition(" ")[2]
+    return {"method": one.method, "url": one.url, "httpVersion": version, "cookies": [],
             "headers": _pairs(one.request_headers),
             "queryString": [{"name": name, "value": value} for name, value in _query(one.url)],
             "headersSize": _size(one.request_line, one.request_headers),
@@ -76,10 +81,17 @@ def _response(one: HttpTransaction) -> dict[str, Any]:
     content: dict[str, Any] = {"size": one.content_bytes, "mimeType": _header(one.response_headers, "content-type")}
     if one.body_bytes and one.content_bytes != one.body_bytes:
         content["compression"] = one.content_bytes - one.body_bytes
-    return {"status": one.status, "statusText": one.status_text, "httpVersion": one.http_version, "cookies": [],
+    http2 = over_http2(one)
+    return {"status": one.status, "statusText": one.status_text, "httpVersion": H2 if http2 else one.http_version,
+            "cookies": [],
             "headers": _pairs(one.response_headers), "content": content, "redirectURL": one.redirect_url or "",
-            "headersSize": UNKNOWN if one.from_cache else _size(head, one.response_headers),
+            "headersSize": UNKNOWN if one.from_cache or http2 else _size(head, one.response_headers),
             "bodySize": one.body_bytes if one.status or one.from_cache else UNKNOWN}
+
+
+def over_http2(one: HttpTransaction) -> bool:
+    """Say whether the request was sent over HTTP/2, by its pseudo-headers (RFC 9113, section 8.3)."""
+    return any(name.startswith(":") for name, _ in one.request_headers)
 
 
 def _pairs(headers: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.capture import Body, read_bodies
-from harness.har import UNKNOWN, har
+from harness.har import H2, UNKNOWN, har, over_http2
 from harness.logs import PageLog, Response, format_log
 from harness.netlog import Connection, HttpTransaction, NetLog, cut_off, of_load, page_log, read_netlog
 from harness.netlog_connections import host_and_port
@@ -23,7 +23,6 @@ from harness.recording import status_code
 
 WITHOUT_BODY = (204, 205, 304)
 ABORTED = "net::ERR_ABORTED"
-H2 = "h2"
 
 
 @dataclass
@@ -92,7 +91,7 @@ class PageRecording:
                       on_content_load_ms=_after(timing.get("domContentLoadedEventEnd"), shift),
                       on_load_ms=_after(timing.get("loadEventEnd"), shift),
                       comment=f"recorded by fetch.py as {visit.user_agent}")
-        spoken_h2 = {_origin(answer) for answer in self.answers if _is_h2(answer)}
+        spoken_h2 = {_origin(answer) for answer in self.answers if over_http2(answer.one)}
         shared = {connection.name: connection for connection in self.netlog.connections
                   if connection.requests and connection.ssl}
         for entry, answer in zip(archive["log"]["entries"], self.answers, strict=True):
@@ -225,12 +224,7 @@ def _complete_h2(entry: dict[str, Any], answer: Answer, connection: Connection |
         entry["request"]["httpVersion"] = H2
         if connection is not None and "connection" not in entry:
             entry["serverIPAddress"] = connection.address.rpartition(":")[0].strip("[]")
-            entry["connection"] = str(connection.id)
-
-
-def _is_h2(answer: Answer) -> bool:
-    """Say whether the request was sent over HTTP/2, by its pseudo-headers (RFC 9113, section 8.3)."""
-    return any(name.startswith(":") for name, _ in answer.one.request_headers)
+            entry["connection"] = entry["_connectionId"] = str(connection.id)
 
 
 def _origin(answer: Answer) -> str:

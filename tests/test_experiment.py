@@ -12,6 +12,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.results import read_results
+from tests.har_schema import assert_har
 from tests.small_mirror import SmallMirror, chain_of_hosts, one_document
 
 TFO = [sys.executable, str(ROOT / "tfo.py")]
@@ -64,7 +65,7 @@ def assert_results_are_whole(base: Path) -> None:
     assert results.problems == []
     assert [load.page for load in results.loads] == ["httpwww.nytimes.com"] * 8
     for directory in (base / "client").glob("100-*"):
-        har = json.loads((directory / "httpwww.nytimes.com.har").read_text())["log"]
+        har = assert_har(directory / "httpwww.nytimes.com.har")
         assert (har["version"], len(har["entries"])) == ("1.2", 6)
     environment = records(base)[0]["environment"]
     assert "--headless" in " ".join(environment["argv"])

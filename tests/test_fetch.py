@@ -26,6 +26,8 @@ from harness.pages import sanitise
 from harness.privileges import User, give, passable_temp_root
 from harness.processes import descendants
 from harness.recording import read_recording
+from tests.devtools import import_hars
+from tests.har_schema import assert_har
 from tests.internet import site
 from tests.internet.server import NGINX, Internet, serve
 from tests.internet.site import API, CDN, CLASSIC, EXPIRED, HOME, LOGIN, MEDIA, MODERN, ODD, RUDE
@@ -48,8 +50,7 @@ class Recorded:
 
     def har(self, url: str) -> list[dict[str, Any]]:
         """Return the entries of a page's HAR."""
-        text = (self.directory / f"{NAME}.fetchlog" / f"{sanitise(url)}.har").read_text()
-        return list(json.loads(text)["log"]["entries"])
+        return list(assert_har(self.directory / f"{NAME}.fetchlog" / f"{sanitise(url)}.har")["entries"])
 
     def entries(self) -> list[dict[str, Any]]:
         """Return those of all pages."""
@@ -111,6 +112,17 @@ def recorded(internet: Internet, tmp_path_factory: pytest.TempPathFactory) -> Re
     assert done.returncode == 0, done.stdout + done.stderr
     asked = {" ".join(line.split()[:3]) for line in internet.requests()}
     return Recorded(directory, done.stdout, asked)
+
+
+def test_devtools_imports_the_recording(recorded: Recorded) -> None:
+    """HTTP/2, what was fetched once more, what came in part; the schema is checked where the HARs are read."""
+    archives = [{"log": assert_har(path)} for path in sorted(recorded.directory.glob(f"{NAME}.fetchlog/*.har"))]
+    imported = import_hars(*archives)
+    assert len(imported) == len(site.PAGES)
+    for archive, shown in zip(archives, imported, strict=True):
+        assert not isinstance(shown, str), shown
+        assert len(shown) == len(archive["log"]["entries"]) > 0
+    assert "h2" in {one["protocol"] for shown in imported for one in shown}
 
 
 def test_everything_the_servers_answered_is_recorded_and_nothing_else(recorded: Recorded) -> None:

@@ -1,4 +1,4 @@
-"""HAR 1.2 from real net-logs: every field the specification requires, and sums that agree with the net-log."""
+"""HAR 1.2 from real net-logs: by its schema, by Chrome DevTools' importer, and by sums that agree with the net-log."""
 
 import gzip
 import json
@@ -12,38 +12,11 @@ import pytest
 from harness.har import har
 from harness.netlog import NetLog, read_netlog
 from tests.data.netlog.small_site import REFUSED, A, B
+from tests.devtools import import_hars
+from tests.har_schema import har_problems
 
 DATA = Path(__file__).parent / "data" / "netlog"
 SCENES = ("settled", "hanging", "killed")
-NUMBER = (int, float)
-TEXT = (str,)
-# The fields of http://www.softwareishard.com/blog/har-12-spec/ that are not marked optional, and their types.
-REQUIRED: dict[str, dict[str, tuple[type, ...]]] = {
-    "log": {"version": TEXT, "creator": (dict,), "entries": (list,)},
-    "creator": {"name": TEXT, "version": TEXT},
-    "page": {"startedDateTime": TEXT, "id": TEXT, "title": TEXT, "pageTimings": (dict,)},
-    "entry": {"startedDateTime": TEXT, "time": NUMBER, "request": (dict,), "response": (dict,), "cache": (dict,),
-              "timings": (dict,)},
-    "request": {"method": TEXT, "url": TEXT, "httpVersion": TEXT, "cookies": (list,), "headers": (list,),
-                "queryString": (list,), "headersSize": NUMBER, "bodySize": NUMBER},
-    "response": {"status": (int,), "statusText": TEXT, "httpVersion": TEXT, "cookies": (list,), "headers": (list,),
-                 "content": (dict,), "redirectURL": TEXT, "headersSize": NUMBER, "bodySize": NUMBER},
-    "content": {"size": NUMBER, "mimeType": TEXT},
-    "timings": {"send": NUMBER, "wait": NUMBER, "receive": NUMBER},
-    "pair": {"name": TEXT, "value": TEXT},
-}
-OPTIONAL = {
-    "log": {"browser", "pages", "comment"}, "entry": {"pageref", "serverIPAddress", "connection"},
-    "content": {"compression"}, "timings": {"blocked", "dns", "connect", "ssl"},
-}
-
-
-def check(kind: str, thing: dict[str, Any]) -> None:
-    for name, types in REQUIRED[kind].items():
-        assert name in thing, f"{kind} lacks {name}"
-        assert isinstance(thing[name], types), f"{kind}.{name} is {thing[name]!r}"
-    unknown = {name for name in thing if not name.startswith("_")} - set(REQUIRED[kind]) - OPTIONAL.get(kind, set())
-    assert not unknown, f"{kind} has {unknown}, which HAR 1.2 does not know"
 
 
 def read(scene: str, folder: Path) -> tuple[NetLog, float, dict[str, Any]]:
@@ -62,24 +35,50 @@ def archive(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[NetLog, flo
     return read(str(request.param), tmp_path)
 
 
-def test_every_required_field_is_there(archive: tuple[NetLog, float, dict[str, Any]]) -> None:
+def test_it_is_har_by_its_schema(archive: tuple[NetLog, float, dict[str, Any]]) -> None:
+    assert har_problems(archive[2]) == []
     log = archive[2]["log"]
-    check("log", log)
     assert log["version"] == "1.2"
-    check("creator", log["creator"])
-    check("creator", log["browser"])
     assert log["browser"]["version"].split(".")[0].isdigit()
-    for page in log["pages"]:
-        check("page", page)
-        assert set(page["pageTimings"]) == {"onContentLoad", "onLoad"}
-    for entry in log["entries"]:
-        check("entry", entry)
-        for part in ("request", "response", "timings"):
-            check(part, entry[part])
-        check("content", entry["response"]["content"])
-        for pair in entry["request"]["headers"] + entry["response"]["headers"] + entry["request"]["queryString"]:
-            check("pair", pair)
-        assert entry["pageref"] in {page["id"] for page in log["pages"]}
+    assert [page["id"] for page in log["pages"]] == ["page_1"]
+    assert {entry["pageref"] for entry in log["entries"]} == {"page_1"}
+    assert set(log["pages"][0]["pageTimings"]) == {"onContentLoad", "onLoad"}
+
+
+@pytest.mark.parametrize(("way", "wrong"), [
+    (("pages", 0, "startedDateTime"), "2013-03-15T12:00:00.000"), (("entries", 0, "startedDateTime"), "yesterday"),
+    (("entries", 0, "time"), -1), (("entries", 0, "timings", "wait"), "12"), (("entries", 0, "size"), 12),
+    (("entries", 0, "request", "url"), "/index.html"), (("entries", 0, "serverIPAddress"), ""),
+    (("entries", 0, "response", "status"), None), (("entries", 0, "response", "redirectURL"), None),
+    (("entries", 0, "request", "headers"), {"Host": "a.test"}), (("pages", 0, "pageTimings", "onLoad"), -2)])
+def test_the_schema_sees_what_is_not_har(way: tuple[Any, ...], wrong: Any, tmp_path: Path) -> None:
+    place = read("settled", tmp_path)[2]["log"]
+    document = {"log": place}
+    for step in way[:-1]:
+        place = place[step]
+    place[way[-1]] = wrong
+    problems = har_problems(document)
+    assert len(problems) in (1, 2), "the schema holds dates against two rules"
+    assert "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in way[:2]) in problems[0]
+
+
+@pytest.mark.chrome
+def test_devtools_imports_it(tmp_path: Path) -> None:
+    """Answered, redirected, cached, failed and unfinished requests; and it refuses what is no HAR, so it can fail."""
+    scenes = [read(scene, tmp_path) for scene in SCENES]
+    *imported, refused = import_hars(*(document for *_, document in scenes), {"log": {"version": "1.2"}})
+    assert isinstance(refused, str), refused
+    for (netlog, _, document), shown in zip(scenes, imported, strict=True):
+        assert not isinstance(shown, str), shown
+        entries = sorted(document["log"]["entries"], key=lambda entry: str(entry["startedDateTime"]))
+        assert [(one["url"], one["method"], one["status"], one["mime_type"] or "") for one in shown] == [
+            (entry["request"]["url"], entry["request"]["method"], entry["response"]["status"],
+             entry["response"]["content"]["mimeType"]) for entry in entries]
+        assert [one["duration_ms"] for one in shown] == pytest.approx([entry["time"] for entry in entries], abs=0.01)
+        assert [one["cached"] for one in shown] == [entry.get("_fromCache") == "disk" for entry in entries]
+        assert {one["connection"] for one in shown if one["connection"]} == {
+            str(connection.id) for connection in netlog.connections if connection.requests}
+        assert shown[0]["kind"] == "document"
 
 
 def test_times_agree_with_the_transactions(archive: tuple[NetLog, float, dict[str, Any]]) -> None:

@@ -12,6 +12,7 @@ import pytest
 from harness.authority import AUTHORITY, open_authority
 from harness.bootstrap import ROOT
 from harness.serverlogs import ServerRequest, read_server_logs
+from tests.har_schema import assert_har
 from tests.https_recording import HttpsRecording
 
 RTT_MS = 200
@@ -79,6 +80,10 @@ def test_one_rtt_saved_per_connection_over_tls_too(tmp_path: Path) -> None:
         per_connection = {(one.host, one.connection): one.scheme for one in requests(base, tfo)}
         assert list(per_connection.values()).count("https") == 3 * 3, "both requests to a host share its connection"
     assert saving_ms(base) == pytest.approx(4 * RTT_MS, rel=TOLERANCE)
+    for path in (base / "client").glob("*/*.har"):
+        entries = assert_har(path)["entries"]
+        assert [one["response"]["httpVersion"] for one in entries].count("h2") == 4
+        assert {one["connection"] for one in entries if one["request"]["httpVersion"] == "HTTP/1.1"}
     argv = " ".join(loads(base)[0]["environment"]["argv"])
     assert f"--ignore-certificate-errors-spki-list={open_authority(AUTHORITY).fingerprint}" in argv
     assert "--ignore-certificate-errors " not in f"{argv} "
