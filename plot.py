@@ -23,7 +23,7 @@ from rich.progress import track
 
 from harness.detail import detail_lines
 from harness.errors import InputError, run_main
-from harness.figures import draw_figure, figure_names, figure_path, save_figure
+from harness.figures import FORMATS, draw_figure, figure_names, figure_path, save_figure
 from harness.results import Results, read_results
 from harness.selection import METRICS, Selection, select
 from harness.table import format_report
@@ -42,7 +42,7 @@ def main() -> int:
     if arguments.append:
         append_report(arguments.append, report)
 
-    draw_figures(results, selection, arguments.outputdir)
+    draw_figures(results, selection, arguments.outputdir, arguments.format)
     return 1 if selection.missing(results.tfos) else 0
 
 
@@ -51,6 +51,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Table and figures from the logs of page loads.")
     parser.add_argument("--clientdir", type=Path, default=own_folder("client"), help="folder of client logs")
     parser.add_argument("--outputdir", type=Path, default=own_folder("output-figures"), help="folder for the figures")
+    parser.add_argument("--format", choices=FORMATS, default="png", help="of the figures (png)")
     parser.add_argument("--metric", choices=METRICS, default="load",
                         help="where PLT ends: at the load event (default), or with the last transaction, as in 2013")
     parser.add_argument("--detail", action="store_true",
@@ -64,8 +65,8 @@ def own_folder(name: str) -> Path:
     return Path(name) if Path.cwd() == ROOT else ROOT / name
 
 
-def draw_figures(results: Results, selection: Selection, outputdir: Path) -> None:
-    """Write a PNG for each page and RTT; progress goes to stderr, so that stdout is the table alone."""
+def draw_figures(results: Results, selection: Selection, outputdir: Path, ending: str) -> None:
+    """Write a figure for each page and RTT; progress goes to stderr, so that stdout is the table alone."""
     names = figure_names(results.urls)
     todo = [(page, rtt_ms) for page in results.urls for rtt_ms in results.rtts_ms]
     console = Console(stderr=True)
@@ -73,7 +74,7 @@ def draw_figures(results: Results, selection: Selection, outputdir: Path) -> Non
         figure = draw_figure(results, selection, page, rtt_ms)
         if figure is None:
             continue
-        path = figure_path(outputdir, names[page], rtt_ms)
+        path = figure_path(outputdir, names[page], rtt_ms, ending)
         save_figure(figure, path)
         if not console.is_terminal:
             print(path, file=sys.stderr)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -26,6 +27,10 @@ EDGES = ("#2171b5", "#4d1a03")
 LINES = ("--", "-")
 BAR_HEIGHT = 0.84
 DPI = 130
+FORMATS: dict[str, dict[str, str | None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""Endings of figures, and what Matplotlib must be told not to write into them."""
+SAME_EACH_TIME = {"svg.hashsalt": "TFO Lab", "pdf.fonttype": 42}
+"""Names inside an SVG come from this salt. A PDF holds TrueType fonts: many publishers refuse Type 3."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,9 @@ def figure_names(urls: dict[str, str]) -> dict[str, str]:
     return {page: name if name and taken.count(name) == 1 else page for page, name in short.items()}
 
 
-def figure_path(outputdir: Path, name: str, rtt_ms: float) -> Path:
-    """Return where the figure of a page (`name` as `figure_names` gives it) at one RTT lies."""
-    return outputdir / f"timing-{name}-{rtt_ms:g}.png"
+def figure_path(outputdir: Path, name: str, rtt_ms: float, ending: str = "png") -> Path:
+    """Return where the figure of a page (`name` as `figure_names` gives it) at one RTT lies; `ending` is of FORMATS."""
+    return outputdir / f"timing-{name}-{rtt_ms:g}.{ending}"
 
 
 def draw_figure(results: Results, selection: Selection, page: str, rtt_ms: float) -> Figure | None:
@@ -74,11 +79,14 @@ def draw_figure(results: Results, selection: Selection, page: str, rtt_ms: float
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write `figure` as PNG to `path`, in one step, making its folder. InputError when that cannot be done."""
+    """Write `figure` to `path`, in one step and in the format of its ending (one of FORMATS), making its folder.
+
+    The same figure gives the same bytes: no date in it, and no random names. InputError when it cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with written_beside(path) as beside:
-            figure.savefig(beside, dpi=DPI, format="png")
+        with written_beside(path) as beside, rc_context(SAME_EACH_TIME):
+            figure.savefig(beside, dpi=DPI, metadata=FORMATS[path.suffix[1:]])
     except OSError as error:
         raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another --outputdir") from None
 

@@ -161,6 +161,18 @@ def test_saved_figures_are_pngs_and_replace_old_ones(tmp_path: Path) -> None:
         save_figure(figure, path / "below-a-file.png")
 
 
+@pytest.mark.parametrize(("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_each_format_is_what_its_name_says_and_the_same_each_time(tmp_path: Path, ending: str, begins: bytes) -> None:
+    client = make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS])
+    first, again = (figure_path(tmp_path, name, 20, ending) for name in ("first", "again"))
+    for path in (first, again):
+        save_figure(draw(client), path)
+    assert first.name == f"timing-first-20.{ending}"
+    assert first.read_bytes().startswith(begins)
+    assert first.read_bytes() == again.read_bytes()
+    assert not any(word in first.read_bytes() for word in (b"CreationDate", b"<dc:date>"))
+
+
 requests = st.lists(st.builds(lambda start, length, url: Transaction(start, start + length, url),
                               st.floats(0, 1000), st.floats(0, 1000), st.sampled_from("abcde")), max_size=12)
 

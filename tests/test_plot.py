@@ -29,6 +29,21 @@ def test_a_complete_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "observations.txt").exists()
 
 
+def test_figures_for_print(tmp_path: Path) -> None:
+    make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
+    done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", "--format", "pdf")
+    assert done.returncode == 0
+    assert [path.name for path in (tmp_path / "figures").iterdir()] == ["timing-www.news.example-20.pdf"]
+
+
+def test_details_come_after_the_table_and_go_into_the_notes(tmp_path: Path) -> None:
+    make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS])
+    plain, detailed = (plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", "--append", "notes.txt", *more)
+                       for more in ((), ("--detail",)))
+    assert detailed.stdout.startswith(f"{plain.stdout}\nPage\tRTT(ms)\tn off\t")
+    assert (tmp_path / "notes.txt").read_text() == f"\n{plain.stdout}\n{detailed.stdout}"
+
+
 def test_a_missing_cell_is_exit_status_1(tmp_path: Path) -> None:
     make_client(tmp_path / "client", delays_ms=[10])
     for run in (1, 2, 3):
