@@ -26,6 +26,8 @@ CLOCK_MS = 2.0
 COINCIDENCE_MS = 20.0
 QUEUE_MS = 4.0
 """A request that Chrome handles at once is dispatched within this time; one that takes longer waited for something."""
+IDLE_MS = 20.0
+"""What happens within this time after a long task is taken for its effect."""
 FREED_MS = 20.0
 """How long after the end of one request another takes the place it left, at most."""
 PASSIVE = (IMAGE, FONT, MEDIA)
@@ -69,10 +71,13 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
     return _latest(timeline.plt_ms, awaited, timeline.long_tasks, passive_too=True)
 
 
-def idle_before(at: float, long_tasks: Sequence[tuple[float, float]]) -> float:
-    """Return when the main thread began the work it was doing, or had just done, at `at`; `at` if it was idle."""
+def busy_since(at: float, long_tasks: Sequence[tuple[float, float]], ends: Sequence[float]) -> float:
+    """Return when the main thread began the work it was doing, or had just done, at `at`; `at` if it was idle.
+
+    `ends` are when requests ended: work that was over before one of them is not what was waited for.
+    """
     for start, end in reversed(long_tasks):
-        if start < at <= end + QUEUE_MS:
+        if start < at <= end + IDLE_MS and not any(end + CLOCK_MS < ended <= at + CLOCK_MS for ended in ends):
             at = start
     return at
 
@@ -104,7 +109,7 @@ def _refers(referer: str, url: str) -> bool:
 def _latest(at: float, candidates: Sequence[Request], long_tasks: Sequence[tuple[float, float]], *,
             passive_too: bool) -> Cause:
     """Return the cause among `candidates` of something that happened at `at`."""
-    since = idle_before(at, long_tasks)
+    since = busy_since(at, long_tasks, [one.end for one in candidates])
     is_event = passive_too and since == at
     best, best_age = NAVIGATION, float("inf")
     for one in candidates:

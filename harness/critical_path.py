@@ -15,7 +15,7 @@ for, and so on (harness.causes tells) until the navigation. Every moment between
 
 from dataclasses import dataclass
 
-from harness.causes import QUEUE_MS, Cause, Dependencies, cause_of_load_event
+from harness.causes import FREED_MS, Cause, Dependencies, cause_of_load_event
 from harness.timeline import Request, Timeline
 
 KINDS = ("dns", "connect", "tls", "wait", "receive", "queue", "cpu")
@@ -84,6 +84,6 @@ def _through(walk: _Walk, one: Request, why: Dependencies) -> None:
         walk.back_to(why.freed.end, "cpu", one.url)
         walk.request = why.freed
         return
-    is_queued = one.connection and one.dispatched - one.start >= QUEUE_MS
+    is_queued = one.connection and one.dispatched - one.start >= FREED_MS
     walk.back_to(one.start, "queue" if is_queued else "cpu", one.url)
     walk.back_to_cause(why.cause)
