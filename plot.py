@@ -3,8 +3,10 @@
 
     ./plot.py
     ./plot.py --clientdir old-results/client --outputdir /tmp/figures --metric last
+    ./plot.py --compare client old-results
 
-Exit status: 0 when every cell (page, RTT, TFO) was measured, 1 when one is missing, 2 when there is nothing to read.
+Exit status: 0 when every cell (page, RTT, TFO) was measured (--compare: in both folders), 1 when one is missing, 2 when
+there is nothing to read.
 """
 
 import sys
@@ -21,6 +23,8 @@ import argparse
 from rich.console import Console
 from rich.progress import track
 
+from harness.compare import read_sides
+from harness.compare_table import format_comparison, is_whole
 from harness.detail import detail_lines
 from harness.errors import InputError, run_main
 from harness.figures import FORMATS, draw_figure, figure_names, figure_path, save_figure
@@ -32,6 +36,8 @@ from harness.table import format_report
 def main() -> int:
     """Print the table, draw the figures, say whether anything is missing."""
     arguments = parse_arguments()
+    if arguments.compare:
+        return compare_folders(arguments)
     results = read_results(arguments.clientdir)
     selection = select(results, arguments.metric)
 
@@ -46,6 +52,16 @@ def main() -> int:
     return 1 if selection.missing(results.tfos) else 0
 
 
+def compare_folders(arguments: argparse.Namespace) -> int:
+    """Print where two folders' results differ, and how sure that is; 1 when something is in one of them only."""
+    side_a, side_b = read_sides(arguments.compare, arguments.metric)
+    report = format_comparison(side_a, side_b)
+    print(report, end="", flush=True)
+    if arguments.append:
+        append_report(arguments.append, report)
+    return 0 if is_whole(side_a, side_b) else 1
+
+
 def parse_arguments() -> argparse.Namespace:
     """What the user typed; folders that were not named are the project's own."""
     parser = argparse.ArgumentParser(description="Table and figures from the logs of page loads.")
@@ -56,6 +72,8 @@ def parse_arguments() -> argparse.Namespace:
                         help="where PLT ends: at the load event (default), or with the last transaction, as in 2013")
     parser.add_argument("--detail", action="store_true",
                         help="a second table: n, medians, MAD, the improvement's 95%% interval and whether it holds 0")
+    parser.add_argument("--compare", type=Path, nargs=2, metavar=("DIR_A", "DIR_B"),
+                        help="instead of all that: where two folders of results differ, and how sure that is")
     parser.add_argument("--append", type=Path, metavar="observations.txt", help="add the table to this file, too")
     return parser.parse_args()
 
