@@ -29,10 +29,12 @@ from harness.authority import open_authority
 from harness.browser import Browser
 from harness.client_hello import find_groups
 from harness.errors import InputError
+from harness.fastopen import ON, set_fastopen
 from harness.hack_dns import Remap, write_hack_dns
 from harness.links import delayed_links, kernel_has_netem
 from harness.loads import Laboratory, Limits, measure_load, write_record
 from harness.lock import only_experiment
+from harness.on_user import run_on_user
 from harness.pages import Page
 from harness.plan import Load, plan_loads
 from harness.privileges import browsing_user, give, invoking_user, passable_temp_root, require_root
@@ -89,6 +91,9 @@ def main() -> int:
         authority = open_authority(owner=invoking_user()) if secure else None
         laboratory.enter_context(running_servers(star, settings, work_dir))
         hack_dns = remap_hosts(star, recording, arguments)
+        if arguments.on_user:
+            set_fastopen(star.pids, ON)
+            return run_on_user(star.user, arguments.on_user, invoking_user())
 
         # The measurement.
         lab = Laboratory(star, browser, browsing_user(), invoking_user(), work_dir, hack_dns, client_dir,
@@ -221,6 +226,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
     parser.add_argument("--timeout", type=float, default=60, help="seconds a page may take to its load event (60)")
     parser.add_argument("--seed", type=int, default=1, help="decides which of TFO off and on goes first (1)")
+    parser.add_argument("--on-user", metavar="COMMAND", help="load no pages, but run this on `user` while the servers are "
+                        "up, such as bash; hack_dns leads to them")
     parser.add_argument("--dry-run", action="store_true", help="only check that all is ready; measure nothing")
     arguments = parser.parse_args()
     arguments.tfos = [0, 1] if arguments.tfo == "both" else [int(arguments.tfo)]
