@@ -1,0 +1,137 @@
+"""Where and how the loads were measured, from experiment-<delaynet>.json and the loads' own records."""
+
+import json
+import statistics
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from harness.report.records import read_record
+from harness.report.tables import UNKNOWN, Table, columns, plain_table
+from harness.results import Results
+
+SETTINGS = {
+    "name": "Pages", "seed": "Seed", "testruns": "Loads a page (first warms up)", "tfo": "TFO measured",
+    "http": "HTTP", "server": "Server", "post_quantum": "Post-quantum key share in TLS",
+    "predict": "Chrome connects ahead of need", "timeout_s": "Time limit (s)",
+    "bw_home_mbit": "User link (Mbit/s)", "bw_net_mbit": "Server links (Mbit/s)",
+    "delayhome_ms": "User link delay, one way (ms)", "delaynet_ms": "Server link delay, one way (ms)",
+    "rtt_ms": "RTT wanted (ms)", "delay_by": "Delay made by", "kernel": "Kernel", "machine": "Machine",
+    "cpus": "CPUs", "python": "Python", "git": "TFO Lab, git state",
+}
+"""Keys of experiment-<delaynet>.json in the order shown, each in words."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """`measured` is when ("" if unknown); `command_line` is Chrome's, one argument each. The tables have a row for each
+    setting, with one value if it is the same at all RTTs.
+    """
+
+    measured: str
+    settings: Table
+    sysctls: Table
+    command_line: list[str]
+
+
+def find_provenance(results: Results) -> Provenance:
+    """Read what is known; of logs of 2013 that is nothing, and all parts are empty."""
+    experiments = [_read(results, experiment.delaynet_ms) for experiment in results.experiments]
+    records = [(load.rtt_ms, record) for load in results.loads if (record := read_record(load))]
+    rtts_ms = [experiment.rtt_ms for experiment in results.experiments]
+    rows = [*_rows(experiments, SETTINGS), *_other_rows(experiments), *_load_rows(rtts_ms, experiments, records)]
+    sysctls = [experiment.get("sysctls") or {} for experiment in experiments]
+    names = {name: name for sysctl in sysctls for name in sysctl}
+    arguments = next((argv for _, record in records if isinstance(argv := _environment(record).get("argv"), list)), [])
+    return Provenance(_measured(records), _table("Settings and machine", rtts_ms, rows if experiments else ()),
+                      _table("TCP settings in the network namespace of the browser, before the loads", rtts_ms,
+                             _rows(sysctls, names)),
+                      [str(argument) for argument in arguments])
+
+
+def _table(caption: str, rtts_ms: list[float], rows: Iterable[list[str]]) -> Table:
+    """One value for each setting; where the RTTs differ, one line for each RTT."""
+    return plain_table(caption, columns("Setting", words=["Value"]), [
+        [title, values[0] if len(set(values)) == 1 else "\n".join(
+            f"RTT {rtt_ms:g} ms: {value}" for rtt_ms, value in zip(rtts_ms, values, strict=True))]
+        for title, *values in rows])
+
+
+def _read(results: Results, delaynet_ms: float) -> dict[str, Any]:
+    try:
+        found = json.loads((results.clientdir / f"experiment-{delaynet_ms:g}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _rows(sources: list[dict[str, Any]], names: dict[str, str]) -> Iterator[list[str]]:
+    for key, title in names.items():
+        if any(key in source for source in sources):
+            yield [title, *(_words(source.get(key)) for source in sources)]
+
+
+def _other_rows(experiments: list[dict[str, Any]]) -> Iterator[list[str]]:
+    """What an experiment says beyond SETTINGS, under its own key, so that nothing new goes unseen."""
+    shown = {*SETTINGS, "format", "pages", "order", "measured_rtt_ms", "sysctls", "synthetic"}
+    others = dict.fromkeys(key for experiment in experiments for key in experiment if key not in shown)
+    return _rows(experiments, {key: key for key in others})
+
+
+def _load_rows(rtts_ms: list[float], experiments: list[dict[str, Any]], records: list[tuple[float, dict[str, Any]]],
+               ) -> Iterator[list[str]]:
+    """What was measured for each RTT, and what its loads' own records say."""
+    own = [[record for of_rtt_ms, record in records if of_rtt_ms == rtt_ms] for rtt_ms in rtts_ms]
+    yield ["RTT measured before the loads (ms)",
+           *(_span(_values(experiment.get("measured_rtt_ms")), " servers") for experiment in experiments)]
+    for name in ("chrome", "chromedriver", "selenium"):
+        yield [name.capitalize(), *(_one_of(_versions(record).get(name) for record in group) for group in own)]
+    yield ["TFO Lab, git state of the loads", *(_one_of(_environment(record).get("git") for record in group)
+                                                for group in own)]
+    yield ["Load average before a load", *(_span([average for record in group if isinstance(
+        average := _environment(record).get("load_average"), int | float)], " loads") for group in own)]
+
+
+def _environment(record: dict[str, Any]) -> dict[str, Any]:
+    found = record.get("environment")
+    return found if isinstance(found, dict) else {}
+
+
+def _versions(record: dict[str, Any]) -> dict[str, Any]:
+    found = _environment(record).get("versions")
+    return found if isinstance(found, dict) else {}
+
+
+def _values(found: object) -> list[float]:
+    return [float(value) for value in found.values()] if isinstance(found, dict) else []
+
+
+def _one_of(values: Iterable[object]) -> str:
+    return ", ".join(dict.fromkeys(str(value) for value in values if value)) or UNKNOWN
+
+
+def _span(values: list[float], what: str) -> str:
+    if not values:
+        return UNKNOWN
+    return f"{min(values):.2f} to {max(values):.2f}, median {statistics.median(values):.2f} ({len(values)}{what})"
+
+
+def _words(value: object) -> str:
+    if value is None or value == "":
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return ", ".join(map(_words, value)) if isinstance(value, list) else str(value)
+
+
+def _measured(records: list[tuple[float, dict[str, Any]]]) -> str:
+    """From the first load's start to the last one's, UTC."""
+    times = [began for _, record in records if isinstance(began := record.get("began_s"), int | float)]
+    if not times:
+        return ""
+    first, last = (datetime.fromtimestamp(when, timezone.utc) for when in (min(times), max(times)))
+    return f"{first:%Y-%m-%d %H:%M} to {last:%H:%M} UTC" if first.date() == last.date() else \
+        f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
