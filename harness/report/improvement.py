@@ -77,9 +77,9 @@ def _words(measured: Sequence[Improvement]) -> Iterator[str]:
         return
     yield "Bars: 95% confidence intervals, bootstrapped over pairs of runs (same run without and with TFO). One that " \
           "holds 0 proves no effect."
-    if min(counted) < ENOUGH_PAIRS:
-        yield f"From fewer than {ENOUGH_PAIRS} pairs the bootstrap promises too much: of n = {min(counted)} its interval " \
-              f"holds the true improvement in about {median_confidence(min(counted)):.0%} of experiments, not in 95%."
+    if (fewest := min(counted)) < ENOUGH_PAIRS:
+        yield f"From fewer than {ENOUGH_PAIRS} pairs the bootstrap promises too much: of n = {fewest} its interval " \
+              f"holds the true improvement in about {median_confidence(fewest):.0%} of experiments, not in 95%."
 
 
 def _spans(results: Results, measured: Sequence[Improvement]) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _figure(results: Results, measured: Sequence[Improvement]) -> dict[str, Any]
               for place, page in enumerate(pages)]
     return {"data": traces, "layout": {
         "height": 460, "hovermode": "closest",
-        "xaxis": {"title": {"text": "RTT (ms)"}, "tickvals": list(range(len(rtts_ms))),
+        "xaxis": {"title": {"text": "RTT (ms)"}, "tickvals": list(range(len(rtts_ms))), "zeroline": False,
                   "ticktext": [f"{rtt_ms:g}" for rtt_ms in rtts_ms], "range": [-0.5, len(rtts_ms) - 0.5]},
         "yaxis": {"title": {"text": "Improvement (%)"}, "zeroline": True, "zerolinewidth": 2, "rangemode": "tozero"}}}
 

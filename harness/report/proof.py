@@ -21,9 +21,9 @@ FROM_RECORD = {
     "Accept queue overflowed": ("counters", "*", "ListenOverflows"),
     "TFO queue overflowed": ("counters", "*", "TCPFastOpenListenOverflow"),
     "Timeouts": ("counters", "*", "TCPTimeouts"),
-    "Dropped by delay line": ("delay_line_drops",),
+    "Dropped": ("delay_line_drops",),
     "Best match": ("best_match",),
-    "Not in recording": ("missing",),
+    "Missing": ("missing",),
 }
 """The proof table's columns, and where a load's .json holds each; "*" is every side: user and servers."""
 

@@ -37,7 +37,8 @@
             font: {color: css("--text"), family: getComputedStyle(document.body).fontFamily, size: narrow() ? 11 : 13},
             hoverlabel: {bgcolor: css("--raised"), bordercolor: css("--faint"), align: "left",
                 font: {color: css("--text"), size: narrow() ? 11 : 13}},
-            legend: {orientation: "h", x: 0, y: 1, yanchor: "bottom", xanchor: "left"}, dragmode: coarse.matches ? false : "zoom",
+            legend: {orientation: "h", x: 0, y: 1, yanchor: "bottom", xanchor: "left", traceorder: "normal"},
+            dragmode: coarse.matches ? false : "zoom",
         }, more);
     }
 
@@ -119,8 +120,8 @@
         return {data: [...waterfallTraces(spec, shown), ...loadEventTraces(spec, shown)], layout: layout({
             barmode: "overlay", hovermode: "closest", height: Math.min(TALLEST, 190 + ROW_HEIGHT * Math.max(rows, 8)),
             xaxis: axis({title: {text: "Time since the start of the load (ms)"}, range: chart.range || [0, last], minallowed: 0}),
-            yaxis: axis({title: {text: "Request"}, range: [rows + 0.6, 0.4], tickformat: "d", minallowed: 0.4, maxallowed: rows + 0.6,
-                nticks: 20, showgrid: false, zeroline: false}),
+            yaxis: axis({title: {text: "Request"}, range: [rows + 0.6, 0.4], fixedrange: true, tick0: 0,
+                dtick: rows <= 20 ? 1 : rows <= 100 ? 5 : 10, showgrid: false, zeroline: false}),
             shapes: bands.map((place) => ({type: "rect", xref: "paper", x0: 0, x1: 1, y0: place - 0.5, y1: place + 0.5,
                 layer: "below", line: {width: 0}, fillcolor: css("--band")})),
         }), last};
@@ -170,8 +171,7 @@
     function zoom(chart, change) {
         const [from, to] = chart.plot.layout.xaxis.range;
         chart.range = change && change(from, to, chart.last);
-        Plotly.relayout(chart.plot, {"xaxis.range": chart.range || [0, chart.last], "yaxis.range": chart.range
-            ? chart.plot.layout.yaxis.range : [chart.spec.rows.length + 0.6, 0.4]});
+        Plotly.relayout(chart.plot, {"xaxis.range": chart.range || [0, chart.last]});
     }
 
     const ZOOMS = [
