@@ -226,8 +226,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
     parser.add_argument("--timeout", type=float, default=60, help="seconds a page may take to its load event (60)")
     parser.add_argument("--seed", type=int, default=1, help="decides which of TFO off and on goes first (1)")
-    parser.add_argument("--on-user", metavar="COMMAND", help="load no pages, but run this on `user` while the servers are "
-                        "up, such as bash; hack_dns leads to them")
+    parser.add_argument("--on-user", metavar="COMMAND", help="load no pages, but run this on `user` while the servers "
+                        "are up, such as bash; hack_dns leads to them")
     parser.add_argument("--dry-run", action="store_true", help="only check that all is ready; measure nothing")
     arguments = parser.parse_args()
     arguments.tfos = [0, 1] if arguments.tfo == "both" else [int(arguments.tfo)]

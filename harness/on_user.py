@@ -1,6 +1,7 @@
 """Run a program on `user` instead of loading pages: to look around, or to record the replay itself."""
 
 import os
+import pwd
 import shlex
 import subprocess
 
@@ -31,4 +32,8 @@ def run_on_user(host: Host, command: str, user: User) -> int:
 
 def _of(user: User) -> dict[str, str]:
     """Return what makes programs take `user` for who runs them."""
-    return {"USER": user.name, "LOGNAME": user.name, "HOME": os.path.expanduser(f"~{user.name}")}
+    try:
+        home = pwd.getpwuid(user.uid).pw_dir
+    except KeyError:                # a container may know the number only
+        return {}
+    return {"USER": user.name, "LOGNAME": user.name, "HOME": home}
