@@ -12,6 +12,9 @@ it waited for. In this order:
    an image is rarely a cause: both count as COINCIDENCE_MS older than they are.
 4. When the main thread was busy with a long task (Long Tasks API), a cause came before that task began.
 
+The load event waits for every request of the page but data, so its cause is the one that ended last; but see 4, and
+cause_of_load_event.
+
 What it cannot know: a timer from work of a script, a cause that is an image from one that only ended then by chance,
 which of two scripts that ended together inserted the request.
 """
@@ -19,7 +22,7 @@ which of two scripts that ended together inserted the request.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, STYLE, Request, Timeline
+from harness.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE, Request, Timeline
 
 CLOCK_MS = 2.0
 """Two times of a HAR are each rounded to 1 ms, so what differs by less may be in either order."""
@@ -66,9 +69,20 @@ def dependencies(timeline: Timeline) -> list[Dependencies]:
 
 
 def cause_of_load_event(timeline: Timeline) -> Cause:
-    """Return what the load event waited for last. Data that scripts fetch does not hold it up (HTML, "the end")."""
+    """Return what the load event waited for last. Data that scripts fetch does not hold it up (HTML, "the end").
+
+    When it came right after DOMContentLoaded, with no request ending between them, it waited for the parser: for the
+    document and its scripts and style sheets, however late the images had come.
+    """
     awaited = [one for one in timeline.requests if one.kind != DATA or one.redirect_to]
-    return _latest(timeline.plt_ms, awaited, timeline.long_tasks, passive_too=True)
+    parsed = timeline.parsed_ms
+    if parsed is None or parsed < timeline.plt_ms - IDLE_MS or any(
+            parsed + CLOCK_MS < one.end <= timeline.plt_ms for one in awaited):
+        return _latest(timeline.plt_ms, awaited, timeline.long_tasks, is_load_event=True)
+    documents = [one for one in awaited if one.kind == DOCUMENT and not one.referer]
+    parts = [one for one in awaited if one.kind in (SCRIPT, STYLE)
+             and any(_refers(one.referer, document.url) for document in documents)]
+    return _latest(parsed, [*documents, *parts], timeline.long_tasks, is_load_event=False)
 
 
 def busy_since(at: float, long_tasks: Sequence[tuple[float, float]], ends: Sequence[float]) -> float:
@@ -91,7 +105,7 @@ def _cause(one: Request, earlier: Sequence[Request], timeline: Timeline) -> Caus
     if not owners:
         owners = [other for other in earlier if other.kind == DOCUMENT]
     siblings = [other for other in earlier if other.kind != DOCUMENT and _same_page(one.referer, other.referer)]
-    return _latest(one.start, [*owners, *siblings], timeline.long_tasks, passive_too=False)
+    return _latest(one.start, [*owners, *siblings], timeline.long_tasks, is_load_event=False)
 
 
 def _same_page(referer: str, other: str) -> bool:
@@ -107,10 +121,10 @@ def _refers(referer: str, url: str) -> bool:
 
 
 def _latest(at: float, candidates: Sequence[Request], long_tasks: Sequence[tuple[float, float]], *,
-            passive_too: bool) -> Cause:
+            is_load_event: bool) -> Cause:
     """Return the cause among `candidates` of something that happened at `at`."""
     since = busy_since(at, long_tasks, [one.end for one in candidates])
-    is_event = passive_too and since == at
+    is_event = is_load_event and since == at        # which all requests hold up alike
     best, best_age = NAVIGATION, float("inf")
     for one in candidates:
         arrived = min(one.end, since) if one.kind == DOCUMENT and not one.redirect_to else one.end

@@ -60,10 +60,12 @@ class Request:
 class Timeline:
     """A load: its requests by the time they were dispatched, the page's load event, and when its scripts kept it busy.
 
-    `long_tasks` are spans of the main thread's tasks of 50 ms and more (W3C Long Tasks), in order.
+    `parsed_ms` is the end of DOMContentLoaded, None if unknown. `long_tasks` are spans of the main thread's tasks of 50
+    ms and more (W3C Long Tasks), in order; Chrome does not report all of them.
     """
 
     plt_ms: float
+    parsed_ms: float | None
     requests: tuple[Request, ...]
     long_tasks: tuple[tuple[float, float], ...]
 
@@ -91,7 +93,9 @@ def make_timeline(log: dict[str, Any], record: dict[str, Any], plt_ms: float) ->
     requests = [_request(entry, start, connections, makers) for entry, start in zip(entries, starts, strict=True)]
     requests.sort(key=lambda one: (one.dispatched, one.start, one.end))
     tasks = sorted((float(start), float(start) + float(length)) for start, length in record.get("long_tasks") or ())
-    return Timeline(plt_ms, tuple(replace(one, order=order) for order, one in enumerate(requests)), tuple(tasks))
+    parsed = record.get("dom_content_loaded_ms")
+    return Timeline(plt_ms, None if parsed is None else float(parsed),
+                    tuple(replace(one, order=order) for order, one in enumerate(requests)), tuple(tasks))
 
 
 def _read(path: Path) -> dict[str, Any]:

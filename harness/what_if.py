@@ -3,7 +3,8 @@
 Each request is moved earlier by as much as everything it waited for has moved, and by its own handshake:
 
 - it starts earlier by what its cause moved;
-- it leaves its queue earlier by what the request moved that made room for it, but not before it started;
+- it leaves its queue (or gets its shared connection) earlier by what the request moved that made room for it (or that
+  made the connection), but not before it started;
 - its connection needs no round trip of its own when its request (over TLS: the ClientHello) fits into the SYN;
 - then it waits and receives for as long as before, and its answer keeps Chrome busy for as long as before.
 
@@ -35,7 +36,8 @@ def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, sm
     for one, why in zip(timeline.requests, graph, strict=True):
         earlier = _moved(why.cause, moved)
         if why.freed is not None:
-            earlier = min(earlier + one.dispatched - one.start, moved[why.freed.order])
+            waited = (one.sent if one.shared else one.dispatched) - one.start
+            earlier = min(earlier + waited, moved[why.freed.order])
         if one.first and one.connect and fits_syn(one, small_client_hello=small_client_hello):
             earlier += min(rtt_ms, one.connect[1] - one.connect[0])
         moved.append(earlier)

@@ -1,0 +1,224 @@
+"""The critical path of loads whose path is known: made ones, and real net-logs, for which it must at least be whole."""
+
+import gzip
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.causes import CLOCK_MS, dependencies
+from harness.client_log import write_client_log
+from harness.critical_path import KINDS, Step, critical_path
+from harness.timeline import Timeline, make_timeline
+from harness.what_if import SYN_BYTES, saved_ms
+from tests.made_har import PAGE, MadeLoad, chain
+
+DATA = Path(__file__).parent / "data" / "netlog"
+RTT_MS = 100
+
+
+def timeline(load: MadeLoad) -> Timeline:
+    return make_timeline(load.log(), load.record(), load.plt_ms)
+
+
+def path_of(load: MadeLoad) -> list[Step]:
+    found = timeline(load)
+    steps = critical_path(found, dependencies(found))
+    assert_whole(steps, load.plt_ms)
+    return steps
+
+
+def assert_whole(steps: list[Step], plt_ms: float) -> None:
+    """The steps cover the time from 0 to the load event without gap or overlap."""
+    assert steps[0].start_ms == 0
+    assert steps[-1].end_ms == plt_ms
+    assert all(one.end_ms == following.start_ms for one, following in pairwise(steps))
+    assert all(step.length_ms > 0 and step.kind in KINDS for step in steps)
+
+
+def saving(load: MadeLoad, **settings: bool) -> float:
+    found = timeline(load)
+    return saved_ms(found, dependencies(found), RTT_MS, **settings)
+
+
+def connects(steps: list[Step]) -> list[str]:
+    return [step.url for step in steps if step.kind == "connect" and step.length_ms >= RTT_MS / 2]
+
+
+@pytest.mark.parametrize("hosts", [1, 2, 5])
+def test_a_chain_of_hosts_has_a_handshake_each(hosts: int) -> None:
+    load = chain(hosts)
+    steps = path_of(load)
+    assert len(connects(steps)) == hosts
+    assert saving(load) == hosts * RTT_MS
+    assert [step.kind for step in steps] == ["cpu", *["connect", "wait", "receive", "cpu"] * hosts]
+
+
+def test_what_lies_beside_the_path_is_not_on_it() -> None:
+    load = chain(3)
+    load.add("http://beside.test/i.gif", 210, "image", wait=150)
+    assert len(connects(path_of(load))) == 3
+    assert saving(load) == 300
+
+
+def test_a_longer_chain_is_hidden_by_a_shorter_one_that_tfo_helps_less() -> None:
+    """Chain of 5 handshakes (2 s without TFO, 1 s with it) beside an image that takes 1.6 s, with TFO 1.4 s."""
+    load = chain(5)
+    document_head = 3 + 100 + 100
+    end = load.add("http://large.test/i.gif", document_head, "image", receive=load.plt_ms - 200 - document_head - 100)
+    assert end < load.plt_ms
+    assert len(connects(path_of(load))) == 5
+    assert saving(load) == pytest.approx(2 * RTT_MS + load.plt_ms - end)
+
+
+def test_six_images_at_once_are_one_round_and_a_seventh_waits_for_the_first_to_end() -> None:
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="", receive=1) + 2
+    ends = [load.add(f"{PAGE}{number}.gif", found, "image", receive=10 + 10 * number) for number in range(6)]
+    load.plt_ms = max(ends) + 2
+    assert len(connects(path_of(load))) == 2
+    assert saving(load) == 2 * RTT_MS
+    seventh = load.add(f"{PAGE}7.gif", found, "image", queue=ends[0] + 1 - found, receive=40)
+    load.plt_ms = seventh + 2
+    steps = path_of(load)
+    assert connects(steps) == [PAGE, f"{PAGE}0.gif", f"{PAGE}7.gif"]
+    assert "queue" not in {step.kind for step in steps}
+    assert saving(load) == 3 * RTT_MS
+
+
+def test_a_queue_that_nothing_is_known_to_have_freed_is_a_step() -> None:
+    load = MadeLoad(0.0)
+    load.add(PAGE, 0, "document", referer="")
+    load.plt_ms = load.add(f"{PAGE}1.gif", 202, "image", queue=300)
+    assert [step.kind for step in path_of(load)][-3:] == ["queue", "connect", "wait"]
+    assert saving(load) == 2 * RTT_MS
+
+
+def test_keep_alive_needs_one_handshake() -> None:
+    load = MadeLoad(0.0)
+    end = load.add(PAGE, 0, "document", referer="")
+    for number in range(3):
+        end = load.add(f"{PAGE}{number}.js", end + 1, connect=-1, connection=1)
+    load.plt_ms = end + 1
+    steps = path_of(load)
+    assert connects(steps) == [PAGE]
+    assert sum(step.kind == "wait" for step in steps) == 4
+    assert saving(load) == RTT_MS
+
+
+def test_a_stream_on_a_shared_connection_waits_for_its_handshake_too() -> None:
+    """HTTP/2: both requests start together, one makes the connection, the second is sent as soon as it stands."""
+    load = MadeLoad(0.0)
+    found = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 2
+    load.add("https://two.test/a.gif", found, "image", connect=200, ssl=100, connection=9)
+    load.plt_ms = load.add("https://two.test/b.gif", found, "image", queue=200, connect=-1, connection=9, receive=50)
+    steps = path_of(load)
+    assert connects(steps) == ["https://page.test/", "https://two.test/b.gif"]
+    assert [step.length_ms for step in steps if step.kind == "tls"] == [100, 100]
+    assert saving(load) == 2 * RTT_MS
+    assert saving(load, small_client_hello=False) == 0
+
+
+def test_work_of_the_main_thread_hides_handshakes() -> None:
+    """The images come while a script of the document runs: the load event waits for the script, not for them."""
+    load = MadeLoad(1_710.0, long_tasks=[(205.0, 1500.0)])
+    end = load.add(PAGE, 0, "document", referer="", receive=3)
+    for number in range(3):
+        load.add(f"http://aside{number}.test/i.gif", end + 1, "image")
+    steps = path_of(load)
+    assert connects(steps) == [PAGE]
+    assert steps[-1] == Step("cpu", 203, 1710, PAGE)
+    assert saving(load) == RTT_MS
+    load.long_tasks = []
+    assert len(connects(path_of(load))) == 2, "without them nothing tells the work from the images' effect"
+    load.parsed_ms = 1_708.0
+    assert connects(path_of(load)) == [PAGE], "the load event came as soon as the document was parsed"
+    load.parsed_ms = 408.0
+    assert len(connects(path_of(load))) == 2, "it came long after that"
+
+
+def test_an_image_that_comes_after_the_work_is_on_the_path() -> None:
+    load = MadeLoad(0.0, long_tasks=[(205.0, 1500.0)])
+    end = load.add(PAGE, 0, "document", referer="", receive=3)
+    load.plt_ms = load.add("http://aside.test/i.gif", end + 1, "image", wait=1410) + 2
+    assert connects(path_of(load)) == [PAGE, "http://aside.test/i.gif"]
+
+
+def test_redirects_are_followed_back() -> None:
+    load = MadeLoad(0.0)
+    end = load.add("http://short.test/", 0, "document", referer="", redirect=PAGE)
+    load.plt_ms = load.add(PAGE, end + 2, "document", referer="") + 1
+    assert connects(path_of(load)) == ["http://short.test/", PAGE]
+
+
+def test_requests_of_a_frame_wait_for_the_frame() -> None:
+    """A script of another document that ended just before is not the cause: its Referer is another one."""
+    load = MadeLoad(0.0)
+    document = load.add(PAGE, 0, "document", referer="", receive=5)
+    frame = load.add("http://frame.test/", document + 1, "document", receive=5)
+    load.add("http://script.test/s.js", frame + 1 - 200, "script")
+    load.plt_ms = load.add("http://image.test/i.gif", frame + 2, "image", referer="http://frame.test/") + 1
+    assert connects(path_of(load)) == [PAGE, "http://frame.test/", "http://image.test/i.gif"]
+
+
+@pytest.mark.parametrize(("request_bytes", "saved"), [(SYN_BYTES, 100), (SYN_BYTES + 1, 0)])
+def test_a_request_too_long_for_a_syn_saves_nothing(request_bytes: int, saved: int) -> None:
+    load = MadeLoad(0.0)
+    load.plt_ms = load.add(PAGE, 0, "document", referer="", request_bytes=request_bytes) + 1
+    assert saving(load) == saved
+
+
+def test_what_never_ended_is_no_cause() -> None:
+    load = chain(2)
+    load.add("http://hung.test/", 50, "script", wait=load.plt_ms - 151, error="unfinished")
+    assert "http://hung.test/" not in {step.url for step in path_of(load)}
+
+
+def test_with_tfo_there_is_nothing_left_to_save() -> None:
+    load = chain(4, connect=0)
+    assert connects(path_of(load)) == []
+    assert saving(load) == 0
+
+
+@st.composite
+def made_loads(draw: st.DrawFn) -> MadeLoad:
+    """Any load that a HAR can hold: requests anywhere, with any phases, causes or none."""
+    load = MadeLoad(0.0)
+    times, kinds = st.integers(0, 300), st.sampled_from(["document", "style", "image", "script", "data"])
+    ends = [load.add(PAGE, draw(times), "document", referer="", receive=draw(times))]
+    for number in range(draw(st.integers(0, 12))):
+        reuse = draw(st.integers(0, len(load.connections)))
+        ends.append(load.add(
+            f"http://host{number % 3}.test/{number}", draw(st.integers(0, 1500)), draw(kinds), queue=draw(times),
+            dns=draw(st.integers(-1, 5)), connect=-1 if reuse else draw(times), connection=reuse, wait=draw(times),
+            receive=draw(times), referer=draw(st.sampled_from(["", PAGE, f"http://host{number % 2}.test/"]))))
+    starts = sorted(draw(st.lists(st.integers(0, 2000), max_size=4, unique=True)))
+    load.long_tasks = [(float(start), float(draw(st.integers(50, 400)))) for start in starts]
+    load.plt_ms = draw(st.integers(1, 3000)) + draw(st.floats(0, 1))
+    return load
+
+
+@given(load=made_loads())
+def test_any_load_has_a_whole_path_and_tfo_never_costs_nor_saves_all(load: MadeLoad) -> None:
+    steps = path_of(load)
+    on_path = sum(min(RTT_MS, step.length_ms) for step in steps if step.kind == "connect")
+    assert 0 <= saving(load) <= on_path + CLOCK_MS * len(steps)
+
+
+@pytest.mark.parametrize("scene", ["settled", "hanging"])
+def test_real_loads_have_whole_paths(scene: str, tmp_path: Path) -> None:
+    (tmp_path / "netlog.json").write_bytes(gzip.decompress((DATA / f"{scene}.json.gz").read_bytes()))
+    timing = json.loads((DATA / f"{scene}.served.json").read_text())["timing"]
+    since = timing["navigationStart"]
+    entry = {name: timing[name] - since for name in ("responseStart", "domContentLoadedEventEnd", "loadEventEnd")}
+    report = {"url": "http://a.test/", "time_origin_ms": since, "now_ms": 60_000.0, "timing": entry}
+    record = write_client_log(tmp_path, "page", tmp_path / "netlog.json", report)
+    log = json.loads((tmp_path / "page.har").read_text())["log"]
+    found = make_timeline(log, record, entry["loadEventEnd"])
+    steps = critical_path(found, dependencies(found))
+    assert_whole(steps, entry["loadEventEnd"])
+    assert steps[1].url.startswith("http://a.test/")
+    assert len({step.url for step in steps}) > 2
