@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from harness import environment, fastopen
 from harness.atomic import write_atomically
 from harness.bootstrap import ROOT
 from harness.browser import Browser
+from harness.capture_packets import captured_packets
 from harness.links import delay_line_drops
 from harness.netns import inside
 from harness.plan import Load
@@ -64,6 +66,8 @@ class Laboratory:
     """Fingerprint of the servers' certificate authority, see harness.authority; None when all is plain http."""
     key_shares: int | None = None
     """Where Chrome's table of key exchange groups is, see harness.client_hello; None to leave it as it is."""
+    pcap: bool = False
+    """Whether to keep a capture of each load's packets."""
 
 
 def measure_load(lab: Laboratory, load: Load) -> dict[str, Any]:
@@ -109,10 +113,15 @@ def _run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
     os.chown(scratch, lab.browsing_user.uid, lab.browsing_user.gid)
     directory.mkdir(parents=True, exist_ok=True)
     try:
-        complaint = _run_load_page(lab, load, scratch)
+        with captured_packets(lab.star.user, lab.work_dir) if lab.pcap else nullcontext() as capture:
+            complaint = _run_load_page(lab, load, scratch)
         for name in (load.page.name, f"{load.page.name}.har"):
             _keep(scratch / name, directory / name)
-        return _read_report(scratch / "load.json", complaint)
+        report = _read_report(scratch / "load.json", complaint)
+        if capture:
+            _keep(capture.path, directory / f"{load.page.name}.pcap")
+            report["capture"] = capture.as_record()
+        return report
     finally:
         end_strays(known)
         shutil.rmtree(scratch, ignore_errors=True)

@@ -40,9 +40,10 @@ class Files:
         return self.base / f"{self.name}.fetchlog"
 
 
-def check_programs() -> None:
-    """Raise InputError when a program or TFO itself is missing on this machine."""
-    missing = sorted({package for program, package in PROGRAMS.items() if not shutil.which(program)})
+def check_programs(*, pcap: bool = False) -> None:
+    """Raise InputError when a program (`pcap`: tcpdump, too) or TFO itself is missing on this machine."""
+    needed = PROGRAMS | ({"tcpdump": "tcpdump"} if pcap else {})
+    missing = sorted({package for program, package in needed.items() if not shutil.which(program)})
     if missing:
         raise InputError(f"not installed: {', '.join(missing)}; run: sudo ./scripts/setup.sh")
     if not kernel_has_fastopen():

@@ -13,9 +13,15 @@ class Steps:
 
     def __init__(self, console: Console, bar: Progress | None, total: int) -> None:
         """Count to `total`; `bar` is None when there is no terminal."""
-        self._console, self._bar, self._total = console, bar, total
+        self._console, self._bar, self._total, self._about = console, bar, total, ""
         self._task = bar.add_task("", total=total) if bar else None
         self._count, self._began_s = 0, time.monotonic()
+
+    def expect(self, more: int) -> None:
+        """Expect `more` steps from here on: an estimate, and marked as one while there are any."""
+        self._total, self._about = self._count + more, "~" if more else ""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, total=self._total)
 
     def done(self, what: str) -> None:
         """Say that a step is over."""
@@ -25,7 +31,8 @@ class Steps:
             self._bar.advance(self._task)
             return
         left_s = (time.monotonic() - self._began_s) / self._count * (self._total - self._count)
-        self._console.print(f"[{self._count:3}/{self._total}] {what}  ({duration(left_s)} left)",
+        about = "about " if self._about else ""
+        self._console.print(f"[{self._count:3}/{self._about}{self._total}] {what}  ({about}{duration(left_s)} left)",
                             highlight=False, markup=False, soft_wrap=True)
 
 

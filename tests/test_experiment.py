@@ -134,6 +134,10 @@ BAD_INPUT = [
     (["--delaynet", "-1"], "--delaynet, --delayhome: 0 or more"),
     (["--tfo", "2"], "invalid choice: '2'"),
     (["--server", "2013", "--http", "1.1"], "--server 2013: speaks HTTP/1.0 only"),
+    (["--until-ci", "0"], "--until-ci: over 0 and under 100 percentage points"),
+    (["--until-ci", "3", "--tfo", "1"], "--until-ci: compares TFO off and on"),
+    (["--until-ci", "3", "--max-runs", "5"], "--max-runs: at least 6: an interval of fewer than 6 runs"),
+    (["--max-runs", "9"], "--max-runs: only together with --until-ci"),
 ]
 
 

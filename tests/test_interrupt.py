@@ -36,8 +36,9 @@ def project(tmp_path: Path) -> Path:
 
 def start_run(project: Path) -> "subprocess.Popen[str]":
     # In a session of its own, as from another terminal; SIGINT is not ignored, as it would be in the background.
-    return subprocess.Popen(typed(project, "./run.sh", "--name", "small", "--delays", "20"), stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    command = typed(project, "./run.sh", "--name", "small", "--delays", "20", "--pcap")
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            start_new_session=True,
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # noqa: PLW1509
 
 
@@ -153,6 +154,9 @@ def test_logs_of_an_interrupted_run_can_be_plotted(project: Path) -> None:
         process.communicate(timeout=LIMIT_S)
     loads = [json.loads(path.read_text()) for path in (project / "client").glob("*/*.json")]
     assert all(load["valid"] for load in loads)
+    order = json.loads((project / "client" / "experiment-20.json").read_text())["order"]
+    assert sorted([load["url"], load["run"], load["tfo"]] for load in loads) == sorted(order)
+    assert len((project / "client" / "loads.csv").read_text().splitlines()) == 1 + len(loads)
     plot = subprocess.run(typed(project, "./plot.py"), capture_output=True, text=True, timeout=60, check=False)
     assert plot.returncode == 1, "cells are missing, and the exit status says so"
     assert "\t40\t-\t-\t-" in plot.stdout, "only warm-up loads were done"

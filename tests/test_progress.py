@@ -75,6 +75,18 @@ def test_the_time_left_is_that_of_the_steps_left_at_the_pace_so_far(monkeypatch:
         "[  1/4] a  (30 s left)", "[  2/4] b  (40 s left)", "[  3/4] c  (2 min left)", "[  4/4] d  (0 s left)"]
 
 
+def test_a_number_of_steps_that_is_not_known_is_a_guess_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock_s = iter([0.0, 10.0, 20.0, 30.0])
+    monkeypatch.setattr("harness.progress.time.monotonic", lambda: next(clock_s))
+    written = io.StringIO()
+    steps = Steps(Console(file=written), None, 2)
+    for what, more in (("a", 12), ("b", 4), ("c", 1)):
+        steps.expect(more)
+        steps.done(what)
+    assert written.getvalue().splitlines() == [
+        "[  1/~12] a  (about 2 min left)", "[  2/~5] b  (about 30 s left)", "[  3/~3] c  (about 0 s left)"]
+
+
 def test_what_looks_like_markup_or_is_long_is_left_as_it_is() -> None:
     what = "http://a.org/[bold]x[/bold]?a=1 'b' 10.0 ms " + "y" * 300
     line, = piped(what)

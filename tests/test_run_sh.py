@@ -58,10 +58,12 @@ def test_results_belong_to_who_called_sudo(project: Path) -> None:
         os.lchown(path, NOBODY, NOBODY)
     if not all(directory.stat().st_mode & 0o001 for directory in ROOT.parents):
         pytest.skip("the project lies in a directory that other users may not enter")
-    done = run(project, "--name", "small", "--quick", "--delays", "5", SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY))
+    sudo = {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
+    done = run(project, "--name", "small", "--quick", "--delays", "5", "--pcap", **sudo)
     assert done.returncode == 0, done.stdout + done.stderr
     results = [path for name in ("client", "serverlogs", "output-figures") for path in (project / name).rglob("*")]
     assert len(results) > 10
+    assert {"loads.csv", "httpwww.nytimes.com.pcap"} <= {path.name for path in results}
     assert {path.lstat().st_uid for path in results} == {NOBODY}
 
 
