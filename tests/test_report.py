@@ -171,9 +171,22 @@ def test_where_and_how_it_was_measured(page: Page) -> None:
     assert "--disable-quic" in page.texts["code"]
 
 
+def test_without_an_experiment_file_the_loads_say_where_they_were_measured(tmp_path: Path) -> None:
+    client = make_report_folder(tmp_path / "client")
+    for path in client.glob("experiment-*.json"):
+        path.unlink()
+    rows = Page(report_of(client, tmp_path / "report.html")[0]).rows()
+    assert {"net.ipv4.tcp_fastopen in loads with TFO off|0", "net.ipv4.tcp_sack|1", "Kernel|6.18.44-fc-v595",
+            "Chrome|156.0.8078.79", "TFO Lab, git state|59e34fc"} <= set(rows)
+    assert not [row for row in rows if row.startswith("net.ipv4.tcp_fastopen|")]        # it changes from load to load
+
+
 def test_improvement_breakdown_and_prediction(page: Page) -> None:
     charts = json.loads(page.texts["script"][0])["charts"]
     assert len(charts["improvement"]["figure"]["data"]) == 2
+    path = charts["waterfall-1-100"]["loads"][0]["path"]                    # from step to step, without a gap
+    assert [start for _, start, _ in path[1:]] == [end for _, _, end in path[:-1]]
+    assert {row for row, *_ in path} <= set(range(29))
     assert [trace["x"] for trace in charts["breakdown-page-1"]["figure"]["data"] if trace["meta"]["ink"] == "connect"]
     assert "breakdown-page-2" not in charts                                 # its HAR has no page: nothing to explain
     assert any("No load of this page can be explained" in words for words in page.texts["p"])

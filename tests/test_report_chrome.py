@@ -39,7 +39,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def driver() -> Iterator[webdriver.Chrome]:
+def driver(report: Path) -> Iterator[webdriver.Chrome]:
     browser, work = find_browser(), Path(tempfile.mkdtemp(prefix="tfo-lab-test-"))
     options = Options()
     options.binary_location = browser.binary
@@ -49,6 +49,7 @@ def driver() -> Iterator[webdriver.Chrome]:
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(work), "TMPDIR": str(work), "LANG": "C.UTF-8"}
     driver = webdriver.Chrome(options, Service(browser.driver, env=environment, log_output=subprocess.DEVNULL))
     try:
+        driver.get(report.as_uri())                                         # starts what processes Chrome needs for it
         yield driver
     finally:
         driver.quit()
@@ -100,7 +101,6 @@ def readout(driver: webdriver.Chrome, name: str) -> str:
 
 
 def test_it_draws_without_an_error_and_without_a_network(driver: webdriver.Chrome, report: Path) -> None:
-    driver.get("about:blank")
     for log in ("browser", "performance"):
         driver.get_log(log)                                                 # what came before is not the report's
     open_report(driver, report)
@@ -119,7 +119,8 @@ def test_it_draws_without_an_error_and_without_a_network(driver: webdriver.Chrom
 def test_pointing_at_a_request_says_what_it_is(driver: webdriver.Chrome, report: Path) -> None:
     open_report(driver, report)
     scroll_to(driver, EVILS)
-    bar = driver.find_elements(By.CSS_SELECTOR, f"#{EVILS} .bars .point path")[1]
+    connect_off = f"#{EVILS} .bars .trace:nth-of-type(3) .point:nth-of-type(2) path"     # after blocked, off and on
+    bar = driver.find_element(By.CSS_SELECTOR, connect_off)
     ActionChains(driver).move_to_element(bar).perform()
     label = wait_for(lambda: driver.find_elements(By.CSS_SELECTOR, f"#{EVILS} .hoverlayer .hovertext"))[0]
     words = label.get_attribute("textContent")
@@ -211,7 +212,7 @@ def test_the_tab_key_reaches_everything(driver: webdriver.Chrome, report: Path) 
     driver.execute_script("scrollTo(0, 0)")
     driver.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
     described = "const one = document.activeElement, style = getComputedStyle(one);" \
-                "return [one.tagName, one.getAttribute('aria-label') || (one.labels || [one])[0].textContent, " \
+                "return [one.tagName, one.getAttribute('aria-label') || (one.labels?.[0] || one).textContent, " \
                 "style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1, " \
                 "one.getBoundingClientRect().left >= 0]"
     reached = []

@@ -47,7 +47,8 @@ def breakdown_section(results: Results, selection: Selection, page: str) -> Sect
     words = ["The critical path is the chain of waits that ends with the load event: shorten any of them and PLT gets "
              "shorter, until another chain is the longest. What ran beside it is not in it; which request waited for "
              "which is inferred. Each bar is the load of the median PLT."]
-    return Section(words, _figure(found, kinds), label, _breakdown_table(found, kinds), [_steps_table(found)])
+    return Section(words, _figure(found, kinds), label, _breakdown_table(results.urls[page], found, kinds),
+                   [_steps_table(results.urls[page], found)])
 
 
 def prediction_section(results: Results, selection: Selection) -> Section:
@@ -94,17 +95,17 @@ def _hover(one: Explained, kind: str) -> str:
            f"{count} TCP handshake{'' if count == 1 else 's'} on the path"
 
 
-def _breakdown_table(found: Sequence[Explained], kinds: Sequence[str]) -> Table:
+def _breakdown_table(url: str, found: Sequence[Explained], kinds: Sequence[str]) -> Table:
     return plain_table(
-        "Time on the critical path (ms)",
+        f"Time on the critical path of {url} (ms)",
         columns("RTT and TFO", "Run", "PLT", "TCP handshakes", *(STYLES[kind].label for kind in kinds)),
         [[one.title, str(one.load.run), f"{one.load.plt_ms or 0:.0f}", str(one.explanation.handshakes),
           *(f"{one.explanation.breakdown_ms[kind]:.0f}" for kind in kinds)] for one in found])
 
 
-def _steps_table(found: Sequence[Explained]) -> Table:
+def _steps_table(url: str, found: Sequence[Explained]) -> Table:
     heads = columns("Step", "Start (ms)", "End (ms)", "Took (ms)", words=["URL"])
-    return Table("The critical path, step by step", heads, [
+    return Table(f"The critical path of {url}, step by step", heads, [
         (one.title, [[step.kind, f"{step.start_ms:.0f}", f"{step.end_ms:.0f}", f"{step.length_ms:.0f}",
                       step.url] for step in one.explanation.steps])
         for one in found])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
+from harness.figures import NAMES
 from harness.report.records import read_record
 from harness.report.tables import UNKNOWN, Table, columns, plain_table
 from harness.results import Results
@@ -21,6 +22,10 @@ SETTINGS = {
     "cpus": "CPUs", "python": "Python", "git": "TFO Lab, git state",
 }
 """Keys of experiment-<delaynet>.json in the order shown, each in words."""
+IN_LOADS = ("kernel", "machine", "cpus", "python", "git", "measured_rtt_ms")
+"""Which of what an experiment's file says each load's environment says, too. Its TCP settings as well, but one:"""
+TCP_FASTOPEN = "net.ipv4.tcp_fastopen"
+"""It changes from load to load: that is the experiment."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +42,28 @@ class Provenance:
 
 def find_provenance(results: Results) -> Provenance:
     """Read what is known; of logs of 2013 that is nothing, and all parts are empty."""
-    experiments = [_read(results, experiment.delaynet_ms) for experiment in results.experiments]
     records = [(load.rtt_ms, record) for load in results.loads if (record := read_record(load))]
-    rtts_ms = [experiment.rtt_ms for experiment in results.experiments]
-    rows = [*_rows(experiments, SETTINGS), *_other_rows(experiments), *_load_rows(rtts_ms, experiments, records)]
+    sources = _sources(results, records)
+    rtts_ms, experiments = list(sources), list(sources.values())
+    rows = [*_rows(experiments, SETTINGS), *_other_rows(experiments), *_load_rows(sources, records)] if sources else []
     sysctls = [experiment.get("sysctls") or {} for experiment in experiments]
     names = {name: name for sysctl in sysctls for name in sysctl}
     arguments = next((argv for _, record in records if isinstance(argv := _environment(record).get("argv"), list)), [])
-    return Provenance(_measured(records), _table("Settings and machine", rtts_ms, rows if experiments else ()),
+    return Provenance(_measured(records), _table("Settings and machine", rtts_ms, rows),
                       _table("TCP settings in the network namespace of the browser, before the loads", rtts_ms,
                              _rows(sysctls, names)),
                       [str(argument) for argument in arguments])
+
+
+def _sources(results: Results, records: list[tuple[float, dict[str, Any]]]) -> dict[float, dict[str, Any]]:
+    """Return what holds for all loads at each RTT (ms): its experiment file, without one what its first load says."""
+    sources = {experiment.rtt_ms: _read(results, experiment.delaynet_ms) for experiment in results.experiments}
+    for rtt_ms, record in records:
+        environment = _environment(record)
+        known = {key: environment[key] for key in IN_LOADS if key in environment}
+        sources.setdefault(rtt_ms, {**known, "sysctls": {
+            name: value for name, value in _sysctls(record).items() if name != TCP_FASTOPEN}})
+    return dict(sorted(sources.items()))
 
 
 def _table(caption: str, rtts_ms: list[float], rows: Iterable[list[str]]) -> Table:
@@ -79,18 +95,27 @@ def _other_rows(experiments: list[dict[str, Any]]) -> Iterator[list[str]]:
     return _rows(experiments, {key: key for key in others})
 
 
-def _load_rows(rtts_ms: list[float], experiments: list[dict[str, Any]], records: list[tuple[float, dict[str, Any]]],
+def _load_rows(sources: dict[float, dict[str, Any]], records: list[tuple[float, dict[str, Any]]],
                ) -> Iterator[list[str]]:
     """What was measured for each RTT, and what its loads' own records say."""
-    own = [[record for of_rtt_ms, record in records if of_rtt_ms == rtt_ms] for rtt_ms in rtts_ms]
+    own = [[record for of_rtt_ms, record in records if of_rtt_ms == rtt_ms] for rtt_ms in sources]
     yield ["RTT measured before the loads (ms)",
-           *(_span(_values(experiment.get("measured_rtt_ms")), " servers") for experiment in experiments)]
+           *(_span(_values(experiment.get("measured_rtt_ms")), " servers") for experiment in sources.values())]
     for name in ("chrome", "chromedriver", "selenium"):
         yield [name.capitalize(), *(_one_of(_versions(record).get(name) for record in group) for group in own)]
     yield ["TFO Lab, git state of the loads", *(_one_of(_environment(record).get("git") for record in group)
                                                 for group in own)]
+    for tfo, name in enumerate(NAMES):
+        yield [f"{TCP_FASTOPEN} in loads with {name}", *(
+            _one_of(_sysctls(record).get(TCP_FASTOPEN) for record in group if record.get("tfo") == tfo)
+            for group in own)]
     yield ["Load average before a load", *(_span([average for record in group if isinstance(
         average := _environment(record).get("load_average"), int | float)], " loads") for group in own)]
+
+
+def _sysctls(record: dict[str, Any]) -> dict[str, Any]:
+    found = _environment(record).get("sysctls")
+    return found if isinstance(found, dict) else {}
 
 
 def _environment(record: dict[str, Any]) -> dict[str, Any]:

@@ -50,11 +50,11 @@ def render(results: Results, selection: Selection) -> str:
 
 def _page(results: Results, selection: Selection, page: str, place: int, charts: dict[str, Any]) -> dict[str, Any]:
     """What the template needs of one page; its charts are put into `charts`."""
-    waterfalls = make_waterfalls(results, selection, page, place)
+    url, waterfalls = results.urls[page], make_waterfalls(results, selection, page, place)
     charts.update({f"waterfall-{waterfall.key}": chart_data(waterfall) for waterfall in waterfalls})
     breakdown = breakdown_section(results, selection, page)
     charts.update(_figure_chart(f"breakdown-page-{place}", breakdown))
-    return {"id": f"page-{place}", "url": results.urls[page], "waterfalls": [_view(one) for one in waterfalls],
+    return {"id": f"page-{place}", "url": url, "waterfalls": [_view(one, url) for one in waterfalls],
             "breakdown": breakdown}
 
 
@@ -62,9 +62,9 @@ def _figure_chart(key: str, section: Section) -> dict[str, Any]:
     return {key: {"kind": "figure", "figure": section.figure}} if section.figure else {}
 
 
-def _view(waterfall: Waterfall) -> dict[str, Any]:
+def _view(waterfall: Waterfall, url: str) -> dict[str, Any]:
     return {"key": waterfall.key, "rtt": f"{waterfall.rtt_ms:g} ms", "summary": waterfall.summary,
-            "detailed": waterfall.detailed, "table": request_table(waterfall),
+            "detailed": waterfall.detailed, "table": request_table(waterfall, url),
             "label": " ".join([f"Waterfall of {len(waterfall.pairs)} requests.", *waterfall.summary])}
 
 

@@ -112,12 +112,22 @@
                 hoverinfo: "skip", customdata: [], name: `load event, ${load.name}: ${(load.load_event_ms / 1000).toFixed(3)} s`}));
     }
 
+    /* The critical path as a line from step to step; with both loads shown it is drawn when its name is clicked. */
+    function pathTraces(spec, shown) {
+        const both = shown[0] && shown[1] && spec.loads.every(Boolean);
+        return spec.loads.map((load, tfo) => ({load, tfo})).filter(({load, tfo}) => load && shown[tfo] && load.path.length)
+            .map(({load, tfo}) => ({type: "scatter", mode: "lines", name: `critical path, ${load.name}`, hoverinfo: "skip", customdata: [],
+                x: load.path.flatMap(([, start, end]) => [start, end]),
+                y: load.path.flatMap(([row]) => Array(2).fill(row + 1 + (both ? (tfo ? 0.21 : -0.21) : 0))),
+                line: {color: css("--outline"), width: 2}, visible: both ? "legendonly" : true}));
+    }
+
     function waterfall(chart) {
         const {spec, shown} = chart, rows = spec.rows.length;
         const ends = spec.rows.flatMap((row) => [row[1], row[2]]).filter(Boolean).map((bar) => bar[1]);
         const last = Math.max(...spec.loads.map((load) => (load && load.load_event_ms) || 0), ...ends) * 1.02;
         const bands = spec.rows.map((_, index) => index + 1).filter((place) => place % 2 === 0);
-        return {data: [...waterfallTraces(spec, shown), ...loadEventTraces(spec, shown)], layout: layout({
+        return {data: [...waterfallTraces(spec, shown), ...loadEventTraces(spec, shown), ...pathTraces(spec, shown)], layout: layout({
             barmode: "overlay", hovermode: "closest", height: Math.min(TALLEST, 190 + ROW_HEIGHT * Math.max(rows, 8)),
             xaxis: axis({title: {text: "Time since the start of the load (ms)"}, range: chart.range || [0, last], minallowed: 0}),
             yaxis: axis({title: {text: "Request"}, range: [rows + 0.6, 0.4], fixedrange: true, tick0: 0,

@@ -1,9 +1,11 @@
 """The request waterfall of one page at one RTT, TFO off and on: rows of a table, and what report.js draws."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness.explanation import explain
 from harness.figures import NAMES, Drawn, choose_load, pair_requests
 from harness.report.records import PHASES, Request, drawn_requests
 from harness.report.tables import Table, columns, known, number
@@ -50,10 +52,23 @@ def chart_data(waterfall: Waterfall) -> dict[str, Any]:
     """Return what report.js draws, as JSON values: short lists, since there is one for every request of every load."""
     return {
         "kind": "waterfall",
-        "loads": [None if drawn is None else {"name": name, "load_event_ms": drawn.load.plt_ms}
-                  for name, drawn in zip(NAMES, waterfall.loads, strict=True)],
+        "loads": [None if drawn is None else {"name": NAMES[tfo], "load_event_ms": drawn.load.plt_ms,
+                                              "path": _path(waterfall, drawn, tfo)}
+                  for tfo, drawn in enumerate(waterfall.loads)],
         "rows": [[_url(pair), *map(_bar, pair)] for pair in waterfall.pairs],
     }
+
+
+def _path(waterfall: Waterfall, drawn: Drawn, tfo: int) -> list[list[float]]:
+    """Return the critical path's steps as [row, start, end]: of the rows with a step's URL, the one nearest in time."""
+    explanation = explain(drawn.load, waterfall.rtt_ms)
+    rows: dict[str, list[tuple[int, Request]]] = defaultdict(list)
+    for row, pair in enumerate(waterfall.pairs):
+        if request := pair[tfo]:
+            rows[request.url].append((row, request))
+    return [[min(rows[step.url], key=lambda one: abs(one[1].start_ms - step.start_ms))[0],
+             round(step.start_ms, 1), round(step.end_ms, 1)]
+            for step in (explanation.steps if explanation else ()) if rows[step.url]]
 
 
 def _url(pair: Pair) -> str:
@@ -90,11 +105,11 @@ def _connect_words(requests: Sequence[Request | None]) -> str:
     return f"; {connect_ms / 1000:.3f} s of connecting in all requests together"
 
 
-def request_table(waterfall: Waterfall) -> Table:
+def request_table(waterfall: Waterfall, url: str) -> Table:
     """Return every request of both loads, two rows under its URL."""
     measured = [f"{name} (ms)" for name in ("Start", *(PHASES if waterfall.detailed else ()), "End")]
     heads = columns("Load", *measured, "Bytes", words=("Status", "Connection"))
-    return Table(f"Requests at {waterfall.rtt_ms:g} ms RTT, in the order of their start without TFO", heads, [
+    return Table(f"Requests of {url} at {waterfall.rtt_ms:g} ms RTT, in the order of their start without TFO", heads, [
         (f"{place}. {_url(pair)}", [_row(name, request, waterfall.detailed)
                                     for name, request in zip(NAMES, pair, strict=True) if request])
         for place, pair in enumerate(waterfall.pairs, start=1)])
