@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -218,6 +219,21 @@ def test_one_side_only_and_files_that_cannot_be_read(tmp_path: Path) -> None:
     words = "\n".join(Page(report_of(client, tmp_path / "report.html")[0]).texts["p"])
     assert "there is no improvement to show" in words
     assert "no HAR beside their logs" in words
+
+
+def test_files_that_hold_something_else(tmp_path: Path) -> None:
+    client = tmp_path / "client"
+    changes: dict[str, Any] = {
+        "began_s": 1e300, "environment": {"versions": 1, "sysctls": [], "argv": 5, "load_average": "low"},
+        "failed_requests": ["x"], "counters": 3, "connections_with_request": None}
+    for tfo, entry in enumerate([{"timings": {"wait": float("inf"), "connect": "1", "ssl": None}, "request": []},
+                                 {"request": {"url": f"{NEWS}/"}, "response": 4, "startedDateTime": "now"}]):
+        path = add_load(client, NEWS, 10, 1, tfo, 1000, **changes)
+        path.with_suffix(".har").write_text(json.dumps({"log": {"entries": [entry, 7]}}), encoding="utf-8")
+    (client / "experiment-10.json").write_text(
+        json.dumps({"format": 1, "pages": [NEWS], "sysctls": 1, "measured_rtt_ms": {"a": "b"}}), encoding="utf-8")
+    rows = Page(report_of(client, tmp_path / "report.html")[0]).rows()
+    assert "20|1.000|1.000|0.00%" in rows
 
 
 def test_no_load_counts(tmp_path: Path) -> None:

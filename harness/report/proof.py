@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.figures import NAMES
-from harness.report.records import read_entries, read_record
+from harness.report.records import dictionary, entry_url, read_entries, read_record
 from harness.report.tables import UNKNOWN, Table, columns, number, plain_table
 from harness.results import LoadResult, Results
 from harness.selection import Cell, Selection
@@ -87,15 +87,15 @@ def failed_requests_table(results: Results) -> Table:
 
 
 def _failures(load: LoadResult) -> Iterator[tuple[str, str, int]]:
-    counted = read_record(load).get("failed_requests")
-    if not isinstance(counted, dict) or not counted:
+    counted = dictionary(read_record(load).get("failed_requests"))
+    if not counted:
         return
     left = Counter({str(reason): count for reason, count in counted.items() if isinstance(count, int)})
     for entry in read_entries(load):
         reason = str(entry.get("_error") or "")
         if left[reason] > 0:
             left[reason] -= 1
-            yield str((entry.get("request") or {}).get("url", UNKNOWN)), reason, 1
+            yield entry_url(entry), reason, 1
     for reason, count in sorted((+left).items()):
         yield UNKNOWN, reason, count
 

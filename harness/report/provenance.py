@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from harness.figures import NAMES
-from harness.report.records import read_record
+from harness.report.records import dictionary, finite, read_record
 from harness.report.tables import UNKNOWN, Table, columns, plain_table
 from harness.results import Results
 
@@ -24,6 +24,7 @@ SETTINGS = {
 """Keys of experiment-<delaynet>.json in the order shown, each in words."""
 IN_LOADS = ("kernel", "machine", "cpus", "python", "git", "measured_rtt_ms")
 """Which of what an experiment's file says each load's environment says, too. Its TCP settings as well, but one:"""
+LATEST_S = datetime(9999, 1, 1, tzinfo=timezone.utc).timestamp()
 TCP_FASTOPEN = "net.ipv4.tcp_fastopen"
 """It changes from load to load: that is the experiment."""
 
@@ -46,7 +47,7 @@ def find_provenance(results: Results) -> Provenance:
     sources = _sources(results, records)
     rtts_ms, experiments = list(sources), list(sources.values())
     rows = [*_rows(experiments, SETTINGS), *_other_rows(experiments), *_load_rows(sources, records)] if sources else []
-    sysctls = [experiment.get("sysctls") or {} for experiment in experiments]
+    sysctls = [dictionary(experiment.get("sysctls")) for experiment in experiments]
     names = {name: name for sysctl in sysctls for name in sysctl}
     arguments = next((argv for _, record in records if isinstance(argv := _environment(record).get("argv"), list)), [])
     return Provenance(_measured(records), _table("Settings and machine", rtts_ms, rows),
@@ -79,7 +80,7 @@ def _read(results: Results, delaynet_ms: float) -> dict[str, Any]:
         found = json.loads((results.clientdir / f"experiment-{delaynet_ms:g}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return dictionary(found)
 
 
 def _rows(sources: list[dict[str, Any]], names: dict[str, str]) -> Iterator[list[str]]:
@@ -109,27 +110,25 @@ def _load_rows(sources: dict[float, dict[str, Any]], records: list[tuple[float, 
         yield [f"{TCP_FASTOPEN} in loads with {name}", *(
             _one_of(_sysctls(record).get(TCP_FASTOPEN) for record in group if record.get("tfo") == tfo)
             for group in own)]
-    yield ["Load average before a load", *(_span([average for record in group if isinstance(
-        average := _environment(record).get("load_average"), int | float)], " loads") for group in own)]
+    yield ["Load average before a load", *(_span(
+        [average for record in group if (average := finite(_environment(record).get("load_average"))) is not None],
+        " loads") for group in own)]
 
 
 def _sysctls(record: dict[str, Any]) -> dict[str, Any]:
-    found = _environment(record).get("sysctls")
-    return found if isinstance(found, dict) else {}
+    return dictionary(_environment(record).get("sysctls"))
 
 
 def _environment(record: dict[str, Any]) -> dict[str, Any]:
-    found = record.get("environment")
-    return found if isinstance(found, dict) else {}
+    return dictionary(record.get("environment"))
 
 
 def _versions(record: dict[str, Any]) -> dict[str, Any]:
-    found = _environment(record).get("versions")
-    return found if isinstance(found, dict) else {}
+    return dictionary(_environment(record).get("versions"))
 
 
 def _values(found: object) -> list[float]:
-    return [float(value) for value in found.values()] if isinstance(found, dict) else []
+    return [value for one in dictionary(found).values() if (value := finite(one)) is not None]
 
 
 def _one_of(values: Iterable[object]) -> str:
@@ -154,7 +153,7 @@ def _words(value: object) -> str:
 
 def _measured(records: list[tuple[float, dict[str, Any]]]) -> str:
     """From the first load's start to the last one's, UTC."""
-    times = [began for _, record in records if isinstance(began := record.get("began_s"), int | float)]
+    times = [began for _, record in records if (began := finite(record.get("began_s"))) and began < LATEST_S]
     if not times:
         return ""
     first, last = (datetime.fromtimestamp(when, timezone.utc) for when in (min(times), max(times)))

@@ -1,6 +1,7 @@
 """What stands beside a load's text log: its .json and .har. Either may be missing, or not be readable."""
 
 import json
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,9 +41,23 @@ def read_record(load: LoadResult) -> dict[str, Any]:
 
 def read_entries(load: LoadResult) -> list[dict[str, Any]]:
     """Return the entries of the load's HAR, in order of their start; [] when there is none that can be read."""
-    log = _read_object(load, ".har").get("log")
-    entries = log.get("entries") if isinstance(log, dict) else None
+    entries = dictionary(_read_object(load, ".har").get("log")).get("entries")
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def entry_url(entry: dict[str, Any]) -> str:
+    """Return the URL a HAR's entry asked for, "" if it says none."""
+    return _text(entry, "request", "url")
+
+
+def finite(value: object) -> float | None:
+    """Return what JSON holds as a number, None if it is none, or one that is no amount of anything (NaN, Infinity)."""
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def dictionary(value: object) -> dict[str, Any]:
+    """Return `value` if it is a dictionary, else an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
 def drawn_requests(drawn: Drawn) -> list[Request]:
@@ -52,7 +67,7 @@ def drawn_requests(drawn: Drawn) -> list[Request]:
     """
     entries: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for entry in sorted(read_entries(drawn.load), key=_started):
-        entries[_text(entry, "request", "url")].append(entry)
+        entries[entry_url(entry)].append(entry)
     statuses = _logged_statuses(drawn.load)
     return [_request(one, entries[one.url].pop(0) if entries[one.url] else None, statuses.get(one.url, ""))
             for one in drawn.requests]
@@ -63,8 +78,8 @@ def _request(one: Transaction, entry: dict[str, Any] | None, logged_status: str)
         return Request(one.url, one.start_ms, one.end_ms, status=logged_status)
     error = _text(entry, "_error") or ("from cache" if "_fromCache" in entry else "")
     status = " ".join(_text(entry, "response", key) for key in ("status", "statusText")).strip()
-    size = _part(entry, "response").get("bodySize")
-    return Request(one.url, one.start_ms, one.end_ms, _phases(_part(entry, "timings")),
+    size = dictionary(entry.get("response")).get("bodySize")
+    return Request(one.url, one.start_ms, one.end_ms, _phases(dictionary(entry.get("timings"))),
                    "" if status.startswith("0") else status, size if isinstance(size, int) and size >= 0 else None,
                    _text(entry, "connection"), error)
 
@@ -72,8 +87,7 @@ def _request(one: Transaction, entry: dict[str, Any] | None, logged_status: str)
 def _phases(timings: dict[str, Any]) -> tuple[float, ...]:
     """Lengths in the order of PHASES, in ms. HAR 1.2, 4.2.16: -1 is "does not apply", and connect includes ssl."""
     known = {name: timings.get(timing) for name, timing in TIMINGS.items()}
-    lengths = {name: float(value) if isinstance(value, int | float) and value > 0 else 0.0
-               for name, value in known.items()}
+    lengths = {name: max(finite(value) or 0.0, 0.0) for name, value in known.items()}
     lengths["connect"] = max(lengths["connect"] - lengths["tls"], 0.0)
     return tuple(lengths[name] for name in PHASES)
 
@@ -90,7 +104,7 @@ def _read_object(load: LoadResult, ending: str) -> dict[str, Any]:
         found = json.loads(load.log.with_name(f"{load.page}{ending}").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return dictionary(found)
 
 
 def _started(entry: dict[str, Any]) -> float:
@@ -100,13 +114,8 @@ def _started(entry: dict[str, Any]) -> float:
         return 0.0
 
 
-def _part(entry: dict[str, Any], key: str) -> dict[str, Any]:
-    part = entry.get(key)
-    return part if isinstance(part, dict) else {}
-
-
 def _text(entry: dict[str, Any], *keys: str) -> str:
     value: object = entry
     for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
+        value = dictionary(value).get(key)
     return "" if value is None else str(value)

@@ -78,7 +78,8 @@
             spec.rows.forEach((row, index) => {
                 const bar = row[1 + tfo];
                 if (!bar) return;
-                const text = `<b>${index + 1}. ${escaped(shortened(row[0]))}</b><br>${escaped(words(load.name, bar, "\n")).replace(/\n/g, "<br>")}`;
+                const lines = words(load.name, bar, "\n").split("\n").slice(0, narrow() ? 1 : 3);    // a phone has no room
+                const text = [`<b>${index + 1}. ${escaped(shortened(row[0]))}</b>`, ...lines.map(escaped)].join("<br>");
                 for (const [phase, start, length] of pieces(bar)) {
                     const key = `${phase} ${tfo}`;
                     if (!traces.has(key)) {
