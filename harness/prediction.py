@@ -80,7 +80,7 @@ def _columns(one: Prediction) -> str:
     return "\t".join((
         f"{one.off_ms / 1000:.3f}", f"{low}" if low == high else f"{low} to {high}", f"{one.predicted_ms / 1000:.3f}",
         NOT_MEASURED if one.measured_ms is None else f"{one.measured_ms / 1000:.3f}",
-        NOT_MEASURED if difference is None else f"{difference:+.1f}%"))
+        NOT_MEASURED if difference is None else f"{round(difference, 1) + 0.0:+.1f}%"))     # + 0.0: no "-0.0%"
 
 
 def _accuracy(predictions: Sequence[Prediction]) -> Iterator[str]:
