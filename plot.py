@@ -30,6 +30,7 @@ from harness.errors import InputError, run_main
 from harness.figures import FORMATS, draw_figure, figure_names, figure_path, save_figure
 from harness.results import Results, read_results
 from harness.selection import METRICS, Selection, select
+from harness.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curve
 from harness.table import format_report
 
 
@@ -44,6 +45,8 @@ def main() -> int:
     report = format_report(results, selection)
     if arguments.detail:
         report += "\n" + "".join(f"{line}\n" for line in detail_lines(results, selection))
+    if worth_a_curve(results):
+        report += "\n" + "".join(f"{line}\n" for line in sweep_lines(results, selection))
     print(report, end="", flush=True)
     if arguments.append:
         append_report(arguments.append, report)
@@ -84,7 +87,7 @@ def own_folder(name: str) -> Path:
 
 
 def draw_figures(results: Results, selection: Selection, outputdir: Path, ending: str) -> None:
-    """Write a figure for each page and RTT; progress goes to stderr, so that stdout is the table alone."""
+    """Write a figure for each page and RTT, and one of all RTTs; progress goes to stderr: stdout is the table alone."""
     names = figure_names(results.urls)
     todo = [(page, rtt_ms) for page in results.urls for rtt_ms in results.rtts_ms]
     console = Console(stderr=True)
@@ -96,6 +99,8 @@ def draw_figures(results: Results, selection: Selection, outputdir: Path, ending
         save_figure(figure, path)
         if not console.is_terminal:
             print(path, file=sys.stderr)
+    if worth_a_curve(results):
+        save_figure(draw_sweep(results, selection), outputdir / f"{SWEEP_NAME}.{ending}")
 
 
 def append_report(path: Path, report: str) -> None:

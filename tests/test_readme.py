@@ -20,6 +20,7 @@ QUICK = {
     "sudo ./run.sh --testruns 11": "./run.sh --testruns 11 --dry-run",
     "sudo ./run.sh --bwnet 20": "./run.sh --bwnet 20 --dry-run",
     "sudo ./run.sh --until-ci 3": "./run.sh --until-ci 3 --dry-run",
+    "sudo ./run.sh --sweep-rtt 2,5,10,20,50,100,200": "./run.sh --sweep-rtt 2,5,10,20,50,100,200 --dry-run",
     "sudo ./run.sh --pcap": "./run.sh --pcap --dry-run",
     "./plot.py --compare client results-2026": "./plot.py --compare client client",
     # Recording needs the Internet; tests/test_fetch.py and test_replay_internet.py do it from one of their own.

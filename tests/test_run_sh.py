@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
+from harness.tfo_options import MAX_RUNS
 from tests.project_copy import copy_project, typed
 from tests.small_mirror import chain_of_hosts
 
@@ -32,21 +33,24 @@ def run(project: Path, *options: str, **environment: str) -> "subprocess.Complet
 @pytest.mark.slow
 def test_two_runs_and_nothing_lost(project: Path) -> None:
     fastopen_before = ROOT_FASTOPEN.read_text()
-    first = run(project, "--name", "small", "--quick", "--delays", "5 10")
+    first = run(project, "--name", "small", "--quick", "--sweep-rtt", "2,5,20", "--detail")
     assert first.returncode == 0, first.stdout + first.stderr
     assert "setup: everything is there" in first.stdout
-    assert "1 pages x 2 runs x TFO off and on x 2 delays = 8 page loads;" in first.stdout
-    assert [line.split("\t")[1] for line in first.stdout.splitlines() if line.startswith("\t")] == ["10", "20"]
+    assert "1 pages x 2 runs x TFO off and on x 3 delays = 12 page loads;" in first.stdout
+    assert [line.split("\t")[1] for line in first.stdout.splitlines() if line.startswith("\t")] == ["2", "5", "20"]
     figures = sorted(path.name for path in (project / "output-figures").glob("*.png"))
-    assert figures == ["timing-www.nytimes.com-10.png", "timing-www.nytimes.com-20.png"]
+    assert figures == ["improvement-vs-rtt.png",
+                       *(f"timing-www.nytimes.com-{rtt_ms}.png" for rtt_ms in (2, 20, 5))]
     loads = {path.relative_to(project): path.read_bytes() for path in (project / "client").rglob("*") if path.is_file()}
 
-    second = run(project, "--name", "small", "--quick", "--delays", "5", "--tfo", "1", "--http", "1.1")
+    second = run(project, "--name", "small", "--quick", "--delays", "5", "--tfo", "1", "--http", "1.1",
+                 "--format", "svg")
     assert second.returncode == 0, second.stdout + second.stderr
     [kept] = project.glob("results-*")
     assert {path: (kept / path).read_bytes() for path in loads} == loads
     assert sorted(path.name for path in (kept / "output-figures").glob("*.png")) == figures
     assert not list((project / "client").glob("10-*"))
+    assert [path.name for path in (project / "output-figures").glob("*.svg")] == ["timing-www.nytimes.com-10.svg"]
     assert ROOT_FASTOPEN.read_text() == fastopen_before
 
 
@@ -73,6 +77,13 @@ BAD_USE = [
     (["--testruns", "1"], "run.sh: --testruns: at least 2, since the first load warms up; see ./run.sh --help"),
     (["--name", "../x"], "run.sh: --name: letters, digits, '.', '_' and '-' only; see ./run.sh --help"),
     (["--name"], "run.sh: --name needs a value; see ./run.sh --help"),
+    (["--format", "gif"], "run.sh: --format: png, svg or pdf; see ./run.sh --help"),
+    (["--delaynet", "5"], "run.sh: --delaynet: say --delays, or --sweep-rtt; see ./run.sh --help"),
+    (["--sweep-rtt", "2;5"], "run.sh: --sweep-rtt: write RTTs in ms such as 2,5,10; see ./run.sh --help"),
+    (["--sweep-rtt", "2,5", "--delays", "1"],
+     "run.sh: --sweep-rtt and --delays both say how long packets take; leave one out; see ./run.sh --help"),
+    (["--sweep-rtt", "2,5", "--delayhome", "5"],
+     "run.sh: --sweep-rtt: leave out --delayhome, which adds to the RTT; see ./run.sh --help"),
 ]
 
 
@@ -81,6 +92,14 @@ BAD_USE = [
 def test_bad_use_is_one_line(options: list[str], complaint: str, project: Path) -> None:
     done = run(project, *options)
     assert (done.returncode, done.stderr) == (2, complaint + "\n")
+
+
+@pytest.mark.root
+def test_what_may_be_done_at_most_is_said(project: Path) -> None:
+    done = run(project, "--name", "small", "--until-ci", "3", "--sweep-rtt", "5,20", "--dry-run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    loads = (MAX_RUNS + 1) * 2 * 2
+    assert f"at most 1 pages x {MAX_RUNS + 1} runs x TFO off and on x 2 delays = {loads} page loads;" in done.stdout
 
 
 @pytest.mark.root

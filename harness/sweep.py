@@ -1,0 +1,161 @@
+"""Improvement as a function of the RTT: one figure of all pages, and from which RTT on TFO matters for each page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from harness.intervals import ENOUGH_PAIRS, Interval, improvement_interval, pairs
+from harness.results import Results
+from harness.selection import Cell, Selection
+from harness.stats import improvement_percent
+
+SWEEP_NAME = "improvement-vs-rtt"
+LEAST_RTTS = 3
+"""With fewer there is no curve to see."""
+
+STYLES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."), ("#cc79a7", "D", ":"),
+          ("#000000", "v", "-"), ("#e69f00", "P", "--"), ("#56b4e9", "X", "-."))
+"""Colour, marker and line of each page. Colours after Okabe and Ito, "Color universal design" (2008), for any kind of
+colour blindness; markers and lines tell the pages apart in black and white."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What TFO improves at one RTT: percent of the median PLT without TFO, and its interval (None for < 2 pairs)."""
+
+    rtt_ms: float
+    percent: float
+    interval: Interval | None
+
+    @property
+    def helps(self) -> bool:
+        """Whether all of the interval is an improvement."""
+        return self.interval is not None and self.interval.low_percent > 0
+
+    @property
+    def hurts(self) -> bool:
+        """Whether all of the interval is a slow-down."""
+        return self.interval is not None and self.interval.high_percent < 0
+
+
+def worth_a_curve(results: Results) -> bool:
+    """Tell whether there are RTTs enough for a curve."""
+    return len(results.rtts_ms) >= LEAST_RTTS
+
+
+def curve(selection: Selection, page: str, rtts_ms: Sequence[float]) -> list[Point]:
+    """Return the points of one page in order of RTT; RTTs at which it was not measured in both ways have none."""
+    points = []
+    for rtt_ms in sorted(rtts_ms):
+        off_ms, on_ms = (selection.median_ms(Cell(page, rtt_ms, tfo)) for tfo in (0, 1))
+        if off_ms and on_ms:
+            interval = improvement_interval(*pairs(selection, page, rtt_ms))
+            points.append(Point(rtt_ms, improvement_percent(off_ms, on_ms), interval))
+    return points
+
+
+def threshold_ms(points: Sequence[Point]) -> float | None:
+    """Return the smallest RTT from which on TFO helps at every RTT measured, None when not even at the largest."""
+    threshold = None
+    for point in sorted(points, key=lambda point: point.rtt_ms, reverse=True):
+        if not point.helps:
+            break
+        threshold = point.rtt_ms
+    return threshold
+
+
+def sweep_lines(results: Results, selection: Selection) -> Iterator[str]:
+    """Say for each page below which RTT TFO stops mattering, as far as the measured RTTs can tell."""
+    curves = {page: curve(selection, page, results.rtts_ms) for page in results.urls}
+    intervals = [point.interval for points in curves.values() for point in points if point.interval]
+    if not intervals:
+        return
+    yield "From which RTT on does TFO matter? (95% interval of the improvement above 0 there and at all larger RTTs)"
+    for page, points in curves.items():
+        if any(point.interval for point in points):
+            yield f"  {results.urls[page]}: {in_words(points)}"
+    fewest, most = min(one.pairs for one in intervals), max(one.pairs for one in intervals)
+    rough = "" if fewest >= ENOUGH_PAIRS else \
+        f"; under {ENOUGH_PAIRS} they are too narrow: take it as a hint, and measure with --until-ci 3"
+    yield f"  Intervals of {fewest if fewest == most else f'{fewest} to {most}'} pairs of runs{rough}. By chance one " \
+          "interval in 40 lies above 0 where there is nothing. Nothing is known between the RTTs measured."
+
+
+def in_words(points: Sequence[Point]) -> str:
+    """Return the answer for one page, whose `points` are in order of RTT."""
+    threshold = threshold_ms(points)
+    if threshold is None:
+        answer = f"not even at {points[-1].rtt_ms:g} ms, the largest RTT measured"
+    elif threshold == points[0].rtt_ms:
+        return f"at all RTTs measured, from {threshold:g} ms on{_example(points[0])}"
+    else:
+        answer = f"from {threshold:g} ms on"
+    return "; ".join([answer, *_below([point for point in points if threshold is None or point.rtt_ms < threshold])])
+
+
+def _below(points: Sequence[Point]) -> Iterator[str]:
+    """Say what was seen at the RTTs below the threshold."""
+    nothing = [point for point in points if point.interval and not point.interval.excludes_zero]
+    for found, what in ((nothing, "no effect can be told from noise"),
+                        ([point for point in points if point.helps], "all of the interval is above 0, though,"),
+                        ([point for point in points if point.hurts], "TFO made it slower"),
+                        ([point for point in points if point.interval is None], "no interval, under 2 pairs of runs,")):
+        if found:
+            yield f"{what} at {_list(found)}{_example(found[-1])}"
+
+
+def _example(point: Point) -> str:
+    if point.interval is None:
+        return f" ({point.rtt_ms:g} ms: {point.percent:.1f}%)"
+    low, high = point.interval.low_percent, point.interval.high_percent
+    return f" ({point.rtt_ms:g} ms: {point.percent:.1f}%, interval {low:.1f} to {high:.1f}%)"
+
+
+def _list(points: Sequence[Point]) -> str:
+    return ", ".join(f"{point.rtt_ms:g}" for point in points) + " ms"
+
+
+def draw_sweep(results: Results, selection: Selection) -> Figure:
+    """Draw the improvement against the RTT, a line a page, with the 95% intervals as error bars."""
+    figure = Figure(figsize=(9, 5.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.axhline(0, color="#555555", linewidth=1)
+    for place, (page, url) in enumerate(results.urls.items()):
+        points = curve(selection, page, results.rtts_ms)
+        if points:
+            _draw_curve(axes, points, url, place)
+    _label_axes(axes, results.rtts_ms)
+    figure.suptitle("What TCP Fast Open saves of the page load time, against the round-trip time", fontsize=12)
+    for text in axes.legend(loc="upper left", fontsize=8, frameon=False).get_texts():
+        text.set_parse_math(False)      # a URL may hold dollar signs
+    synthetic = " Pages: synthetic." if results.synthetic else ""
+    figure.supxlabel("Improvement of the median; bars: 95% bootstrap interval over pairs of runs. "
+                     f"Where a bar crosses 0, no effect was shown.{synthetic}", fontsize=7.5, color="#444444")
+    return figure
+
+
+def _draw_curve(axes: Axes, points: Sequence[Point], url: str, place: int) -> None:
+    color, marker, line = STYLES[place % len(STYLES)]
+    errors = [[max(0.0, point.percent - point.interval.low_percent) if point.interval else 0.0 for point in points],
+              [max(0.0, point.interval.high_percent - point.percent) if point.interval else 0.0 for point in points]]
+    label = url.removeprefix("http://").removeprefix("https://")
+    axes.errorbar([point.rtt_ms for point in points], [point.percent for point in points], yerr=errors, color=color,
+                  marker=marker, markersize=5, linestyle=line, linewidth=1.5, capsize=4, elinewidth=1,
+                  label=label if len(label) <= 60 else f"{label[:57]}...")
+
+
+def _label_axes(axes: Axes, rtts_ms: Sequence[float]) -> None:
+    """Logarithmic: 2 to 10 ms deserve as much room as 20 to 100. An RTT of 0 has no logarithm."""
+    if min(rtts_ms) > 0:
+        axes.set_xscale("log")
+    axes.set_xticks(list(rtts_ms), labels=[f"{rtt_ms:g}" for rtt_ms in rtts_ms])
+    axes.minorticks_off()
+    axes.set_xlabel("Round-trip time (ms)")
+    axes.set_ylabel("Improvement of the page load time (%)")
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
