@@ -11,12 +11,16 @@ def written_beside(path: Path) -> Iterator[Path]:
     """Give a hidden file name in `path`'s directory to write to; on success it becomes `path`, otherwise it is removed.
 
     The name keeps `path`'s ending, by which some writers know the format, but not its length: a page's file name may
-    use up nearly all of the 255 bytes a name can have.
+    use up nearly all of the 255 bytes a name can have. An OSError that names no file, such as that of a full disk, gets
+    `path`.
     """
     beside = path.parent / f".{uuid.uuid4().hex}{path.suffix if len(path.suffix) < 8 else ''}"
     try:
         yield beside
         beside.replace(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
     finally:
         beside.unlink(missing_ok=True)
 

@@ -20,10 +20,12 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
     Returns the load's figures (times in ms from the start of the navigation), None where they are unknown.
     """
     netlog = read_netlog(netlog_file)
-    timing = {} if shows_error_page(report) else report.get("timing") or {}
+    timing = report.get("timing") or {} if shows_a_page(report) else {}
     start_tick = start_of_load(netlog, report)
     leave_out_previous_document(netlog, start_tick)
-    end_tick = start_tick + report["now_ms"] if timing else None  # what came later came from closing Chrome
+    end_tick = None                 # what came later came from closing Chrome
+    if report.get("time_origin_ms") and report.get("now_ms"):
+        end_tick = netlog.tick(report["time_origin_ms"]) + report["now_ms"]
     write_atomically(directory / page, format_log(page_log(netlog, start_tick, end_tick)))
     archive = har(netlog, report["url"], start_tick, end_tick=end_tick, clock_shift_ms=CLOCK_SHIFT_DAYS * MS_PER_DAY,
                   on_content_load_ms=timing.get("domContentLoadedEventEnd"), on_load_ms=timing.get("loadEventEnd"))
@@ -36,9 +38,17 @@ def shows_error_page(report: dict[str, Any]) -> bool:
     return str(report.get("document_uri")).startswith(ERROR_PAGE)
 
 
+def shows_a_page(report: dict[str, Any]) -> bool:
+    """Tell whether Chrome shows a page of the web. While none has answered it still shows its own empty one (data:,).
+
+    That one has a load event too, and a time for it, which is not the page's.
+    """
+    return str(report.get("document_uri")).startswith(("http://", "https://"))
+
+
 def start_of_load(netlog: NetLog, report: dict[str, Any]) -> float:
     """Return the tick of navigationStart; of the first request when the page could not be asked."""
-    if report.get("time_origin_ms") and not shows_error_page(report):
+    if report.get("time_origin_ms") and shows_a_page(report):
         return netlog.tick(report["time_origin_ms"])
     return netlog.transactions[0].start if netlog.transactions else netlog.end_tick
 

@@ -1,7 +1,10 @@
 """The two ways a script of TFO Lab stops early, and the one line each of them prints."""
 
+import errno
 import sys
 from collections.abc import Callable
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class InputError(Exception):
@@ -17,7 +20,10 @@ class ExperimentError(Exception):
 
 
 def run_main(main: Callable[[], int]) -> None:
-    """Run a script's `main`, print an expected error as one line, and exit with its status."""
+    """Run a script's `main`, print an expected error as one line, and exit with its status.
+
+    A full disk is one, wherever it shows.
+    """
     try:
         status = main()
     except InputError as error:
@@ -25,5 +31,10 @@ def run_main(main: Callable[[], int]) -> None:
         status = 2
     except ExperimentError as error:
         print(error, file=sys.stderr)
+        status = 1
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            raise
+        print(f"{error.filename or 'a file'}: the disk is full; make room and try again", file=sys.stderr)
         status = 1
     sys.exit(status)

@@ -84,7 +84,7 @@ def reply_to(site: Site, directory: int | None, method: str, target: str,
     reply.text = NOT_RECORDED if answer is MISSING else b""
     reply.size = len(reply.text)
     if answer.headers is None and (reply.text or answer.mime_type):
-        reply.headers.append(("content-type", content_type(answer.mime_type, answer.charset, ".txt", reply.text)))
+        reply.headers.append(("content-type", content_type(answer.mime_type, answer.charset, "it.txt", reply.text)))
     return reply
 
 

@@ -19,7 +19,8 @@ def reasons(load: dict[str, Any], recorded_bytes: int | None) -> list[str]:
 
     `recorded_bytes` is the size of the page's document in the mirror.
     """
-    return [*load["errors"], *_no_load_event(load), *_document(load, recorded_bytes), *_network(load), *_fastopen(load)]
+    return [*load["errors"], *_no_load_event(load), *_document(load, recorded_bytes), *_network(load), *_fastopen(load),
+            *_server_logs(load)]
 
 
 def _no_load_event(load: dict[str, Any]) -> Iterable[str]:
@@ -31,7 +32,7 @@ def _no_load_event(load: dict[str, Any]) -> Iterable[str]:
 
 def _document(load: dict[str, Any], recorded_bytes: int | None) -> Iterable[str]:
     document = load.get("document")
-    if document is None:
+    if document is None or not document["status"]:    # status 0: it was asked for, and no head of an answer came
         if not load["errors"]:
             yield "the document never answered"
     elif document["status"] not in DOCUMENT_IS_GOOD:
@@ -41,7 +42,11 @@ def _document(load: dict[str, Any], recorded_bytes: int | None) -> Iterable[str]
 
 
 def _network(load: dict[str, Any]) -> Iterable[str]:
-    """A retransmitted SYN waits for a second, an overflowed queue drops one: that is not the page's doing."""
+    """A retransmitted SYN waits for a second, an overflowed queue drops one: that is not the page's doing.
+
+    That second (RFC 6298, section 2.1) is why a load ends only after 1.5 s of silence: meanwhile Chrome may have used a
+    spare connection, which it begins after 250 ms, and be done.
+    """
     for where, counters in load["counters"].items():
         if counters["TCPSynRetrans"]:
             yield f"SYN retransmitted by {where}: {counters['TCPSynRetrans']}"
@@ -59,6 +64,13 @@ def _fastopen(load: dict[str, Any]) -> Iterable[str]:
         yield f"TFO is off, but {off_but_used} connections carried data in the SYN"
     if load["tfo"] == 1 and load["run"] > 0 and in_syn < SYN_DATA_SHARE * carried:
         yield f"TFO is on, but only {in_syn} of {carried} connections carried their request in the SYN"
+
+
+def _server_logs(load: dict[str, Any]) -> Iterable[str]:
+    """What TFO did is judged by the servers' logs: a connection that Chrome used must stand there."""
+    logged, used = load["connections_with_request"], len(load.get("connections", []))
+    if logged < used and not load["errors"]:
+        yield f"the servers' logs know of {logged} of the {used} connections that carried a request"
 
 
 def request_set_reasons(loads: Sequence[dict[str, Any]]) -> list[list[str]]:

@@ -58,11 +58,12 @@ def test_a_whole_load(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scene", ["settled", "hanging", "killed"])
-def test_an_error_page_never_gives_a_plt(tmp_path: Path, scene: str) -> None:
-    # It has a load event, and a fast one: 2013's tables were partly made of them.
-    error_page = {"document_uri": "chrome-error://chromewebdata/"}
+@pytest.mark.parametrize("uri", ["chrome-error://chromewebdata/", "data:,", "about:blank", None])
+def test_a_page_of_chromes_own_never_gives_a_plt(tmp_path: Path, scene: str, uri: str | None) -> None:
+    # It has a load event, and a fast one: 2013's tables were partly made of them. Until a server answers Chrome shows
+    # the page it started with, "data:,".
     assert report(scene)["timing"]["loadEventEnd"] > 0
-    figures = written(tmp_path, scene, **error_page)
+    figures = written(tmp_path, scene, document_uri=uri)
     assert figures["plt_ms"] is figures["first_byte_ms"] is figures["dom_content_loaded_ms"] is None
     assert figures["navigation_timing"] == {}
     assert figures["requests"] > 0, "what was asked for before is kept"
@@ -84,6 +85,12 @@ def test_a_page_that_could_not_be_asked_has_no_times_but_its_requests(tmp_path: 
     assert figures["plt_ms"] is figures["first_byte_ms"] is None
     assert figures["requests"] > 0
     assert (tmp_path / PAGE).stat().st_size > 0
+
+
+def test_a_request_without_an_answer_is_unfinished_whatever_chrome_shows(tmp_path: Path) -> None:
+    """Not aborted: that came from closing Chrome."""
+    shown = [written(tmp_path, "hanging", document_uri=uri)["failed_requests"] for uri in ("http://a.test/", "data:,")]
+    assert shown[0] == shown[1]
 
 
 def test_a_load_event_that_never_came_is_no_plt_of_0(tmp_path: Path) -> None:

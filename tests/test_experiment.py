@@ -13,7 +13,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.results import read_results
 from tests.har_schema import assert_har
-from tests.small_mirror import SmallMirror, chain_of_hosts, one_document
+from tests.small_mirror import chain_of_hosts, one_document
 
 TFO = [sys.executable, str(ROOT / "tfo.py")]
 SYN_SHARE = 0.99
@@ -88,42 +88,6 @@ def test_keep_alive_and_tfo_only_on(tmp_path: Path) -> None:
     measured = [load for load in records(base) if load["run"] == 1]
     assert [load["syn_data_connections"] for load in measured] == [3]
     assert [load["requests"] for load in measured] == [6]
-
-
-@pytest.mark.root
-@pytest.mark.chrome
-def test_failed_loads_are_kept_and_make_the_run_fail(tmp_path: Path) -> None:
-    """A page whose document answers 404 is a row, marked, and no fast page."""
-    mirror = SmallMirror(tmp_path)
-    mirror.add("http://good.test/", "<!doctype html><link rel='icon' href='data:,'><p>good")
-    mirror.add("http://bad.test/", "<!doctype html><link rel='icon' href='data:,'><p>bad")
-    base = mirror.finish("http://good.test/", "http://bad.test/")
-    command = [sys.executable, str(ROOT / "tests" / "spoiled_experiment.py"), "document", "--dir", str(base),
-               "--name", "small", "--testruns", "2", "--delaynet", "5"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 1, done.stdout + done.stderr
-    verdicts = {(load["url"], load["run"], load["tfo"]): load["why_not"] for load in records(base)}
-    assert len(verdicts) == 8
-    for (url, _, _), why_not in verdicts.items():
-        assert ("the document answered 404" in why_not) if "bad" in url else why_not == []
-    assert done.stderr.count("the document answered 404") == 4
-    command = [str(ROOT / "plot.py"), "--clientdir", str(base / "client"), "--outputdir", str(base / "out")]
-    plot = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert plot.returncode == 1
-    assert "httpbad.test\n\t10\t-\t-\t-" in plot.stdout
-
-
-@pytest.mark.root
-@pytest.mark.chrome
-def test_chrome_killed_in_mid_load_is_a_failed_load(tmp_path: Path) -> None:
-    base = one_document(tmp_path)
-    command = [sys.executable, str(ROOT / "tests" / "spoiled_experiment.py"), "chrome", "--dir", str(base),
-               "--name", "small", "--testruns", "2", "--delaynet", "5", "--tfo", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 1, done.stdout + done.stderr
-    verdicts = [load["why_not"] for load in records(base)]
-    assert len(verdicts) == 2
-    assert all(verdicts), "a load whose Chrome was killed passed as valid"
 
 
 BAD_INPUT = [

@@ -58,7 +58,7 @@ def test_a_good_load_has_no_reason_against_it(tfo: int, run: int) -> None:
     (lambda record: put(record, "document", "status", 206), "the document answered 206"),
     (lambda record: record["document"].update(status=304, bytes=0),
      "the document had 0 bytes, the recorded one has 5000"),
-    (lambda record: put(record, "document", "status", 0), "the document answered 0"),
+    (lambda record: put(record, "document", "status", 0), "the document never answered"),
     (lambda record: put(record, "document", "bytes", BYTES - 1),
      "the document had 4999 bytes, the recorded one has 5000"),
     (lambda record: put(record, "document", "bytes", BYTES + 1),
@@ -69,6 +69,8 @@ def test_a_good_load_has_no_reason_against_it(tfo: int, run: int) -> None:
     (lambda record: put(record, "counters", "servers", "TCPFastOpenListenOverflow", 4),
      "TCPFastOpenListenOverflow at servers: 4"),
     (lambda record: put(record, "delay_line_drops", 5), "packets dropped by the delay line: 5"),
+    (lambda record: put(record, "connections", [{"id": 7, "requests": 1}] * 101),
+     "the servers' logs know of 100 of the 101 connections that carried a request"),
     (lambda record: put(record, "errors", ["Chrome shows an error page"]), "Chrome shows an error page")])
 @pytest.mark.parametrize("tfo", [0, 1])
 def test_one_broken_rule_is_one_reason(change: Callable[[Record], object], reason: str, tfo: int) -> None:
@@ -85,8 +87,9 @@ def test_a_page_without_a_recorded_document_is_never_valid() -> None:
 
 def test_a_load_that_failed_early_has_its_own_error_and_no_reasons_that_follow_from_it() -> None:
     record = broken(lambda record: put(record, "errors", ["no load event within 60 s"]))
-    record |= {"plt_ms": None, "document": None}
-    assert reasons(record, BYTES) == ["no load event within 60 s"]
+    for document in (None, {"url": "http://a.org/", "status": 0, "bytes": 0}):
+        record |= {"plt_ms": None, "document": document, "connections": [{"id": 7, "requests": 1}] * 101}
+        assert reasons(record, BYTES) == ["no load event within 60 s"]
 
 
 def test_all_broken_rules_are_told() -> None:

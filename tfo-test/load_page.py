@@ -28,9 +28,15 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from selenium import webdriver
-from selenium.common.exceptions import TimeoutException, UnexpectedAlertPresentException, WebDriverException
+from selenium.common.exceptions import (
+    InvalidSessionIdException,
+    TimeoutException,
+    UnexpectedAlertPresentException,
+    WebDriverException,
+)
 
 from harness import browser
+from harness.atomic import write_atomically
 from harness.client_log import shows_error_page, write_client_log
 from harness.errors import ExperimentError, run_main
 from harness.hack_dns import read_hack_dns, resolver_rules
@@ -98,6 +104,9 @@ def visit(driver: webdriver.Chrome, job: Job, report: dict[str, Any]) -> None:
         report["quiet"] = wait_until_quiet(job.interface, job.quiet_s, job.quiet_limit_s)
     except TimeoutException:
         report["errors"].append(f"no load event within {job.timeout_s:g} s")
+    except InvalidSessionIdException:
+        report["errors"].append("Chrome ended in the middle of the load")
+        return
     except WebDriverException as error:
         report["errors"].append(f"Chrome: {first_line(error)}")
     try:
@@ -237,7 +246,7 @@ def main() -> int:
         evaluate(job, report)
     except KeyboardInterrupt:
         return 1
-    (job.work_dir / "load.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
+    write_atomically(job.work_dir / "load.json", json.dumps(report, indent=1))
     for error in report["errors"]:
         print(error, file=sys.stderr)
     return 1 if report["errors"] else 0
