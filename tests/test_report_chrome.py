@@ -119,7 +119,7 @@ def test_it_draws_without_an_error_and_without_a_network(driver: webdriver.Chrom
 def test_pointing_at_a_request_says_what_it_is(driver: webdriver.Chrome, report: Path) -> None:
     open_report(driver, report)
     scroll_to(driver, EVILS)
-    connect_off = f"#{EVILS} .bars .trace:nth-of-type(3) .point:nth-of-type(2) path"     # after blocked, off and on
+    connect_off = f"#{EVILS} .bars:nth-of-type(3) .point:nth-of-type(2) path"     # after blocked, off and on
     bar = driver.find_element(By.CSS_SELECTOR, connect_off)
     ActionChains(driver).move_to_element(bar).perform()
     label = wait_for(lambda: driver.find_elements(By.CSS_SELECTOR, f"#{EVILS} .hoverlayer .hovertext"))[0]
@@ -158,8 +158,11 @@ def test_buttons_zoom_and_step(driver: webdriver.Chrome, report: Path) -> None:
     assert x_range(driver, FIRST)[0] == pytest.approx(start + (end - start) / 2)
     button(driver, FIRST, "Whole load").click()
     assert x_range(driver, FIRST) == pytest.approx(whole)
+    for text in ("Zoom in", "Later", "Later"):
+        button(driver, FIRST, text).click()
     button(driver, FIRST, "Next request").click()
     assert readout(driver, FIRST).startswith("Request 1 of 29: http://en.wikipedia.org/wiki/Transmission_Control_Protocol")
+    assert x_range(driver, FIRST) == pytest.approx(whole)                   # it was out of sight
     button(driver, FIRST, "Previous request").click()
     assert readout(driver, FIRST).startswith("Request 29 of 29: ")
 

@@ -116,6 +116,7 @@
     /* The critical path as a line from step to step; with both loads shown it is drawn when its name is clicked. */
     function pathTraces(spec, shown) {
         const both = shown[0] && shown[1] && spec.loads.every(Boolean);
+        if (both && narrow()) return [];        // no room for their names
         return spec.loads.map((load, tfo) => ({load, tfo})).filter(({load, tfo}) => load && shown[tfo] && load.path.length)
             .map(({load, tfo}) => ({type: "scatter", mode: "lines", name: `critical path, ${load.name}`, hoverinfo: "skip", customdata: [],
                 x: load.path.flatMap(([, start, end]) => [start, end]),
@@ -175,6 +176,8 @@
     function step(chart, by) {
         const rows = chart.spec.rows.length;
         read(chart, chart.at === undefined ? (by > 0 ? 0 : rows - 1) : (chart.at + by + rows) % rows);
+        const [from, to] = chart.plot.layout.xaxis.range, bars = chart.spec.rows[chart.at].slice(1).filter(Boolean);
+        if (!bars.some(([start]) => start >= from && start <= to)) zoom(chart, null);      // it is out of sight
         const points = chart.plot.data.map((trace, curveNumber) => ({curveNumber, pointNumber: trace.customdata.indexOf(chart.at)}));
         Plotly.Fx.hover(chart.plot, points.filter(({pointNumber}) => pointNumber >= 0).slice(0, 1));
     }
