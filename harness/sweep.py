@@ -22,6 +22,10 @@ STYLES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."),
 colour blindness; markers and lines tell the pages apart in black and white."""
 
 
+SHIFT = 1.03
+"""From page to page points move right by this factor, so that no page's bars hide another's."""
+
+
 @dataclass(frozen=True)
 class Point:
     """What TFO improves at one RTT: percent of the median PLT without TFO, and its interval (None for < 2 pairs)."""
@@ -127,7 +131,7 @@ def draw_sweep(results: Results, selection: Selection) -> Figure:
     for place, (page, url) in enumerate(results.urls.items()):
         points = curve(selection, page, results.rtts_ms)
         if points:
-            _draw_curve(axes, points, url, place)
+            _draw_curve(axes, points, url, place, SHIFT ** (place - (len(results.urls) - 1) / 2))
     _label_axes(axes, results.rtts_ms)
     figure.suptitle("What TCP Fast Open saves of the page load time, against the round-trip time", fontsize=12)
     for text in axes.legend(loc="upper left", fontsize=8, frameon=False).get_texts():
@@ -138,12 +142,12 @@ def draw_sweep(results: Results, selection: Selection) -> Figure:
     return figure
 
 
-def _draw_curve(axes: Axes, points: Sequence[Point], url: str, place: int) -> None:
+def _draw_curve(axes: Axes, points: Sequence[Point], url: str, place: int, shift: float) -> None:
     color, marker, line = STYLES[place % len(STYLES)]
     errors = [[max(0.0, point.percent - point.interval.low_percent) if point.interval else 0.0 for point in points],
               [max(0.0, point.interval.high_percent - point.percent) if point.interval else 0.0 for point in points]]
     label = url.removeprefix("http://").removeprefix("https://")
-    axes.errorbar([point.rtt_ms for point in points], [point.percent for point in points], yerr=errors, color=color,
+    axes.errorbar([point.rtt_ms * shift for point in points], [point.percent for point in points], yerr=errors, color=color,
                   marker=marker, markersize=5, linestyle=line, linewidth=1.5, capsize=4, elinewidth=1,
                   label=label if len(label) <= 60 else f"{label[:57]}...")
 
