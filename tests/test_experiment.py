@@ -1,7 +1,9 @@
 """tfo.py on real loads: real star, real Chrome, real TFO, and what it refuses."""
 
+import io
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -9,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from harness.bootstrap import ROOT
 from harness.results import read_results
 from tests.har_schema import assert_har
-from tests.small_mirror import chain_of_hosts, one_document
+from tests.small_mirror import ICON, SmallMirror, chain_of_hosts, one_document
 
 TFO = [sys.executable, str(ROOT / "tfo.py")]
 SYN_SHARE = 0.99
@@ -142,3 +145,21 @@ def test_without_root_is_one_clear_line(tmp_path: Path) -> None:
     if "Permission denied" in done.stderr:
         pytest.skip("the project lies in a directory that other users may not enter")
     assert (done.returncode, done.stderr) == (2, "./tfo.py: needs root for network namespaces; run: sudo ./tfo.py\n")
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+def test_dialogs_before_a_late_load_event_do_not_end_the_load(tmp_path: Path) -> None:
+    """A page that alerts while its image is on the way: its PLT is the image's, not the dialog's."""
+    picture = io.BytesIO()          # a real one: Chrome gives up others as soon as it sees their first bytes
+    Image.frombytes("RGB", (220, 220), random.Random(1).randbytes(220 * 220 * 3)).save(picture, "png")
+    body = picture.getvalue()
+    mirror = SmallMirror(tmp_path)
+    mirror.add("http://one.test/", f"<!doctype html>{ICON}<img src=/slow.png>"
+               "<script>setTimeout(() => { alert('one'); confirm('two') }, 300)</script>")
+    mirror.add("http://one.test/slow.png", body, "image/png")
+    base = mirror.finish("http://one.test/")
+    done = experiment(base, "--delaynet", "10", "--bwnet", "1", "--tfo", "0", "--testruns", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for load in records(base):
+        assert load["plt_ms"] > len(body) * 8 / 1000
