@@ -23,15 +23,20 @@ import argparse
 from rich.console import Console
 from rich.progress import track
 
+from harness.breakdown_figure import breakdown_path, draw_breakdown
 from harness.compare import read_sides
 from harness.compare_table import format_comparison, is_whole
 from harness.detail import detail_lines
 from harness.errors import InputError, run_main
 from harness.figures import FORMATS, draw_figure, figure_names, figure_path, save_figure
+from harness.prediction import prediction_lines
+from harness.report import write_report
 from harness.results import Results, read_results
 from harness.selection import METRICS, Selection, select
 from harness.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curve
 from harness.table import format_report
+
+REPORT_NAME = "report.html"
 
 
 def main() -> int:
@@ -45,6 +50,7 @@ def main() -> int:
     report = format_report(results, selection)
     if arguments.detail:
         report += "\n" + "".join(f"{line}\n" for line in detail_lines(results, selection))
+        report += "\n" + "".join(f"{line}\n" for line in prediction_lines(results, selection))
     if worth_a_curve(results):
         report += "\n" + "".join(f"{line}\n" for line in sweep_lines(results, selection))
     print(report, end="", flush=True)
@@ -52,6 +58,7 @@ def main() -> int:
         append_report(arguments.append, report)
 
     draw_figures(results, selection, arguments.outputdir, arguments.format)
+    print(write_report(results, selection, arguments.outputdir / REPORT_NAME), file=sys.stderr)
     return 1 if selection.missing(results.tfos) else 0
 
 
@@ -87,7 +94,7 @@ def own_folder(name: str) -> Path:
 
 
 def draw_figures(results: Results, selection: Selection, outputdir: Path, ending: str) -> None:
-    """Write a figure for each page and RTT, and one of all RTTs; progress goes to stderr: stdout is the table alone."""
+    """Write a figure for each page and RTT, and those of all RTTs; progress goes to stderr."""
     names = figure_names(results.urls)
     todo = [(page, rtt_ms) for page in results.urls for rtt_ms in results.rtts_ms]
     console = Console(stderr=True)
@@ -99,6 +106,10 @@ def draw_figures(results: Results, selection: Selection, outputdir: Path, ending
         save_figure(figure, path)
         if not console.is_terminal:
             print(path, file=sys.stderr)
+    for page in results.urls:
+        breakdown = draw_breakdown(results, selection, page)
+        if breakdown:
+            save_figure(breakdown, breakdown_path(outputdir, names[page]).with_suffix(f".{ending}"))
     if worth_a_curve(results):
         save_figure(draw_sweep(results, selection), outputdir / f"{SWEEP_NAME}.{ending}")
 

@@ -21,6 +21,7 @@ def test_a_complete_folder(tmp_path: Path) -> None:
     done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures")
     assert done.returncode == 0
     names = [f"timing-{page}-{rtt}.png" for page in ("www.news.example", "blog.example2013post") for rtt in (20, 200)]
+    names.append("report.html")
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(names)
     assert done.stderr.splitlines() == [f"figures/{name}" for name in names]      # plain lines: not a terminal
     assert done.stdout.splitlines()[:3] == ["Page\tRTT(ms)\tPLT: no TFO (s)\tPLT: TFO (s)\tImprov.",
@@ -33,7 +34,8 @@ def test_figures_for_print(tmp_path: Path) -> None:
     make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
     done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", "--format", "pdf")
     assert done.returncode == 0
-    assert [path.name for path in (tmp_path / "figures").iterdir()] == ["timing-www.news.example-20.pdf"]
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
+        "report.html", "timing-www.news.example-20.pdf"]
 
 
 def test_details_come_after_the_table_and_go_into_the_notes(tmp_path: Path) -> None:
