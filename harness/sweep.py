@@ -147,8 +147,8 @@ def _draw_curve(axes: Axes, points: Sequence[Point], url: str, place: int, shift
     errors = [[max(0.0, point.percent - point.interval.low_percent) if point.interval else 0.0 for point in points],
               [max(0.0, point.interval.high_percent - point.percent) if point.interval else 0.0 for point in points]]
     label = url.removeprefix("http://").removeprefix("https://")
-    axes.errorbar([point.rtt_ms * shift for point in points], [point.percent for point in points], yerr=errors, color=color,
-                  marker=marker, markersize=5, linestyle=line, linewidth=1.5, capsize=4, elinewidth=1,
+    axes.errorbar([point.rtt_ms * shift for point in points], [point.percent for point in points], yerr=errors,
+                  color=color, marker=marker, markersize=5, linestyle=line, linewidth=1.5, capsize=4, elinewidth=1,
                   label=label if len(label) <= 60 else f"{label[:57]}...")
 
 
