@@ -37,10 +37,11 @@ def test_two_runs_and_nothing_lost(project: Path) -> None:
     assert first.returncode == 0, first.stdout + first.stderr
     assert "setup: everything is there" in first.stdout
     assert "1 pages x 2 runs x TFO off and on x 3 delays = 12 page loads;" in first.stdout
-    assert [line.split("\t")[1] for line in first.stdout.splitlines() if line.startswith("\t")] == ["2", "5", "20"]
+    rows = [line.split("\t")[1] for line in first.stdout.splitlines() if line.startswith("\t")]
+    assert rows[:3] == ["2", "5", "20"]
+    assert "95% low" in first.stdout, "--detail reaches plot.py"
     figures = sorted(path.name for path in (project / "output-figures").glob("*.png"))
-    assert figures == ["improvement-vs-rtt.png",
-                       *(f"timing-www.nytimes.com-{rtt_ms}.png" for rtt_ms in (2, 20, 5))]
+    assert {"improvement-vs-rtt.png", *(f"timing-www.nytimes.com-{rtt_ms}.png" for rtt_ms in (2, 5, 20))} <= {*figures}
     loads = {path.relative_to(project): path.read_bytes() for path in (project / "client").rglob("*") if path.is_file()}
 
     second = run(project, "--name", "small", "--quick", "--delays", "5", "--tfo", "1", "--http", "1.1",
@@ -50,7 +51,7 @@ def test_two_runs_and_nothing_lost(project: Path) -> None:
     assert {path: (kept / path).read_bytes() for path in loads} == loads
     assert sorted(path.name for path in (kept / "output-figures").glob("*.png")) == figures
     assert not list((project / "client").glob("10-*"))
-    assert [path.name for path in (project / "output-figures").glob("*.svg")] == ["timing-www.nytimes.com-10.svg"]
+    assert (project / "output-figures" / "timing-www.nytimes.com-10.svg").exists()
     assert ROOT_FASTOPEN.read_text() == fastopen_before
 
 
