@@ -73,6 +73,10 @@ def _through(walk: _Walk, one: Request, why: Dependencies) -> None:
     """Walk back from wherever the path meets `one` to what it waited for."""
     walk.back_to(one.head, "receive", one.url)
     walk.back_to(one.sent, "wait", one.url)
+    if one.shared and why.freed is not None:    # it waited for a connection: so for whatever the one that made it did
+        walk.back_to(one.connected, "cpu", one.url)
+        walk.request = why.freed
+        return
     if one.tls:
         walk.back_to(one.tls[1], "cpu", one.url)
         walk.back_to(one.tls[0], "tls", one.url)
@@ -80,7 +84,7 @@ def _through(walk: _Walk, one: Request, why: Dependencies) -> None:
         walk.back_to(one.connect[1], "cpu", one.url)
         walk.back_to(one.connect[0], "connect", one.url)
         walk.back_to(one.connect[0] - one.dns_ms, "dns", one.url)
-    if why.freed is not None and not one.shared:
+    if why.freed is not None:
         walk.back_to(why.freed.end, "cpu", one.url)
         walk.request = why.freed
         return

@@ -55,6 +55,11 @@ class Request:
         scheme, _, rest = self.url.partition("://")
         return f"{scheme}://{rest.partition('/')[0]}"
 
+    @property
+    def connected(self) -> float:
+        """When the connection stood that this request waited for; its start if it waited for none."""
+        return max([self.start, *(handshake[1] for handshake in (self.connect, self.tls) if handshake)])
+
 
 @dataclass(frozen=True)
 class Timeline:

@@ -36,7 +36,7 @@ def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, sm
     for one, why in zip(timeline.requests, graph, strict=True):
         earlier = _moved(why.cause, moved)
         if why.freed is not None:
-            waited = (one.sent if one.shared else one.dispatched) - one.start
+            waited = (one.connected if one.shared else one.dispatched) - one.start
             earlier = min(earlier + waited, moved[why.freed.order])
         if one.first and one.connect and fits_syn(one, small_client_hello=small_client_hello):
             earlier += min(rtt_ms, one.connect[1] - one.connect[0])

@@ -7,12 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.leaks import find_leaks, take_snapshot
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHES = (".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 SCRATCH = pytest.StashKey[Path]()
+
+# The same examples every time: a test of main must not fail by chance. To search for new ones, and thoroughly:
+# HYPOTHESIS=search .venv/bin/python -m pytest tests/test_NAME.py
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("search", max_examples=5000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS", "same"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -116,7 +116,7 @@ def test_a_stream_on_a_shared_connection_waits_for_its_handshake_too() -> None:
     load.add("https://two.test/a.gif", found, "image", connect=200, ssl=100, connection=9)
     load.plt_ms = load.add("https://two.test/b.gif", found, "image", queue=200, connect=-1, connection=9, receive=50)
     steps = path_of(load)
-    assert connects(steps) == ["https://page.test/", "https://two.test/b.gif"]
+    assert connects(steps) == ["https://page.test/", "https://two.test/a.gif"], "a.gif made the connection"
     assert [step.length_ms for step in steps if step.kind == "tls"] == [100, 100]
     assert saving(load) == 2 * RTT_MS
     assert saving(load, small_client_hello=False) == 0
@@ -185,16 +185,22 @@ def test_with_tfo_there_is_nothing_left_to_save() -> None:
 
 @st.composite
 def made_loads(draw: st.DrawFn) -> MadeLoad:
-    """Any load that a HAR can hold: requests anywhere, with any phases, causes or none."""
+    """Any load that can happen: requests anywhere, with any phases, causes or none, on connections that stand by then."""
     load = MadeLoad(0.0)
     times, kinds = st.integers(0, 300), st.sampled_from(["document", "style", "image", "script", "data"])
-    ends = [load.add(PAGE, draw(times), "document", referer="", receive=draw(times))]
+    ready = [draw(times)]               # of each connection: when it stands, in the order of their numbers
+    load.add(PAGE, 0, "document", referer="", connect=ready[0], wait=draw(times), receive=draw(times))
     for number in range(draw(st.integers(0, 12))):
-        reuse = draw(st.integers(0, len(load.connections)))
-        ends.append(load.add(
-            f"http://host{number % 3}.test/{number}", draw(st.integers(0, 1500)), draw(kinds), queue=draw(times),
-            dns=draw(st.integers(-1, 5)), connect=-1 if reuse else draw(times), connection=reuse, wait=draw(times),
-            receive=draw(times), referer=draw(st.sampled_from(["", PAGE, f"http://host{number % 2}.test/"]))))
+        reuse, start, queue, dns = draw(st.integers(0, len(ready))), draw(st.integers(0, 1500)), draw(times), draw(
+            st.integers(-1, 5))
+        connect = -1 if reuse else draw(times)
+        if reuse:
+            queue = max(queue, ready[reuse - 1] - start)
+        else:
+            ready.append(start + queue + max(0, dns) + connect)
+        load.add(f"http://host{number % 3}.test/{number}", start, draw(kinds), queue=queue, dns=dns, connect=connect,
+                 connection=reuse, wait=draw(times), receive=draw(times),
+                 referer=draw(st.sampled_from(["", PAGE, f"http://host{number % 2}.test/"])))
     starts = sorted(draw(st.lists(st.integers(0, 2000), max_size=4, unique=True)))
     load.long_tasks = [(float(start), float(draw(st.integers(50, 400)))) for start in starts]
     load.plt_ms = draw(st.integers(1, 3000)) + draw(st.floats(0, 1))
@@ -205,7 +211,7 @@ def made_loads(draw: st.DrawFn) -> MadeLoad:
 def test_any_load_has_a_whole_path_and_tfo_never_costs_nor_saves_all(load: MadeLoad) -> None:
     steps = path_of(load)
     on_path = sum(min(RTT_MS, step.length_ms) for step in steps if step.kind == "connect")
-    assert 0 <= saving(load) <= on_path + CLOCK_MS * len(steps)
+    assert 0 <= saving(load) <= on_path + CLOCK_MS * (1 + len(load.entries)), "each cause may seem 2 ms late"
 
 
 @pytest.mark.parametrize("scene", ["settled", "hanging"])
