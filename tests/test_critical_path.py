@@ -185,7 +185,7 @@ def test_with_tfo_there_is_nothing_left_to_save() -> None:
 
 @st.composite
 def made_loads(draw: st.DrawFn) -> MadeLoad:
-    """Any load that can happen: requests anywhere, with any phases, causes or none, on connections that stand by then."""
+    """Any load that can happen: requests anywhere, with any phases and causes, on connections that stand by then."""
     load = MadeLoad(0.0)
     times, kinds = st.integers(0, 300), st.sampled_from(["document", "style", "image", "script", "data"])
     ready = [draw(times)]               # of each connection: when it stands, in the order of their numbers
