@@ -1,0 +1,64 @@
+"""The addresses of a host, and the order in which they are tried."""
+
+import socket
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+Host = str | bytes | None
+Port = int | str | None
+SourceAddress = tuple[Any, ...]
+"""What bind() takes: (host, port), and for IPv6 also (host, port, flow, scope)."""
+
+Preference = int | Sequence[int] | None
+"""One address family, several in order, or None: the family of the first address."""
+
+
+class Address(NamedTuple):
+    """One line of getaddrinfo's answer, without the canonical name."""
+
+    family: int
+    kind: int
+    proto: int
+    sockaddr: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        host, port = self.sockaddr[:2]
+        return f"{host} port {port}"
+
+
+Answer = list[tuple[Any, ...]]
+
+
+def unique_addresses(answer: Iterable[tuple[Any, ...]]) -> tuple[Address, ...]:
+    """Return getaddrinfo's `answer` as addresses in its order, each once: a name twice in /etc/hosts comes twice."""
+    return tuple(dict.fromkeys(Address(family, kind, proto, sockaddr) for family, kind, proto, _, sockaddr in answer))
+
+
+def is_numeric(host: Host) -> bool:
+    """Say whether `host` is an IP address (or None, this host): asking for it needs no name server and never waits."""
+    if host is None:
+        return True
+    try:
+        text = host if isinstance(host, str) else host.decode("ascii")
+        socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
+    except (OSError, ValueError, AttributeError):       # the last: neither text nor bytes; getaddrinfo will say so
+        return False
+    return True
+
+
+def interleave(addresses: Iterable[Address], prefer: Preference = None) -> list[Address]:
+    """Return `addresses` with their families taking turns (RFC 8305, section 4; First Address Family Count 1).
+
+    Families come in the order of `prefer`, then of their first address; within a family the order, which getaddrinfo
+    sorted by RFC 6724, stays. One dead family thus never stands in front of every address of the other.
+    """
+    families: dict[int, list[Address]] = {}
+    first = () if prefer is None else (prefer,) if isinstance(prefer, int) else prefer
+    for family in first:
+        families[family] = []
+    for address in addresses:
+        families.setdefault(address.family, []).append(address)
+    order: list[Address] = []
+    for turn in range(max(map(len, families.values()), default=0)):
+        order += [queue[turn] for queue in families.values() if turn < len(queue)]
+    return order

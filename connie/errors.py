@@ -1,0 +1,100 @@
+"""What is raised when no address of a host could be connected to."""
+
+import errno
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from connie.addresses import Address
+
+Condition = type[BaseException] | tuple[type[BaseException], ...] | Callable[[BaseException], bool]
+
+
+_CLASSES: dict[type[OSError], type["ConnectError"]] = {}
+
+
+class FailedAttempt(NamedTuple):
+    """An address, and why no connection to it came about."""
+
+    address: Address
+    error: OSError
+
+    @property
+    def errno(self) -> int | None:
+        """The error's number: ECONNREFUSED, ENETUNREACH, ETIMEDOUT when the caller's time was over before an answer."""
+        return self.error.errno
+
+
+class ConnectError(OSError):
+    """Every address failed. Has the errno, strerror and class that `socket.create_connection` would raise.
+
+    That is: those of the last address in the order tried, so that `except ConnectionRefusedError` goes on to work; and
+    TimeoutError when the caller's time was over. `attempts` has every address with its own error. It can be used as an
+    ExceptionGroup (`message`, `exceptions`, `subgroup`, `split`, `derive`) but is none: no class can be an OSError and
+    an ExceptionGroup at once, because both have C layouts of their own, and Python 3.10 has no ExceptionGroup. For
+    `except*`, raise `ExceptionGroup(error.message, error.exceptions)`.
+    """
+
+    message: str
+    attempts: tuple[FailedAttempt, ...]
+    timed_out: bool
+
+    @property
+    def exceptions(self) -> tuple[OSError, ...]:
+        """The error of each address, in the order tried."""
+        return tuple(attempt.error for attempt in self.attempts)
+
+    def derive(self, attempts: Sequence[FailedAttempt]) -> "ConnectError":
+        """Return an error of the same connection with these attempts, at least one."""
+        return connect_error(self.message, attempts, self.timed_out)
+
+    def subgroup(self, condition: Condition) -> "ConnectError | None":
+        """Return the attempts whose errors are of a class or fulfil a condition, or None when there is none."""
+        return self.split(condition)[0]
+
+    def split(self, condition: Condition) -> "tuple[ConnectError | None, ConnectError | None]":
+        """Return the attempts that match the condition, and the others; None for no attempts."""
+        matches: list[FailedAttempt] = []
+        others: list[FailedAttempt] = []
+        for attempt in self.attempts:
+            (matches if _fulfils(attempt.error, condition) else others).append(attempt)
+        return tuple(self.derive(part) if part else None for part in (matches, others))     # type: ignore[return-value]
+
+    def __str__(self) -> str:
+        causes = ", ".join(f"{attempt.address}: {attempt.error.strerror or attempt.error}" for attempt in self.attempts)
+        return f"[Errno {self.errno}] {self.message}: {causes}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return connect_error, (self.message, self.attempts, self.timed_out)
+
+
+def all_failed(name: str, addresses: Sequence[Address], failed: Mapping[Address, OSError],
+               timed_out: bool = False) -> ConnectError:
+    """Return the error of a race to `addresses` of `name`; those not among the `failed` ran out of time."""
+    late = TimeoutError(errno.ETIMEDOUT, "timed out")
+    attempts = [FailedAttempt(address, failed.get(address, late)) for address in addresses]
+    return connect_error(f"no connection to {name}", attempts, timed_out)
+
+
+def connect_error(message: str, attempts: Sequence[FailedAttempt], timed_out: bool = False) -> ConnectError:
+    """Return the error of these failed attempts, at least one, in the order tried."""
+    last = TimeoutError(errno.ETIMEDOUT, "timed out") if timed_out else attempts[-1].error
+    # Arguments as the last error has them: not every OSError has an errno.
+    error = _connect_error_of(type(last))(*last.args)
+    error.message, error.attempts, error.timed_out = message, tuple(attempts), timed_out
+    return error
+
+
+def _connect_error_of(kind: type[OSError]) -> type[ConnectError]:
+    """Return the ConnectError that is a ConnectionRefusedError, TimeoutError, gaierror, ... too."""
+    if kind is OSError:
+        return ConnectError
+    if kind not in _CLASSES:
+        names = {"__doc__": ConnectError.__doc__, "__module__": __name__}
+        _CLASSES.setdefault(kind, type("ConnectError", (ConnectError, kind), names))
+    return _CLASSES[kind]
+
+
+def _fulfils(error: OSError, condition: Condition) -> bool:
+    if isinstance(condition, type | tuple):
+        return isinstance(error, condition)
+    return condition(error)
