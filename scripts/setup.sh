@@ -57,6 +57,7 @@ read_arguments() {
         case $1 in
             --tests)
                 PACKAGES+=(shellcheck nginx-light tshark)   # nginx: the internet of fetch.py's tests; tshark reads captures
+                choose_kernel
                 REQUIREMENTS+=("$ROOT/requirements-test.txt")
                 ;;
             -h | --help)
@@ -72,12 +73,25 @@ read_arguments() {
     done
 }
 
+# is_ubuntu: Ubuntu, or made from it.
+is_ubuntu() {
+    local distribution
+    distribution=" $(sed -n 's/^ID\(_LIKE\)\?=//p' /etc/os-release 2>/dev/null | tr -d \"\' | tr '\n' ' ') "
+    [[ $distribution == *" ubuntu "* ]]
+}
+
+# choose_kernel: Debian packages User-mode Linux, for Intel's and AMD's processors: a kernel with netem for the tests
+# (scripts/uml.sh). Elsewhere they are skipped.
+choose_kernel() {
+    if ! is_ubuntu && [[ $(uname -m) == x86_64 ]]; then
+        PACKAGES+=(user-mode-linux kmod)
+    fi
+}
+
 # choose_browser: Debian packages a browser and its driver. Ubuntu's chromium is a snap, which cannot enter a network
 # namespace, so there it has to be Google's own.
 choose_browser() {
-    local distribution
-    distribution=" $(sed -n 's/^ID\(_LIKE\)\?=//p' /etc/os-release 2>/dev/null | tr -d \"\' | tr '\n' ' ') "
-    if [[ $distribution != *" ubuntu "* ]]; then
+    if ! is_ubuntu; then
         PACKAGES+=(chromium chromium-driver)
     elif ! command -v google-chrome >/dev/null && ! command -v google-chrome-stable >/dev/null; then
         say "no google-chrome, and Ubuntu's chromium is a snap that cannot enter a network namespace; install" \
