@@ -28,9 +28,14 @@ async def connect(host: Host, port: Port, timeout: float | None = None, source_a
     address, because bind() would look a name up inside the event loop.
     """
     options = RaceOptions(max_attempts, stagger, prefer, cache)
-    setup = Setup(source_addr, tfo or b"", tuple(socket_options))
+    return await connect_as(host, port, timeout, Setup(source_addr, tfo or b"", tuple(socket_options)), options)
+
+
+async def connect_as(host: Host, port: Port, timeout: float | None, setup: Setup,
+                     options: RaceOptions) -> socket.socket:
+    """Do what `connect` does, with its options in two objects. See there."""
     deadline = deadline_in(timeout)
-    names = cache_or_none(cache)
+    names = cache_or_none(options.cache)
     question = Question(host, port)
     answer = await _lookup(names, question, deadline)
     addresses = order(answer.addresses, options)

@@ -60,6 +60,10 @@ class DnsCache:
         self._clock = clock
         self.reset()
 
+    def __reduce__(self) -> str | tuple[object, ...]:
+        """Let pickle and copy take along what uses a cache: CACHE is CACHE everywhere, others arrive empty."""
+        return "CACHE" if self is CACHE else (DnsCache, (self._ttl_s, self._max_entries, self._clock))
+
     def reset(self) -> None:
         """Begin anew, lock included: for the child of a fork, where a thread that held it does not exist."""
         self._lock = threading.Lock()
