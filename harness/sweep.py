@@ -138,7 +138,7 @@ def draw_sweep(results: Results, selection: Selection) -> Figure:
         text.set_parse_math(False)      # a URL may hold dollar signs
     synthetic = " Pages: synthetic." if results.synthetic else ""
     figure.supxlabel("Improvement of the median; bars: 95% bootstrap interval over pairs of runs. "
-                     f"Where a bar crosses 0, no effect was shown.{synthetic}", fontsize=7.5, color="#444444")
+                     f"Where a bar crosses 0, there may be no effect.{synthetic}", fontsize=7.5, color="#444444")
     return figure
 
 

@@ -76,7 +76,7 @@ def _words(measured: Sequence[Improvement]) -> Iterator[str]:
         yield "No interval: that takes two runs or more that count both without and with TFO."
         return
     yield "Bars: 95% confidence intervals, bootstrapped over pairs of runs (same run without and with TFO). One that " \
-          "holds 0 proves no effect."
+          "holds 0 leaves open whether there is an effect."
     if (fewest := min(counted)) < ENOUGH_PAIRS:
         yield f"From fewer than {ENOUGH_PAIRS} pairs the bootstrap promises too much: of n = {fewest} its interval " \
               f"holds the true improvement in about {median_confidence(fewest):.0%} of experiments, not in 95%."
