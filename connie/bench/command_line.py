@@ -1,0 +1,127 @@
+"""What conbench.py and httpbench.py have in common: what can be typed, where to, and the lines at the end."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from connie.bench.own_server import anybody_listens, only_loopback, running_server
+from connie.bench.rounds import Call, run_rounds
+from connie.bench.summary import format_line
+
+ROUNDS = 300
+"""Calls of each strategy, as in 2013."""
+
+TIMEOUT_S = 10.0
+HTTP_PORT, HTTPS_PORT = 80, 443
+
+
+class UsageError(Exception):
+    """Something that was typed is wrong: exit status 2."""
+
+
+def make_parser(doc: str) -> argparse.ArgumentParser:
+    """Return a parser with the options of both scripts; `doc` is the script's own description."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help="names (or addresses) to connect to, taken in turns")
+    parser.add_argument("--file", type=Path, help="a file of more names, one a line; # begins a remark")
+    parser.add_argument("--rounds", type=_count, default=ROUNDS, help="calls of each strategy (%(default)s)")
+    parser.add_argument("--port", type=_port, help=f"TCP port ({HTTP_PORT})")
+    parser.add_argument("--timeout", type=_seconds, default=TIMEOUT_S, dest="timeout_s", metavar="SECONDS",
+                        help="given to each strategy; create_connection takes it for each address (%(default)g)")
+    parser.add_argument("--seed", type=int, default=1, help="of the order within a round (%(default)s)")
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of rounds; give 1 or more")
+    return int(text)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no TCP port; give 1 to 65535")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time to wait; give seconds, more than 0")
+    return value
+
+
+def all_hosts(arguments: argparse.Namespace) -> list[str]:
+    """Return the hosts typed and those of the file. Raises UsageError when there are none."""
+    hosts = [*arguments.hosts, *(read_hosts(arguments.file) if arguments.file else ())]
+    if not hosts:
+        raise UsageError("no hosts; write some, as in: google.com apple.com, or give a --file of them")
+    return hosts
+
+
+def read_hosts(path: Path) -> list[str]:
+    """Return the names in a file, one a line. Raises UsageError that names file and line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise UsageError(f"{path}: cannot be read ({reason}); give a file of host names, one a line") from None
+    hosts = []
+    for number, line in enumerate(lines, 1):
+        name = line.partition("#")[0].strip()
+        if len(name.split()) > 1 or "/" in name:
+            raise UsageError(f"{path}:{number}: not a host name: {name!r}; write one a line, without http://")
+        if name:
+            hosts.append(name)
+    if not hosts:
+        raise UsageError(f"{path}: no host names in it; write one a line")
+    return hosts
+
+
+@contextmanager
+def port_to_use(arguments: argparse.Namespace, hosts: Sequence[str], default: int) -> Iterator[int]:
+    """Give the port to connect to.
+
+    Names that lead to this machine only, and nobody there on port 80: then a small server of our own is started, and
+    said so. With --port nothing is started.
+    """
+    port: int = arguments.port or default
+    if arguments.port or default != HTTP_PORT or not only_loopback(hosts, port) or anybody_listens(hosts, port):
+        yield port
+        return
+    with running_server() as own_port:
+        print(f"nobody listens on port {port} of this machine: measuring against a small server of our own, "
+              f"port {own_port}", file=sys.stderr)
+        yield own_port
+
+
+def measure_and_print(calls: Mapping[str, Call], hosts: Sequence[str], arguments: argparse.Namespace) -> int:
+    """Run the rounds and print a line for each strategy; return 1 when one of them never succeeded, else 0.
+
+    What failed goes to standard error, each kind of failure once.
+    """
+    found = run_rounds(calls, hosts, arguments.rounds, arguments.seed)
+    for name, series in found.items():
+        print(format_line(name, series), flush=True)
+    for name, series in found.items():
+        for message in sorted(set(series.errors)):
+            print(f"{name}: {series.errors.count(message)} x {message}", file=sys.stderr)
+    return 0 if all(series.times_s for series in found.values()) else 1
+
+
+def run_main(main: Callable[[], int]) -> None:
+    """Run a script's `main` and exit with its status; Ctrl-C ends it with 130 and without a traceback."""
+    try:
+        status = main()
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        status = 2
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        status = 130
+    sys.exit(status)

@@ -1,0 +1,109 @@
+"""The ways to connect that are compared: connie's, the standard library's, and other people's.
+
+Each is given the same name, and finds its addresses itself. A time begins before the name is looked up and ends with
+the connection, or with the first byte of the answer where a request is sent.
+"""
+
+import shutil
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Protocol
+
+from connie import cached_dns_connect, connie_connect
+
+Connect = Callable[[str, int, float | None], socket.socket]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One connection: seconds until it stood, until the first byte of the answer (None: no request), and to whom."""
+
+    connect_s: float
+    first_byte_s: float | None
+    address: str
+
+
+class Strategy(Protocol):
+    """A way to connect."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in lines and tables."""
+
+    def measure(self, host: str, port: int, timeout_s: float | None, request: bytes = b"") -> Sample:
+        """Connect, send `request` if there is one and wait for one byte, close. Raises OSError."""
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """A function that returns a connected blocking socket."""
+
+    name: str
+    connect: Connect
+
+    def measure(self, host: str, port: int, timeout_s: float | None, request: bytes = b"") -> Sample:
+        """See Strategy."""
+        began = perf_counter()
+        with self.connect(host, port, timeout_s) as sock:
+            connect_s = perf_counter() - began
+            address = sock.getpeername()[0]
+            if not request:
+                return Sample(connect_s, None, address)
+            sock.sendall(request)
+            wait_for_answer(sock)
+            return Sample(connect_s, perf_counter() - began, address)
+
+
+@dataclass(frozen=True)
+class FastOpen:
+    """connie_connect with the request as its `tfo`: in the SYN where the kernel has a cookie of the server."""
+
+    name: str
+    max_attempts: int | None = None
+
+    def measure(self, host: str, port: int, timeout_s: float | None, request: bytes = b"") -> Sample:
+        """See Strategy."""
+        began = perf_counter()
+        with connie_connect(host, port, timeout_s, tfo=request, max_attempts=self.max_attempts) as sock:
+            connect_s = perf_counter() - began
+            wait_for_answer(sock)
+            # The peer's name is known only now: with data in its SYN a socket may be handed out before the handshake.
+            return Sample(connect_s, perf_counter() - began, sock.getpeername()[0])
+
+
+def wait_for_answer(sock: socket.socket) -> None:
+    """Wait for one byte. Raises ConnectionError when the peer closes instead, TimeoutError after the socket's time."""
+    if not sock.recv(1):
+        raise ConnectionError("the server closed the connection without an answer")
+
+
+CONNIE = Blocking("connie_connect", connie_connect)
+CACHED_DNS = Blocking("cached_dns_connect", cached_dns_connect)
+PLAIN = Blocking("create_connection", lambda host, port, timeout_s: socket.create_connection((host, port), timeout_s))
+OWN: tuple[Strategy, ...] = (CONNIE, CACHED_DNS, PLAIN)
+"""The three rungs of 2013: race; cached names and one address; names asked for each time and addresses in turn."""
+
+FAST_OPEN: tuple[Strategy, ...] = (
+    Blocking("one address", lambda host, port, timeout_s: connie_connect(host, port, timeout_s, max_attempts=1)),
+    CONNIE,
+    FastOpen("one address, TFO", max_attempts=1),
+    FastOpen("connie_connect, TFO"),
+)
+"""For the first byte: racing or not, request after the handshake or in the SYN."""
+
+
+@contextmanager
+def open_peers() -> Iterator[Sequence[Strategy]]:
+    """Give other people's ways to connect, those of them that are installed."""
+    from connie.bench import peers
+
+    with ExitStack() as stack:
+        found: list[Strategy] = [stack.enter_context(peers.open_asyncio())]
+        if peers.has_aiohappyeyeballs():
+            found.append(stack.enter_context(peers.open_aiohappyeyeballs()))
+        if curl := shutil.which("curl"):
+            found.append(peers.Curl(curl))
+        yield found

@@ -1,0 +1,72 @@
+"""How long connects take: every strategy in every scenario, in an order drawn anew for each round."""
+
+import random
+import socket
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+
+from connie.bench.strategies import Blocking, Strategy
+from connie.lab.plan import REQUEST, Plan, Time
+from connie.lab.scenarios import PORT, Scenario
+
+FLOOR = "nearest alive, alone"
+"""A plain connect to the nearest address that is alive, without any name: the RTT as this machine can measure it."""
+
+PAUSE_S = 0.002
+"""Between two connects, for what the last one left to do: threads that end, resets of its losers."""
+
+FEWEST = 3
+
+
+def measure_times(plan: Plan, scenarios: Sequence[Scenario], strategies: Sequence[Strategy]) -> list[Time]:
+    """Connect, send a request, wait for one byte, close: `plan.rounds` times each, within the plan's budget."""
+    pairs = [(scenario, strategy) for scenario in scenarios for strategy in [*strategies, *_floor(scenario)]]
+    draw = random.Random(plan.seed)
+    spent_s: defaultdict[tuple[str, str], float] = defaultdict(float)
+    times: list[Time] = []
+    for number in range(plan.rounds):
+        draw.shuffle(pairs)
+        for scenario, strategy in pairs:
+            key = scenario.fault, strategy.name
+            if number >= FEWEST and spent_s[key] > plan.budget_s:
+                continue
+            began_s = time.perf_counter()
+            times.append(one_time(strategy, scenario, plan.timeout_s))
+            spent_s[key] += time.perf_counter() - began_s
+            time.sleep(PAUSE_S)
+        if number % 10 == 9:
+            print(f"round {number + 1} of {plan.rounds}", file=sys.stderr, flush=True)
+    return times
+
+
+def one_time(strategy: Strategy, scenario: Scenario, timeout_s: float, label: str = "") -> Time:
+    """Measure one connect, and what it failed with if it did."""
+    fault = scenario.fault + label
+    try:
+        sample = strategy.measure(scenario.name, PORT, timeout_s, REQUEST)
+    except OSError as error:
+        return Time(fault=fault, strategy=strategy.name, connect_ms=None, first_byte_ms=None, address="",
+                    error=f"{type(error).__name__}: {error}"[:200])
+    first_byte_ms = None if sample.first_byte_s is None else sample.first_byte_s * 1000
+    return Time(fault=fault, strategy=strategy.name, connect_ms=sample.connect_s * 1000, first_byte_ms=first_byte_ms,
+                address=sample.address, error="")
+
+
+def _floor(scenario: Scenario) -> list[Strategy]:
+    nearest = scenario.fastest_alive
+    if nearest is None:
+        return []
+    family = socket.AF_INET6 if nearest.is_ipv6 else socket.AF_INET
+
+    def connect(_host: str, port: int, timeout_s: float | None) -> socket.socket:
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.settimeout(timeout_s)
+            sock.connect((nearest.address, port))
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+    return [Blocking(FLOOR, connect)]

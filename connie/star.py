@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Measure racing and its peers in a network made to order: dual-stack names whose addresses are slow, dead or refusing.
+
+    sudo ./connie/star.py --profile home --fault dead-v6
+    sudo ./connie/star.py --profile all --fault all
+
+Builds a Mininet star for each profile, with a name server and one host for each place where the name's addresses are.
+All strategies connect to the same names, side by side, with and without the fault: they send one request and wait for
+one byte.
+Prints tables and what follows from them; writes output-figures/connie-PROFILE.png (how many connects were done
+after how long) and connie-PROFILE.json (every single time).
+
+Exit status: 0, 1 when something failed, 2 for bad input.
+"""
+
+import sys
+from pathlib import Path
+
+# A script's own folder is where Python looks for modules first, and this one's http.py would hide Python's own.
+HERE = Path(__file__).resolve().parent
+sys.path[:] = [str(HERE.parent), *(place for place in sys.path if place != str(HERE))]
+from harness.bootstrap import use_project_python
+
+use_project_python()
+
+import argparse
+import json
+import subprocess
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from connie.lab.network import Network, running_network
+from connie.lab.plan import Plan, write_plan
+from connie.lab.profiles import PROFILES, Profile
+from connie.lab.scenarios import FAULTS, faults_of, make_scenario
+from harness import preflight
+from harness.bootstrap import ROOT
+from harness.errors import ExperimentError, InputError
+from harness.lock import only_experiment
+from harness.netns import inside
+from harness.privileges import require_root
+from harness.processes import stop
+from harness.signals import run_interruptible
+from tfo import temporary_directory
+
+CLIENT = HERE / "lab" / "client.py"
+ALL = "all"
+SEE_OWN_FILES = 'mount --bind "$1" /etc/resolv.conf && mount --bind "$2" /etc/nsswitch.conf && shift 2 && exec "$@"'
+"""In a mount namespace of its own: nothing outside sees it, and it ends with the client."""
+
+
+def main() -> int:
+    """Measure and report; return the exit status."""
+    arguments = parse_arguments()
+    require_root("./connie/star.py")
+    preflight.check_programs()
+    profiles = list(PROFILES.values()) if arguments.profile == ALL else [PROFILES[arguments.profile]]
+    chosen = {profile.name: choose_faults(profile, arguments.fault) for profile in profiles}
+    with only_experiment():
+        for profile in profiles:
+            results = run_profile(profile, chosen[profile.name], arguments)
+            report(profile, results, arguments.outputdir)
+    return 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    """What the user typed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog="faults:\n" + "".join(f"  {name:<16} {what}\n"
+                                                                  for name, (what, _) in FAULTS.items()))
+    parser.add_argument("--profile", choices=[*PROFILES, ALL], default="home",
+                        help="the client's network (%(default)s)")
+    parser.add_argument("--fault", choices=[*FAULTS, ALL], default=ALL,
+                        help="measured beside none (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=100, help="connects of each strategy (%(default)s)")
+    parser.add_argument("--budget", type=float, default=8, metavar="SECONDS",
+                        help="a strategy that spent so long with a fault is measured no more (%(default)g)")
+    parser.add_argument("--timeout", type=float, default=2, metavar="SECONDS",
+                        help="given to each strategy; create_connection takes it for each address (%(default)g)")
+    parser.add_argument("--seed", type=int, default=1, help="of orders and jitter (%(default)s)")
+    parser.add_argument("--outputdir", type=Path, default=ROOT / "output-figures", help="for figures and times")
+    arguments = parser.parse_args()
+    if arguments.rounds < 2 or arguments.budget <= 0 or not 0 < arguments.timeout <= 100:
+        parser.error("--rounds: at least 2; --budget: more than 0; --timeout: up to 100 seconds")
+    return arguments
+
+
+def choose_faults(profile: Profile, fault: str) -> list[str]:
+    """Return the faults to measure, "none" first. Raises InputError for one that this network cannot have."""
+    possible = faults_of(profile)
+    if fault == ALL:
+        return possible
+    if fault not in possible:
+        raise InputError(f"--fault {fault}: the network {profile.name!r} has no IPv6; choose another --profile")
+    return list(dict.fromkeys(["none", fault]))
+
+
+def run_profile(profile: Profile, faults: Sequence[str], arguments: argparse.Namespace) -> dict[str, Any]:
+    """Build the star of one profile, measure in it, and return what the client found."""
+    scenarios = tuple(make_scenario(profile, fault) for fault in faults)
+    print(f"{profile.name}: {profile.title}; {', '.join(faults)}", file=sys.stderr, flush=True)
+    with ExitStack() as stack:
+        work_dir = stack.enter_context(temporary_directory())
+        network = stack.enter_context(running_network(profile, scenarios, work_dir, arguments.seed))
+        plan = Plan(scenarios, arguments.rounds, arguments.budget, arguments.timeout, arguments.seed,
+                    network.star.user.pid, network.star.user.interface, tuple(network.site_pids), network.changed,
+                    settle_s=settle_s(profile))
+        return run_client(network, plan, work_dir)
+
+
+def settle_s(profile: Profile) -> float:
+    """Return the seconds after which no packet of a connect is under way any more: two slow round trips."""
+    return 2 * (profile.max_rtt_ms + 5 * profile.jitter_ms) / 1000 + 0.05
+
+
+def run_client(network: Network, plan: Plan, work_dir: Path) -> dict[str, Any]:
+    """Run the client on the star's user; return what it found. Raises ExperimentError when it fails."""
+    plan_file, answer_file = work_dir / "plan.json", work_dir / "answer.json"
+    write_plan(plan, plan_file)
+    files = [str(path) for path in network.resolver.values()]
+    with answer_file.open("wb") as answer, inside(network.star.user.pid):
+        process = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c", SEE_OWN_FILES, "sh",
+                                    *files, sys.executable, str(CLIENT), str(plan_file)], stdout=answer, text=True,
+                                   start_new_session=True)
+    try:
+        status = process.wait()
+    finally:
+        stop(process)
+    if status != 0:
+        raise ExperimentError(f"the client of the star ended with status {status}; its last words stand above")
+    found: dict[str, Any] = json.loads(answer_file.read_text(encoding="utf-8"))
+    return found
+
+
+def report(profile: Profile, results: dict[str, Any], outputdir: Path) -> None:
+    """Print tables and findings, draw the figure, keep the times."""
+
+
+if __name__ == "__main__":
+    run_interruptible(main)
