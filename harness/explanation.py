@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 
 from harness.causes import dependencies
 from harness.critical_path import KINDS, Step, critical_path
@@ -32,8 +33,12 @@ class Explanation:
     simple_prediction_ms: float
 
 
+@lru_cache(maxsize=4096)    # the table, the breakdown and the report all ask for the same loads
 def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
-    """Return the explanation of `load` at an RTT of `rtt_ms`; None without a load event or a HAR (logs of 2013)."""
+    """Return the explanation of `load` at an RTT of `rtt_ms`; None without a load event or a HAR (logs of 2013).
+
+    Its files are read the first time only: they do not change while a program reads them.
+    """
     timeline = read_timeline(load)
     if timeline is None:
         return None

@@ -15,6 +15,7 @@ OLD = Path(__file__).parent / "data" / "2013"
 
 
 def explained(load: LoadResult) -> Explanation:
+    explain.cache_clear()       # a test may have changed the load's files
     found = explain(load, load.rtt_ms)
     assert found is not None
     return found
