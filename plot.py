@@ -37,6 +37,7 @@ from harness.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curve
 from harness.table import format_report
 
 REPORT_NAME = "report.html"
+NOT_WITH_COMPARE = ("clientdir", "outputdir", "format", "detail")
 
 
 def main() -> int:
@@ -73,11 +74,14 @@ def compare_folders(arguments: argparse.Namespace) -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """What the user typed; folders that were not named are the project's own."""
+    """What the user typed; folders that were not named are the project's own.
+
+    Raises InputError for an option that --compare would have to pass over in silence.
+    """
     parser = argparse.ArgumentParser(description="Table and figures from the logs of page loads.")
-    parser.add_argument("--clientdir", type=Path, default=own_folder("client"), help="folder of client logs")
-    parser.add_argument("--outputdir", type=Path, default=own_folder("output-figures"), help="folder for the figures")
-    parser.add_argument("--format", choices=FORMATS, default="png", help="of the figures (png)")
+    parser.add_argument("--clientdir", type=Path, help="folder of client logs (client)")
+    parser.add_argument("--outputdir", type=Path, help="folder for the figures (output-figures)")
+    parser.add_argument("--format", choices=FORMATS, help="of the figures (png)")
     parser.add_argument("--metric", choices=METRICS, default="load",
                         help="where PLT ends: at the load event (default), or with the last transaction, as in 2013")
     parser.add_argument("--detail", action="store_true",
@@ -85,7 +89,16 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--compare", type=Path, nargs=2, metavar=("DIR_A", "DIR_B"),
                         help="instead of all that: where two folders of results differ, and how sure that is")
     parser.add_argument("--append", type=Path, metavar="observations.txt", help="add the table to this file, too")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.compare:
+        for option in NOT_WITH_COMPARE:
+            if getattr(arguments, option):
+                raise InputError(f"plot.py: --{option} says nothing to --compare, which reads the two folders and "
+                                 "draws no figure; leave it out")
+    arguments.clientdir = arguments.clientdir or own_folder("client")
+    arguments.outputdir = arguments.outputdir or own_folder("output-figures")
+    arguments.format = arguments.format or "png"
+    return arguments
 
 
 def own_folder(name: str) -> Path:
