@@ -28,24 +28,35 @@ import json
 import subprocess
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from typing import Any
 
+from benchmarks.report import print_machine
+from connie.lab.figure import draw
+from connie.lab.findings import finding_lines
 from connie.lab.network import Network, running_network
 from connie.lab.plan import Plan, write_plan
 from connie.lab.profiles import PROFILES, Profile
+from connie.lab.results import from_client
 from connie.lab.scenarios import FAULTS, faults_of, make_scenario
-from harness import preflight
+from connie.lab.tables import cost_table, fast_open_table, time_table
+from harness import environment, preflight
+from harness.atomic import write_atomically
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
+from harness.figures import save_figure
 from harness.lock import only_experiment
 from harness.netns import inside
-from harness.privileges import require_root
+from harness.privileges import give, invoking_user, require_root
 from harness.processes import stop
 from harness.signals import run_interruptible
 from tfo import temporary_directory
 
 CLIENT = HERE / "lab" / "client.py"
 ALL = "all"
+FORMAT = 1
+"""Version of the format of connie-PROFILE.json."""
+
 SEE_OWN_FILES = 'mount --bind "$1" /etc/resolv.conf && mount --bind "$2" /etc/nsswitch.conf && shift 2 && exec "$@"'
 """In a mount namespace of its own: nothing outside sees it, and it ends with the client."""
 
@@ -58,9 +69,9 @@ def main() -> int:
     profiles = list(PROFILES.values()) if arguments.profile == ALL else [PROFILES[arguments.profile]]
     chosen = {profile.name: choose_faults(profile, arguments.fault) for profile in profiles}
     with only_experiment():
+        print_machine()
         for profile in profiles:
-            results = run_profile(profile, chosen[profile.name], arguments)
-            report(profile, results, arguments.outputdir)
+            report(profile, run_profile(profile, chosen[profile.name], arguments), arguments)
     return 0
 
 
@@ -133,8 +144,22 @@ def run_client(network: Network, plan: Plan, work_dir: Path) -> dict[str, Any]:
     return found
 
 
-def report(profile: Profile, results: dict[str, Any], outputdir: Path) -> None:
+def report(profile: Profile, found: dict[str, Any], arguments: argparse.Namespace) -> None:
     """Print tables and findings, draw the figure, keep the times."""
+    results = from_client(found)
+    print(f"\n## {profile.name}: {profile.title}\n")
+    print(*time_table(results), "", *cost_table(results), "", *fast_open_table(results), "", sep="\n")
+    print(*(f"- {line}" for line in finding_lines(profile, results)), sep="\n", flush=True)
+    for ending in ("png", "json"):
+        path = arguments.outputdir / f"connie-{profile.name}.{ending}"
+        if ending == "png":
+            save_figure(draw(profile, results), path)
+        else:
+            write_atomically(path, json.dumps({"version": FORMAT, "profile": asdict(profile),
+                                               "options": {**vars(arguments), "outputdir": None},
+                                               **environment.machine(), **found}))
+        give(path, invoking_user())
+        print(path, file=sys.stderr)
 
 
 if __name__ == "__main__":
