@@ -25,40 +25,29 @@ use_project_python()
 
 import argparse
 import json
-import subprocess
-from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
 
 from benchmarks.report import print_machine
+from connie.lab.experiment import Effort, run_profile
 from connie.lab.figure import draw
 from connie.lab.findings import finding_lines
-from connie.lab.network import Network, running_network
-from connie.lab.plan import Plan, write_plan
 from connie.lab.profiles import PROFILES, Profile
-from connie.lab.results import from_client
-from connie.lab.scenarios import FAULTS, faults_of, make_scenario
+from connie.lab.results import ORDER, from_client
+from connie.lab.scenarios import FAULTS, faults_of
 from connie.lab.tables import cost_table, fast_open_table, time_table
 from harness import environment, preflight
 from harness.atomic import write_atomically
 from harness.bootstrap import ROOT
-from harness.errors import ExperimentError, InputError
+from harness.errors import InputError
 from harness.figures import save_figure
 from harness.lock import only_experiment
-from harness.netns import inside
 from harness.privileges import give, invoking_user, require_root
-from harness.processes import stop
 from harness.signals import run_interruptible
-from tfo import temporary_directory
 
-CLIENT = HERE / "lab" / "client.py"
 ALL = "all"
 FORMAT = 1
 """Version of the format of connie-PROFILE.json."""
-
-SEE_OWN_FILES = 'mount --bind "$1" /etc/resolv.conf && mount --bind "$2" /etc/nsswitch.conf && shift 2 && exec "$@"'
-"""In a mount namespace of its own: nothing outside sees it, and it ends with the client."""
 
 
 def main() -> int:
@@ -67,11 +56,13 @@ def main() -> int:
     require_root("./connie/star.py")
     preflight.check_programs()
     profiles = list(PROFILES.values()) if arguments.profile == ALL else [PROFILES[arguments.profile]]
+    effort = Effort(arguments.rounds, arguments.budget, arguments.timeout, arguments.seed, tuple(arguments.strategies))
     chosen = {profile.name: choose_faults(profile, arguments.fault) for profile in profiles}
     with only_experiment():
         print_machine()
         for profile in profiles:
-            report(profile, run_profile(profile, chosen[profile.name], arguments), arguments)
+            print(f"{profile.name}: {profile.title}; {', '.join(chosen[profile.name])}", file=sys.stderr, flush=True)
+            report(profile, run_profile(profile, chosen[profile.name], effort), arguments)
     return 0
 
 
@@ -89,6 +80,8 @@ def parse_arguments() -> argparse.Namespace:
                         help="a strategy that spent so long with a fault is measured no more (%(default)g)")
     parser.add_argument("--timeout", type=float, default=2, metavar="SECONDS",
                         help="given to each strategy; create_connection takes it for each address (%(default)g)")
+    parser.add_argument("--strategies", nargs="+", choices=ORDER, default=[], metavar="NAME",
+                        help=f"measure only these: {', '.join(ORDER)}")
     parser.add_argument("--seed", type=int, default=1, help="of orders and jitter (%(default)s)")
     parser.add_argument("--outputdir", type=Path, default=ROOT / "output-figures", help="for figures and times")
     arguments = parser.parse_args()
@@ -105,43 +98,6 @@ def choose_faults(profile: Profile, fault: str) -> list[str]:
     if fault not in possible:
         raise InputError(f"--fault {fault}: the network {profile.name!r} has no IPv6; choose another --profile")
     return list(dict.fromkeys(["none", fault]))
-
-
-def run_profile(profile: Profile, faults: Sequence[str], arguments: argparse.Namespace) -> dict[str, Any]:
-    """Build the star of one profile, measure in it, and return what the client found."""
-    scenarios = tuple(make_scenario(profile, fault) for fault in faults)
-    print(f"{profile.name}: {profile.title}; {', '.join(faults)}", file=sys.stderr, flush=True)
-    with ExitStack() as stack:
-        work_dir = stack.enter_context(temporary_directory())
-        network = stack.enter_context(running_network(profile, scenarios, work_dir, arguments.seed))
-        plan = Plan(scenarios, arguments.rounds, arguments.budget, arguments.timeout, arguments.seed,
-                    network.star.user.pid, network.star.user.interface, tuple(network.site_pids), network.changed,
-                    settle_s=settle_s(profile))
-        return run_client(network, plan, work_dir)
-
-
-def settle_s(profile: Profile) -> float:
-    """Return the seconds after which no packet of a connect is under way any more: two slow round trips."""
-    return 2 * (profile.max_rtt_ms + 5 * profile.jitter_ms) / 1000 + 0.05
-
-
-def run_client(network: Network, plan: Plan, work_dir: Path) -> dict[str, Any]:
-    """Run the client on the star's user; return what it found. Raises ExperimentError when it fails."""
-    plan_file, answer_file = work_dir / "plan.json", work_dir / "answer.json"
-    write_plan(plan, plan_file)
-    files = [str(path) for path in network.resolver.values()]
-    with answer_file.open("wb") as answer, inside(network.star.user.pid):
-        process = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c", SEE_OWN_FILES, "sh",
-                                    *files, sys.executable, str(CLIENT), str(plan_file)], stdout=answer, text=True,
-                                   start_new_session=True)
-    try:
-        status = process.wait()
-    finally:
-        stop(process)
-    if status != 0:
-        raise ExperimentError(f"the client of the star ended with status {status}; its last words stand above")
-    found: dict[str, Any] = json.loads(answer_file.read_text(encoding="utf-8"))
-    return found
 
 
 def report(profile: Profile, found: dict[str, Any], arguments: argparse.Namespace) -> None:

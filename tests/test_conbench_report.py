@@ -21,7 +21,7 @@ def made_times(fault: str, strategy: str, middle_ms: float, failed: int = 0) -> 
     draw_ms = random.Random(f"{fault} {strategy}")
     times_ms: list[float | None] = [middle_ms + draw_ms.uniform(-1, 1) for _ in range(60 - failed)]
     return [Time(fault=fault, strategy=strategy, connect_ms=time_ms,
-                 first_byte_ms=None if time_ms is None else 2 * time_ms, address="", error="")
+                 first_byte_ms=None if time_ms is None else 2 * time_ms, took_ms=100, address="", error="")
             for time_ms in [*times_ms, *([None] * failed)]]
 
 
@@ -107,7 +107,7 @@ def test_faults_are_what_they_say(profile: Profile) -> None:
 
 def test_plan_survives_its_file(tmp_path: Any) -> None:
     scenarios = tuple(make_scenario(HOME, fault) for fault in FAULTS)
-    plan = Plan(scenarios, 10, 2.5, 2.0, 1, 4711, "user-eth0", (1, 2), tmp_path / "changed", 0.5)
+    plan = Plan(scenarios, 10, 2.5, 2.0, 1, 4711, "user-eth0", (1, 2), tmp_path / "changed", 0.5, ("curl",))
     write_plan(plan, tmp_path / "plan.json")
     assert read_plan(tmp_path / "plan.json") == plan
 

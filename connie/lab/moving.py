@@ -9,7 +9,7 @@ from connie.lab.plan import Plan, Time
 from connie.lab.scenarios import PORT, Scenario
 from connie.lab.timing import one_time
 
-REPETITIONS = 5
+REPETITIONS = 3
 LABELS = (", first", ", second")
 
 

@@ -17,6 +17,7 @@ class Plan:
     rounds: connects of each strategy in each scenario; budget_s: but no more once a strategy has spent so long in one;
     timeout_s: given to every strategy. client_pid, interface, site_pids: whose counters are read. changed: the path
     whose existence changes the name server's answers. settle_s: by then every packet of a connect has arrived.
+    strategies: names of those to measure, () for all.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -29,15 +30,17 @@ class Plan:
     site_pids: tuple[int, ...]
     changed: Path
     settle_s: float
+    strategies: tuple[str, ...] = ()
 
 
 class Time(TypedDict):
-    """One connect. Times in ms from before the name's lookup; None where it failed."""
+    """One connect. Times in ms from before the name's lookup; None where it failed: took_ms says after how long."""
 
     fault: str
     strategy: str
     connect_ms: float | None
     first_byte_ms: float | None
+    took_ms: float
     address: str
     error: str
 
@@ -67,5 +70,6 @@ def read_plan(path: Path) -> Plan:
     """Return what write_plan wrote."""
     values = json.loads(path.read_text(encoding="utf-8"))
     values["scenarios"] = tuple(map(from_json, values["scenarios"]))
-    values["site_pids"] = tuple(values["site_pids"])
+    for name in ("site_pids", "strategies"):
+        values[name] = tuple(values[name])
     return Plan(**{**values, "changed": Path(values["changed"])})
