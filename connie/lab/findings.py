@@ -64,12 +64,11 @@ def _close(results: Results) -> Iterator[str]:
     """How far every strategy's median lies above a plain connect to the nearest address that is alive."""
     for fault in ("none", "dead", "dead-fastest", "refuse", "dead-v6"):
         floor = results.connect_ms(fault, FLOOR)
-        if not floor:
+        if not floor or not results.connect_ms(fault, CONNIE):
             continue
         parts = []
-        for strategy in ORDER:
-            times = results.connect_ms(fault, strategy)
-            difference_ms = _median(times) - _median(floor) if times else math.inf
+        for strategy in results.strategies:
+            difference_ms = _median(results.connect_ms(fault, strategy)) - _median(floor)
             parts.append(f"{strategy} {difference_ms:+.2f}" if math.isfinite(difference_ms) else f"{strategy} failed")
         ours = _finite(results.connect_ms(fault, CONNIE))
         low, high = _bootstrap((ours, _finite(floor)), lambda a, b, axis: np.median(a, axis) - np.median(b, axis))
@@ -80,11 +79,11 @@ def _close(results: Results) -> Iterator[str]:
 
 def _steady(results: Results) -> Iterator[str]:
     """99th percentiles with one address dead against those with none."""
+    if not results.connect_ms("dead", CONNIE):
+        return
     parts = []
-    for strategy in ORDER:
+    for strategy in results.strategies:
         alive, dead = results.connect_ms("none", strategy), results.connect_ms("dead", strategy)
-        if not alive or not dead:
-            return
         ratio = rank(dead, 99) / rank(alive, 99)
         parts.append(f"{strategy} {'failed' if math.isinf(ratio) else f'{ratio:.2f}'}")
     ours = _finite(results.connect_ms("dead", CONNIE)), _finite(results.connect_ms("none", CONNIE))
@@ -97,12 +96,11 @@ def _steady(results: Results) -> Iterator[str]:
 def _survival(results: Results) -> Iterator[str]:
     """With every fault but total death: how many connects failed or took over a second."""
     for fault in ("dead", "dead-fastest", "refuse", "dead-v6"):
-        counts = {strategy: results.connect_ms(fault, strategy) for strategy in ORDER}
-        if not counts[CONNIE]:
-            continue
+        counts = {strategy: results.connect_ms(fault, strategy) for strategy in results.strategies}
         parts = [f"{strategy} {sum(one > 1000 for one in times)} of {len(times)}"
                  for strategy, times in counts.items() if times]
-        yield f"{fault}: connects that failed or took over 1 s: {', '.join(parts)}"
+        if parts:
+            yield f"{fault}: connects that failed or took over 1 s: {', '.join(parts)}"
 
 
 def _median(values: Sequence[float]) -> float:

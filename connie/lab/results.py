@@ -26,6 +26,12 @@ class Results:
         return _cells(self.times)
 
     @property
+    def strategies(self) -> list[str]:
+        """Those of ORDER that were measured."""
+        measured = {one["strategy"] for one in self.times}
+        return [strategy for strategy in ORDER if strategy in measured]
+
+    @property
     def fast_open_cells(self) -> list[tuple[str, str]]:
         """The same of the part on TCP Fast Open."""
         return _cells(self.fast_open_times)
