@@ -185,10 +185,15 @@ fastopen_before=$(<"$root_fastopen")
 echo 3 >"$root_fastopen"
 
 status=0
+failed=
 for delay in $delays; do
-    tfo "$delay" || status=1
+    tfo "$delay" || failed+=" $delay"
 done
 
 run_child as_user ./plot.py --clientdir client --outputdir output-figures --format "$format" \
     ${plot_options[@]+"${plot_options[@]}"} || status=1
+if [ -n "$failed" ]; then
+    echo "run.sh: with a delay of$failed ms not all was measured; what and why is said above, where that delay's loads are" >&2
+    status=1
+fi
 exit "$status"

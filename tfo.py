@@ -78,7 +78,7 @@ def main() -> int:
         # The network, and proof of its delay.
         star = laboratory.enter_context(running_star(recording.hosts(), speeds, netem))
         laboratory.enter_context(delayed_links(star, speeds, netem))
-        rtts_ms = measure_rtts(star, arguments.port)
+        rtts_ms = measure_rtts(star, arguments.port, nominal_ms=speeds.rtt_ms)
         print(f"RTT to {len(rtts_ms)} servers: {min(rtts_ms.values()):.1f} to {max(rtts_ms.values()):.1f} ms measured, "
               f"{speeds.rtt_ms:g} ms wanted ({'netem' if netem else 'delay line'})", flush=True)
         check_rtts(rtts_ms, speeds.rtt_ms)

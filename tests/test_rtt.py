@@ -1,17 +1,22 @@
 """The measured RTT: how it is timed, and how far off it may be."""
 
+import os
 import socket
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import ExperimentError
-from harness.rtt import check_rtts, connect_times_ms, rtt_tolerance_ms
+from harness.rtt import MORE_SAMPLES, check_rtts, connect_times_ms, measure_rtts, rtt_tolerance_ms
+from harness.star import Star
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -45,6 +50,20 @@ def test_whatever_is_well_within_the_tolerance_passes(nominal_ms: float, share: 
 def test_no_server_at_all_is_not_an_error_here() -> None:
     check_rtts({}, 20)
     assert connect_times_ms([], 8000) == []
+
+
+@pytest.mark.parametrize(("late_ms", "right"), [([3.0, 3.0, *[0.1] * 11], True), ([3.0] * 13, False)])
+def test_what_looks_wrong_is_measured_again(late_ms: list[float], right: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of the first 3 samples late, because another program worked then: the median of 13 is the RTT."""
+    samples = {"10.0.0.2": iter([0.2] * 3), "10.0.0.3": iter(late_ms)}
+    star = SimpleNamespace(user=SimpleNamespace(pid=os.getpid()), servers={
+        "good.org": SimpleNamespace(address="10.0.0.2"), "busy.org": SimpleNamespace(address="10.0.0.3")})
+    monkeypatch.setattr("harness.rtt.connect_times_ms",
+                        lambda addresses, _: [5 + next(samples[address]) for address in addresses])
+    monkeypatch.setattr("harness.rtt.inside", lambda _: nullcontext())
+    measured_ms = measure_rtts(cast(Star, star), 8000, nominal_ms=5)
+    assert len(late_ms) == 3 + MORE_SAMPLES
+    assert measured_ms == {"good.org": 5.2, "busy.org": 5.1 if right else 8.0}
 
 
 def test_accepted_and_refused_both_take_one_round_trip() -> None:
