@@ -1,0 +1,112 @@
+"""Made-up names with addresses to order, all on loopback, for connie's tests."""
+
+import errno
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import connie
+
+Sockaddr = tuple[str, int]
+
+WAIT_S = 30.0
+"""Longer than anything here takes on any machine; what waits so long is stuck."""
+
+
+class Names:
+    """A getaddrinfo for made-up names. Other names get the real one's answer."""
+
+    def __init__(self) -> None:
+        self.hosts: dict[str, list[Sockaddr]] = {}
+        self.asked: list[str] = []
+        self.before: Callable[[], object] = lambda: None
+        self._real = socket.getaddrinfo
+
+    def __call__(self, host: str, *arguments: int, **keywords: int) -> list[tuple[object, ...]]:
+        if host not in self.hosts:
+            return list(self._real(host, *arguments, **keywords))
+        self.asked.append(host)
+        self.before()
+        return [(socket.AF_INET6 if ":" in sockaddr[0] else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "",
+                 sockaddr) for sockaddr in self.hosts[host]]
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[Names]:
+    """Give the names, which every call of socket.getaddrinfo now knows; connie's cache begins and ends empty."""
+    names = Names()
+    monkeypatch.setattr(socket, "getaddrinfo", names)
+    connie.CACHE.clear()
+    yield names
+    connie.CACHE.clear()
+
+
+@contextmanager
+def listening(host: str = "127.0.0.1", port: int = 0, backlog: int = 128) -> Iterator[socket.socket]:
+    """Give a socket that listens; the kernel completes handshakes whether or not anybody accepts."""
+    with socket.socket() as server:
+        server.bind((host, port))
+        server.listen(backlog)
+        server.settimeout(WAIT_S)
+        yield server
+
+
+@contextmanager
+def refusing(host: str = "127.0.0.1", port: int = 0) -> Iterator[Sockaddr]:
+    """Give an address that refuses: bound, so that nobody else gets it, and not listening."""
+    with socket.socket() as server:
+        server.bind((host, port))
+        yield server.getsockname()
+
+
+@contextmanager
+def silent(host: str = "127.0.0.1") -> Iterator[Sockaddr]:
+    """Give an address that drops every SYN: the kernel does so while a queue of unaccepted connections is full."""
+    with listening(host, backlog=0) as server:
+        address = server.getsockname()
+        fillers = []
+        try:
+            while True:
+                filler = socket.socket()
+                fillers.append(filler)
+                filler.settimeout(0.05)
+                try:
+                    filler.connect(address)
+                except TimeoutError:
+                    break
+            yield address
+        finally:
+            for filler in fillers:
+                filler.close()
+
+
+@contextmanager
+def same_descriptors() -> Iterator[None]:
+    """Fail when the descriptors open at the end are not those open at the beginning."""
+    before = _descriptors()
+    yield
+    assert _descriptors() == before
+
+
+def _descriptors() -> dict[str, str]:
+    """Return what each descriptor is; not the one with which the list was read, which is closed by then."""
+    paths = list(Path("/proc/self/fd").iterdir())
+    return {path.name: str(path.readlink()) for path in paths if path.is_symlink()}
+
+
+def accept_all(server: socket.socket) -> threading.Thread:
+    """Accept and close connections in a thread, until the server is shut down."""
+    def run() -> None:
+        try:
+            while True:
+                server.accept()[0].close()
+        except OSError as error:
+            if error.errno not in {errno.EBADF, errno.EINVAL}:
+                raise
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
