@@ -98,11 +98,12 @@ def load(job: Job, chrome: browser.Browser, shim: Path) -> dict[str, Any]:
 def visit(driver: webdriver.Chrome, job: Job, report: dict[str, Any]) -> None:
     """Go to the page, wait for its load event and for silence on the network, and read its timing."""
     driver.set_page_load_timeout(job.timeout_s)
-    deadline = time.monotonic() + job.timeout_s
+    deadline, late = time.monotonic() + job.timeout_s, False
     try:
         navigate(driver, job.url, deadline)
         report["quiet"] = wait_until_quiet(job.interface, job.quiet_s, job.quiet_limit_s)
     except TimeoutException:
+        late = True
         report["errors"].append(f"no load event within {job.timeout_s:g} s")
     except InvalidSessionIdException:
         report["errors"].append("Chrome ended in the middle of the load")
@@ -113,6 +114,8 @@ def visit(driver: webdriver.Chrome, job: Job, report: dict[str, Any]) -> None:
         report.update(run_script(driver, NAVIGATION_SCRIPT, time.monotonic() + DIALOGS_S))
     except WebDriverException as error:
         report["errors"].append(f"navigation timing: {first_line(error)}")
+    if late and report.get("timing"):
+        report["timing"]["loadEventEnd"] = None    # a page that is told to stop has a load event too
 
 
 def navigate(driver: webdriver.Chrome, url: str, deadline: float) -> None:
