@@ -19,6 +19,7 @@ from harness.browser import Browser
 from harness.capture_packets import captured_packets
 from harness.links import delay_line_drops
 from harness.netns import inside
+from harness.open_connections import open_sockets, wait_for_close
 from harness.plan import Load
 from harness.privileges import User, give
 from harness.processes import descendants, end_strays, stop
@@ -77,9 +78,12 @@ def measure_load(lab: Laboratory, load: Load) -> dict[str, Any]:
     """
     fastopen.set_fastopen(lab.star.pids, fastopen.ON if load.tfo else fastopen.OFF)
     before, drops_before, began_s = _counters(lab.star), delay_line_drops(lab.star.user), time.time()
+    servers = [server.pid for server in lab.star.servers.values()]
+    listening = open_sockets(servers)
     directory = lab.client_dir / cell_directory(lab.delaynet_ms, load.run, load.tfo)
     report = _run_chrome(lab, load, directory)
     after = _counters(lab.star)
+    wait_for_close(lambda: open_sockets(servers), listening, lab.rtt_ms)
     give(directory, lab.results_user)
     return {
         "url": load.page.url, "page": load.page.name, "delaynet_ms": lab.delaynet_ms, "rtt_ms": lab.rtt_ms,
