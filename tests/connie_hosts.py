@@ -3,6 +3,7 @@
 import errno
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,9 +87,15 @@ def silent(host: str = "127.0.0.1") -> Iterator[Sockaddr]:
 
 @contextmanager
 def same_descriptors() -> Iterator[None]:
-    """Fail when the descriptors open at the end are not those open at the beginning."""
+    """Fail when the descriptors open at the end are not those open at the beginning.
+
+    Threads of this process that are servers must have none at the beginning, and are given time to close theirs.
+    """
     before = _descriptors()
     yield
+    deadline = time.monotonic() + WAIT_S
+    while _descriptors() != before and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert _descriptors() == before
 
 
