@@ -100,7 +100,9 @@ step() {
     local what=$1 began=$SECONDS status=0
     shift
     printf '\n$ %s\n' "$*" >>"$LOG"
-    "$@" >>"$LOG" 2>&1 </dev/null || status=$?
+    # In the background, because where bash looks at a status, set -e is off, in functions below, too.
+    "$@" >>"$LOG" 2>&1 </dev/null &
+    wait "$!" || status=$?
     if ((status != 0)); then
         tail -n 15 "$LOG" >&2
         say "failed with status $status: $what; the whole log: $LOG" >&2

@@ -97,9 +97,8 @@ set_up_project() {
 # grub-install wants a device; the same is done here by hand, and update-grub works once the VM runs.
 make_boot_loader() {
     local target kernel
-    sed -i -e 's/^GRUB_TIMEOUT=.*/GRUB_TIMEOUT=1/' -e 's/^GRUB_CMDLINE_LINUX_DEFAULT=.*/GRUB_CMDLINE_LINUX_DEFAULT=""/' \
-        -e "s/^GRUB_CMDLINE_LINUX=.*/GRUB_CMDLINE_LINUX=\"console=tty0 console=$serial\"/" /etc/default/grub
-    echo 'GRUB_DISABLE_OS_PROBER=true' >>/etc/default/grub
+    printf '%s\n' GRUB_TIMEOUT=1 GRUB_CMDLINE_LINUX_DEFAULT= "GRUB_CMDLINE_LINUX='console=tty0 console=$serial'" \
+        GRUB_DISABLE_OS_PROBER=true >/etc/default/grub
     mkdir -p /boot/grub
     # shellcheck disable=SC2016  # the variables are GRUB's
     printf 'search.fs_uuid %s root\nset prefix=($root)/boot/grub\n' "$ROOT_UUID" >/tmp/early.cfg
