@@ -13,6 +13,7 @@ SELF=$ROOT/scripts/make-vm.sh
 SUITE=bookworm
 WORK_GIB=9                     # unpacked system, raw disk and image side by side
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
+BINFMT=/proc/sys/fs/binfmt_misc
 declare -A TOOLS=([debootstrap]=debootstrap [qemu-img]=qemu-utils [mformat]=mtools [mke2fs]=e2fsprogs [sfdisk]=fdisk
                   [git]=git [unshare]=util-linux)
 
@@ -175,8 +176,11 @@ copy_project() {
 enable_foreign() {
     local handler
     handler=qemu-$(machine)
-    [[ -e /proc/sys/fs/binfmt_misc/register ]] || mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
-    if [[ ! -e /proc/sys/fs/binfmt_misc/$handler ]]; then
+    if [[ ! -e $BINFMT/register ]]; then
+        mount -t binfmt_misc binfmt_misc "$BINFMT"
+        MOUNTED=$BINFMT
+    fi
+    if [[ ! -e $BINFMT/$handler ]]; then
         update-binfmts --enable "$handler"
         ENABLED=$handler
     fi
@@ -187,6 +191,7 @@ clean_up() {
     # KILL, because unshare ignores the others; its first process, and so all the rest, goes with it.
     [[ -z ${CHILD:-} ]] || { kill -KILL "$CHILD" 2>/dev/null && wait "$CHILD" 2>/dev/null; } || true
     [[ -z ${ENABLED:-} ]] || update-binfmts --disable "$ENABLED" || true
+    [[ -z ${MOUNTED:-} ]] || umount "$MOUNTED" || true
     [[ -z ${WORK:-} ]] || rm -rf --one-file-system "$WORK"
 }
 
