@@ -62,7 +62,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Where a recording comes from: `source` is "synthetic" or "recorded"."""
+    """Where a recording comes from: `source` is "synthetic", "recorded", or "made" (make_tiny.py)."""
 
     source: str = "recorded"
     seed: int | None = None

@@ -47,7 +47,7 @@ def make_tiny(directory: Path, name: str) -> None:
     log = PageLog([], [Transaction(0, 1, url) for url in FILES],
                   [Response("OK", mime_type, "utf-8", url, None) for url, (mime_type, _) in FILES.items()], True)
     (fetchlog / sanitise(PAGE)).write_text(format_log(log), encoding="ascii")
-    manifest = {"format": 1, "source": "synthetic", "note": "Made by scripts/make_tiny.py: one page that never was."}
+    manifest = {"format": 1, "source": "made", "note": "One page that never was, made by scripts/make_tiny.py."}
     (fetchlog / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
     listed.write_text(f"{PAGE}\n", encoding="ascii")
     owner = directory.stat()
