@@ -2,13 +2,16 @@
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.errors import run_main
 from harness.fastopen import COUNTERS
+from harness.loads import _read_report
 from harness.validity import REQUEST_SET_TOLERANCE, reasons, request_set_reasons
 
 BYTES = 5000
@@ -90,6 +93,16 @@ def test_a_load_that_failed_early_has_its_own_error_and_no_reasons_that_follow_f
     for document in (None, {"url": "http://a.org/", "status": 0, "bytes": 0}):
         record |= {"plt_ms": None, "document": document, "connections": [{"id": 7, "requests": 1}] * 101}
         assert reasons(record, BYTES) == ["no load event within 60 s"]
+
+
+def test_a_load_without_room_for_its_files_is_not_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What load_page.py says when /tmp is full is the load's reason. (For real it takes chromedriver 60 s.)"""
+    with pytest.raises(SystemExit, match="1"):
+        run_main(lambda: Path("/dev/full").write_text("load.json"))
+    complaint = capsys.readouterr().err.strip()
+    assert complaint.endswith("the disk is full; make room and try again")
+    record = valid_record() | {"plt_ms": None, "document": None} | _read_report(tmp_path / "load.json", complaint)
+    assert reasons(record, BYTES) == [complaint]
 
 
 def test_all_broken_rules_are_told() -> None:
