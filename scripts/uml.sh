@@ -47,7 +47,7 @@ done
 (($#)) || bad_use "give a command"
 [[ $memory_mb =~ ^[1-9][0-9]{2,5}$ ]] || bad_use "--memory: '$memory_mb' is not a number of MB from 100 on"
 if [[ ! -x $KERNEL ]] || ! command -v modprobe >/dev/null; then
-    echo "uml.sh: user-mode-linux or kmod is not installed; run: sudo ./scripts/setup.sh --tests" >&2
+    echo "uml.sh: user-mode-linux or kmod is not installed; run: sudo ./scripts/setup.sh --tests; only Debian on x86_64 has it" >&2
     exit 2
 fi
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from tests.leaks import find_leaks, take_snapshot
+from tests.networks import Networks, network  # noqa: F401  # a fixture
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHES = (".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
@@ -32,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[SCRATCH] = scratch
     os.environ["TMPDIR"] = str(scratch)
     tempfile.tempdir = None                                 # makes tempfile look at TMPDIR again
+    config.pluginmanager.register(Networks(scratch), "networks")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
