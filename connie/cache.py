@@ -6,8 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet  # another class than TimeoutError before Python 3.11
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from errno import ETIMEDOUT
 from typing import NamedTuple
@@ -94,12 +93,10 @@ class DnsCache:
         if answer is not None:
             return answer
         future = self.ask(question)
-        try:
-            return Answer(future.result(timeout_s), cached=False)
-        except NotYet:
-            if future.done():
-                raise                                        # the name service's own
-            raise lookup_timeout(question) from None
+        wait([future], timeout_s)
+        if not future.done():
+            raise lookup_timeout(question)
+        return Answer(future.result(), cached=False)
 
     def known(self, question: Question) -> Answer | None:
         """Return what can be told without waiting: the answer kept, or that of an IP address; else None."""

@@ -208,9 +208,9 @@ stop() {
 # Compiled ahead, and the user's: else root's first run would leave directories that the user cannot remove.
 compile_modules() {
     [[ -n ${SUDO_UID:-} ]] || return 0
-    "$VENV/bin/python" -m compileall -q "$ROOT/harness"
+    "$VENV/bin/python" -m compileall -q "$ROOT/harness" "$ROOT/connie"
     local cache
-    for cache in "$ROOT"/harness/__pycache__ "$ROOT"/harness/*/__pycache__; do
+    for cache in "$ROOT"/{harness,connie}/__pycache__ "$ROOT"/{harness,connie}/*/__pycache__; do
         [[ ! -d $cache ]] || give_to_caller "$cache"
     done
 }

@@ -2,6 +2,7 @@
 
 import errno
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -67,22 +68,18 @@ def refusing(host: str = "127.0.0.1", port: int = 0) -> Iterator[Sockaddr]:
 @contextmanager
 def silent(host: str = "127.0.0.1") -> Iterator[Sockaddr]:
     """Give an address that drops every SYN: the kernel does so while a queue of unaccepted connections is full."""
-    with listening(host, backlog=0) as server:
-        address = server.getsockname()
-        fillers = []
-        try:
-            while True:
-                filler = socket.socket()
-                fillers.append(filler)
-                filler.settimeout(0.05)
-                try:
-                    filler.connect(address)
-                except TimeoutError:
-                    break
-            yield address
-        finally:
-            for filler in fillers:
-                filler.close()
+    with listening(host, backlog=0) as server, socket.create_connection(server.getsockname(), WAIT_S):
+        deadline = time.monotonic() + WAIT_S
+        while not _queue_is_full(server):
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        yield server.getsockname()
+
+
+def _queue_is_full(server: socket.socket) -> bool:
+    """Compare tcpi_unacked with tcpi_sacked (linux/tcp.h): connections not accepted yet, and how many may wait."""
+    waiting, backlog = struct.unpack_from("II", server.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32), 24)
+    return bool(waiting > backlog)                  # the kernel takes one more than the backlog
 
 
 @contextmanager
@@ -107,6 +104,8 @@ def _descriptors() -> dict[str, str]:
 
 def accept_all(server: socket.socket) -> threading.Thread:
     """Accept and close connections in a thread, until the server is shut down."""
+    server.settimeout(None)
+
     def run() -> None:
         try:
             while True:

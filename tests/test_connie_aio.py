@@ -5,7 +5,7 @@ import errno
 import logging
 import socket
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 
@@ -48,7 +48,8 @@ def test_losers_are_closed_before_the_winner_is_given(names: Names) -> None:
             sock = await connie.aio.connect("two.test", 80)
             assert sock.gettimeout() == 0
             loser = second if sock.getpeername() == first.getsockname() else first
-            with loser.accept()[0] as lost:
+            loser.settimeout(1)
+            with suppress(TimeoutError), loser.accept()[0] as lost:     # there is none when the winner was much faster
                 lost.setblocking(False)
                 assert await loop.sock_recv(lost, 1) == b""
             sock.close()

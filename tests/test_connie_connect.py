@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -48,7 +48,8 @@ def test_losers_are_closed(names: Names) -> None:
         names.hosts["two.test"] = [first.getsockname(), second.getsockname()]
         with same_descriptors(), connie_connect("two.test", 80) as sock:
             loser = second if sock.getpeername() == first.getsockname() else first
-            with loser.accept()[0] as lost:
+            loser.settimeout(1)
+            with suppress(TimeoutError), loser.accept()[0] as lost:     # there is none when the winner was much faster
                 lost.settimeout(WAIT_S)
                 assert lost.recv(1) == b""
 
@@ -156,13 +157,17 @@ class _InterruptError(Exception):
 def test_an_interrupt_leaves_no_socket(names: Names) -> None:
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
         raise _InterruptError
+
+    def interrupted() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        connie_connect("dead.test", 80)
+
     previous = signal.signal(signal.SIGALRM, interrupt)
     try:
         with silent() as dead, silent("127.0.0.2") as dead2, same_descriptors():
             names.hosts["dead.test"] = [dead, dead2]
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
             with pytest.raises(_InterruptError):
-                connie_connect("dead.test", 80)
+                interrupted()
     finally:
         signal.signal(signal.SIGALRM, previous)
 
@@ -212,7 +217,7 @@ def test_100_threads_connect_100_times_each(names: Names) -> None:
     def connect() -> None:
         try:
             for _ in range(100):
-                connie_connect("busy.test", 80, WAIT_S).close()
+                connie_connect("busy.test", 80).close()
         except BaseException as error:  # noqa: BLE001 - whatever it is, the main thread reports it
             errors.append(error)
 
