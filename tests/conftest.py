@@ -47,7 +47,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what cannot run here, with the reason."""
+    """Skip what cannot run here, with the reason, and put last what compares times."""
+    items.sort(key=lambda item: item.get_closest_marker("timing") is not None)
     has_browser = any(item.get_closest_marker("chrome") for item in items) and _has_browser()
     for item in items:
         if item.get_closest_marker("root") and os.geteuid() != 0:

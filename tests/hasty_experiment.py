@@ -1,6 +1,7 @@
-"""tfo.py that is content with little: two pairs make an interval, and a load ends after 0.2 s of silence.
+"""tfo.py that is content with little: `hasty_experiment.py QUIET_S [options of tfo.py]`.
 
-Run by test_until_ci.py, with the options of tfo.py: what it decides and writes is the same, only sooner.
+A load ends after QUIET_S seconds of silence instead of 1.5, and --until-ci takes two pairs for an interval. What it
+does, decides and writes is the same, only sooner: the usual silence is there to see a lost SYN sent again, after 1 s.
 """
 
 import sys
@@ -16,5 +17,5 @@ from harness.signals import run_interruptible
 
 if __name__ == "__main__":
     vars(adaptive)["MINIMUM_PAIRS"] = vars(tfo_options)["MINIMUM_PAIRS"] = 2
-    vars(tfo)["Limits"] = partial(Limits, quiet_s=0.2)
+    vars(tfo)["Limits"] = partial(Limits, quiet_s=float(sys.argv.pop(1)))
     run_interruptible(tfo.main)

@@ -106,6 +106,7 @@ def _has_ipv6() -> bool:
     return True
 
 
+@pytest.mark.timing
 def test_timeouts_are_honoured_to_10_ms(names: Names) -> None:
     """The least of 9, because the others may have had to wait for a CPU; never early."""
     late_ms = []

@@ -16,6 +16,7 @@ from PIL import Image
 from harness.bootstrap import ROOT
 from harness.results import read_results
 from tests.har_schema import assert_har
+from tests.project_copy import HASTY
 from tests.small_mirror import ICON, SmallMirror, chain_of_hosts, one_document
 
 TFO = [sys.executable, str(ROOT / "tfo.py")]
@@ -25,7 +26,7 @@ HANDSHAKE_TOLERANCE = 0.15
 
 
 def experiment(base: Path, *options: str, timeout_s: float = 110) -> "subprocess.CompletedProcess[str]":
-    command = [*TFO, "--dir", str(base), "--name", "small", *options]
+    command = [*HASTY, "0.2", "--dir", str(base), "--name", "small", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
 
 
@@ -35,6 +36,7 @@ def records(base: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.root
 @pytest.mark.chrome
+@pytest.mark.timing
 def test_chain_of_hosts_saves_a_handshake_per_connection(tmp_path: Path) -> None:
     """Three nested frames, each found in the one before, and the last one's style sheet: 4 connections in a row.
 

@@ -167,6 +167,7 @@ def test_nothing_went_wrong_inside(recording: Path) -> None:
         assert server.process.communicate(timeout=10)[1] == ""
 
 
+@pytest.mark.timing
 def test_silent_connections_keep_nobody_waiting_and_are_noted(recording: Path) -> None:
     with running(recording) as server:
         server.get("/x.css")

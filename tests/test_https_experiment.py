@@ -14,6 +14,7 @@ from harness.bootstrap import ROOT
 from harness.serverlogs import ServerRequest, read_server_logs
 from tests.har_schema import assert_har
 from tests.https_recording import HttpsRecording
+from tests.project_copy import HASTY
 
 RTT_MS = 200
 TOLERANCE = 0.2
@@ -41,7 +42,7 @@ def record(directory: Path) -> Path:
 
 
 def experiment(base: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, str(ROOT / "tfo.py"), "--dir", str(base), "--name", "small", *options]
+    command = [*HASTY, "0.2", "--dir", str(base), "--name", "small", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
 
 
@@ -62,6 +63,7 @@ def saving_ms(base: Path) -> float:
 
 @pytest.mark.root
 @pytest.mark.chrome
+@pytest.mark.timing
 def test_one_rtt_saved_per_connection_over_tls_too(tmp_path: Path) -> None:
     """Four connections in a row: http, then three of https. TFO saves 4 RTTs."""
     base = record(tmp_path)
@@ -91,6 +93,7 @@ def test_one_rtt_saved_per_connection_over_tls_too(tmp_path: Path) -> None:
 
 @pytest.mark.root
 @pytest.mark.chrome
+@pytest.mark.timing
 def test_with_its_post_quantum_key_the_hello_does_not_fit_and_nothing_is_saved(tmp_path: Path) -> None:
     """Only the one connection of plain http saves its RTT, though every SYN carries the beginning of a hello."""
     base = record(tmp_path)

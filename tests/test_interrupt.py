@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.lock import LOCK_FILE
+from harness.processes import descendants
 from harness.results import read_results
 from tests.project_copy import copy_project, typed
 from tests.small_mirror import chain_of_hosts
@@ -29,7 +30,7 @@ ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Return a copy of the project with a small mirror."""
-    copy = copy_project(tmp_path / "project")
+    copy = copy_project(tmp_path / "project", hasty=True)
     chain_of_hosts(copy, hosts=12)
     return copy
 
@@ -61,7 +62,7 @@ def read_until(process: "subprocess.Popen[str]", wanted: str) -> str:
 def while_building(process: "subprocess.Popen[str]") -> None:
     """Wait until Mininet has begun to make hosts."""
     read_until(process, "page loads;")
-    wait_for(lambda: "mininet:server" in all_commands())
+    wait_for(lambda: "mininet:server" in commands_below(process))
 
 
 def while_starting_servers(process: "subprocess.Popen[str]") -> None:
@@ -72,7 +73,7 @@ def while_starting_servers(process: "subprocess.Popen[str]") -> None:
 def while_loading(process: "subprocess.Popen[str]") -> None:
     """Wait until the second page load runs in Chrome."""
     read_until(process, "[  1/8]")
-    wait_for(lambda: "--log-net-log" in all_commands())
+    wait_for(lambda: "--log-net-log" in commands_below(process))
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -82,8 +83,10 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def all_commands() -> str:
-    return subprocess.check_output(["ps", "-ww", "-eo", "args"], text=True)
+def commands_below(process: "subprocess.Popen[str]") -> str:
+    """Return the command lines of all that `process` started and that still runs."""
+    pids = ",".join(map(str, [process.pid, *descendants(process.pid)]))
+    return subprocess.run(["ps", "-ww", "-o", "args", "-p", pids], capture_output=True, text=True, check=False).stdout
 
 
 @pytest.mark.slow

@@ -132,6 +132,7 @@ def test_change_in_a_namespace_thrown_away(command: list[str], leaks: list[str])
     assert _in_new_namespace(command) == leaks
 
 
+@pytest.mark.timing
 def test_detector_is_cheap(scratch: Path) -> None:
     """A test pays for two snapshots, 30 ms at most. The best of ten, because others use the machine too."""
     times_ms = []

@@ -25,7 +25,7 @@ from harness.servers import ServerSettings, running_servers
 from harness.star import Host, LinkSpeeds, Star, running_star
 from tests.small_mirror import SmallMirror, one_document
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.timing]
 
 SPEEDS = LinkSpeeds(bw_net_mbit=4, delay_home_ms=20, delay_net_ms=80)
 HOSTS = [f"host{number}.test" for number in range(6)]

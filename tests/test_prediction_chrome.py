@@ -1,29 +1,28 @@
 """The prediction against the measurement: pages built for it, loaded by a real Chrome over a real star."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.explanation import explain
 from harness.pages import sanitise
 from harness.prediction import predict
 from harness.results import Results, read_results
 from harness.selection import select
 from tests.explained_pages import BUSY, CHAIN, HANDSHAKES, KEPT, SIX, make_pages
+from tests.project_copy import HASTY
 
 RTT_MS = 200
 TOLERANCE_PERCENT = 5
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 
 
 def measure(base: Path, http: str, *pages: str) -> Results:
     """Load `pages` once to warm up and once for the record, without and with TFO."""
     make_pages(base, *pages)
-    command = [sys.executable, str(ROOT / "tfo.py"), "--dir", str(base), "--name", "small", "--http", http,
+    command = [*HASTY, "0.2", "--dir", str(base), "--name", "small", "--http", http,
                "--delaynet", str(RTT_MS // 2), "--testruns", "2"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

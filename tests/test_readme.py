@@ -54,7 +54,7 @@ def test_no_command_is_stale() -> None:
 @pytest.mark.timeout(400)
 def test_every_command_works(tmp_path: Path) -> None:
     """The first is a real, quick experiment on the paper's pages; those after it read its results."""
-    project = copy_project(tmp_path / "project")
+    project = copy_project(tmp_path / "project", hasty=True)
     (project / "observations.txt").write_text("what I saw\n")
     (project / "myURLS.pages").write_text("http://a.example.org/\nhttps://b.example.com/\nhttps://c.example.net/\n")
     outputs = {}

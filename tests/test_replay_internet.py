@@ -17,6 +17,7 @@ from harness.recording import Recording, read_recording
 from harness.serverlogs import ServerRequest, read_server_logs
 from tests.internet import site
 from tests.internet.server import NGINX, serve
+from tests.project_copy import HASTY
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240),
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
@@ -68,7 +69,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def replayed(recorded: Path) -> Replayed:
-    said = run(ROOT / "tfo.py", "--dir", recorded, "--name", NAME, "--tfo", "1", "--testruns", str(LOADS),
+    said = run(HASTY[-1], "0.5", "--dir", recorded, "--name", NAME, "--tfo", "1", "--testruns", str(LOADS),
                "--delaynet", str(DELAY_MS), "--bwnet", "1000")
     return Replayed(recorded, said)
 
@@ -114,7 +115,7 @@ def test_the_table_has_rows_for_http_and_https(recorded: Path, tmp_path: Path) -
     for name in (NAME, f"{NAME}.fetchlog"):
         shutil.copytree(recorded / name, tmp_path / name)
     (tmp_path / f"{NAME}.pages").write_text("\n".join(pages))
-    run(ROOT / "tfo.py", "--dir", tmp_path, "--name", NAME, "--testruns", "2", "--delaynet", "20")
+    run(HASTY[-1], "0.5", "--dir", tmp_path, "--name", NAME, "--testruns", "2", "--delaynet", "20")
     lines = run(ROOT / "plot.py", "--clientdir", tmp_path / "client", "--outputdir", tmp_path / "figures").splitlines()
     for page in pages:
         rtt, off, on, improvement = lines[lines.index(sanitise(page)) + 1].strip().split("\t")

@@ -18,7 +18,7 @@ ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Return a copy of the project with a small mirror."""
-    copy = copy_project(tmp_path / "project")
+    copy = copy_project(tmp_path / "project", hasty=True)
     chain_of_hosts(copy, hosts=2)
     return copy
 

@@ -18,7 +18,7 @@ from harness.processes import descendants
 from harness.rtt import check_rtts, measure_rtts
 from harness.star import BRIDGE_PORTS, LinkSpeeds, Star, running_star
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.timing]
 
 RTT_TOLERANCE = 0.02  # share of the nominal RTT, plus 1 ms: the program's own rule
 SAVING_TOLERANCE = 0.03  # share of one RTT

@@ -45,6 +45,7 @@ def kendall_tau(groups: list[list[int]]) -> float:
 
 @pytest.mark.chrome
 @pytest.mark.slow
+@pytest.mark.timing
 @pytest.mark.parametrize("page", make_page_set(read_shapes(), seed=1), ids=lambda page: page.shape.url.split("/")[2])
 def test_chrome_makes_the_requests_of_2013(page: SyntheticPage, directory: Path, browser: Browser) -> None:
     shim = compile_shim(directory)

@@ -2,15 +2,14 @@
 
 import json
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.results import read_results
+from tests.project_copy import HASTY
 from tests.small_mirror import chain_of_hosts
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome]
@@ -45,7 +44,7 @@ class Experiment:
 def experiment(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
     """Measure once for all tests."""
     base = chain_of_hosts(tmp_path_factory.mktemp("until-ci"), hosts=3)
-    command = [sys.executable, str(ROOT / "tests" / "hasty_experiment.py"), "--dir", str(base), "--name", "small",
+    command = [*HASTY, "0.2", "--dir", str(base), "--name", "small",
                "--testruns", "2", "--delaynet", "10", "--until-ci", "99", "--max-runs", "5", "--pcap"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
