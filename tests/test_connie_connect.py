@@ -180,15 +180,16 @@ def test_a_changed_answer_is_found_when_the_old_addresses_are_dead(names: Names)
         names.hosts["moving.test"] = [new.getsockname()]
         connie_connect("moving.test", 80).close()
         assert names.asked == ["moving.test"]                   # the cached answer was good enough
-        old.close()
+        old.shutdown(socket.SHUT_RDWR)                          # refuses from now on, and nobody else gets its port
         with connie_connect("moving.test", 80) as sock:
             assert sock.getpeername() == new.getsockname()
-    with pytest.raises(ConnectionRefusedError):
-        connie_connect("moving.test", 80)
-    asked = len(names.asked)
-    with pytest.raises(ConnectionRefusedError):                 # a fresh answer is believed
-        connie_connect("moving.test", 80)
-    assert len(names.asked) == asked + 1
+        new.shutdown(socket.SHUT_RDWR)
+        with pytest.raises(ConnectionRefusedError):
+            connie_connect("moving.test", 80)
+        asked = len(names.asked)
+        with pytest.raises(ConnectionRefusedError):             # a fresh answer is believed
+            connie_connect("moving.test", 80)
+        assert len(names.asked) == asked + 1
 
 
 def test_cached_dns_connect_draws_an_address(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def test_the_error_is_like_an_exception_group(names: Names) -> None:
 
 Connect = Callable[..., Any]
 
-BAD = [("127.0.0.1", 99999), ("127.0.0.1", -1), ("127.0.0.1", "no-such-service"), ("127.0.0.1", 80.5), (5, 80),
+BAD = [("127.0.0.1", 65537), ("127.0.0.1", -1), ("127.0.0.1", "no-such-service"), ("127.0.0.1", 80.5), (5, 80),
        ("é" * 64, 80), ("empty.test", 80), ("unknown.test", 80), ("127.0.0.1", None)]
 
 
