@@ -9,6 +9,7 @@ Everything of it, the switch included, lives in network namespaces of its own: n
 namespace, its firewall (Docker's FORWARD DROP, say) does not see our packets, and all is gone with the processes.
 """
 
+import math
 import resource
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,9 @@ from harness.netns import inside
 
 BRIDGE_PORTS = 1023
 """Ports of one Linux bridge (BR_MAX_PORTS 1024, port 0 unused); the user's link takes one."""
+
+QUEUE_PACKETS = 1000
+FRAME_BYTES = 1514
 
 
 @dataclass(frozen=True)
@@ -92,10 +96,16 @@ class StarTopo(Topo):
 
 
 def link_options(bw_mbit: float, delay_ms: float, netem: bool) -> dict[str, Any]:
-    """Return TCLink's parameters for a link of this speed."""
+    """Return TCLink's parameters for a link of this speed.
+
+    netem counts the packets that it delays as part of its queue, of 1000 unless told otherwise: at 1000 Mbit/s that
+    would be 12 ms worth. So those that can be under way are added: what can wait for the link is then what could
+    without netem (1000, txqueuelen of a veth).
+    """
     options: dict[str, Any] = {"bw": bw_mbit}
     if netem and delay_ms > 0:
         options["delay"] = f"{delay_ms:g}ms"
+        options["max_queue_size"] = QUEUE_PACKETS + math.ceil(bw_mbit * 1000 * delay_ms / (8 * FRAME_BYTES))
     return options
 
 
