@@ -32,7 +32,7 @@ from benchmarks.report import print_machine
 from connie.lab.experiment import Effort, run_profile
 from connie.lab.figure import draw
 from connie.lab.findings import finding_lines
-from connie.lab.profiles import PROFILES, Profile
+from connie.lab.profiles import OF_2013, PROFILES, Profile
 from connie.lab.results import ORDER, from_client
 from connie.lab.scenarios import FAULTS, faults_of
 from connie.lab.tables import cost_table, fast_open_table, time_table
@@ -55,7 +55,7 @@ def main() -> int:
     arguments = parse_arguments()
     require_root("./connie/star.py")
     preflight.check_programs()
-    profiles = list(PROFILES.values()) if arguments.profile == ALL else [PROFILES[arguments.profile]]
+    profiles = list(OF_2013) if arguments.profile == ALL else [PROFILES[arguments.profile]]
     effort = Effort(arguments.rounds, arguments.budget, arguments.timeout, arguments.seed, tuple(arguments.strategies))
     chosen = {profile.name: choose_faults(profile, arguments.fault) for profile in profiles}
     with only_experiment():

@@ -117,7 +117,7 @@ def _address_hosts(star: Star, points: Sequence[Endpoint]) -> None:
     lines = [f"route add {SERVER_NETWORK_4} dev {user.interface}"]
     if has_ipv6:
         lines += [f"addr add {CLIENT_6}/64 dev {user.interface} nodad",
-                  f"-6 route add {SERVER_NETWORK_6} dev {user.interface}"]
+                  f"route add {SERVER_NETWORK_6} dev {user.interface}"]
     for name, addresses in mine.items():
         server = star.servers[name]
         lines += [f"neigh replace {address} lladdr {server.mac} dev {user.interface} nud permanent"
@@ -125,7 +125,7 @@ def _address_hosts(star: Star, points: Sequence[Endpoint]) -> None:
         theirs = [f"addr add {address}/{'128' if ':' in address else '32'} dev {server.interface}"
                   f"{' nodad' if ':' in address else ''}" for address in addresses]
         if has_ipv6:
-            theirs += [f"-6 route add {CLIENT_6}/128 dev {server.interface}",
+            theirs += [f"route add {CLIENT_6}/128 dev {server.interface}",
                        f"neigh replace {CLIENT_6} lladdr {user.mac} dev {server.interface} nud permanent"]
         _ip_batch(server, theirs, has_ipv6)
     _ip_batch(user, lines, has_ipv6)
