@@ -30,9 +30,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from netfilterqueue import COPY_PACKET, NetfilterQueue, Packet
+from netfilterqueue import COPY_PACKET, NetfilterQueue
 
 from connie.lab.scenarios import LOSE_ALL, LOSE_FIRST_SYN
 from harness.commands import run
@@ -46,6 +46,19 @@ HEAD_BYTES = 60                             # IPv6 header and the TCP header wit
 REALTIME_PRIORITY = 50
 PR_SET_TIMERSLACK = 29
 SYN, ACK, TCP = 0x02, 0x10, 6
+
+
+class Packet(Protocol):
+    """What of netfilterqueue's packets is used."""
+
+    def get_payload(self) -> bytes:
+        """Return its first bytes."""
+
+    def accept(self) -> None:
+        """Let it go on."""
+
+    def drop(self) -> None:
+        """Lose it."""
 
 
 class Head(NamedTuple):
