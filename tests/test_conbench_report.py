@@ -107,7 +107,7 @@ def test_faults_are_what_they_say(profile: Profile) -> None:
 
 def test_plan_survives_its_file(tmp_path: Any) -> None:
     scenarios = tuple(make_scenario(HOME, fault) for fault in FAULTS)
-    plan = Plan(scenarios, 10, 2.5, 2.0, 1, 4711, "user-eth0", (1, 2), tmp_path / "changed", 0.5, ("curl",))
+    plan = Plan(scenarios, 10, 2.5, 2.0, 1, 4711, "user-eth0", (1, 2), tmp_path / "changed", 0.5, 4.0, ("curl",))
     write_plan(plan, tmp_path / "plan.json")
     assert read_plan(tmp_path / "plan.json") == plan
 

@@ -24,6 +24,7 @@ from connie.lab.moving import measure_moving
 from connie.lab.plan import Plan, read_plan
 from connie.lab.scenarios import MOVING
 from connie.lab.timing import measure_times
+from connie.lab.warm_up import warm_up
 from harness.errors import run_main
 from harness.processes import die_with_parent
 
@@ -48,6 +49,7 @@ def measure(plan: Plan, strategies: list[Strategy]) -> dict[str, object]:
     """Return times, costs and what TCP Fast Open does to them."""
     still = [scenario for scenario in plan.scenarios if scenario.fault not in MOVING]
     began_s = time.monotonic()
+    warm_up(plan)
     times = measure_times(plan, still, strategies)
     for scenario in plan.scenarios:
         if scenario.fault in MOVING:

@@ -15,7 +15,7 @@ class Counts:
     sockets: TCP connections the client began (Tcp ActiveOpens). sent_bytes: what left the client's interface, with
     Ethernet headers and questions to the name server. half_open: connections that servers were told to drop before
     their handshake was complete (TcpExt EmbryonicRsts). accepted: connections whose handshake completed at a server
-    (Tcp PassiveOpens). fast_open: SYNs of the client whose data the SYN-ACK acknowledged (TcpExt TCPFastOpenActive).
+    (Tcp PassiveOpens). fast_open: SYNs whose data a server accepted and gave its program (TcpExt TCPFastOpenPassive).
     Sources: Linux Documentation/networking/snmp_counter.rst.
     """
 
@@ -36,12 +36,12 @@ def read_counts(client_pid: int, client_interface: str, site_pids: Iterable[int]
     with inside(client_pid):
         active = _tcp("ActiveOpens")
         sent = _sent_bytes(client_interface)
-        fast_open = _extended("TCPFastOpenActive")
-    half_open = accepted = 0
+    half_open = accepted = fast_open = 0
     for pid in site_pids:
         with inside(pid):
             half_open += _extended("EmbryonicRsts")
             accepted += _tcp("PassiveOpens")
+            fast_open += _extended("TCPFastOpenPassive")
     return Counts(active, sent, half_open, accepted, fast_open)
 
 

@@ -42,7 +42,7 @@ def run_profile(profile: Profile, faults: Sequence[str], effort: Effort) -> dict
         network = stack.enter_context(running_network(profile, scenarios, work_dir, effort.seed))
         plan = Plan(scenarios, effort.rounds, effort.budget_s, effort.timeout_s, effort.seed,
                     network.star.user.pid, network.star.user.interface, tuple(network.site_pids), network.changed,
-                    settle_s(profile), effort.strategies)
+                    settle_s(profile), profile.jitter_ms, effort.strategies)
         return run_client(network, plan, work_dir)
 
 

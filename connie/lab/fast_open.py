@@ -10,7 +10,7 @@ from connie.lab.plan import REQUEST, Plan
 from connie.lab.scenarios import PORT, Endpoint, Scenario
 from connie.lab.timing import one_time
 
-FAULTS = ("none", "dead", "dead-v6")
+FAULTS = ("none", "dead")
 TCP_FASTOPEN_CONNECT = 30                   # linux/tcp.h; Python has no name for it before 3.13
 CONNECTS = 20
 

@@ -1,11 +1,13 @@
 """One figure per profile: how many connects were done after how long, by strategy, without and with faults."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from connie.lab.profiles import Profile
 from connie.lab.results import ORDER, Results
@@ -26,7 +28,7 @@ def draw(profile: Profile, results: Results) -> Figure:
     rows = math.ceil(len(faults) / COLUMNS)
     figure = Figure(figsize=(11, 1.2 + 3.2 * rows), layout="constrained")
     FigureCanvasAgg(figure)
-    panels = figure.subplots(rows, COLUMNS, squeeze=False, sharey=True)
+    panels = figure.subplots(rows, COLUMNS, squeeze=False, sharex=True, sharey=True)
     for axes in panels.flat[len(faults):]:
         axes.set_axis_off()
     for axes, fault in zip(panels.flat, faults, strict=False):
@@ -44,12 +46,15 @@ def _draw_panel(axes: Axes, fault: str, results: Results) -> None:
             colour, line, width = STYLES[strategy]
             axes.step(*steps(times_ms), where="post", color=colour, linestyle=line, linewidth=width, label=strategy)
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(axis="x", labelbottom=True)
     axes.set_ylim(0, 1.02)
-    axes.set_title(f"{fault}: {FAULTS[fault][0]}", fontsize=9.5)
+    axes.set_title(textwrap.fill(f"{fault}: {FAULTS[fault][0]}", 70), fontsize=9.5)
     axes.set_xlabel("connect time (ms), name lookup included")
     axes.set_ylabel("share of connects done")
-    axes.grid(visible=True, which="both", linewidth=0.4, alpha=0.5)
+    axes.grid(visible=True, which="major", linewidth=0.4, alpha=0.5)
 
 
 def steps(times_ms: Sequence[float]) -> tuple[list[float], list[float]]:

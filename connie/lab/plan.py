@@ -17,7 +17,7 @@ class Plan:
     rounds: connects of each strategy in each scenario; budget_s: but no more once a strategy has spent so long in one;
     timeout_s: given to every strategy. client_pid, interface, site_pids: whose counters are read. changed: the path
     whose existence changes the name server's answers. settle_s: by then every packet of a connect has arrived.
-    strategies: names of those to measure, () for all.
+    jitter_ms: the profile's. strategies: names of those to measure, () for all.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -30,6 +30,7 @@ class Plan:
     site_pids: tuple[int, ...]
     changed: Path
     settle_s: float
+    jitter_ms: float
     strategies: tuple[str, ...] = ()
 
 

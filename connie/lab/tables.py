@@ -8,8 +8,8 @@ from connie.lab.results import Results, rank
 
 TIME_HEADER = ("fault", "strategy", "n", "failed", "connect ms: median", "p95", "p99", "first byte ms: median")
 COST_HEADER = ("fault", "strategy", "n", "sockets", "bytes sent", "aborted at servers", "CPU ms", "descriptors at peak")
-FAST_OPEN_HEADER = ("fault", "way", "n", "failed", "first byte ms: median", "p95", "p99", "SYNs with data", "sockets",
-                    "bytes sent", "aborted at servers")
+FAST_OPEN_HEADER = ("fault", "way", "n", "failed", "first byte ms: median", "p95", "p99",
+                    "servers that got the request in a SYN", "sockets", "bytes sent", "aborted at servers")
 
 
 def time_table(results: Results) -> list[str]:
@@ -55,7 +55,7 @@ def format_ms(value: float) -> str:
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a table with columns as wide as they need to be; numbers (from the third column on) to the right."""
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    widths = [max(2, *(len(row[column]) for row in [header, *rows])) for column in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:
         padded = [cell.ljust(width) if column < 2 else cell.rjust(width)

@@ -1,0 +1,51 @@
+"""Before anything is measured: does every name resolve, and is every address as far away as it is meant to be?"""
+
+import socket
+import statistics
+import time
+from contextlib import suppress
+
+from connie.lab.plan import Plan
+from connie.lab.scenarios import PORT, Endpoint, Scenario
+from harness.errors import ExperimentError
+
+SAMPLES = 3
+TOLERANCE_RATIO, TOLERANCE_MS = 0.02, 1.0
+"""harness.rtt's own, to which the jitter is added."""
+JITTERS = 5
+
+
+def warm_up(plan: Plan) -> None:
+    """Look up every name, and connect to every address that is alive; what is learned on the way stays learned.
+
+    Raises ExperimentError when a name does not resolve, or an RTT is not what the profile says.
+    """
+    for scenario in plan.scenarios:
+        _look_up(scenario)
+        for point in scenario.endpoints:
+            if point.is_alive:
+                _check_rtt(point, plan)
+
+
+def _look_up(scenario: Scenario) -> None:
+    """The very first question of a new star may be lost, and is asked again."""
+    for _ in range(SAMPLES):
+        with suppress(socket.gaierror):
+            found = {entry[4][0] for entry in socket.getaddrinfo(scenario.name, PORT, type=socket.SOCK_STREAM)}
+            if found == {point.address for point in scenario.endpoints}:
+                return
+    raise ExperimentError(f"the star's name server does not give the addresses of {scenario.name}")
+
+
+def _check_rtt(point: Endpoint, plan: Plan) -> None:
+    times_ms = []
+    for _ in range(SAMPLES):
+        began_s = time.perf_counter()
+        with socket.socket(socket.AF_INET6 if point.is_ipv6 else socket.AF_INET, socket.SOCK_STREAM) as sock:
+            sock.settimeout(plan.timeout_s)
+            sock.connect((point.address, PORT))
+            times_ms.append((time.perf_counter() - began_s) * 1000)
+    off_ms = statistics.median(times_ms) - point.rtt_ms
+    if not -TOLERANCE_MS < off_ms < TOLERANCE_RATIO * point.rtt_ms + TOLERANCE_MS + JITTERS * plan.jitter_ms:
+        raise ExperimentError(f"RTT to {point.address} is {statistics.median(times_ms):.1f} ms, not {point.rtt_ms:g}: "
+                              "nothing was measured; end other programs and try again")
