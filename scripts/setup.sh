@@ -15,6 +15,7 @@ PYTHON=/usr/bin/python3                # the distribution's own: Mininet is a pa
 PACKAGES=(
     mininet bridge-utils iproute2 iptables ethtool iputils-ping     # the network
     tcpdump                                                         # run.sh --pcap
+    curl                                                            # compared with connie in connie/star.py
     gcc libc6-dev python3-dev libnetfilter-queue-dev                # to compile the shim and NetfilterQueue
     python3 python3-venv
     fonts-dejavu-core fonts-liberation                              # for the figures and the browser
@@ -208,9 +209,9 @@ stop() {
 # Compiled ahead, and the user's: else root's first run would leave directories that the user cannot remove.
 compile_modules() {
     [[ -n ${SUDO_UID:-} ]] || return 0
-    "$VENV/bin/python" -m compileall -q "$ROOT/harness" "$ROOT/connie"
+    "$VENV/bin/python" -m compileall -q "$ROOT/harness" "$ROOT/connie" "$ROOT/benchmarks"
     local cache
-    for cache in "$ROOT"/{harness,connie}/__pycache__ "$ROOT"/{harness,connie}/*/__pycache__; do
+    for cache in "$ROOT"/{harness,connie,benchmarks}/__pycache__ "$ROOT"/{harness,connie,benchmarks}/*/__pycache__; do
         [[ ! -d $cache ]] || give_to_caller "$cache"
     done
 }
