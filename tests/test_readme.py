@@ -23,6 +23,8 @@ QUICK = {
     "sudo ./run.sh --sweep-rtt 2,5,10,20,50,100,200": "./run.sh --sweep-rtt 2,5,10,20,50,100,200 --dry-run",
     "sudo ./run.sh --pcap": "./run.sh --pcap --dry-run",
     "./plot.py --compare client results-2026": "./plot.py --compare client client",
+    "sudo ./connie/star.py --profile home --fault dead-v6":
+        "./connie/star.py --profile near --fault none --strategies connie_connect --rounds 2",
     # Recording needs the Internet; tests/test_fetch.py and test_replay_internet.py do it from one of their own.
     "./fetch.py --name myURLS": "./fetch.py --help",
     "sudo ./run.sh --name myURLS": "./run.sh --help",
