@@ -25,6 +25,7 @@ use_project_python()
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -73,8 +74,8 @@ def parse_arguments() -> argparse.Namespace:
                                                                   for name, (what, _) in FAULTS.items()))
     parser.add_argument("--profile", choices=[*PROFILES, ALL], default="home",
                         help="the client's network (%(default)s)")
-    parser.add_argument("--fault", choices=[*FAULTS, ALL], default=ALL,
-                        help="measured beside none (%(default)s)")
+    parser.add_argument("--fault", nargs="+", choices=[*FAULTS, ALL], default=[ALL], metavar="FAULT",
+                        help=f"what is measured beside none, of those below ({ALL})")
     parser.add_argument("--rounds", type=int, default=100, help="connects of each strategy (%(default)s)")
     parser.add_argument("--budget", type=float, default=8, metavar="SECONDS",
                         help="a strategy that spent so long with a fault is measured no more (%(default)g)")
@@ -90,14 +91,15 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def choose_faults(profile: Profile, fault: str) -> list[str]:
+def choose_faults(profile: Profile, wanted: Sequence[str]) -> list[str]:
     """Return the faults to measure, "none" first. Raises InputError for one that this network cannot have."""
     possible = faults_of(profile)
-    if fault == ALL:
+    if ALL in wanted:
         return possible
-    if fault not in possible:
-        raise InputError(f"--fault {fault}: the network {profile.name!r} has no IPv6; choose another --profile")
-    return list(dict.fromkeys(["none", fault]))
+    for fault in wanted:
+        if fault not in possible:
+            raise InputError(f"--fault {fault}: the network {profile.name!r} has no IPv6; choose another --profile")
+    return [fault for fault in possible if fault in ("none", *wanted)]
 
 
 def report(profile: Profile, found: dict[str, Any], arguments: argparse.Namespace) -> None:
