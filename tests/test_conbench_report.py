@@ -2,6 +2,7 @@
 
 import math
 import random
+from ipaddress import ip_address
 from typing import Any
 
 import pytest
@@ -89,6 +90,7 @@ def test_faults_are_what_they_say(profile: Profile) -> None:
     scenarios = {fault: make_scenario(profile, fault) for fault in faults_of(profile)}
     addresses = [point.address for one in scenarios.values() for point in (*one.endpoints, *one.later)]
     assert len(set(addresses)) == len(addresses), "no address is in two scenarios"
+    assert [str(ip_address(address)) for address in addresses] == addresses, "written as getaddrinfo writes them"
     fastest_ms = min(*profile.rtts4_ms, *profile.rtts6_ms)
 
     def spoiled(fault: str, **what: str) -> list[float]:

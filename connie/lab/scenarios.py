@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from ipaddress import ip_address
 from typing import Any
 
 from connie.lab.profiles import Profile
@@ -120,7 +121,7 @@ def make_scenario(profile: Profile, fault: str) -> Scenario:
 
 def _healthy(profile: Profile, number: int) -> list[Endpoint]:
     """Return the addresses of a profile, all alive; `number` tells one set from another."""
-    return [*(Endpoint(f"2001:db8:8000:{number:x}::{site + 1:x}", site, rtt_ms)
+    return [*(Endpoint(str(ip_address(f"2001:db8:8000:{number:x}::{site + 1:x}")), site, rtt_ms)
               for site, rtt_ms in enumerate(profile.rtts6_ms)),
             *(Endpoint(f"198.18.{number}.{site + 1}", site, rtt_ms) for site, rtt_ms in enumerate(profile.rtts4_ms))]
 
