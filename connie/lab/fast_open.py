@@ -12,7 +12,7 @@ from connie.lab.timing import one_time
 
 FAULTS = ("none", "dead")
 TCP_FASTOPEN_CONNECT = 30                   # linux/tcp.h; Python has no name for it before 3.13
-CONNECTS = 20
+CONNECTS = 10
 
 
 def measure_fast_open(plan: Plan, scenarios: Sequence[Scenario]) -> dict[str, object]:
