@@ -219,8 +219,8 @@ main() {
             'apt-get -q update || true; exec apt-get -q -y --no-install-recommends install "$@"' sh $missing
     fi
     trap clean_up EXIT
-    trap 'exit 130' INT
-    trap 'exit 143' TERM HUP
+    trap 'rm -f "$LOG"; exit 130' INT
+    trap 'rm -f "$LOG"; exit 143' TERM HUP
     WORK=$(mktemp -d "$output/.build-XXXXXX")
     ! foreign || enable_foreign
     # In the background, because bash hears a signal only while it waits; the namespaces' first process takes all with it.
