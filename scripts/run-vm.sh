@@ -152,6 +152,9 @@ make_line() {
     line=("$qemu" -machine "$machine" -accel "$accel" -cpu "$cpu" -smp "$cpus" -m "$memory_mb"
         -drive "if=virtio,format=qcow2,file=${image//,/,,},discard=unmap" -device virtio-rng-pci
         -netdev "user,id=net0,hostfwd=tcp:127.0.0.1:$port-:22" -device "virtio-net-pci,netdev=net0")
+    # The emulated processor's clock counts instructions, 1 ns each, and so does not run on while the host does other
+    # things: the VM sees a slow processor, but packets arrive when they should. While idle it keeps real time.
+    [[ $accel != tcg ]] || line+=(-icount "shift=0,sleep=on")
     [[ -z $firmware ]] || line+=(-bios "$firmware")
     [[ -z $snapshot ]] || line+=(-snapshot)
     if "$qemu" -device help 2>&1 | grep -q virtio-9p-pci; then

@@ -9,7 +9,7 @@ PROJECT=/home/mininet/tfo-lab
 packages=(
     "linux-image-$ARCH" initramfs-tools systemd-sysv dbus libpam-systemd systemd-resolved systemd-timesyncd kmod udev
     openssh-server sudo ca-certificates git nano less procps iproute2 iputils-ping netbase bash-completion
-    grub2-common
+    grub2-common zstd
 )
 if [[ $ARCH == amd64 ]]; then
     packages+=(grub-pc-bin grub-efi-amd64-bin)
