@@ -31,6 +31,8 @@ install_system() {
     fi
     printf 'path-exclude=/usr/share/%s/*\n' doc locale man info >/etc/dpkg/dpkg.cfg.d/small
     printf 'path-include=/usr/share/doc/*/copyright\n' >>/etc/dpkg/dpkg.cfg.d/small
+    echo force-unsafe-io >/etc/dpkg/dpkg.cfg.d/quick        # a build that is cut off starts afresh anyway
+    choose_initrd_modules
     apt-get -q update
     apt-get -q -y upgrade
     # systemd-resolved puts a name server here that runs only in the VM.
@@ -38,6 +40,21 @@ install_system() {
     apt-get -q -y --no-install-recommends install "${packages[@]}"
     rm -f /etc/resolv.conf
     cp /tmp/resolv.conf /etc/resolv.conf
+}
+
+# The drivers of the disks that virtual machines have, instead of all there are: a fifth of the size, and made in seconds
+# where Debian's takes a quarter of an hour under emulation. udev loads from them what the machine needs.
+choose_initrd_modules() {
+    mkdir -p /etc/initramfs-tools/conf.d /etc/initramfs-tools/hooks
+    echo MODULES=list >/etc/initramfs-tools/conf.d/tfo-lab
+    cat >/etc/initramfs-tools/hooks/tfo-lab <<'END'
+#!/bin/sh
+[ "$1" != prereqs ] || exit 0
+. /usr/share/initramfs-tools/hook-functions
+manual_add_modules ext4 virtio_pci virtio_mmio virtio_blk virtio_scsi ahci ata_piix sd_mod nvme \
+    mptspi mptsas vmw_pvscsi hv_vmbus hv_storvsc xhci_pci usb_storage uas
+END
+    chmod 755 /etc/initramfs-tools/hooks/tfo-lab
 }
 
 configure_system() {
@@ -130,7 +147,7 @@ make_image() {
 tidy() {
     apt-get -q clean
     rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/log/*.log /var/log/apt /root/.cache /home/mininet/.cache \
-        /usr/sbin/policy-rc.d
+        /usr/sbin/policy-rc.d /etc/dpkg/dpkg.cfg.d/quick
     ln -sf /run/systemd/resolve/stub-resolv.conf /etc/resolv.conf
 }
 
