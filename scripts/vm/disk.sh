@@ -33,6 +33,8 @@ mke2fs -q -F -t ext4 -O "$FEATURES" -m 1 -U "$uuid" -L tfo-lab -d "$system" -E "
 efi="$disk@@$((EFI_MIB * MIB))"
 export MTOOLS_SKIP_CHECK=1
 mformat -i "$efi" -F -T $(((ROOT_MIB - EFI_MIB) * 2048)) -v EFI ::
+# mformat leaves a partition table in the partition's own boot sector, for floppies' sake, and GRUB complains of it.
+dd if=/dev/zero of="$disk" bs=1 seek=$((EFI_MIB * MIB + 446)) count=64 conv=notrunc status=none
 mmd -i "$efi" ::/EFI ::/EFI/BOOT
 mcopy -i "$efi" "$system"/boot/grub/BOOT*.EFI ::/EFI/BOOT/
 
