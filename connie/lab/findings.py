@@ -12,7 +12,7 @@ from connie.lab.results import ORDER, Results, rank
 from connie.lab.timing import FLOOR
 from harness.intervals import RESAMPLES, improvement_interval
 
-CONNIE, PLAIN = "connie_connect", "create_connection"
+CONNIE, CACHED, PLAIN = "connie_connect", "cached_dns_connect", "create_connection"
 GAIN_2013 = (5.0, 50.0)
 """Percent by which connects and fetches were faster by racing on home links in 2013."""
 
@@ -46,7 +46,8 @@ def _gains(profile: Profile, results: Results) -> Iterator[str]:
             line = (f"{what}, all alive: connie_connect's median is {gain:+.1f}% shorter than {other}'s "
                     f"(95%: {interval.low_percent:+.1f} to {interval.high_percent:+.1f}, {interval.pairs} pairs)")
             verdict = _verdict(profile, gain, interval.low_percent, interval.high_percent)
-            yield line + (f": {verdict}" if other == PLAIN else "")
+            yield line + {PLAIN: f": {verdict}", CACHED: f": the race alone, without what remembering names saves: {verdict}"
+                          }.get(other, "")
 
 
 def _verdict(profile: Profile, gain: float, low: float, high: float) -> str:
