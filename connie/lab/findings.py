@@ -46,8 +46,8 @@ def _gains(profile: Profile, results: Results) -> Iterator[str]:
             line = (f"{what}, all alive: connie_connect's median is {gain:+.1f}% shorter than {other}'s "
                     f"(95%: {interval.low_percent:+.1f} to {interval.high_percent:+.1f}, {interval.pairs} pairs)")
             verdict = _verdict(profile, gain, interval.low_percent, interval.high_percent)
-            yield line + {PLAIN: f": {verdict}", CACHED: f": the race alone, without what remembering names saves: {verdict}"
-                          }.get(other, "")
+            judged = {PLAIN: f": {verdict}", CACHED: f": the race alone, names remembered by both: {verdict}"}
+            yield line + judged.get(other, "")
 
 
 def _verdict(profile: Profile, gain: float, low: float, high: float) -> str:
