@@ -147,6 +147,7 @@ make_line() {
     [[ $accel != tcg ]] || cpu=max
     if [[ $arch == arm64 ]]; then
         machine=virt
+        [[ $accel != tcg ]] || cpu=cortex-a72        # "max" authenticates pointers, at great cost
         : "${firmware:=$(arm_firmware)}"
     fi
     line=("$qemu" -machine "$machine" -accel "$accel" -cpu "$cpu" -smp "$cpus" -m "$memory_mb"
