@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Boot the course VM (scripts/make-vm.sh) in QEMU: with KVM or HVF where the machine has it, else by emulation, which is
-# right but some 30 times slower. Without arguments its console; with a command that command, over SSH. See docs/vm.md.
+# right but slow. Without arguments its console; with a command that command, over SSH. See docs/vm.md.
 #
-# Also runs with macOS's bash 3.2. Exit status: the command's; 1 the VM did not come up, 2 bad use or something missing.
+# Written for macOS's bash 3.2, too. Exit status: the command's; 1 the VM did not come up, 2 bad use or something missing.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
