@@ -3,18 +3,21 @@
 import math
 import random
 from ipaddress import ip_address
-from typing import Any
+from pathlib import Path
 
 import pytest
 
+from connie.bench.own_server import running_server
+from connie.lab import warm_up
 from connie.lab.figure import draw, steps
 from connie.lab.findings import CONNIE, PLAIN, finding_lines
 from connie.lab.plan import Cost, Plan, Time, read_plan, write_plan
 from connie.lab.profiles import HOME, PROFILES, SERVER100, SERVER1000, WIFI, Profile
 from connie.lab.results import FAILED, ORDER, Results, rank
-from connie.lab.scenarios import FAULTS, LATE, LOSE_ALL, LOSE_FIRST_SYN, REFUSE, faults_of, make_scenario
+from connie.lab.scenarios import FAULTS, LATE, LOSE_ALL, LOSE_FIRST_SYN, REFUSE, Endpoint, faults_of, make_scenario
 from connie.lab.tables import cost_table, fast_open_table, format_ms, time_table
 from connie.lab.timing import FLOOR
+from harness.errors import ExperimentError
 
 
 def made_times(fault: str, strategy: str, middle_ms: float, failed: int = 0) -> list[Time]:
@@ -107,11 +110,22 @@ def test_faults_are_what_they_say(profile: Profile) -> None:
         assert {":" in point.address for point in scenarios["dead-v6"].endpoints if point.path == LOSE_ALL} == {True}
 
 
-def test_plan_survives_its_file(tmp_path: Any) -> None:
+def test_plan_survives_its_file(tmp_path: Path) -> None:
     scenarios = tuple(make_scenario(HOME, fault) for fault in FAULTS)
     plan = Plan(scenarios, 10, 2.5, 2.0, 1, 4711, "user-eth0", (1, 2), tmp_path / "changed", 0.5, 4.0, ("curl",))
     write_plan(plan, tmp_path / "plan.json")
     assert read_plan(tmp_path / "plan.json") == plan
+
+
+def test_a_wrong_rtt_ends_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plan = Plan((), 10, 2.5, 2.0, 1, 4711, "user-eth0", (), tmp_path, 0.5, 0.0)
+    with running_server() as port:
+        monkeypatch.setattr(warm_up, "PORT", port)
+        warm_up.check_rtt(Endpoint("127.0.0.1", 0, 0.2), plan)
+        with pytest.raises(ExperimentError, match=r"RTT to 127\.0\.0\.1 is \d\.\d ms, not 80: nothing was measured"):
+            warm_up.check_rtt(Endpoint("127.0.0.1", 0, 80), plan)
+    with pytest.raises(ExperimentError, match=r"127\.0\.0\.1 cannot be reached: .*refused"):
+        warm_up.check_rtt(Endpoint("127.0.0.1", 0, 0.2), plan)
 
 
 def test_intervals_need_values() -> None:

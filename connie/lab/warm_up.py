@@ -1,7 +1,6 @@
 """Before anything is measured: does every name resolve, and is every address as far away as it is meant to be?"""
 
 import socket
-import statistics
 import time
 from contextlib import suppress
 
@@ -9,7 +8,7 @@ from connie.lab.plan import Plan
 from connie.lab.scenarios import PORT, Endpoint, Scenario
 from harness.errors import ExperimentError
 
-SAMPLES = 3
+SAMPLES = 5
 TOLERANCE_RATIO, TOLERANCE_MS = 0.02, 1.0
 """harness.rtt's own, to which the jitter is added."""
 JITTERS = 5
@@ -24,7 +23,7 @@ def warm_up(plan: Plan) -> None:
         _look_up(scenario)
         for point in scenario.endpoints:
             if point.is_alive:
-                _check_rtt(point, plan)
+                check_rtt(point, plan)
 
 
 def _look_up(scenario: Scenario) -> None:
@@ -37,15 +36,25 @@ def _look_up(scenario: Scenario) -> None:
     raise ExperimentError(f"the star's name server does not give the addresses of {scenario.name}")
 
 
-def _check_rtt(point: Endpoint, plan: Plan) -> None:
-    times_ms = []
-    for _ in range(SAMPLES):
-        began_s = time.perf_counter()
-        with socket.socket(socket.AF_INET6 if point.is_ipv6 else socket.AF_INET, socket.SOCK_STREAM) as sock:
-            sock.settimeout(plan.timeout_s)
+def check_rtt(point: Endpoint, plan: Plan) -> None:
+    """Raise ExperimentError unless a connect to an address takes as long as its RTT says, jitter aside."""
+    limit_ms = TOLERANCE_RATIO * point.rtt_ms + TOLERANCE_MS + JITTERS * plan.jitter_ms
+    rtts_ms: list[float] = []
+    # Dozens of addresses are checked, and one hiccup of the machine is no reason to give up: the best of a few counts.
+    while len(rtts_ms) < SAMPLES:
+        rtts_ms.append(_connect_ms(point, plan.timeout_s))
+        if -TOLERANCE_MS < rtts_ms[-1] - point.rtt_ms < limit_ms:
+            return
+    raise ExperimentError(f"RTT to {point.address} is {min(rtts_ms):.1f} ms, not {point.rtt_ms:g}: "
+                          "nothing was measured; end other programs and try again")
+
+
+def _connect_ms(point: Endpoint, timeout_s: float) -> float:
+    began_s = time.perf_counter()
+    with socket.socket(socket.AF_INET6 if point.is_ipv6 else socket.AF_INET, socket.SOCK_STREAM) as sock:
+        sock.settimeout(timeout_s)
+        try:
             sock.connect((point.address, PORT))
-            times_ms.append((time.perf_counter() - began_s) * 1000)
-    off_ms = statistics.median(times_ms) - point.rtt_ms
-    if not -TOLERANCE_MS < off_ms < TOLERANCE_RATIO * point.rtt_ms + TOLERANCE_MS + JITTERS * plan.jitter_ms:
-        raise ExperimentError(f"RTT to {point.address} is {statistics.median(times_ms):.1f} ms, not {point.rtt_ms:g}: "
-                              "nothing was measured; end other programs and try again")
+        except OSError as error:
+            raise ExperimentError(f"{point.address} cannot be reached: {error}") from None
+        return (time.perf_counter() - began_s) * 1000
