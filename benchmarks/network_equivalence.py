@@ -3,7 +3,7 @@
 
 packet_timing.py runs --rounds times each, in turn, with the delay line on this kernel, with the delay line in User-mode
 Linux, and with netem in User-mode Linux (scripts/uml.sh), where the kernel and its one slow processor are the same for
-both. It prints a table and draws docs/network.png, in about 3 minutes. docs/network.md says what comes of it.
+both. It prints a table and draws docs/network.png, in about 4 minutes. docs/network.md says what comes of it.
 """
 
 import argparse
