@@ -33,6 +33,7 @@ from harness.browser import Browser
 from harness.client_hello import find_groups
 from harness.fastopen import ON, set_fastopen
 from harness.hack_dns import Remap, write_hack_dns
+from harness.kernel import check_kernel, real_time_allowed
 from harness.links import delayed_links, kernel_has_netem
 from harness.loads import Laboratory, Limits, measure_load
 from harness.lock import only_experiment
@@ -66,6 +67,7 @@ def main() -> int:
     speeds = LinkSpeeds(arguments.bwhome, arguments.bwnet, arguments.delayhome, arguments.delaynet)
     loads = plan_loads(pages, arguments.testruns, arguments.tfos, arguments.seed)
     netem = kernel_has_netem()
+    check_kernel(delay_line=not netem and speeds.one_way_ms > 0)
     client_dir, server_log_dir = arguments.dir / "client", arguments.dir / "serverlogs"
     if arguments.dry_run:
         print(f"ready: {len(pages)} pages on {len(recording.hosts())} hosts, {len(loads)} page loads")
@@ -172,9 +174,15 @@ def describe(arguments: argparse.Namespace, lab: Laboratory, speeds: LinkSpeeds,
         "predict": arguments.predict, "timeout_s": arguments.timeout,
         "bw_home_mbit": speeds.bw_home_mbit, "bw_net_mbit": speeds.bw_net_mbit,
         "delayhome_ms": speeds.delay_home_ms, "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms,
-        "delay_by": "netem" if netem else "delay line", "measured_rtt_ms": lab.measured_rtt_ms,
+        "delay_by": delay_by(netem=netem), "measured_rtt_ms": lab.measured_rtt_ms,
+        "server_congestion_control": environment.server_congestion_control(lab.star.user.pid),
         **environment.machine(), "sysctls": environment.sysctls(lab.star.user.pid),
     }
+
+
+def delay_by(*, netem: bool) -> str:
+    """Return in words what delays packets; without real-time priority the delay line may be late now and then."""
+    return "netem" if netem else "delay line" if real_time_allowed() else "delay line without real-time priority"
 
 
 @contextmanager

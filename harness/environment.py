@@ -2,6 +2,7 @@
 
 import os
 import platform
+import socket
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from harness.bootstrap import ROOT
 from harness.commands import run
 from harness.errors import ExperimentError
 from harness.netns import inside
+from harness.tcp_options import prefer_cubic
 
 SYSCTLS = (
     "tcp_fastopen", "tcp_congestion_control", "tcp_no_metrics_save", "tcp_syn_retries", "tcp_rmem", "tcp_wmem",
@@ -23,6 +25,12 @@ def sysctls(pid: int) -> dict[str, str]:
     with inside(pid):
         files = [path for path in (Path("/proc/sys/net/ipv4", name) for name in SYSCTLS) if path.exists()]
         return {f"net.ipv4.{path.name}": " ".join(path.read_text().split()) for path in files}
+
+
+def server_congestion_control(pid: int) -> str:
+    """Return what the replay servers in the network namespace of `pid` control congestion by, whatever its default."""
+    with inside(pid), socket.socket() as as_theirs:
+        return prefer_cubic(as_theirs)
 
 
 def machine() -> dict[str, Any]:

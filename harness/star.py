@@ -14,22 +14,22 @@ import resource
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from mininet.link import TCLink
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 from mininet.node import Node
-from mininet.nodelib import LinuxBridge
 from mininet.topo import Topo
-from mininet.util import ipAdd
+from mininet.util import ipAdd, macColonHex
 
-from harness.commands import run
+from harness import planned
 from harness.errors import ExperimentError, InputError
-from harness.netns import inside
 
 BRIDGE_PORTS = 1023
 """Ports of one Linux bridge (BR_MAX_PORTS 1024, port 0 unused); the user's link takes one."""
+FILES_PER_NODE, SPARE_FILES = 2, 128
+"""Mininet keeps both ends of a terminal open for each node; more than it needs beside them."""
 
 QUEUE_PACKETS = 1000
 FRAME_BYTES = 1514
@@ -87,12 +87,11 @@ class StarTopo(Topo):
     def build(self, server_count: int, speeds: LinkSpeeds, netem: bool) -> None:
         """Called by Topo's constructor."""
         self.addSwitch("s0", inNamespace=True)
-        self.addHost("user", ip="10.0.0.1/8")
-        self.addLink("user", "s0", **link_options(speeds.bw_home_mbit, speeds.delay_home_ms, netem))
-        for index in range(server_count):
-            name = f"server{index}"
-            self.addHost(name, ip=f"{ipAdd(index + 2)}/8")
-            self.addLink(name, "s0", **link_options(speeds.bw_net_mbit, speeds.delay_net_ms, netem))
+        home = link_options(speeds.bw_home_mbit, speeds.delay_home_ms, netem)
+        net = link_options(speeds.bw_net_mbit, speeds.delay_net_ms, netem)
+        for number, name in enumerate(["user", *(f"server{index}" for index in range(server_count))], start=1):
+            self.addHost(name, ip=f"{ipAdd(number)}/8")
+            self.addLink(name, "s0", addr1=macColonHex(number), **(home if name == "user" else net))
 
 
 def link_options(bw_mbit: float, delay_ms: float, netem: bool) -> dict[str, Any]:
@@ -118,26 +117,36 @@ def running_star(host_names: Sequence[str], speeds: LinkSpeeds, netem: bool) -> 
     if len(host_names) > BRIDGE_PORTS - 1:
         raise InputError(f"{len(host_names)} hosts: one bridge has room for {BRIDGE_PORTS - 1}; record fewer pages")
     setLogLevel("critical")
-    _raise_file_limit()
     # Mininet's own init() writes a dozen sysctls of the machine and never restores them; none is needed here.
     Mininet.inited = True
-    net = Mininet(switch=LinuxBridge, controller=None, link=TCLink, build=False, autoSetMacs=True)
+    net = Mininet(switch=planned.PlannedBridge, host=planned.PlannedHost, link=planned.PlannedLink,
+                  intf=planned.PlannedInterface, controller=None, build=False)
     try:
         net.topo = StarTopo(server_count=len(host_names), speeds=speeds, netem=netem)
         try:
-            net.start()
+            with _file_limit(FILES_PER_NODE * (len(host_names) + 2)):
+                net.start()
         except (Exception, SystemExit) as error:  # Mininet raises bare Exceptions and calls exit()
             raise ExperimentError(f"Mininet could not build the star: {error}") from error
         star = _describe(net, host_names)
-        _prepare_hosts(net, star)
+        _set_up(net, star)
         yield star
     finally:
         _take_down(net)
 
 
-def _raise_file_limit() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
+@contextmanager
+def _file_limit(more: int) -> Iterator[None]:
+    """Allow `more` open files than there are for as long as this lasts, and as many as root may have afterwards.
+
+    Not more than needed: mnexec closes whatever number it might inherit, a million where that is the limit.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    now = len(list(Path("/proc/self/fd").iterdir()))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(now + more + SPARE_FILES, hard), hard))
+    try:
+        yield
+    finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
@@ -151,37 +160,16 @@ def _host(node: Node) -> Host:
     return Host(node.name, node.IP(), node.MAC(), interface.name, node.pid)
 
 
-def _prepare_hosts(net: Any, star: Star) -> None:
-    """Make packets on the wire what TCP sends, and leave nothing to chance between loads."""
-    user = net.get("user")
-    neighbours = [f"ip neigh replace {server.address} lladdr {server.mac} dev {star.user.interface} nud permanent"
-                  for server in star.servers.values()]
-    _checked(user, [*_host_commands(star.user.interface), *neighbours])
+def _set_up(net: Mininet, star: Star) -> None:
+    """Make what Mininet planned, and leave no address to be asked for: user and servers know each other's."""
+    switch, user = net.get("s0"), net.get("user")
+    for node in [switch, *net.hosts]:
+        planned.write_sysctls(node)
+    planned.make_links(net, switch)
+    planned.set_up_host(user, {server.address: server.mac for server in star.servers.values()})
     for server in star.servers.values():
-        neighbour = f"ip neigh replace {star.user.address} lladdr {star.user.mac} dev {server.interface} nud permanent"
-        _checked(net.get(server.name), [*_host_commands(server.interface), neighbour])
-    switch = net.get("s0")
-    ports = [name for name in switch.intfNames() if name != "lo"]
-    _checked(switch, [_offloads_off(port) for port in ports])
-
-
-def _host_commands(interface: str) -> list[str]:
-    # tcp_no_metrics_save: no ssthresh or RTT carried from one load to the next; TFO cookies are still cached.
-    return [
-        _offloads_off(interface),
-        "echo 1 > /proc/sys/net/ipv4/tcp_no_metrics_save",
-        "[ ! -e /proc/sys/net/ipv6 ] || echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6",
-    ]
-
-
-def _offloads_off(interface: str) -> str:
-    return f"ethtool -K {interface} tso off gso off gro off"
-
-
-def _checked(node: Node, commands: list[str]) -> None:
-    """Run shell commands in a Mininet node. Raises ExperimentError with what the first failing one said."""
-    with inside(node.pid):
-        run(["sh", "-ec", "\n".join(commands)], f"setting up {node.name}")
+        planned.set_up_host(net.get(server.name), {star.user.address: star.user.mac})
+    planned.set_up_switch(switch, net.hosts)
 
 
 def _take_down(net: Any) -> None:

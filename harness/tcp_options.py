@@ -25,8 +25,7 @@ def listen(address: str, port: int, queue: int = QUEUE) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with suppress(OSError):
-            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
+        prefer_cubic(listener)
         listener.bind((address, port))
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, queue)
         listener.listen(queue)
@@ -34,6 +33,13 @@ def listen(address: str, port: int, queue: int = QUEUE) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+def prefer_cubic(tcp_socket: socket.socket) -> str:
+    """Have a TCP socket control congestion by CUBIC if the kernel lets it; return what it uses from now on."""
+    with suppress(OSError):
+        tcp_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
+    return tcp_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode()
 
 
 def carried_data_in_syn(connection: socket.socket) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from harness.bootstrap import ROOT
 
 BENCHMARKS = ROOT / "benchmarks"
-SCRIPTS = ("star.py", "delay_line.py", "loads.py", "server.py", "connect_times.py", "packet_timing.py",
+SCRIPTS = ("star.py", "scale.py", "delay_line.py", "loads.py", "server.py", "connect_times.py", "packet_timing.py",
            "network_equivalence.py")
 CLOSED_PORT = 9
 

@@ -18,7 +18,8 @@ SETTINGS = {
     "predict": "Chrome connects ahead of need", "timeout_s": "Time limit (s)",
     "bw_home_mbit": "User link (Mbit/s)", "bw_net_mbit": "Server links (Mbit/s)",
     "delayhome_ms": "User link delay, one way (ms)", "delaynet_ms": "Server link delay, one way (ms)",
-    "rtt_ms": "RTT wanted (ms)", "delay_by": "Delay made by", "kernel": "Kernel", "machine": "Machine",
+    "rtt_ms": "RTT wanted (ms)", "delay_by": "Delay made by",
+    "server_congestion_control": "Congestion control of the servers", "kernel": "Kernel", "machine": "Machine",
     "cpus": "CPUs", "python": "Python", "git": "TFO Lab, git state",
 }
 """Keys of experiment-<delaynet>.json in the order shown, each in words."""

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""How the laboratory grows: time, memory and RTT accuracy of stars from 84 servers (the paper's pages) to 1000.
+
+Every round builds a star, delays its links, measures the RTT to every server, starts a replay server in each host, and
+takes all of it down. Measured, besides what benchmarks/star.py --help explains:
+
+    delayed      until the rates are read back and the delay is in place
+    RTT error    of each server: median of 3 TCP connect times less the nominal RTT; shown are the median, the 99th
+                 percentile and the largest over all servers
+    star memory  PSS of the hosts' shells, and of the delay line
+    kernel       what MemAvailable lost until the star stood, less that: namespaces, links, queues
+    star gone    until the kernel has freed all of the star's network namespaces, too (/proc/slabinfo)
+The figure shows the medians; its broken lines are the smallest star's, multiplied.
+"""
+
+import argparse
+import os
+import re
+import statistics
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import use_project_python
+
+use_project_python()
+
+import numpy as np
+
+from benchmarks.laboratory import PORT, Site, read_site
+from benchmarks.report import print_machine, print_table
+from benchmarks.star import check_nothing_left, make_mirror, namespaces_of, pss_bytes
+from harness.commands import run
+from harness.errors import ExperimentError
+from harness.links import delayed_links, kernel_has_netem
+from harness.lock import only_experiment
+from harness.preflight import check_programs
+from harness.privileges import give, invoking_user, require_root
+from harness.processes import descendants
+from harness.rtt import check_rtts, measure_rtts
+from harness.servers import ServerSettings, running_servers
+from harness.signals import run_interruptible
+from harness.star import LinkSpeeds, running_star
+from tfo import temporary_directory
+
+SIZES = (84, 250, 500, 1000)
+FREED_WITHIN_S = 30.0
+SETTLED_S = 1.0
+
+TIMES = ("star up", "delayed", "servers up", "servers gone", "star gone")
+MEMORIES = ("servers' memory", "star memory", "kernel")
+
+
+@dataclass
+class Round:
+    """What one round measured: times in seconds, memory in units of 10^6 bytes, each server's RTT error in ms."""
+
+    times_s: dict[str, float] = field(default_factory=dict)
+    memory_mb: dict[str, float] = field(default_factory=dict)
+    rtt_errors_ms: list[float] = field(default_factory=list)
+
+
+class Stopwatch:
+    """Writes down how long each step took."""
+
+    def __init__(self, times_s: dict[str, float]) -> None:
+        """Write into `times_s`."""
+        self._times_s = times_s
+        self.start()
+
+    def start(self) -> None:
+        """Begin a step."""
+        self._began_s = time.perf_counter()
+
+    def stop(self, step: str) -> None:
+        """End it."""
+        self._times_s[step] = time.perf_counter() - self._began_s
+
+
+def main() -> int:
+    """Print the table and draw the figure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hosts", type=int, nargs="+", default=SIZES, help="servers in the stars (84 250 500 1000)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each (%(default)s)")
+    parser.add_argument("--delaynet", type=float, default=10, help="one-way delay, ms (%(default)s)")
+    parser.add_argument("--figure", type=Path, help="draw the figure into this file")
+    arguments = parser.parse_args()
+    require_root("benchmarks/scale.py")
+    check_programs()
+    site, netem = read_site("Paper"), kernel_has_netem()
+    results: dict[int, list[Round]] = {}
+    with only_experiment():
+        print_machine()
+        for _ in range(arguments.rounds):    # sizes take turns, so that what disturbs a while disturbs all of them
+            for hosts in arguments.hosts:
+                results.setdefault(hosts, []).append(one_round(site, hosts, arguments.delaynet, netem))
+    print(f"stars of {', '.join(map(str, results))} servers, medians of {arguments.rounds} rounds, "
+          f"{2 * arguments.delaynet:g} ms RTT by {'netem' if netem else 'the delay line'}; nothing was left after any")
+    print_results(results)
+    if arguments.figure:
+        from benchmarks.scale_figure import draw
+
+        draw(medians(results), rtt_errors_ms(results), arguments.figure)
+        give(arguments.figure, invoking_user())
+    return 0
+
+
+def one_round(site: Site, hosts: int, delaynet_ms: float, netem: bool) -> Round:
+    """Build, delay, measure, serve and take down once. Raises ExperimentError when something is off or is left."""
+    measured = Round()
+    watch = Stopwatch(measured.times_s)
+    with temporary_directory() as work_dir, ExitStack() as serving:
+        names = make_mirror(site, hosts, work_dir / "mirror")
+        speeds = LinkSpeeds(delay_net_ms=delaynet_ms)
+        before, freed, free_mb = descendants(os.getpid()), kernel_namespaces(), available_mb()
+        with ExitStack() as laboratory:
+            watch.start()
+            star = laboratory.enter_context(running_star(names, speeds, netem))
+            watch.stop("star up")
+            namespaces = namespaces_of(star)
+            watch.start()
+            laboratory.enter_context(delayed_links(star, speeds, netem))
+            watch.stop("delayed")
+            rtts_ms = measure_rtts(star, PORT)
+            check_rtts(rtts_ms, speeds.rtt_ms)
+            measured.rtt_errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in rtts_ms.values()]
+            in_star = descendants(os.getpid())
+            measured.memory_mb["star memory"] = memory_mb(in_star - before)
+            measured.memory_mb["kernel"] = free_mb - available_mb() - measured.memory_mb["star memory"]
+            watch.start()
+            serving.enter_context(running_servers(star, settings(site, work_dir, delaynet_ms), work_dir))
+            watch.stop("servers up")
+            measured.memory_mb["servers' memory"] = memory_mb(descendants(os.getpid()) - in_star)
+            watch.start()
+            serving.close()
+            watch.stop("servers gone")
+            watch.start()
+        check_nothing_left(before, namespaces)
+        await_freed(freed)
+        watch.stop("star gone")
+    return measured
+
+
+def settings(site: Site, work_dir: Path, delaynet_ms: float) -> ServerSettings:
+    """Return how the servers answer."""
+    return ServerSettings(work_dir / "mirror", site.files.fetchlog, PORT, "1.0", "threaded", work_dir / "serverlogs",
+                          delaynet_ms, invoking_user())
+
+
+def memory_mb(pids: set[int]) -> float:
+    """Return the PSS of these processes together."""
+    return sum(map(pss_bytes, pids)) / 1e6
+
+
+def available_mb() -> float:
+    """Return the memory that programs could still get (proc(5), MemAvailable)."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    if found is None:
+        raise ExperimentError("/proc/meminfo: no MemAvailable")
+    return int(found[1]) * 1024 / 1e6
+
+
+def kernel_namespaces() -> int:
+    """Return how many network namespaces the kernel holds, those included that it has yet to free (slabinfo(5))."""
+    # The kernel frees the last ones when the next one goes; and empty places, kept for later, would be counted, too.
+    run(["unshare", "--net", "true"], "having the kernel free network namespaces")
+    Path("/sys/kernel/slab/net_namespace/shrink").write_text("1", encoding="ascii")
+    found = re.search(r"^net_namespace\s+(\d+)", Path("/proc/slabinfo").read_text(), re.MULTILINE)
+    if found is None:
+        raise ExperimentError("/proc/slabinfo: no net_namespace")
+    return int(found[1])
+
+
+def await_freed(before: int) -> None:
+    """Wait until the kernel holds no more namespaces than `before`; it frees them in the background."""
+    deadline = time.monotonic() + FREED_WITHIN_S
+    while (now := kernel_namespaces()) > before:
+        if time.monotonic() > deadline:
+            raise ExperimentError(f"{now - before} network namespaces were not freed in {FREED_WITHIN_S:g} s")
+        time.sleep(0.05)
+
+
+def medians(results: dict[int, list[Round]]) -> dict[int, dict[str, float]]:
+    """Return the median of each time (s) and memory (MB) by the number of hosts."""
+    return {hosts: {name: statistics.median((one.times_s | one.memory_mb)[name] for one in rounds)
+                    for name in (*TIMES, *MEMORIES)} for hosts, rounds in results.items()}
+
+
+def rtt_errors_ms(results: dict[int, list[Round]]) -> dict[int, dict[str, float]]:
+    """Return the median, 99th percentile and maximum of all servers' RTT errors by the number of hosts."""
+    errors = {hosts: [error for one in rounds for error in one.rtt_errors_ms] for hosts, rounds in results.items()}
+    return {hosts: {"p50": float(np.percentile(of, 50)), "p99": float(np.percentile(of, 99)), "largest": max(of)}
+            for hosts, of in errors.items()}
+
+
+def print_results(results: dict[int, list[Round]]) -> None:
+    """Print a column for each number of hosts, and how the times of a host grow."""
+    middle, errors = medians(results), rtt_errors_ms(results)
+    rows = [[f"{name}, s", *(f"{middle[hosts][name]:.2f}" for hosts in middle)] for name in TIMES]
+    rows += [[f"{name}, MB", *(f"{middle[hosts][name]:.0f}" for hosts in middle)] for name in MEMORIES]
+    rows += [[f"RTT error {name}, ms", *(f"{errors[hosts][name]:.2f}" for hosts in errors)]
+             for name in ("p50", "p99", "largest")]
+    build_ms = {hosts: 1000 * of["star up"] / hosts for hosts, of in middle.items()}
+    rows.append(["star up, ms a server", *(f"{per_host:.2f}" for per_host in build_ms.values())])
+    fewest = min(build_ms)
+    rows.append([f"against that of {fewest}", *(f"{each / build_ms[fewest]:.2f}" for each in build_ms.values())])
+    print_table(["servers", *map(str, middle)], rows)
+
+
+if __name__ == "__main__":
+    run_interruptible(main)
