@@ -8,7 +8,6 @@ takes all of it down. Measured, besides what benchmarks/star.py --help explains:
     RTT error    of each server: median of 3 TCP connect times less the nominal RTT; shown are the median, the 99th
                  percentile and the largest over all servers
     star memory  PSS of the hosts' shells, and of the delay line
-    kernel       what MemAvailable lost until the star stood, less that: namespaces, links, queues
     star gone    until the kernel has freed all of the star's network namespaces, too (/proc/slabinfo)
 The figure shows the medians; its broken lines are the smallest star's, multiplied.
 """
@@ -51,7 +50,7 @@ FREED_WITHIN_S = 30.0
 SETTLED_S = 1.0
 
 TIMES = ("star up", "delayed", "servers up", "servers gone", "star gone")
-MEMORIES = ("servers' memory", "star memory", "kernel")
+MEMORIES = ("servers' memory", "star memory")
 
 
 @dataclass
@@ -120,7 +119,7 @@ def one_round(site: Site, hosts: int, delaynet_ms: float, netem: bool) -> Round:
     with temporary_directory() as work_dir, ExitStack() as serving:
         names = make_mirror(site, hosts, work_dir / "mirror")
         speeds = LinkSpeeds(delay_net_ms=delaynet_ms)
-        before, freed, free_mb = descendants(os.getpid()), kernel_namespaces(), available_mb()
+        before, freed = descendants(os.getpid()), kernel_namespaces()
         with ExitStack() as laboratory:
             watch.start()
             star = laboratory.enter_context(running_star(names, speeds, netem))
@@ -133,7 +132,6 @@ def one_round(site: Site, hosts: int, delaynet_ms: float, netem: bool) -> Round:
             measured.rtt_errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in rtts_ms.values()]
             in_star = descendants(os.getpid())
             measured.memory_mb["star memory"] = memory_mb(in_star - before)
-            measured.memory_mb["kernel"] = free_mb - available_mb() - measured.memory_mb["star memory"]
             watch.start()
             serving.enter_context(running_servers(star, settings(site, work_dir, delaynet_ms), work_dir))
             watch.stop("servers up")
@@ -157,14 +155,6 @@ def settings(site: Site, work_dir: Path, delaynet_ms: float) -> ServerSettings:
 def memory_mb(pids: set[int]) -> float:
     """Return the PSS of these processes together."""
     return sum(map(pss_bytes, pids)) / 1e6
-
-
-def available_mb() -> float:
-    """Return the memory that programs could still get (proc(5), MemAvailable)."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    if found is None:
-        raise ExperimentError("/proc/meminfo: no MemAvailable")
-    return int(found[1]) * 1024 / 1e6
 
 
 def kernel_namespaces() -> int:

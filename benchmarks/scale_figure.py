@@ -12,7 +12,7 @@ from harness.atomic import written_beside
 LINES = {
     "star up": ("#08519c", "o"), "delayed": ("#6baed6", "s"), "servers up": ("#d55e00", "^"),
     "servers gone": ("#e69f00", "v"), "star gone": ("#333333", "D"),
-    "servers' memory": ("#d55e00", "^"), "star memory": ("#08519c", "o"), "kernel": ("#333333", "D"),
+    "servers' memory": ("#d55e00", "^"), "star memory": ("#08519c", "o"),
     "p50": ("#08519c", "o"), "p99": ("#d55e00", "^"), "largest": ("#333333", "D"),
 }
 """Colours by Okabe and Ito and from ColorBrewer's Blues, for any colour vision; markers tell them apart in print."""
@@ -27,7 +27,7 @@ def draw(medians: By, rtt_errors_ms: By, path: Path) -> None:
     FigureCanvasAgg(figure)
     times, memory, errors = figure.subplots(1, 3)
     _lines(times, medians, ("star up", "delayed", "servers up", "servers gone", "star gone"), linear=True)
-    _lines(memory, medians, ("servers' memory", "star memory", "kernel"), linear=True)
+    _lines(memory, medians, ("servers' memory", "star memory"), linear=True)
     _lines(errors, rtt_errors_ms, ("largest", "p99", "p50"), linear=False)
     for axes, title, unit in ((times, "Time", "s"), (memory, "Memory", "MB"), (errors, "RTT error", "ms")):
         axes.set(title=title, xlabel="servers", ylabel=unit, xlim=(0, None), ylim=(0, None))
