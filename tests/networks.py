@@ -10,6 +10,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -121,7 +122,8 @@ class Networks:
         """Return how the test went in there; the first one to ask has all of them run."""
         if self._in_uml is None:
             names = [other.nodeid for other in item.session.items if isinstance(other, InUml)]
-            self._in_uml = run_in_uml(names, self._scratch / "uml")
+            with tempfile.TemporaryDirectory(dir=self._scratch) as directory:
+                self._in_uml = run_in_uml(names, Path(directory))
         return self._in_uml[item.nodeid]
 
     @pytest.hookimpl(wrapper=True)
@@ -154,7 +156,6 @@ def network_of(item: pytest.Item) -> str | None:
 
 def run_in_uml(names: list[str], directory: Path) -> dict[str, Result]:
     """Run the tests in User-mode Linux; return their results, which are in words when it broke off."""
-    directory.mkdir()
     results, output = directory / "results", directory / "output"
     command = [str(ROOT / "scripts" / "uml.sh"), "--out", str(directory), sys.executable, "-m", "pytest", "-q",
                "-p", "no:cacheprovider", *names]

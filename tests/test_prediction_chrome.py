@@ -15,8 +15,10 @@ from tests.project_copy import HASTY
 
 RTT_MS = 200
 TOLERANCE_PERCENT = 5
+AGAIN = 2
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing,
+              pytest.mark.timeout(240)]
 
 
 def measure(base: Path, http: str, *pages: str) -> Results:
@@ -34,24 +36,44 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return measure(tmp_path_factory.mktemp("explained"), "1.0", CHAIN, SIX, BUSY)
 
 
-def assert_explained(results: Results, url: str, handshakes: int) -> None:
-    """Handshakes are counted exactly in every load, and the prediction is within 5% of the load with TFO."""
+def assert_explained(results: Results, url: str, http: str, again: Path) -> None:
+    """Handshakes are counted exactly in every load, and the prediction is within 5% of the load with TFO.
+
+    A load may be late because another program worked: then the page is measured again, up to AGAIN times. A prediction
+    that is wrong stays wrong.
+    """
+    differences = [difference_percent(results, url)]
+    for number in range(AGAIN):
+        if abs(differences[-1]) < TOLERANCE_PERCENT:
+            return
+        (again / str(number)).mkdir()
+        differences.append(difference_percent(measure(again / str(number), http, url), url))
+    assert abs(differences[-1]) < TOLERANCE_PERCENT, f"off by {differences} %"
+
+
+def difference_percent(results: Results, url: str) -> float:
+    """Return by how much the prediction is off; the handshakes must be right."""
+    assert_handshakes(results, url, {**HANDSHAKES, KEPT: 1}[url])
+    one = predict(select(results, "load"), sanitise(url), RTT_MS)
+    assert one is not None
+    assert one.measured_ms is not None
+    return (one.predicted_ms - one.measured_ms) / one.measured_ms * 100
+
+
+def assert_handshakes(results: Results, url: str, handshakes: int) -> None:
     for load in results.loads:
         if load.url == url and (load.run > 0 or not load.tfo):      # with TFO, run 0 has no cookies yet
             found = explain(load, RTT_MS)
             assert found is not None
             assert found.handshakes == (0 if load.tfo else handshakes), found.steps
             assert sum(found.breakdown_ms.values()) == pytest.approx(load.plt_ms)
-    one = predict(select(results, "load"), sanitise(url), RTT_MS)
-    assert one is not None
-    assert one.measured_ms is not None
-    assert abs(one.predicted_ms - one.measured_ms) < one.measured_ms * TOLERANCE_PERCENT / 100, one
 
 
 @pytest.mark.parametrize("url", [CHAIN, SIX, BUSY])
-def test_over_http_1_0(results: Results, url: str) -> None:
-    assert_explained(results, url, HANDSHAKES[url])
+def test_over_http_1_0(results: Results, url: str, tmp_path: Path) -> None:
+    assert_explained(results, url, "1.0", tmp_path)
 
 
 def test_one_kept_connection_has_one_handshake(tmp_path: Path) -> None:
-    assert_explained(measure(tmp_path, "1.1", KEPT), KEPT, 1)
+    (tmp_path / "first").mkdir()
+    assert_explained(measure(tmp_path / "first", "1.1", KEPT), KEPT, "1.1", tmp_path)
