@@ -129,10 +129,12 @@ setpriv --pdeathsig KILL -- ${together[@]+"${together[@]}"} env -i "TMPDIR=$memo
 kernel=$!
 set +m
 
-# Its output as it comes. tail ends when the kernel has.
-tail -c +1 -s 0.1 -f --pid="$kernel" "$state/stdout" &
+# Its output as it comes. tail ends when the kernel has, and with us, even by SIGKILL: a kernel that nobody reaps (PID 1
+# of a container often does not) has not ended in tail's eyes.
+follow=(setpriv --pdeathsig KILL -- tail -c +1 -s 0.1 -f --pid="$kernel")
+"${follow[@]}" "$state/stdout" &
 followers+=($!)
-tail -c +1 -s 0.1 -f --pid="$kernel" "$state/stderr" >&2 &
+"${follow[@]}" "$state/stderr" >&2 &
 followers+=($!)
 
 for ((tenths = 0; tenths < BOOT_TIMEOUT_S * 10; tenths++)); do
