@@ -62,7 +62,7 @@ def test_chrome_loads_a_tiny_page_over_netem() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_nothing_is_left_of_an_interrupted_command(number: signal.Signals) -> None:
     """Not even of the kernel's own processes; SIGKILL leaves the directory of the console's log, which we remove."""
-    adopt_orphans()         # and reap none: what follows a process must not wait for PID 1 to reap it, which may never be
+    adopt_orphans()         # and reap none, as PID 1 of many a container: nothing of ours may wait for that
     with subprocess.Popen([UML, "sh", "-c", "echo up; sleep 60 & sleep 60"], stdout=subprocess.PIPE, text=True,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:  # noqa: PLW1509
         assert process.stdout is not None
