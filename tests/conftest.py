@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Pytest's own directories stay where one looks for them after a failure.
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
     # A short name: Chrome puts a socket below it, and a socket's path has at most 107 bytes (unix(7)).
-    scratch = Path(tempfile.mkdtemp(prefix="tfo-lab-"))
+    scratch = Path(tempfile.mkdtemp(prefix="tfo-lab-", dir=os.environ["PYTEST_DEBUG_TEMPROOT"]))
     scratch.chmod(0o1777)                                   # as /tmp: Chrome runs as another user
     config.stash[SCRATCH] = scratch
     os.environ["TMPDIR"] = str(scratch)
