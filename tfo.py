@@ -61,6 +61,7 @@ def main() -> int:
     require_root("./tfo.py")
     preflight.check_programs(pcap=arguments.pcap)
     browser = preflight.check_browser()
+    preflight.check_room(passable_temp_root())
     files = preflight.Files(arguments.dir, arguments.name)
     pages, recording = preflight.check_pages(files)
     document_bytes = preflight.document_bytes(files, recording, pages)

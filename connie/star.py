@@ -42,6 +42,7 @@ from harness.atomic import write_atomically
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.figures import save_figure
+from harness.kernel import check_kernel
 from harness.lock import only_experiment
 from harness.privileges import give, invoking_user, require_root
 from harness.signals import run_interruptible
@@ -56,6 +57,7 @@ def main() -> int:
     arguments = parse_arguments()
     require_root("./connie/star.py")
     preflight.check_programs()
+    check_kernel(delay_line=True)         # each address has a delay of its own, on every kernel
     profiles = list(OF_2013) if arguments.profile == ALL else [PROFILES[arguments.profile]]
     effort = Effort(arguments.rounds, arguments.budget, arguments.timeout, arguments.seed, tuple(arguments.strategies))
     chosen = {profile.name: choose_faults(profile, arguments.fault) for profile in profiles}

@@ -16,6 +16,10 @@ PROGRAMS = {"mnexec": "mininet", "brctl": "bridge-utils", "ip": "iproute2", "tc"
             "ethtool": "ethtool", "unshare": "util-linux", "ifconfig": "net-tools"}
 """Programs the network is made with, and the distribution packages they come in."""
 
+ROOM_MB = 100
+"""For Chrome's profile and net-log: 11 MB on the paper's pages, more on today's. On a full disk Chrome does not start,
+and selenium takes a minute to say so."""
+
 
 @dataclass(frozen=True)
 class Files:
@@ -54,6 +58,14 @@ def check_browser() -> Browser:
     """Return the browser to use. Raises InputError when it, its driver or the shim is missing."""
     require_shim()
     return find_browser()
+
+
+def check_room(directory: Path) -> None:
+    """Raise InputError when Chrome's temporary files have no room in `directory`."""
+    free_mb = shutil.disk_usage(directory).free // 10**6
+    if free_mb < ROOM_MB:
+        raise InputError(f"{directory}: {free_mb} MB free, and Chrome needs up to {ROOM_MB}; make room there, or set "
+                         "TMPDIR to a directory that all may enter")
 
 
 def check_pages(files: Files) -> tuple[list[Page], Recording]:

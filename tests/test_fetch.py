@@ -339,6 +339,7 @@ def test_pages_that_never_rest_end_all_the_same(internet: Internet, tmp_path: Pa
 
 
 @pytest.mark.root
+@pytest.mark.beside
 @pytest.mark.skipif(not all(parent.stat().st_mode & stat.S_IXOTH for parent in ROOT.parents),
                     reason="the project lies where nobody else may go")
 def test_no_root_is_needed(internet: Internet) -> None:

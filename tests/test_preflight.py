@@ -2,11 +2,13 @@
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from harness import browser, preflight
+from harness.bootstrap import ROOT
 from harness.errors import InputError, run_main
 from harness.logs import PageLog, Response, Transaction, format_log
 from harness.preflight import PROGRAMS, Files, check_browser, check_pages, check_programs, document_bytes
@@ -146,3 +148,13 @@ def test_without_the_shim_or_a_browser_nothing_starts(tmp_path: Path, monkeypatc
     monkeypatch.setenv("TFO_LAB_CHROME", str(tmp_path / "no-chrome"))
     with pytest.raises(InputError, match=r"no Chrome .*; on Debian: sudo apt-get install chromium"):
         check_browser()
+
+
+@pytest.mark.root
+@pytest.mark.beside
+def test_a_full_disk_is_said_before_chrome_does_not_start_on_it() -> None:
+    on_a_small_disk = 'mount -t tmpfs -o size=8M,mode=1777 tmpfs /mnt && TMPDIR=/mnt "$@" --dry-run'
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", on_a_small_disk, "sh", ROOT / "tfo.py"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(r"/mnt: 8 MB free, and Chrome needs up to \d+; make room there, .*\n", done.stderr)

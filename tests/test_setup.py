@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = (*ROOT.glob("scripts/*.sh"), *ROOT.glob("tfo-test/*.sh"), *ROOT.glob("*.sh"), ROOT / ".ci" / "run")
 NOBODY = 65534
+pytestmark = pytest.mark.beside
 
 ALL_INSTALLED = 'shift 3; for package; do [ "$package" = "$MISSING" ] || echo "installed $package"; done'
 """Stand-in for dpkg-query: everything asked for is installed, but the package $MISSING."""
