@@ -13,6 +13,7 @@ from pathlib import Path
 from harness.bootstrap import ROOT
 from harness.logs import PageLog, Response, format_log
 from harness.mirror import write_file
+from harness.processes import stop
 from harness.serverlogs import ServerRequest, read_server_log
 
 HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
@@ -121,7 +122,10 @@ def running(directory: Path, *options: str | Path) -> Iterator[Running]:
 def refusal(directory: Path, *options: str | Path, port: int | None = None) -> str:
     """Run http_tfo.py with input it must refuse, and return its one line."""
     process = start(directory, *options, port=port).process
-    said, complaint = process.communicate(timeout=LIMIT_S)
+    try:
+        said, complaint = process.communicate(timeout=LIMIT_S)
+    finally:
+        stop(process)           # one that serves instead
     assert (process.returncode, said) == (2, ""), complaint
     assert complaint.count("\n") == 1, complaint
     return complaint

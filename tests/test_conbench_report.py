@@ -16,7 +16,7 @@ from connie.lab.profiles import HOME, PROFILES, SERVER100, SERVER1000, WIFI, Pro
 from connie.lab.results import FAILED, ORDER, Results, rank
 from connie.lab.scenarios import FAULTS, LATE, LOSE_ALL, LOSE_FIRST_SYN, REFUSE, Endpoint, faults_of, make_scenario
 from connie.lab.tables import cost_table, fast_open_table, format_ms, time_table
-from connie.lab.timing import FLOOR
+from connie.lab.timing import FLOOR, seconds_left
 from harness.errors import ExperimentError
 
 
@@ -79,6 +79,13 @@ def test_verdict_on_a_dead_address(dead_ms: float, verdict: str) -> None:
     assert verdict in next(line for line in lines if line.startswith("p99 with one address dead"))
     close = next(line for line in lines if line.startswith("dead: median connect less"))
     assert ("beyond 1 ms" in close) == (dead_ms == 90)
+
+
+def test_seconds_left(tmp_path: Path) -> None:
+    """One strategy goes on as it did, one ends with its budget, and one has spent it."""
+    plan = Plan((), rounds=100, budget_s=8, timeout_s=2, seed=1, client_pid=1, interface="", site_pids=(),
+                changed=tmp_path, settle_s=0, jitter_ms=0)
+    assert seconds_left(50, plan, [2.0, 6.0, 8.5]) == pytest.approx(2.0 + 2.0)
 
 
 def test_figure() -> None:

@@ -5,11 +5,12 @@ import socket
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from connie.bench.strategies import Blocking, Strategy
 from connie.lab.plan import REQUEST, Plan, Time
 from connie.lab.scenarios import PORT, Scenario
+from harness.progress import duration
 
 FLOOR = "nearest alive, alone"
 """A plain connect to the nearest address that is alive, without any name: the RTT as this machine can measure it."""
@@ -37,9 +38,25 @@ def measure_times(plan: Plan, scenarios: Sequence[Scenario], strategies: Sequenc
             times.append(one_time(strategy, scenario, plan.timeout_s))
             spent_s[key] += time.perf_counter() - began_s
             time.sleep(PAUSE_S)
-        if number % 10 == 9:
-            print(f"round {number + 1} of {plan.rounds}", file=sys.stderr, flush=True)
+        show_progress(number + 1, plan, spent_s.values())
     return times
+
+
+def seconds_left(done: int, plan: Plan, spent_s: Iterable[float]) -> float:
+    """Return about how long the rounds after `done` take; `spent_s` is what each strategy took so far with each fault.
+
+    Each goes on as it did, until its budget is spent.
+    """
+    return sum(max(0.0, min(plan.budget_s - one, one / done * (plan.rounds - done))) for one in spent_s)
+
+
+def show_progress(done: int, plan: Plan, spent_s: Iterable[float]) -> None:
+    """Say on standard error how far it is: in one line on a terminal, after every tenth round elsewhere."""
+    text = f"round {done} of {plan.rounds}, about {duration(seconds_left(done, plan, spent_s))} left"
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="" if done < plan.rounds else "\n", file=sys.stderr, flush=True)
+    elif done % 10 == 0:
+        print(text, file=sys.stderr, flush=True)
 
 
 def one_time(strategy: Strategy, scenario: Scenario, timeout_s: float, label: str = "") -> Time:
