@@ -54,6 +54,7 @@ def measure(plan: Plan, strategies: list[Strategy]) -> dict[str, object]:
     for scenario in plan.scenarios:
         if scenario.fault in MOVING:
             times += measure_moving(plan, scenario, strategies)
+    print("now what connects cost, and TCP Fast Open", file=sys.stderr, flush=True)
     costs = measure_costs(plan, still, strategies, times)
     fast_open = measure_fast_open(plan, still)
     return {"times": times, "costs": costs, "fast_open": fast_open, "took_s": time.monotonic() - began_s}
