@@ -4,11 +4,17 @@
     myURLS.pages --> Chrome visits each page as a person would --> myURLS/           every body as it came over the wire
                                                                    myURLS.fetchlog/  PAGE, PAGE.har, manifest.json
 
+    ./fetch.py --from site.wacz      the same from what others recorded: a .har, .warc, .wacz, or mahimahi's directory
+    ./fetch.py --as-of 2013-03-12    the same from a web archive, as the pages were on that day
+    ./fetch.py --to site.wacz        the reverse: the recording as a .wacz, .warc.gz, .warc or .har
+
 Needs no root. An older recording is replaced once the new one is complete.
 """
 
 import argparse
+import contextlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -16,17 +22,34 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
-from harness import browser
-from harness.authority import fingerprint
-from harness.errors import InputError
-from harness.hack_dns import Remap, read_hack_dns, resolver_rules
-from harness.page_check import check_pages
-from harness.pages import Page, read_pages
-from harness.progress import counted
-from harness.recorder import Outcome, Plan, record, require_log_names, to_append
-from harness.recorder_refetch import Limits, Refetcher
-from harness.recorder_visit import Job
-from harness.signals import run_interruptible
+import trustme
+
+from harness.browser import chrome
+from harness.course.rules import check_pages
+from harness.errors import InputError, printable
+from harness.files.foreign_har import read_foreign_har
+from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules
+from harness.files.pages import Page, read_pages
+from harness.record.export.write import ENDINGS, export
+from harness.record.recorder import Outcome, RecordingPlan, record, require_log_names, to_append
+from harness.record.refetch import BodyLimits, Refetcher
+from harness.record.sources.listing import list_pages
+from harness.record.sources.opened import KINDS, is_figures_only, opened
+from harness.record.sources.server import ArchiveServer
+from harness.record.sources.source import Source
+from harness.record.sources.wayback import INTERNET_ARCHIVE, WebArchive
+from harness.record.visit import VisitSettings
+from harness.replay.authority import HTTP_1, Authority, fingerprint
+from harness.synthetic.build import make_pages
+from harness.synthetic.from_har import shapes_of_har
+from harness.synthetic.shape import format_shapes
+from harness.system.atomic import write_atomically
+from harness.system.options import TIMEOUT_S, Decimal, OptionParser, Whole, day, page_list_name, web_address
+from harness.system.progress import counted
+from harness.system.signals import run_interruptible
+
+SYNTHETIC_SEED = 1
+"""As scripts/make_pages.py's: the same figures give the same bytes."""
 
 
 def main() -> int:
@@ -35,16 +58,38 @@ def main() -> int:
     list_file = options.dir / f"{options.name}.pages"
     if options.check:
         return check(list_file)
+    if options.to:
+        print(export(options.dir, options.name, read_pages(list_file), options.to))
+        return 0
+    if options.source and is_figures_only(options.source):
+        return make_synthetic(options)
+    with archive_server(options) as archive:
+        return record_pages(options, list_file, archive)
+
+
+def record_pages(options: argparse.Namespace, list_file: Path, archive: ArchiveServer | None) -> int:
+    """Record the list's pages from `archive` or, without one, from the Internet; return the exit status."""
+    if archive is not None:
+        list_pages(list_file, archive.source)
     pages = read_pages(list_file)
     require_log_names(list_file, pages)
     wanted = to_append(options.dir, options.name, pages) if options.append else pages
     if not wanted:
         print(f"{options.name}: every page of {list_file.name} is recorded already")
         return 0
-    plan = make_plan(options, wanted)
+    plan = make_plan(options, wanted, archive)
     with counted(len(wanted)) as progress:
         outcome = record(plan, progress.done)
     return report(outcome, options)
+
+
+def make_synthetic(options: argparse.Namespace) -> int:
+    """Make pages from a HAR without bodies: of its figures, with bodies made to size, and marked synthetic."""
+    shape_file = options.dir / f"{options.name}.shape"
+    write_atomically(shape_file, format_shapes(shapes_of_har(read_foreign_har(options.source))))
+    print(f"{options.source.name} has no bodies: its figures are in {shape_file.name}, from which pages are made")
+    print(make_pages(options.dir, options.name, SYNTHETIC_SEED, shape_file))
+    return 0
 
 
 def check(list_file: Path) -> int:
@@ -57,19 +102,38 @@ def check(list_file: Path) -> int:
     return 2 if breaches else 0
 
 
-def make_plan(options: argparse.Namespace, pages: list[Page]) -> Plan:
+@contextlib.contextmanager
+def archive_server(options: argparse.Namespace) -> Iterator[ArchiveServer | None]:
+    """Give what answers in the place of the Internet, if --from or --as-of says so; it lasts as long as the context."""
+    if not options.source and not options.as_of:
+        yield None
+        return
+    with contextlib.ExitStack() as stack:
+        source: Source = (stack.enter_context(opened(options.source)) if options.source
+                          else WebArchive(options.as_of, options.archive))
+        authority = Authority(trustme.CA(), Path())
+        yield stack.enter_context(ArchiveServer(source, authority.fingerprint,
+                                                lambda host: authority.server_context(host, HTTP_1)))
+
+
+def make_plan(options: argparse.Namespace, pages: list[Page], archive: ArchiveServer | None) -> RecordingPlan:
     """Return what is to be done. Raises InputError for a wrong --remap or --ca, or when there is no Chrome."""
     remaps = read_hack_dns(options.remap) if options.remap else []
-    chrome = browser.find_browser()
-    job = Job(url="", binary=chrome.binary, driver=chrome.driver, rules=rules(options.remap, remaps),
-              trusted_key=trusted_key(options.ca) if options.ca else None, user_agent=options.user_agent,
-              load_timeout_s=options.timeout, quiet_s=options.quiet, quiet_limit_s=options.quiet_limit,
-              scroll_steps=options.scroll_steps, command_s=options.command_limit)
-    limits = Limits(seconds=options.refetch_limit)
-    refetcher = Refetcher(remaps, options.ca, limits) if options.refetch_limit > 0 else None
+    browser = chrome.find_browser()
+    key = trusted_key(options.ca) if options.ca else None
+    settings = VisitSettings(
+        url="", binary=browser.binary, driver=browser.driver,
+        rules=archive.rules if archive else rules(options.remap, remaps),
+        trusted_key=archive.trusted_key if archive else key, shim=str(chrome.require_shim()) if archive else "",
+        user_agent=options.user_agent, load_timeout_s=options.timeout or (300 if options.as_of else 60),
+        quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, scroll_steps=options.scroll_steps,
+        command_s=options.command_limit)
+    limits = BodyLimits(seconds=options.refetch_limit)
+    refetcher = Refetcher(remaps, options.ca, limits) if options.refetch_limit > 0 and not archive else None
     existing = options.append and (options.dir / f"{options.name}.fetchlog").exists()
-    return Plan(options.dir, options.name, pages, job, refetcher, append=existing,
-                note="recorded from a remapped internet" if options.remap else "")
+    return RecordingPlan(options.dir, options.name, pages, settings, refetcher, append=existing,
+                note=f"brought from {archive.source.name}; times unknown" if archive else
+                "recorded from a remapped internet" if options.remap else "", archive=archive)
 
 
 def rules(remap_file: Path | None, remaps: list[Remap]) -> str | None:
@@ -90,7 +154,7 @@ def trusted_key(certificate_file: Path) -> str:
 def report(outcome: Outcome, options: argparse.Namespace) -> int:
     """Print the verdict on each page and what has become of the recording; return the exit status."""
     for page, verdict in outcome.verdicts:
-        print("\n".join(["", *verdict.lines(page.url)]))
+        print("\n".join(["", *map(printable, verdict.lines(page.url))]))
     print()
     if outcome.published:
         print(f"recorded: {options.dir / options.name}/ and {options.dir / options.name}.fetchlog/")
@@ -105,18 +169,29 @@ def report(outcome: Outcome, options: argparse.Namespace) -> int:
 
 def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--name", default="myURLS", help="pages to record: NAME.pages (myURLS)")
+    parser = OptionParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--name", type=page_list_name, default="myURLS", help="pages to record: NAME.pages (myURLS)")
     parser.add_argument("--dir", type=Path, default=ROOT, help="where NAME.pages is, and results go (the project)")
     parser.add_argument("--check", action="store_true", help="only check NAME.pages by the course's rules")
     parser.add_argument("--append", action="store_true", help="record only the pages that are not recorded yet")
-    parser.add_argument("--timeout", type=float, default=60, help="seconds a page may take to its load event (60)")
-    parser.add_argument("--quiet", type=float, default=2, help="seconds of silence that end a visit (2)")
-    parser.add_argument("--quiet-limit", type=float, default=30, help="longest wait for it after the load event (30)")
-    parser.add_argument("--scroll-steps", type=int, default=50, help="most windows' heights to scroll down (50)")
-    parser.add_argument("--command-limit", type=float, default=20,
+    origin = parser.add_mutually_exclusive_group()
+    origin.add_argument("--from", dest="source", type=Path, metavar="SOURCE", help=f"what others recorded: {KINDS}")
+    origin.add_argument("--as-of", type=day, metavar="DATE",
+                        help="record from a web archive, as the pages were on this day (2013-03-12)")
+    origin.add_argument("--to", type=Path, metavar="FILE",
+                        help=f"write the recording into a file that others can open: {', '.join(ENDINGS)}")
+    parser.add_argument("--archive", type=web_address, default=INTERNET_ARCHIVE, metavar="URL",
+                        help="which web archive (%(default)s)")
+    parser.add_argument("--timeout", type=TIMEOUT_S,
+                        help="seconds a page may take to its load event (60; 300 from a web archive)")
+    parser.add_argument("--quiet", type=TIMEOUT_S, default=2, help="seconds of silence that end a visit (2)")
+    parser.add_argument("--quiet-limit", type=TIMEOUT_S, default=30,
+                        help="longest wait for it after the load event (30)")
+    parser.add_argument("--scroll-steps", type=Whole(0, 10_000), default=50,
+                        help="most windows' heights to scroll down (50)")
+    parser.add_argument("--command-limit", type=TIMEOUT_S, default=20,
                         help="seconds that a page's scripts may keep Chrome from answering (20)")
-    parser.add_argument("--refetch-limit", type=float, default=15,
+    parser.add_argument("--refetch-limit", type=Decimal(0.1, 3600, or_zero=True), default=15,
                         help="seconds for fetching again what Chrome gave up half way; 0: do not (15)")
     parser.add_argument("--user-agent", default="", help="what to say we are (what Chrome says when not headless)")
     parser.add_argument("--remap", type=Path, help="record from these hosts only: file of hostname ip port [https]")

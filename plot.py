@@ -23,18 +23,20 @@ import argparse
 from rich.console import Console
 from rich.progress import track
 
-from harness.breakdown_figure import breakdown_path, draw_breakdown
-from harness.compare import read_sides
-from harness.compare_table import format_comparison, is_whole
-from harness.detail import detail_lines
+from harness.analysis.compare import read_sides
+from harness.analysis.selection import METRICS, Selection, select
 from harness.errors import InputError, run_main
-from harness.figures import FORMATS, draw_figure, figure_names, figure_path, save_figure
-from harness.prediction import prediction_lines
-from harness.report import write_report
-from harness.results import Results, read_results
-from harness.selection import METRICS, Selection, select
-from harness.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curve
-from harness.table import format_report
+from harness.files.results import Results, read_results
+from harness.show.breakdown_figure import breakdown_path, draw_breakdown
+from harness.show.comparison import format_comparison, is_whole
+from harness.show.detail import detail_lines
+from harness.show.labels import figure_names
+from harness.show.prediction import prediction_lines
+from harness.show.report import write_report
+from harness.show.requests_figure import FORMATS, draw_figure, figure_path, save_figure
+from harness.show.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curve
+from harness.show.table import format_report
+from harness.system.options import OptionParser
 
 REPORT_NAME = "report.html"
 NOT_WITH_COMPARE = ("clientdir", "outputdir", "format", "detail")
@@ -78,7 +80,7 @@ def parse_arguments() -> argparse.Namespace:
 
     Raises InputError for an option that --compare would have to pass over in silence.
     """
-    parser = argparse.ArgumentParser(description="Table and figures from the logs of page loads.")
+    parser = OptionParser(description="Table and figures from the logs of page loads.")
     parser.add_argument("--clientdir", type=Path, help="folder of client logs (client)")
     parser.add_argument("--outputdir", type=Path, help="folder for the figures (output-figures)")
     parser.add_argument("--format", choices=FORMATS, help="of the figures (png)")

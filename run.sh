@@ -11,9 +11,13 @@ testruns=4
 until_ci=
 max_runs=
 format=png
+tfo=both
 tfo_options=()
 plot_options=()
 dry_run=
+resume=
+run_options=client/run.options
+run_log=client/run.log
 
 usage() {
     cat <<'END'
@@ -28,6 +32,8 @@ Usage: sudo ./run.sh [options] [options of tfo.py]
   --until-ci POINTS    then go on until half the 95% interval of each page's improvement is under POINTS percentage
                        points (such as 3), from 6 measured loads on
   --max-runs N         and give up after N measured loads (20)
+  --resume             go on with the last run, which was interrupted or partly failed: measure only what is missing
+                       of it, with its options, seed and order
   --dry-run            set up, check everything and say what would be done; measure nothing
   --bwnet MBIT         bandwidth of each server's link in Mbit/s (4)
   --http 1.0|1.1       1.0 opens a connection for every request, 1.1 keeps connections alive (1.0);
@@ -37,6 +43,7 @@ Usage: sudo ./run.sh [options] [options of tfo.py]
   --format png|svg|pdf format of the figures (png)
 
 Results: client/, serverlogs/, output-figures/ and the table on the console. Earlier results are moved to results-DATE/.
+What is printed is kept, too: client/run.log.
 Exit status: 0 when every page load was measured, 1 when one was not, 2 when something you gave is wrong.
 END
 }
@@ -45,40 +52,6 @@ bad_use() {
     echo "run.sh: $1; see ./run.sh --help" >&2
     exit 2
 }
-
-while [ $# -gt 0 ]; do
-    case "$1" in
-        --name | --delays | --testruns | --sweep-rtt | --until-ci | --max-runs | --format)
-            [ $# -ge 2 ] || bad_use "$1 needs a value"
-            option=${1#--}
-            printf -v "${option//-/_}" '%s' "$2"
-            shift 2
-            ;;
-        --detail) plot_options+=("$1"); shift ;;
-        --delaynet*) bad_use "$1: say --delays, or --sweep-rtt" ;;
-        --quick) testruns=2; shift ;;
-        --dry-run) dry_run=yes; shift ;;
-        --help | -h) usage; exit 0 ;;
-        *) tfo_options+=("$1"); shift ;;
-    esac
-done
-if [ "$sweep_rtt" != unset ]; then
-    [ "$delays" = unset ] || bad_use "--sweep-rtt and --delays both say how long packets take; leave one out"
-    [[ " ${tfo_options[*]-}" != *" --delayhome"* ]] || bad_use "--sweep-rtt: leave out --delayhome, which adds to the RTT"
-    [[ $sweep_rtt =~ ^[0-9]+(\.[0-9]+)?(,[0-9]+(\.[0-9]+)?)*$ ]] || bad_use "--sweep-rtt: write RTTs in ms such as 2,5,10"
-    delays=$(awk -v RS=, '{ printf "%s%.9g", (NR > 1 ? " " : ""), $1 / 2 }' <<<"$sweep_rtt")
-fi
-[ "$delays" != unset ] || delays="10 50 100"
-for delay in $delays; do
-    [[ $delay =~ ^[0-9]+(\.[0-9]+)?$ ]] || bad_use "--delays: '$delay' is not a number of milliseconds"
-done
-[ -n "${delays// /}" ] || bad_use "--delays: no delay given"
-[[ $format =~ ^(png|svg|pdf)$ ]] || bad_use "--format: png, svg or pdf"
-[ -z "$until_ci" ] || tfo_options+=(--until-ci "$until_ci")
-[ -z "$max_runs" ] || tfo_options+=(--max-runs "$max_runs")
-[[ $testruns =~ ^[0-9]+$ && $testruns -ge 2 ]] || bad_use "--testruns: at least 2, since the first load warms up"
-[[ $name =~ ^[A-Za-z0-9._-]+$ && $name != .* ]] || bad_use "--name: letters, digits, '.', '_' and '-' only"
-[ "$(id -u)" -eq 0 ] || { echo "run.sh: needs root for network namespaces; run: sudo ./run.sh" >&2; exit 2; }
 
 # Whatever needs no root is done as the user who called sudo, so that results belong to that user.
 as_user() {
@@ -89,6 +62,70 @@ as_user() {
         "$@"
     fi
 }
+
+given=()
+for word in "$@"; do
+    case "$word" in
+        --resume) resume=yes ;;
+        *$'\n'*) bad_use "an option with a line break in it" ;;
+        *) given+=("$word") ;;
+    esac
+done
+digit='[0123456789]'    # [0-9] has the digits of other scripts in some locales
+for variable in SUDO_UID SUDO_GID; do
+    [[ ${!variable-0} =~ ^(0|[123456789]$digit{0,9})$ ]] ||
+        { echo "run.sh: $variable: '${!variable}' is not a number; unset it, or run: sudo ./run.sh" >&2; exit 2; }
+done
+if [ -n "$resume" ]; then
+    [ -f "$run_options" ] || bad_use "--resume: there is no run to go on with ($run_options); leave it out"
+    mapfile -t saved < <(as_user cat "$run_options")
+    [ ${#given[@]} -eq 0 ] || [ "${given[*]}" = "${saved[*]-}" ] ||
+        bad_use "--resume goes on with the options of that run (${saved[*]-none}); leave out others"
+    given=(${saved[@]+"${saved[@]}"})
+    tfo_options+=(--resume)
+fi
+
+set -- ${given[@]+"${given[@]}"}
+while [ $# -gt 0 ]; do
+    case "$1" in --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;; esac
+    case "$1" in
+        --name | --delays | --testruns | --sweep-rtt | --until-ci | --max-runs | --format | --tfo)
+            [ $# -ge 2 ] || bad_use "$1 needs a value"
+            option=${1#--}
+            printf -v "${option//-/_}" '%s' "$2"
+            shift 2
+            ;;
+        --detail) plot_options+=("$1"); shift ;;
+        --dir | --on-user) bad_use "$1: is for ./tfo.py alone" ;;
+        --delaynet) bad_use "$1: say --delays, or --sweep-rtt" ;;
+        --quick) testruns=2; shift ;;
+        --dry-run) dry_run=yes; shift ;;
+        --help | -h) usage; exit 0 ;;
+        *) tfo_options+=("$1"); shift ;;
+    esac
+done
+if [ "$sweep_rtt" != unset ]; then
+    [ "$delays" = unset ] || bad_use "--sweep-rtt and --delays both say how long packets take; leave one out"
+    [[ " ${tfo_options[*]-}" != *" --delayhome"* ]] || bad_use "--sweep-rtt: leave out --delayhome, which adds to the RTT"
+    [[ $sweep_rtt =~ ^$digit+(\.$digit+)?(,$digit+(\.$digit+)?)*$ ]] || bad_use "--sweep-rtt: write RTTs in ms such as 2,5,10"
+    delays=$(awk -v RS=, '{ printf "%s%.9g", (NR > 1 ? " " : ""), $1 / 2 }' <<<"$sweep_rtt")
+fi
+[ "$delays" != unset ] || delays="10 50 100"
+for delay in $delays; do
+    [[ $delay =~ ^(0|[123456789]$digit{0,6})(\.$digit{1,6})?$ ]] ||
+        bad_use "--delays: '$delay' is not a number of milliseconds"
+done
+twice=$(awk -v RS='[ \n]+' 'NF && seen[$1 + 0]++ { print $1; exit }' <<<"$delays")
+[ -z "$twice" ] || bad_use "--delays: $twice stands there twice"
+[ -n "${delays// /}" ] || bad_use "--delays: no delay given"
+[[ $format =~ ^(png|svg|pdf)$ ]] || bad_use "--format: png, svg or pdf"
+[ -z "$until_ci" ] || tfo_options+=(--until-ci "$until_ci")
+[ -z "$max_runs" ] || tfo_options+=(--max-runs "$max_runs")
+[[ $testruns =~ ^[123456789]$digit{0,3}$ && $testruns -ge 2 && $testruns -le 1000 ]] ||
+    bad_use "--testruns: from 2, since the first load warms up, to 1000"
+[[ $tfo =~ ^(0|1|both)$ ]] || bad_use "--tfo: 0, 1 or both"
+[[ $name =~ ^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$ ]] || bad_use "--name: letters, digits, '.', '_' and '-' only"
+[ "$(id -u)" -eq 0 ] || { echo "run.sh: needs root for network namespaces; run: sudo ./run.sh" >&2; exit 2; }
 
 # A child in the background and a wait for it: only so does bash pass a signal on at once.
 child=
@@ -116,17 +153,20 @@ stop() {
 tfo() {
     local delay=$1
     shift
-    run_child ./tfo.py --name "$name" --delaynet "$delay" --testruns "$testruns" \
+    run_child ./tfo.py --name "$name" --delaynet "$delay" --testruns "$testruns" --tfo "$tfo" \
         ${tfo_options[@]+"${tfo_options[@]}"} "$@"
 }
 
 root_fastopen=/proc/sys/net/ipv4/tcp_fastopen
 fastopen_before=
+table=
 # shellcheck disable=SC2317  # called by the traps
 restore() {
+    [ -z "$table" ] || rm -f "$table"
     if [ -n "$fastopen_before" ]; then
         echo "$fastopen_before" >"$root_fastopen"
         fastopen_before=
+        holder >"$lock"
     fi
 }
 trap restore EXIT
@@ -137,12 +177,23 @@ done
 
 # One experiment at a time: two would share the machine, and neither's times would be true.
 lock=/run/tfo-lab.lock
+(umask 077 && exec 9<>"$lock")
 exec 9<>"$lock"
 if ! flock --nonblock 9; then
-    echo "$lock: another experiment is running: $(<"$lock"); wait for its end or stop it" >&2
+    present=$(python3 -B -c 'from harness.system.lock import holder; print(holder())' 2>/dev/null || head -n 1 "$lock")
+    echo "$lock: another experiment is running: $present; wait for its end or stop it" >&2
     exit 2
 fi
-echo "pid $$ (./run.sh --name $name) since $(date +%T)" >"$lock"
+chmod 600 "$lock"
+# A run that was killed could not put this back; it had noted what was there.
+left=$(sed -n "s/^tcp_fastopen \($digit\{1,5\}\)\$/\1/p" "$lock" | head -n 1)
+if [ -n "$left" ]; then
+    echo "$left" >"$root_fastopen"
+    echo "net.ipv4.tcp_fastopen is $left again, as it was before a run that was killed" >&2
+fi
+began=$(date +%T)
+holder() { echo "pid $$ (./run.sh --name $name) since $began"; }
+holder >"$lock"
 export TFO_LAB_LOCK_FD=9
 
 run_child ./scripts/setup.sh
@@ -153,26 +204,29 @@ fi
 
 # Whatever is wrong with the pages or the options shows here, before anything is moved or measured.
 for delay in $delays; do
-    tfo "$delay" --dry-run >/dev/null
+    tfo "$delay" --dry-run=check >/dev/null
 done
 
 pages=$(grep -c '[^[:space:]]' "$name.pages" || true)
 delay_count=$(wc -w <<<"$delays")
 runs=$testruns
 at_most=
+sides=2
+what="TFO off and on"
+[ "$tfo" = both ] || { sides=1; what="TFO $([ "$tfo" = 1 ] && echo on || echo off)"; }
 if [ -n "$until_ci" ]; then
     runs=$((${max_runs:-20} + 1))   # 20 as in tfo.py, and the warm-up
     at_most="at most "
 fi
-loads=$((pages * runs * 2 * delay_count))
-echo "$at_most$pages pages x $runs runs x TFO off and on x $delay_count delays = $loads page loads;" \
-     "about $(((loads * 7 + 59) / 60)) minutes for pages like the paper's"
+loads=$((pages * runs * sides * delay_count))
+echo "$at_most$pages pages x $runs runs x $what x $delay_count delays = $loads page loads;" \
+     "about $(((loads * 7 + 59) / 60)) minutes for pages like the paper's${resume:+, less what is there already}"
 [ -z "$dry_run" ] || exit 0
 
 # Old results are kept, and never mixed with new ones.
 shopt -s nullglob
 old_results=(client serverlogs output-figures/*.{png,svg,pdf,html})
-if [ -e client ] || [ -e serverlogs ]; then
+if [ -z "$resume" ] && { [ -e client ] || [ -e serverlogs ]; }; then
     kept="results-$(date +%Y%m%d-%H%M%S)"
     as_user mkdir -p "$kept/output-figures"
     for result in "${old_results[@]}"; do
@@ -181,17 +235,31 @@ if [ -e client ] || [ -e serverlogs ]; then
     echo "The results of the last run are now in $kept/"
 fi
 
-fastopen_before=$(<"$root_fastopen")
+as_user mkdir -p client
+[ -n "$resume" ] || as_user tee "$run_options" >/dev/null < <(printf '%s\n' "${given[@]}" | sed '/^$/d')
+as_user tee -a "$run_log" >/dev/null <<<"# $(date '+%F %T') ./run.sh${resume:+ --resume} ${given[*]-}"
+
+before=$(<"$root_fastopen")
+{ holder; echo "tcp_fastopen $before"; } >"$lock"
+fastopen_before=$before
 echo 3 >"$root_fastopen"
 
 status=0
+ended=0
 failed=
 for delay in $delays; do
-    tfo "$delay" || failed+=" $delay"
+    ended=0
+    tfo "$delay" || ended=$?
+    [ "$ended" -eq 0 ] || failed+=" $delay"
+    [ "$ended" -ne 2 ] || break      # what is wrong now is wrong with the other delays, too
 done
 
+table=$(mktemp)
 run_child as_user ./plot.py --clientdir client --outputdir output-figures --format "$format" \
-    ${plot_options[@]+"${plot_options[@]}"} || status=1
+    ${plot_options[@]+"${plot_options[@]}"} >"$table" || status=1
+cat "$table"
+as_user tee -a "$run_log" >/dev/null <"$table"
+[ "$ended" -ne 2 ] || exit 2
 if [ -n "$failed" ]; then
     echo "run.sh: with a delay of$failed ms not all was measured; what and why is said above, where that delay's loads are" >&2
     status=1

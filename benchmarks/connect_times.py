@@ -7,7 +7,6 @@ epoch, milliseconds) when its standard input ends. It runs with real-time priori
 than the delay line's): what is measured is the network, not how long this program waits for a processor.
 """
 
-import argparse
 import os
 import selectors
 import socket
@@ -21,6 +20,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.errors import ExperimentError, run_main
+from harness.system.options import PORT, Decimal, OptionParser
 
 PRIORITY = 10
 LAST_ANSWER_S = 2.0
@@ -32,10 +32,11 @@ Answer = tuple[float, float]
 
 def main() -> int:
     """Sample, then print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = OptionParser(description=__doc__)
     parser.add_argument("address")
-    parser.add_argument("port", type=int)
-    parser.add_argument("--pace-ms", type=float, default=10, help="time between two connects in ms (%(default)s)")
+    parser.add_argument("port", type=PORT)
+    parser.add_argument("--pace-ms", type=Decimal(0.1, 60_000), default=10.0,
+                        help="time between two connects in ms (%(default)s)")
     arguments = parser.parse_args()
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     for began_s, rtt_ms in sample((arguments.address, arguments.port), arguments.pace_ms / 1000):

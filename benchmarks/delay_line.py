@@ -9,13 +9,13 @@ connect times are taken from `user` to a server that has nothing else to do, 100
     page     Chrome loads a page without TFO, as in the experiment; only connects that began during its PLT count
 
 Error is the measured RTT less the nominal one: what the line is late, twice, and what links and kernel take (first
-table, without any delay). CPU time is what the kernel charges the delay line's process (/proc/PID/schedstat),
-packets are what passed user's interface (/proc/net/dev); both from before to after each situation.
+table, without any delay); late is what the line says of itself for each packet. CPU time is what the kernel charges
+the delay line's process (/proc/PID/schedstat), packets are what passed user's interface (/proc/net/dev); all from
+before to after each situation.
 """
 
 import argparse
 import http.client
-import os
 import subprocess
 import sys
 import threading
@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -34,20 +33,27 @@ use_project_python()
 
 import numpy
 
-from benchmarks.laboratory import PORT, Site, read_site, running_laboratory
-from benchmarks.report import print_machine, print_table
-from harness.browser import CLOCK_SHIFT_DAYS
+from benchmarks.laboratory import laboratory, read_page_set
+from benchmarks.report import print_table
+from harness.browser.chrome import CLOCK_SHIFT_DAYS
 from harness.errors import ExperimentError
-from harness.links import DELAY_LINE
-from harness.loads import Laboratory, measure_load
-from harness.lock import only_experiment
-from harness.netns import inside
-from harness.plan import Load
-from harness.preflight import check_programs
-from harness.privileges import require_root
-from harness.processes import descendants, stop
-from harness.signals import run_interruptible
-from harness.star import Host
+from harness.files.load_record import LoadRecord
+from harness.measure.laboratory import Laboratory
+from harness.measure.loads import measure_load
+from harness.measure.plan import Load
+from harness.measure.preflight import PageSet
+from harness.measure.server_options import PORT
+from harness.network.links import read_lateness
+from harness.network.needs import check_programs
+from harness.network.star import Host
+from harness.system.environment import print_machine
+from harness.system.lateness import Lateness
+from harness.system.lock import only_experiment
+from harness.system.netns import inside
+from harness.system.options import DELAY_MS, Decimal, OptionParser, Several, Whole
+from harness.system.privileges import require_root
+from harness.system.processes import stop
+from harness.system.signals import run_interruptible
 
 CONNECT_TIMES = ROOT / "benchmarks" / "connect_times.py"
 CLOSED_PORT = 9
@@ -66,10 +72,13 @@ class Usage:
 
 @dataclass
 class Sampling:
-    """What was sampled while it lasted: connects as (epoch seconds, ms), and the line's use before and after."""
+    """What was sampled while it lasted: connects as (epoch seconds, ms), the line's use before and after, and how late
+    it let packets go by its own count (None without a delay).
+    """
 
     before: Usage
     after: Usage
+    lateness: Lateness | None = None
     connects: list[tuple[float, float]] = field(default_factory=list)
 
     def row(self, name: str, rtt_ms: float, times_ms: list[float]) -> list[str]:
@@ -79,11 +88,13 @@ class Sampling:
         p50, p99 = (float(value) for value in numpy.percentile(times_ms, [50, 99]))
         return [f"{rtt_ms:g} ms {name}", f"{len(times_ms)}", f"{p50 - rtt_ms:+.2f}", f"{p99 - rtt_ms:+.2f}",
                 f"{(p50 / rtt_ms - 1) * 100:+.2f}" if rtt_ms else "", f"{packets}", f"{packets / seconds:.0f}",
-                f"{cpu_us / packets:.1f}" if rtt_ms else "", f"{cpu_us / seconds / 1e4:.1f}" if rtt_ms else ""]
+                *([f"{cpu_us / packets:.1f}", f"{cpu_us / seconds / 1e4:.1f}"] if rtt_ms else ["", ""]),
+                *([f"{late:.2f}" for late in (self.lateness.p50_ms, self.lateness.p99_ms, self.lateness.largest_ms)]
+                  if self.lateness else [""] * 3)]
 
 
 HEADER = ["RTT, situation", "connects", "p50 error ms", "p99 error ms", "p50 error %", "packets", "packets/s",
-          "CPU us/packet", "CPU %"]
+          "CPU us/packet", "CPU %", "late p50 ms", "p99", "largest"]
 
 
 def main() -> int:
@@ -91,79 +102,72 @@ def main() -> int:
     arguments = parse_arguments()
     require_root("benchmarks/delay_line.py")
     check_programs()
-    site = read_site("Paper")
+    page_set = read_page_set("Paper")
     rows = []
     with only_experiment():
         print_machine()
         for rtt_ms in [0.0, *arguments.rtts]:
-            with running_laboratory(site, rtt_ms / 2, netem=False) as lab:
-                rows += measure_rtt(lab, site, arguments)
+            with laboratory(page_set, rtt_ms / 2, netem=False) as lab:
+                rows += measure_rtt(lab, page_set, arguments)
     print_table(HEADER, rows)
     return 0
 
 
 def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rtts", type=lambda text: [float(word) for word in text.split()], default=[20, 100, 200],
+    parser = OptionParser(description=__doc__)
+    parser.add_argument("--rtts", type=Several(DELAY_MS), default=[20, 100, 200],
                         help="RTTs in ms, in quotes (20 100 200)")
-    parser.add_argument("--seconds", type=float, default=5, help="duration of idle and of fetches, each (%(default)s)")
-    parser.add_argument("--fetchers", type=int, default=16, help="servers that send at once (%(default)s)")
+    parser.add_argument("--seconds", type=Decimal(1, 3600), default=5.0,
+                        help="duration of idle and of fetches, each (%(default)s)")
+    parser.add_argument("--fetchers", type=Whole(1, 1000), default=16, help="servers that send at once (%(default)s)")
     parser.add_argument("--page", default="nytimes", help="part of the URL of the page Chrome loads (%(default)s)")
     parser.add_argument("--probe", default="en.wikipedia.org",
                         help="host of the connects; not on the page (%(default)s)")
     return parser.parse_args()
 
 
-def measure_rtt(lab: Laboratory, site: Site, arguments: argparse.Namespace) -> list[list[str]]:
+def measure_rtt(lab: Laboratory, page_set: PageSet, arguments: argparse.Namespace) -> list[list[str]]:
     """Return the rows of one RTT: without a delay (0) only the idle one."""
     probe = lab.star.servers[arguments.probe]
-    line_pid = delay_line_pid() if lab.rtt_ms else None
     rows = []
-    with sampling(lab.star.user, probe, line_pid) as idle:
+    with sampling(lab, probe) as idle:
         time.sleep(arguments.seconds)
     rows.append(idle.row("idle", lab.rtt_ms, [time_ms for _, time_ms in idle.connects]))
     if not lab.rtt_ms:
         return rows
-    with sampling(lab.star.user, probe, line_pid) as busy:
-        fetch_for(arguments.seconds, lab, site, arguments)
+    with sampling(lab, probe) as busy:
+        fetch_for(arguments.seconds, lab, page_set, arguments)
     rows.append(busy.row("fetches", lab.rtt_ms, [time_ms for _, time_ms in busy.connects]))
-    with sampling(lab.star.user, probe, line_pid) as loading:
-        record = measure_load(lab, Load(site.page(arguments.page), run=1, tfo=0))
+    with sampling(lab, probe) as loading:
+        record = measure_load(lab, Load(page_set.page(arguments.page), run=1, tfo=0))
     rows.append(loading.row("page", lab.rtt_ms, during_plt(loading, record, probe)))
     return rows
 
 
-def during_plt(loading: Sampling, record: dict[str, Any], probe: Host) -> list[float]:
+def during_plt(loading: Sampling, record: LoadRecord, probe: Host) -> list[float]:
     """Return the times in ms of the connects that began while the page loaded. Raises ExperimentError if it did not."""
-    if record["errors"] or record["plt_ms"] is None:
-        raise ExperimentError(f"{record['url']} did not load: {record['errors'] or 'no load event'}")
-    if any(connection["address"].startswith(f"{probe.address}:") for connection in record["connections"]):
-        raise ExperimentError(f"{record['url']} uses the host the connects go to; give another --probe")
-    begin_s = record["time_origin_ms"] / 1000 - CLOCK_SHIFT_DAYS * S_PER_DAY
-    end_s = begin_s + record["plt_ms"] / 1000
+    if record.errors or record.plt_ms is None or record.time_origin_ms is None:
+        raise ExperimentError(f"{record.url} did not load: {record.errors or 'no load event'}")
+    if any(connection.address.startswith(f"{probe.address}:") for connection in record.connections or ()):
+        raise ExperimentError(f"{record.url} uses the host the connects go to; give another --probe")
+    begin_s = record.time_origin_ms / 1000 - CLOCK_SHIFT_DAYS * S_PER_DAY
+    end_s = begin_s + record.plt_ms / 1000
     return [time_ms for began_s, time_ms in loading.connects if begin_s <= began_s <= end_s]
 
 
-def delay_line_pid() -> int:
-    """Return the process of the delay line that runs below us."""
-    for pid in descendants(os.getpid()):
-        if str(DELAY_LINE).encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
-            return pid
-    raise ExperimentError("no delay line runs")
-
-
 @contextmanager
-def sampling(user: Host, probe: Host, line_pid: int | None) -> Iterator[Sampling]:
+def sampling(lab: Laboratory, probe: Host) -> Iterator[Sampling]:
     """Take connect times while this lasts; they are there when it has ended."""
+    user, line_pid = lab.star.user, lab.delay.line.process.pid if lab.delay.line else None
     with inside(user.pid):
         sampler = subprocess.Popen([sys.executable, str(CONNECT_TIMES), probe.address, str(CLOSED_PORT)], text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        before = usage(user, line_pid)
+        before, mark = usage(user, line_pid), lab.delay.mark()
         found = Sampling(before, before)
         yield found
-        found.after = usage(user, line_pid)
+        found.after, found.lateness = usage(user, line_pid), read_lateness(lab.delay, mark)
         printed, _ = sampler.communicate(timeout=30)
         if sampler.returncode != 0:
             raise ExperimentError("connect_times.py failed")
@@ -182,16 +186,16 @@ def usage(user: Host, line_pid: int | None) -> Usage:
     return Usage(time.monotonic(), cpu_ns / NS_PER_US, int(counts[1]) + int(counts[9]))
 
 
-def fetch_for(seconds: float, lab: Laboratory, site: Site, arguments: argparse.Namespace) -> None:
+def fetch_for(seconds: float, lab: Laboratory, page_set: PageSet, arguments: argparse.Namespace) -> None:
     """Have --fetchers servers send their largest files again and again for `seconds`, each over new connections."""
-    files = {host: largest_file(site.files.mirror / host) for host in site.hosts
-             if host != arguments.probe and (site.files.mirror / host).is_dir()}
+    files = {host: largest_file(page_set.files.mirror / host) for host in page_set.hosts
+             if host != arguments.probe and (page_set.files.mirror / host).is_dir()}
     hosts = sorted(files, key=lambda host: files[host].stat().st_size, reverse=True)[:arguments.fetchers]
     deadline_s = time.monotonic() + seconds
     failures: list[Exception] = []
-    work = [fetching(lab, host, f"/{quote(str(files[host].relative_to(site.files.mirror / host)))}", deadline_s)
+    work = [fetching(lab, host, f"/{quote(str(files[host].relative_to(page_set.files.mirror / host)))}", deadline_s)
             for host in hosts]
-    threads = [threading.Thread(target=keep_failure, args=(one, failures)) for one in work]
+    threads = [threading.Thread(target=keep_failure, args=(fetch, failures)) for fetch in work]
     for thread in threads:
         thread.start()
     for thread in threads:

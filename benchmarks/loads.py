@@ -3,7 +3,7 @@
 
 One page of Paper is loaded --runs times without and with TFO, interleaved, after a warm-up, as tfo.py does. Measured:
 
-    wall     from the start of harness.loads.measure_load to its end; overhead is wall less PLT, and is made of
+    wall     from the start of harness.measure.loads.measure_load to its end; overhead is wall less PLT, and is made of
     before   sysctls and counters of all hosts, Python, chromedriver and Chrome, until navigationStart
     quiet    from loadEventEnd until no packet has passed for 1.5 s (at most 10 s)
     after    quitting Chrome, reading its net-log, writing log and HAR, counters and servers' logs
@@ -11,32 +11,35 @@ One page of Paper is loaded --runs times without and with TFO, interleaved, afte
 The coefficient of variation is the PLTs' sample standard deviation over their mean.
 """
 
-import argparse
 import statistics
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from benchmarks.laboratory import Site, read_site, running_laboratory
-from benchmarks.report import print_machine, print_table
-from harness import validity
-from harness.browser import CLOCK_SHIFT_DAYS
+from benchmarks.laboratory import laboratory, read_page_set
+from benchmarks.report import print_table
+from harness.analysis.stats import coefficient_of_variation
+from harness.browser.chrome import CLOCK_SHIFT_DAYS
 from harness.errors import ExperimentError
-from harness.links import kernel_has_netem
-from harness.loads import Laboratory, measure_load
-from harness.lock import only_experiment
-from harness.plan import Load, plan_loads
-from harness.preflight import check_programs
-from harness.privileges import require_root
-from harness.signals import run_interruptible
-from harness.stats import coefficient_of_variation
+from harness.measure import validity
+from harness.measure.laboratory import Laboratory
+from harness.measure.loads import measure_load
+from harness.measure.plan import Load, plan_loads
+from harness.measure.preflight import PageSet
+from harness.measure.reason import texts
+from harness.network.links import kernel_has_netem
+from harness.network.needs import check_programs
+from harness.system.environment import print_machine
+from harness.system.lock import only_experiment
+from harness.system.options import DELAY_MS, RUNS, OptionParser
+from harness.system.privileges import require_root
+from harness.system.signals import run_interruptible
 
 S_PER_DAY = 86_400
 
@@ -59,20 +62,20 @@ class Cost:
 
 def main() -> int:
     """Print the table; the exit status is 1 when a measured load was not valid."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = OptionParser(description=__doc__)
     parser.add_argument("--page", default="wikipedia", help="part of the page's URL (%(default)s)")
-    parser.add_argument("--delaynet", type=float, default=50, help="one-way delay in ms (%(default)s)")
-    parser.add_argument("--runs", type=int, default=10, help="measured loads without, and with TFO (%(default)s)")
+    parser.add_argument("--delaynet", type=DELAY_MS, default=50.0, help="one-way delay in ms (%(default)s)")
+    parser.add_argument("--runs", type=RUNS, default=10, help="measured loads without, and with TFO (%(default)s)")
     arguments = parser.parse_args()
     require_root("benchmarks/loads.py")
     check_programs()
-    site, costs = read_site("Paper"), []
-    page = site.page(arguments.page)
+    page_set, costs = read_page_set("Paper"), []
+    page = page_set.page(arguments.page)
     with only_experiment():
         print_machine()
-        with running_laboratory(site, arguments.delaynet, kernel_has_netem()) as lab:
+        with laboratory(page_set, arguments.delaynet, netem=kernel_has_netem()) as lab:
             for load in plan_loads([page], arguments.runs + 1, [0, 1], seed=1):
-                cost = measure(lab, site, load)
+                cost = measure(lab, page_set, load)
                 if load.run > 0:
                     costs.append(cost)
     print(f"{page.url} at {2 * arguments.delaynet:g} ms RTT; seconds; median (smallest to largest)")
@@ -81,16 +84,18 @@ def main() -> int:
     return 0
 
 
-def measure(lab: Laboratory, site: Site, load: Load) -> Cost:
+def measure(lab: Laboratory, page_set: PageSet, load: Load) -> Cost:
     """Do one load. Raises ExperimentError when it is not valid: its times mean nothing."""
     began_s = time.time()
-    record: dict[str, Any] = measure_load(lab, load)
+    record = measure_load(lab, load)
     wall_s = time.time() - began_s
-    if why_not := validity.reasons(record, site.document_bytes.get(load.page)):
-        raise ExperimentError(f"run {load.run}, TFO {load.tfo}: {'; '.join(why_not)}")
-    plt_s = record["plt_ms"] / 1000
-    before_s = record["time_origin_ms"] / 1000 - CLOCK_SHIFT_DAYS * S_PER_DAY - began_s
-    until_quiet_s = record["now_ms"] / 1000
+    if why_not := validity.reasons(record, page_set.document_bytes.get(load.page)):
+        raise ExperimentError(f"run {load.run}, TFO {load.tfo}: {'; '.join(texts(why_not))}")
+    if record.plt_ms is None or record.time_origin_ms is None or record.now_ms is None:
+        raise ExperimentError(f"run {load.run}, TFO {load.tfo}: no navigation timing")
+    plt_s = record.plt_ms / 1000
+    before_s = record.time_origin_ms / 1000 - CLOCK_SHIFT_DAYS * S_PER_DAY - began_s
+    until_quiet_s = record.now_ms / 1000
     return Cost(load.tfo, plt_s, before_s, until_quiet_s - plt_s, wall_s - before_s - until_quiet_s)
 
 

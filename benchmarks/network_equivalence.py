@@ -6,7 +6,6 @@ Linux, and with netem in User-mode Linux (scripts/uml.sh), where the kernel and 
 both. It prints a table and draws docs/network.png, in about 4 minutes. docs/network.md says what comes of it.
 """
 
-import argparse
 import json
 import os
 import statistics
@@ -28,11 +27,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from benchmarks.packet_timing import BULK_BYTES, SPEEDS, Arrivals
-from benchmarks.report import print_machine, print_table
-from harness.atomic import written_beside
+from benchmarks.report import print_table
 from harness.errors import ExperimentError
-from harness.privileges import require_root
-from harness.signals import run_interruptible
+from harness.system.atomic import written_beside
+from harness.system.environment import print_machine
+from harness.system.options import ROUNDS, OptionParser
+from harness.system.privileges import require_root
+from harness.system.signals import run_interruptible
 
 MEASURE = ["benchmarks/packet_timing.py"]
 # iptables-nft needs what User-mode Linux 6.1 of Debian does not have (nf_tables for IPv4): the legacy one, there.
@@ -73,8 +74,8 @@ class Situation:
 
 def main() -> int:
     """Measure, print, draw."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=2, help="runs in each situation (%(default)s)")
+    parser = OptionParser(description=__doc__)
+    parser.add_argument("--rounds", type=ROUNDS, default=2, help="runs in each situation (%(default)s)")
     parser.add_argument("--figure", type=Path, default=ROOT / "docs" / "network.png", help="(%(default)s)")
     arguments = parser.parse_args()
     require_root("benchmarks/network_equivalence.py")
@@ -95,7 +96,7 @@ def main() -> int:
 
 def table(situations: Sequence[Situation]) -> list[list[str]]:
     """Return the rows: one column for each situation."""
-    rows = [[f"RTT, p{percent}, ms", *(f"{numpy.percentile(one.rtts_ms, percent):.2f}" for one in situations)]
+    rows = [[f"RTT, p{percent}, ms", *(f"{numpy.percentile(measured.rtts_ms, percent):.2f}" for measured in situations)]
             for percent in (1, 25, 50, 75, 99)]
     starts = [[window_starts(run) for run in situation.arrivals] for situation in situations]
     for number in range(min(len(run) for runs in starts for run in runs)):
@@ -135,7 +136,7 @@ def draw(situations: Sequence[Situation], path: Path) -> None:
         style: dict[str, Any] = {"color": situation.colour, "linestyle": situation.line, "linewidth": 2,
                                  "label": situation.name}
         draw_share(rtts, situation.rtts_ms, style)
-        run = sorted(situation.arrivals, key=lambda one: one[-1][0])[len(situation.arrivals) // 2]
+        run = sorted(situation.arrivals, key=lambda arrivals: arrivals[-1][0])[len(situation.arrivals) // 2]
         slow_start.step([time_ms for time_ms, _ in run], [so_far / 1e6 for _, so_far in run], where="post", **style)
         draw_share(together, [time_ms for run in situation.finished_ms for time_ms in run], style)
     rtts.set(title="RTT: TCP connect times", xlabel="ms", ylabel="share of connects",

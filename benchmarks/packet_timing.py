@@ -12,7 +12,6 @@ Run it by network_equivalence.py, which compares them. The network of the star i
 transfer is in slow start for five windows, and at 4 for two.
 """
 
-import argparse
 import json
 import multiprocessing
 import platform
@@ -31,14 +30,15 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from harness.errors import ExperimentError
-from harness.links import delayed_links
-from harness.lock import only_experiment
-from harness.netns import inside
-from harness.preflight import check_programs
-from harness.privileges import require_root
-from harness.signals import run_interruptible
-from harness.star import LinkSpeeds, Star, running_star
-from harness.tcp_options import listen
+from harness.network.links import delayed_links
+from harness.network.needs import check_programs
+from harness.network.star import LinkSpeeds, Star, running_star
+from harness.system.lock import only_experiment
+from harness.system.netns import inside
+from harness.system.options import ROUNDS, Decimal, OptionParser
+from harness.system.privileges import require_root
+from harness.system.signals import run_interruptible
+from harness.system.tcp import listen
 
 SPEEDS = LinkSpeeds(bw_net_mbit=20, delay_net_ms=50)
 SERVERS = 20
@@ -53,10 +53,10 @@ Arrivals = list[tuple[float, int]]
 
 def main() -> int:
     """Print one JSON object."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = OptionParser(description=__doc__)
     parser.add_argument("network", choices=["netem", "delay-line"])
-    parser.add_argument("--seconds", type=float, default=8, help="duration of the connects (%(default)s)")
-    parser.add_argument("--runs", type=int, default=8, help="runs of both kinds of transfers (%(default)s)")
+    parser.add_argument("--seconds", type=Decimal(1, 3600), default=8.0, help="duration of the connects (%(default)s)")
+    parser.add_argument("--runs", type=ROUNDS, default=8, help="runs of both kinds of transfers (%(default)s)")
     arguments = parser.parse_args()
     require_root("benchmarks/packet_timing.py")
     check_programs()
@@ -73,7 +73,7 @@ def main() -> int:
         arrivals = [receive_from(addresses[:1], BULK_BYTES)[0] for _ in range(arguments.runs)]
         together = [receive_from(addresses, FILE_BYTES) for _ in range(arguments.runs)]
     json.dump({"network": arguments.network, "kernel": platform.release(), "rtts_ms": rtts_ms, "arrivals": arrivals,
-               "finished_ms": [[one[-1][0] for one in run] for run in together]}, sys.stdout)
+               "finished_ms": [[arrivals[-1][0] for arrivals in run] for run in together]}, sys.stdout)
     return 0
 
 
@@ -117,20 +117,20 @@ def send_for_ever(listeners: list[socket.socket]) -> None:
             selector.register(listener, selectors.EVENT_READ, "listener")
         while True:
             for key, _ in selector.select():
-                one = key.fileobj
-                assert isinstance(one, socket.socket)
+                endpoint = key.fileobj
+                assert isinstance(endpoint, socket.socket)
                 if key.data == "listener":
-                    connection, _ = one.accept()
+                    connection, _ = endpoint.accept()
                     connection.setblocking(False)
                     selector.register(connection, selectors.EVENT_READ, "request")
                 elif key.data == "request":
-                    left[one] = int.from_bytes(one.recv(REQUEST_BYTES), "big")
-                    selector.modify(one, selectors.EVENT_WRITE, "answer")
+                    left[endpoint] = int.from_bytes(endpoint.recv(REQUEST_BYTES), "big")
+                    selector.modify(endpoint, selectors.EVENT_WRITE, "answer")
                 else:
-                    left[one] -= one.send(bytes(min(left[one], 1 << 17)))
-                    if left[one] <= 0:
-                        selector.unregister(one)
-                        one.close()
+                    left[endpoint] -= endpoint.send(bytes(min(left[endpoint], 1 << 17)))
+                    if left[endpoint] <= 0:
+                        selector.unregister(endpoint)
+                        endpoint.close()
 
 
 def receive_from(addresses: list[str], size: int) -> list[Arrivals]:
@@ -160,7 +160,7 @@ def receive_from(addresses: list[str], size: int) -> list[Arrivals]:
                     arrivals[key.data].append(((time.perf_counter() - began_s) * 1000, so_far + chunk))
                 else:
                     selector.unregister(key.fileobj)
-    if any(not one or one[-1][1] != size for one in arrivals):
+    if any(not received or received[-1][1] != size for received in arrivals):
         raise ExperimentError("a transfer ended early")
     return arrivals
 

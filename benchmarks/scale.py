@@ -12,7 +12,6 @@ takes all of it down. Measured, besides what benchmarks/star.py --help explains:
 The figure shows the medians; its broken lines are the smallest star's, multiplied.
 """
 
-import argparse
 import os
 import re
 import statistics
@@ -29,25 +28,28 @@ use_project_python()
 
 import numpy as np
 
-from benchmarks.laboratory import PORT, Site, read_site
-from benchmarks.report import print_machine, print_table
+from benchmarks.laboratory import read_page_set
+from benchmarks.report import print_table
 from benchmarks.star import check_nothing_left, make_mirror, namespaces_of, pss_bytes
-from harness.commands import run
 from harness.errors import ExperimentError
-from harness.links import delayed_links, kernel_has_netem
-from harness.lock import only_experiment
-from harness.preflight import check_programs
-from harness.privileges import give, invoking_user, require_root
-from harness.processes import descendants
-from harness.rtt import measure_rtts, rtt_tolerance_ms
-from harness.servers import ServerSettings, running_servers
-from harness.signals import run_interruptible
-from harness.star import LinkSpeeds, running_star
-from tfo import temporary_directory
+from harness.measure.preflight import PageSet
+from harness.measure.server_options import PORT
+from harness.network.links import delayed_links, kernel_has_netem
+from harness.network.needs import check_programs
+from harness.network.rtt import measure_rtts, rtt_tolerance_ms
+from harness.network.servers import ServerSettings, running_servers
+from harness.network.star import BRIDGE_PORTS, LinkSpeeds, running_star
+from harness.system.commands import run
+from harness.system.environment import print_machine
+from harness.system.lock import only_experiment
+from harness.system.options import DELAY_MS, ROUNDS, OptionParser, Whole
+from harness.system.privileges import give, invoking_user, require_root
+from harness.system.processes import descendants
+from harness.system.scratch import temporary_directory
+from harness.system.signals import run_interruptible
 
 SIZES = (84, 250, 500, 1000)
 FREED_WITHIN_S = 30.0
-SETTLED_S = 1.0
 
 TIMES = ("star up", "delayed", "servers up", "servers gone", "star gone")
 MEMORIES = ("servers' memory", "star memory")
@@ -85,21 +87,22 @@ class Stopwatch:
 
 def main() -> int:
     """Print the table and draw the figure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hosts", type=int, nargs="+", default=SIZES, help="servers in the stars (84 250 500 1000)")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of each (%(default)s)")
-    parser.add_argument("--delaynet", type=float, default=10, help="one-way delay, ms (%(default)s)")
+    parser = OptionParser(description=__doc__)
+    parser.add_argument("--hosts", type=Whole(1, BRIDGE_PORTS - 1), nargs="+", default=SIZES,
+                        help="servers in the stars (84 250 500 1000)")
+    parser.add_argument("--rounds", type=ROUNDS, default=3, help="rounds of each (%(default)s)")
+    parser.add_argument("--delaynet", type=DELAY_MS, default=10.0, help="one-way delay, ms (%(default)s)")
     parser.add_argument("--figure", type=Path, help="draw the figure into this file")
     arguments = parser.parse_args()
     require_root("benchmarks/scale.py")
     check_programs()
-    site, netem = read_site("Paper"), kernel_has_netem()
+    page_set, netem = read_page_set("Paper"), kernel_has_netem()
     results: dict[int, list[Round]] = {}
     with only_experiment():
         print_machine()
         for _ in range(arguments.rounds):    # sizes take turns, so that what disturbs a while disturbs all of them
             for hosts in arguments.hosts:
-                results.setdefault(hosts, []).append(one_round(site, hosts, arguments.delaynet, netem))
+                results.setdefault(hosts, []).append(one_round(page_set, hosts, arguments.delaynet, netem))
                 print(f"# {hosts}: {results[hosts][-1].in_words()}", file=sys.stderr, flush=True)
     print(f"stars of {', '.join(map(str, results))} servers, medians of {arguments.rounds} rounds, "
           f"{2 * arguments.delaynet:g} ms RTT by {'netem' if netem else 'the delay line'}; nothing was left after any")
@@ -112,12 +115,12 @@ def main() -> int:
     return 0
 
 
-def one_round(site: Site, hosts: int, delaynet_ms: float, netem: bool) -> Round:
+def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) -> Round:
     """Build, delay, measure, serve and take down once. Raises ExperimentError when something is off or is left."""
     measured = Round()
     watch = Stopwatch(measured.times_s)
     with temporary_directory() as work_dir, ExitStack() as serving:
-        names = make_mirror(site, hosts, work_dir / "mirror")
+        names = make_mirror(page_set, hosts, work_dir / "mirror")
         speeds = LinkSpeeds(delay_net_ms=delaynet_ms)
         before, freed = descendants(os.getpid()), kernel_namespaces()
         with ExitStack() as laboratory:
@@ -133,7 +136,7 @@ def one_round(site: Site, hosts: int, delaynet_ms: float, netem: bool) -> Round:
             in_star = descendants(os.getpid())
             measured.memory_mb["star memory"] = memory_mb(in_star - before)
             watch.start()
-            serving.enter_context(running_servers(star, settings(site, work_dir, delaynet_ms), work_dir))
+            serving.enter_context(running_servers(star, settings(page_set, work_dir, delaynet_ms), work_dir))
             watch.stop("servers up")
             measured.memory_mb["servers' memory"] = memory_mb(descendants(os.getpid()) - in_star)
             watch.start()
@@ -146,10 +149,10 @@ def one_round(site: Site, hosts: int, delaynet_ms: float, netem: bool) -> Round:
     return measured
 
 
-def settings(site: Site, work_dir: Path, delaynet_ms: float) -> ServerSettings:
+def settings(page_set: PageSet, work_dir: Path, delaynet_ms: float) -> ServerSettings:
     """Return how the servers answer."""
-    return ServerSettings(work_dir / "mirror", site.files.fetchlog, PORT, "1.0", "threaded", work_dir / "serverlogs",
-                          delaynet_ms, invoking_user())
+    return ServerSettings(work_dir / "mirror", page_set.files.fetchlog, PORT, "1.0", "threaded",
+                          work_dir / "serverlogs", delaynet_ms, invoking_user())
 
 
 def memory_mb(pids: set[int]) -> float:
@@ -179,20 +182,21 @@ def await_freed(before: int) -> None:
 
 def medians(results: dict[int, list[Round]]) -> dict[int, dict[str, float]]:
     """Return the median of each time (s) and memory (MB) by the number of hosts."""
-    return {hosts: {name: statistics.median((one.times_s | one.memory_mb)[name] for one in rounds)
+    return {hosts: {name: statistics.median((measured.times_s | measured.memory_mb)[name] for measured in rounds)
                     for name in (*TIMES, *MEMORIES)} for hosts, rounds in results.items()}
 
 
 def rtt_errors_ms(results: dict[int, list[Round]]) -> dict[int, dict[str, float]]:
     """Return the median, 99th percentile and maximum of all servers' RTT errors by the number of hosts."""
-    errors = {hosts: [error for one in rounds for error in one.rtt_errors_ms] for hosts, rounds in results.items()}
+    errors = {hosts: [error for measured in rounds for error in measured.rtt_errors_ms]
+              for hosts, rounds in results.items()}
     return {hosts: {"p50": float(np.percentile(of, 50)), "p99": float(np.percentile(of, 99)), "largest": max(of)}
             for hosts, of in errors.items()}
 
 
 def share_within(results: list[Round], nominal_ms: float) -> float:
-    """Return which share of the RTTs an experiment would have gone on with at once (harness.rtt)."""
-    errors = [error for one in results for error in one.rtt_errors_ms]
+    """Return which share of the RTTs an experiment would have gone on with at once (harness.network.rtt)."""
+    errors = [error for measured in results for error in measured.rtt_errors_ms]
     return sum(abs(error) <= rtt_tolerance_ms(nominal_ms) for error in errors) / len(errors)
 
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from harness.atomic import written_beside
+from harness.system.atomic import written_beside
 
 LINES = {
     "star up": ("#08519c", "o"), "delayed": ("#6baed6", "s"), "servers up": ("#d55e00", "^"),

@@ -29,6 +29,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.errors import ExperimentError, run_main
+from harness.system.options import PORT, ROUNDS, OptionParser
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER = ROOT / "tfo-test" / "http_tfo.py"
@@ -49,10 +50,10 @@ server {{ listen 127.0.0.1:{port} backlog=1024; root {root}; }} }}
 
 def main() -> int:
     """Run the benchmark, or be its client."""
-    parser = argparse.ArgumentParser(description="Benchmark the replay server.")
-    parser.add_argument("--requests", type=int, default=3000, help="requests a round (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds a number (default: %(default)s)")
-    parser.add_argument("--client", nargs=2, type=int, metavar=("PORT", "CONCURRENCY"), help=argparse.SUPPRESS)
+    parser = OptionParser(description="Benchmark the replay server.")
+    parser.add_argument("--requests", type=ROUNDS, default=3000, help="requests a round (default: %(default)s)")
+    parser.add_argument("--rounds", type=ROUNDS, default=5, help="rounds a number (default: %(default)s)")
+    parser.add_argument("--client", nargs=2, type=PORT, metavar=("PORT", "CONCURRENCY"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.client:
         port, concurrency = options.client
@@ -73,9 +74,9 @@ def main() -> int:
                 rates = [measure(port, concurrency, options) for concurrency in (1, 6)]
             print(f"{name:34s}{rates[0]:13.0f}   {rates[1]:13.0f}")
         starts = [start_many(home) for _ in range(options.rounds)]
-        print(f"{HOSTS} servers listen after {statistics.median(one[0] for one in starts):.2f} s, "
-              f"PSS of all processes {statistics.median(one[1] for one in starts):.0f} MB, "
-              f"gone {statistics.median(one[2] for one in starts):.2f} s after SIGTERM (medians of {len(starts)})")
+        print(f"{HOSTS} servers listen after {statistics.median(start[0] for start in starts):.2f} s, "
+              f"PSS of all processes {statistics.median(start[1] for start in starts):.0f} MB, "
+              f"gone {statistics.median(start[2] for start in starts):.2f} s after SIGTERM (medians of {len(starts)})")
     return 0
 
 

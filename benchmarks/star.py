@@ -12,7 +12,6 @@ Every round builds a star, starts one replay server in each of its hosts, stops 
 The servers replay the hosts of Paper/, and as many hosts with one file each as are wanting to make --hosts.
 """
 
-import argparse
 import os
 import re
 import shutil
@@ -27,18 +26,22 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from benchmarks.laboratory import PORT, Site, read_site
-from benchmarks.report import print_machine, print_table
+from benchmarks.laboratory import read_page_set
+from benchmarks.report import print_table
 from harness.errors import ExperimentError
-from harness.links import kernel_has_netem
-from harness.lock import only_experiment
-from harness.preflight import check_programs
-from harness.privileges import invoking_user, require_root
-from harness.processes import descendants
-from harness.servers import ServerSettings, running_servers
-from harness.signals import run_interruptible
-from harness.star import LinkSpeeds, Star, running_star
-from tfo import temporary_directory
+from harness.measure.preflight import PageSet
+from harness.measure.server_options import PORT
+from harness.network.links import kernel_has_netem
+from harness.network.needs import check_programs
+from harness.network.servers import ServerSettings, running_servers
+from harness.network.star import BRIDGE_PORTS, LinkSpeeds, Star, running_star
+from harness.system.environment import print_machine
+from harness.system.lock import only_experiment
+from harness.system.options import ROUNDS, OptionParser, Whole
+from harness.system.privileges import invoking_user, require_root
+from harness.system.processes import descendants
+from harness.system.scratch import temporary_directory
+from harness.system.signals import run_interruptible
 
 FILE_BYTES = 9500
 GONE_WITHIN_S = 2.0
@@ -58,17 +61,18 @@ class Round:
 
 def main() -> int:
     """Print the table; the exit status is 1 when something of a star was left."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hosts", type=int, default=84, help="servers in the star (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds (%(default)s)")
+    parser = OptionParser(description=__doc__)
+    parser.add_argument("--hosts", type=Whole(1, BRIDGE_PORTS - 1), default=84,
+                        help="servers in the star (%(default)s)")
+    parser.add_argument("--rounds", type=ROUNDS, default=5, help="rounds (%(default)s)")
     arguments = parser.parse_args()
     require_root("benchmarks/star.py")
     check_programs()
-    site, netem = read_site("Paper"), kernel_has_netem()
+    page_set, netem = read_page_set("Paper"), kernel_has_netem()
     with only_experiment(), temporary_directory() as work_dir:
         print_machine()
-        names = make_mirror(site, arguments.hosts, work_dir / "mirror")
-        rounds = [one_round(site, names, netem, work_dir) for _ in range(arguments.rounds)]
+        names = make_mirror(page_set, arguments.hosts, work_dir / "mirror")
+        rounds = [one_round(page_set, names, netem, work_dir) for _ in range(arguments.rounds)]
     columns = list(zip(*map(astuple, rounds), strict=True))
     print(f"star of {len(names)} servers, {len(rounds)} rounds; nothing was left after any of them")
     print_table(["", "median", "smallest", "largest"],
@@ -77,19 +81,19 @@ def main() -> int:
     return 0
 
 
-def make_mirror(site: Site, count: int, mirror: Path) -> list[str]:
-    """Copy the site's mirror, add hosts to make `count`, and return the names of `count` hosts."""
-    shutil.copytree(site.files.mirror, mirror)
-    more = [f"host{number}.example.test" for number in range(count - len(site.hosts))]
+def make_mirror(page_set: PageSet, count: int, mirror: Path) -> list[str]:
+    """Copy the pages' mirror, add hosts to make `count`, and return the names of `count` hosts."""
+    shutil.copytree(page_set.files.mirror, mirror)
+    more = [f"host{number}.example.test" for number in range(count - len(page_set.hosts))]
     for name in more:
         (mirror / name).mkdir()
         (mirror / name / "file.bin").write_bytes(b"x" * FILE_BYTES)
-    return [*site.hosts, *more][:count]
+    return [*page_set.hosts, *more][:count]
 
 
-def one_round(site: Site, names: list[str], netem: bool, work_dir: Path) -> Round:
+def one_round(page_set: PageSet, names: list[str], netem: bool, work_dir: Path) -> Round:
     """Build, serve, stop and take down once. Raises ExperimentError when something is left."""
-    settings = ServerSettings(work_dir / "mirror", site.files.fetchlog, PORT, "1.0", "threaded",
+    settings = ServerSettings(work_dir / "mirror", page_set.files.fetchlog, PORT, "1.0", "threaded",
                               work_dir / "serverlogs", 10, invoking_user())
     before = descendants(os.getpid())
     times = [time.perf_counter()]

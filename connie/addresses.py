@@ -26,7 +26,6 @@ class Address(NamedTuple):
         return f"{host} port {port}"
 
 
-Answer = list[tuple[Any, ...]]
 
 
 def unique_addresses(answer: Iterable[tuple[Any, ...]]) -> tuple[Address, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from connie.addresses import Address, Host, Port, Preference, SourceAddress
 from connie.attempt import Attempt, Setup, SocketOption, open_socket, places, send_fast_open
-from connie.cache import CACHE, Answer, DnsCache, Question, cache_or_none, lookup_timeout
+from connie.cache import CACHE, DnsCache, Lookup, Question, cache_or_none, lookup_timeout
 from connie.connect import deadline_in, left, nonempty, order, set_apart
 from connie.errors import ConnectError, all_failed
 from connie.options import RaceOptions
@@ -45,10 +45,10 @@ async def connect_as(host: Host, port: Port, timeout: float | None, setup: Setup
         names.forget(question)
         if error.timed_out or not answer.cached:
             raise
-        news = order(set_apart((await _lookup(names, question, deadline)).addresses, addresses), options)
-        if not news:
+        untried = order(set_apart((await _lookup(names, question, deadline)).addresses, addresses), options)
+        if not untried:
             raise
-        attempt = await _Race(news, setup, options, deadline).run(str(question))
+        attempt = await _Race(untried, setup, options, deadline).run(str(question))
     return await _finish(attempt, setup, deadline)
 
 
@@ -64,7 +64,7 @@ async def open_connection(host: Host, port: Port, timeout: float | None = None,
         raise
 
 
-async def _lookup(names: DnsCache, question: Question, deadline: float | None) -> Answer:
+async def _lookup(names: DnsCache, question: Question, deadline: float | None) -> Lookup:
     """Return the addresses, as DnsCache.lookup does."""
     answer = names.known(question)
     if answer is not None:
@@ -74,7 +74,7 @@ async def _lookup(names: DnsCache, question: Question, deadline: float | None) -
         await asyncio.wait([future], timeout=left(deadline))
         if not future.done():
             raise lookup_timeout(question)
-        return Answer(future.result(), cached=False)
+        return Lookup(future.result(), cached=False)
     finally:
         future.cancel()                             # nobody waits for it any more; the lookup itself goes on
 

@@ -38,7 +38,7 @@ class Question(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Lookup:
     """The addresses of a name, in getaddrinfo's order, each once; and whether they come out of the cache."""
 
     addresses: Addresses
@@ -84,7 +84,7 @@ class DnsCache:
         with self._lock:
             self._answers.pop(question, None)
 
-    def lookup(self, question: Question, timeout_s: float | None = None) -> Answer:
+    def lookup(self, question: Question, timeout_s: float | None = None) -> Lookup:
         """Return the addresses; wait for the name server at most `timeout_s`, without a limit when it is None.
 
         Raises what getaddrinfo raises (socket.gaierror, UnicodeError, ...), and TimeoutError.
@@ -96,17 +96,17 @@ class DnsCache:
         wait([future], timeout_s)
         if not future.done():
             raise lookup_timeout(question)
-        return Answer(future.result(), cached=False)
+        return Lookup(future.result(), cached=False)
 
-    def known(self, question: Question) -> Answer | None:
+    def known(self, question: Question) -> Lookup | None:
         """Return what can be told without waiting: the answer kept, or that of an IP address; else None."""
         if is_numeric(question.host):
-            return Answer(unique_addresses(socket.getaddrinfo(*question)), cached=False)
+            return Lookup(unique_addresses(socket.getaddrinfo(*question)), cached=False)
         with self._lock:
             expires, addresses = self._answers.get(question, (0.0, ()))
             if addresses and self._clock() < expires:
                 self._answers.move_to_end(question)
-                return Answer(addresses, cached=True)
+                return Lookup(addresses, cached=True)
             return None
 
     def ask(self, question: Question) -> "Future[Addresses]":

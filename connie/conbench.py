@@ -26,8 +26,10 @@ use_project_python()
 from contextlib import ExitStack
 
 from connie.bench.command_line import HTTP_PORT, all_hosts, make_parser, measure_and_print, port_to_use, run_main
+from connie.bench.peers import open_peers
 from connie.bench.rounds import Call
-from connie.bench.strategies import OWN, Strategy, open_peers
+from connie.bench.sample import Strategy
+from connie.bench.strategies import OWN
 
 
 def main() -> int:

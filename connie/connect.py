@@ -54,10 +54,10 @@ def connect_as(host: Host, port: Port, timeout: float | None, setup: Setup, opti
         cache.forget(question)                      # whatever the cause, the next caller asks anew
         if error.timed_out or not answer.cached:
             raise
-        news = order(set_apart(cache.lookup(question, left(deadline)).addresses, addresses), options)
-        if not news:
+        untried = order(set_apart(cache.lookup(question, left(deadline)).addresses, addresses), options)
+        if not untried:
             raise
-        attempt = _race(news, question, setup, options, deadline)
+        attempt = _race(untried, question, setup, options, deadline)
     return _finish(attempt, setup, timeout, deadline)
 
 

@@ -29,7 +29,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.report import print_machine
 from connie.lab.experiment import Effort, run_profile
 from connie.lab.figure import draw
 from connie.lab.findings import finding_lines
@@ -37,15 +36,16 @@ from connie.lab.profiles import OF_2013, PROFILES, Profile
 from connie.lab.results import ORDER, from_client
 from connie.lab.scenarios import FAULTS, faults_of
 from connie.lab.tables import cost_table, fast_open_table, time_table
-from harness import environment, preflight
-from harness.atomic import write_atomically
 from harness.bootstrap import ROOT
 from harness.errors import InputError
-from harness.figures import save_figure
-from harness.kernel import check_kernel
-from harness.lock import only_experiment
-from harness.privileges import give, invoking_user, require_root
-from harness.signals import run_interruptible
+from harness.network.needs import check_kernel, check_programs
+from harness.show.requests_figure import save_figure
+from harness.system import environment
+from harness.system.atomic import write_atomically
+from harness.system.lock import only_experiment
+from harness.system.options import SEED, TIMEOUT_S, Decimal, OptionParser, Whole
+from harness.system.privileges import give, invoking_user, require_root
+from harness.system.signals import run_interruptible
 
 ALL = "all"
 FORMAT = 1
@@ -56,13 +56,13 @@ def main() -> int:
     """Measure and report; return the exit status."""
     arguments = parse_arguments()
     require_root("./connie/star.py")
-    preflight.check_programs()
+    check_programs()
     check_kernel(delay_line=True)         # each address has a delay of its own, on every kernel
     profiles = list(OF_2013) if arguments.profile == ALL else [PROFILES[arguments.profile]]
     effort = Effort(arguments.rounds, arguments.budget, arguments.timeout, arguments.seed, tuple(arguments.strategies))
     chosen = {profile.name: choose_faults(profile, arguments.fault) for profile in profiles}
     with only_experiment():
-        print_machine()
+        environment.print_machine()
         for profile in profiles:
             print(f"{profile.name}: {profile.title}; {', '.join(chosen[profile.name])}", file=sys.stderr, flush=True)
             report(profile, run_profile(profile, chosen[profile.name], effort), arguments)
@@ -71,26 +71,24 @@ def main() -> int:
 
 def parse_arguments() -> argparse.Namespace:
     """What the user typed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = OptionParser(description=__doc__,
                                      epilog="faults:\n" + "".join(f"  {name:<16} {what}\n"
                                                                   for name, (what, _) in FAULTS.items()))
     parser.add_argument("--profile", choices=[*PROFILES, ALL], default="home",
                         help="the client's network (%(default)s)")
     parser.add_argument("--fault", nargs="+", choices=[*FAULTS, ALL], default=[ALL], metavar="FAULT",
                         help=f"what is measured beside none, of those below ({ALL})")
-    parser.add_argument("--rounds", type=int, default=100, help="connects of each strategy (%(default)s)")
-    parser.add_argument("--budget", type=float, default=8, metavar="SECONDS",
+    parser.add_argument("--rounds", type=Whole(2, 1_000_000), default=100,
+                        help="connects of each strategy (%(default)s)")
+    parser.add_argument("--budget", type=TIMEOUT_S, default=8.0, metavar="SECONDS",
                         help="a strategy that spent so long with a fault is measured no more (%(default)g)")
-    parser.add_argument("--timeout", type=float, default=2, metavar="SECONDS",
+    parser.add_argument("--timeout", type=Decimal(0.01, 100), default=2.0, metavar="SECONDS",
                         help="given to each strategy; create_connection takes it for each address (%(default)g)")
     parser.add_argument("--strategies", nargs="+", choices=ORDER, default=[], metavar="NAME",
                         help=f"measure only these: {', '.join(ORDER)}")
-    parser.add_argument("--seed", type=int, default=1, help="of orders and jitter (%(default)s)")
+    parser.add_argument("--seed", type=SEED, default=1, help="of orders and jitter (%(default)s)")
     parser.add_argument("--outputdir", type=Path, default=ROOT / "output-figures", help="for figures and times")
-    arguments = parser.parse_args()
-    if arguments.rounds < 2 or arguments.budget <= 0 or not 0 < arguments.timeout <= 100:
-        parser.error("--rounds: at least 2; --budget: more than 0; --timeout: up to 100 seconds")
-    return arguments
+    return parser.parse_args()
 
 
 def choose_faults(profile: Profile, wanted: Sequence[str]) -> list[str]:

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+DISK_FAILURES = (*DISK_FULL, errno.EIO)
+"""What no single file is to blame for: whoever writes must stop."""
 
 
 class InputError(Exception):
@@ -19,22 +21,37 @@ class ExperimentError(Exception):
     """The experiment cannot go on although the input was right: exit status 1."""
 
 
+def printable(text: str) -> str:
+    """Return `text` as one line that does nothing to a terminal but show: names and reasons come from web pages.
+
+    Control characters, line breaks, invisible and direction-changing characters (Unicode's categories C, Zl and Zp) and
+    bytes that were no UTF-8 are shown escaped, as Python writes them.
+    """
+    return "".join(character if character.isprintable() or character == " " else _escaped(character)
+                   for character in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
 def run_main(main: Callable[[], int]) -> None:
     """Run a script's `main`, print an expected error as one line, and exit with its status.
 
-    A full disk is one, wherever it shows.
+    A full or broken disk is one, wherever it shows.
     """
     try:
         status = main()
     except InputError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         status = 2
     except ExperimentError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         status = 1
     except OSError as error:
-        if error.errno not in DISK_FULL:
+        if error.errno not in DISK_FAILURES:
             raise
-        print(f"{error.filename or 'a file'}: the disk is full; make room and try again", file=sys.stderr)
+        what = "the disk is full; make room" if error.errno in DISK_FULL else "the disk fails; give another --dir"
+        print(f"{error.filename or 'a file'}: {what} and try again", file=sys.stderr)
         status = 1
     sys.exit(status)

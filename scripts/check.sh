@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every static check: ruff, mypy, shellcheck, and the C compiler's warnings as errors. Their settings, and each exemption
+# Every static check: ruff, mypy, import-linter, shellcheck, and the C compiler's warnings as errors. Their settings, and each exemption
 # with its reason, are in pyproject.toml. All of them run, whatever one finds; exit status 1 when any found something.
 set -euo pipefail
 
@@ -18,10 +18,17 @@ check() {
     }
 }
 
-if ! "$PYTHON" -c 'import ruff, mypy' 2>/dev/null || ! command -v shellcheck >/dev/null; then
-    echo "check: ruff, mypy or shellcheck is missing; run: sudo ./scripts/setup.sh --tests" >&2
+if ! "$PYTHON" -c 'import ruff, mypy, importlinter' 2>/dev/null || ! command -v shellcheck >/dev/null; then
+    echo "check: ruff, mypy, import-linter or shellcheck is missing; run: sudo ./scripts/setup.sh --tests" >&2
     exit 2
 fi
+
+# imports: what imports what, by the layers in pyproject.toml. A report of a screen only when something is wrong.
+# shellcheck disable=SC2317  # called through check
+imports() {
+    local report
+    report=$("${PYTHON%/*}/lint-imports" --no-logo --no-cache 2>&1) || { printf '%s\n' "$report"; return 1; }
+}
 
 # What git would commit, so that neither results nor the environment are searched; without git, what find sees.
 files() {
@@ -35,6 +42,7 @@ done)
 
 check "ruff" "$PYTHON" -m ruff check --quiet .
 check "mypy" "$PYTHON" -m mypy --no-error-summary
+check "import-linter" imports
 check "shellcheck" shellcheck "${SHELL_SCRIPTS[@]}"
 for source in tfo-test/*.c scripts/uml/*.c; do
     [[ -f $source ]] || continue

@@ -9,20 +9,25 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
-import argparse
 
-from harness.signals import run_interruptible
 from harness.synthetic.build import make_pages
+from harness.synthetic.shape import SHAPE_FILE
+from harness.system.options import SEED, OptionParser, page_list_name
+from harness.system.signals import run_interruptible
 
 
 def main() -> int:
     """Make what is missing and say what was done. Exit status 2 for wrong input."""
-    parser = argparse.ArgumentParser(description="Make the synthetic pages of NAME.pages unless they are there.")
-    parser.add_argument("--name", default="Paper", help="the list of pages is NAME.pages (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same bytes (%(default)s)")
+    parser = OptionParser(description="Make the synthetic pages of NAME.pages unless they are there.")
+    parser.add_argument("--name", type=page_list_name, default="Paper",
+                        help="the list of pages is NAME.pages (default: %(default)s)")
+    parser.add_argument("--seed", type=SEED, default=1, help="the same seed gives the same bytes (%(default)s)")
+    parser.add_argument("--shape", type=Path, default=SHAPE_FILE, metavar="FILE",
+                        help="page-shape file to make them from, such as scripts/shape.py writes (default: the paper's "
+                        "pages); without NAME.pages all its pages")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where NAME.pages is (default: the project's)")
     options = parser.parse_args()
-    print(make_pages(options.directory, options.name, options.seed))
+    print(make_pages(options.directory, options.name, options.seed, options.shape))
     return 0
 
 

@@ -5,7 +5,6 @@ For where Chrome is slow, as in an emulated machine: three requests, a few kilob
 of its own host and a script of another one, so that warm loads have three connections, two of them in parallel.
 """
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -16,10 +15,12 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from harness.errors import InputError, run_main
-from harness.logs import PageLog, Response, Transaction, format_log
-from harness.mirror import write_file
-from harness.pages import sanitise
-from harness.privileges import User, give
+from harness.files.pages import sanitise
+from harness.files.text_log import PageLog, Response, Transaction, format_log
+from harness.mirror.manifest import MANIFEST
+from harness.mirror.paths import write_file
+from harness.system.options import OptionParser, page_list_name
+from harness.system.privileges import User, give
 
 PAGE = "http://www.tiny.test/"
 FILES = {
@@ -48,7 +49,7 @@ def make_tiny(directory: Path, name: str) -> None:
                   [Response("OK", mime_type, "utf-8", url, None) for url, (mime_type, _) in FILES.items()], True)
     (fetchlog / sanitise(PAGE)).write_text(format_log(log), encoding="ascii")
     manifest = {"format": 1, "source": "made", "note": "One page that never was, made by scripts/make_tiny.py."}
-    (fetchlog / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
+    (fetchlog / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
     listed.write_text(f"{PAGE}\n", encoding="ascii")
     owner = directory.stat()
     for place in places:
@@ -57,8 +58,9 @@ def make_tiny(directory: Path, name: str) -> None:
 
 def main() -> int:
     """Make the page and say how to load it. Exit status 2 when something of that name is there."""
-    parser = argparse.ArgumentParser(description="Make one small page on two hosts.")
-    parser.add_argument("--name", default="tiny", help="makes NAME.pages, NAME/ and NAME.fetchlog/ (%(default)s)")
+    parser = OptionParser(description="Make one small page on two hosts.")
+    parser.add_argument("--name", type=page_list_name, default="tiny",
+                        help="makes NAME.pages, NAME/ and NAME.fetchlog/ (%(default)s)")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where (default: the project's)")
     options = parser.parse_args()
     make_tiny(options.directory, options.name)

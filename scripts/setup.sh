@@ -209,11 +209,11 @@ stop() {
 # Compiled ahead, and the user's: else root's first run would leave directories that the user cannot remove.
 compile_modules() {
     [[ -n ${SUDO_UID:-} ]] || return 0
-    "$VENV/bin/python" -m compileall -q "$ROOT/harness" "$ROOT/connie" "$ROOT/benchmarks"
+    "$VENV/bin/python" -m compileall -q "$ROOT/harness" "$ROOT/connie" "$ROOT/benchmarks" "$ROOT/experiments"
     local cache
-    for cache in "$ROOT"/{harness,connie,benchmarks}/__pycache__ "$ROOT"/{harness,connie,benchmarks}/*/__pycache__; do
-        [[ ! -d $cache ]] || give_to_caller "$cache"
-    done
+    while IFS= read -r -d '' cache; do
+        give_to_caller "$cache"
+    done < <(find "$ROOT/harness" "$ROOT/connie" "$ROOT/benchmarks" "$ROOT/experiments" -type d -name __pycache__ -print0)
 }
 
 # give_to_caller PATH: what sudo made belongs to the user who called sudo.

@@ -42,7 +42,8 @@ while (($#)); do
     shift
 done
 [[ -n $login ]] || bad_use "give your login name"
-[[ $login =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] || bad_use "'$login' is no login name (letters, digits, '.', '_', '-')"
+[[ $login =~ ^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$ ]] ||
+    bad_use "'${login:0:80}' is no login name (letters, digits, '.', '_', '-'; at most 64)"
 [[ -x $PYTHON ]] || { echo "$ROOT/.venv: no Python environment yet; run: sudo $ROOT/scripts/setup.sh" >&2; exit 2; }
 cd "$ROOT"
-exec "$PYTHON" -m harness.submission ${force[@]+"${force[@]}"} "$directory" "$login"
+exec "$PYTHON" -m harness.course.submission ${force[@]+"${force[@]}"} "$directory" "$login"

@@ -2,7 +2,7 @@
 # Install what is missing, run every static check, then the tests: `sudo ./scripts/test.sh` is what CI runs.
 # First the tests that need no network of their own, side by side; then, each alone, those that build one or compare
 # times, since a busy machine makes packets late. Without root the tests that need it are skipped.
-# Arguments go to one pytest: `sudo ./scripts/test.sh -k table`.
+# Arguments go to one pytest, and the checks are left out: `sudo ./scripts/test.sh -k table`.
 # The exit status is that of the first part that fails; when the checks fail, the tests do not run. Pytest's own summary
 # is the last line.
 set -euo pipefail
@@ -12,11 +12,11 @@ SIDE_BY_SIDE="not timing and (not root or beside)"
 AT_ONCE=3                       # on two cores: they wait much of the time, for silence or for an answer
 
 ./scripts/setup.sh --tests
-./scripts/check.sh
-echo "test: set-up and checks took $SECONDS s; now the tests"
 if (($#)); then
     exec .venv/bin/python -m pytest "$@"
 fi
+./scripts/check.sh
+echo "test: set-up and checks took $SECONDS s; now the tests"
 status=0
 .venv/bin/python -m pytest -n "$AT_ONCE" --dist loadfile -m "$SIDE_BY_SIDE" || status=$?
 echo "test: $SECONDS s; now the tests that build a network, one after the other"

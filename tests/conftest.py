@@ -3,18 +3,21 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from tests.leaks import find_leaks, take_snapshot
-from tests.networks import Networks, network  # noqa: F401  # a fixture
+from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
+from tests.support.networks import Networks, network  # noqa: F401  # a fixture
+from tests.support.stolen import Stolen, read_stolen, too_much
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHES = (".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 SCRATCH = pytest.StashKey[Path]()
+STOLEN = pytest.StashKey[dict[Path, Stolen]]()
+"""What had been stolen when the first test of each file began."""
 
 # The same examples every time: a test of main must not fail by chance. To search for new ones, and thoroughly:
 # HYPOTHESIS=search .venv/bin/python -m pytest tests/test_NAME.py
@@ -58,9 +61,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _has_browser() -> bool:
-    from harness.browser import BINARIES  # imports selenium, which takes a while
+    from harness.browser.chrome import BINARIES  # imports selenium, which takes a while
 
     return any(Path(binary).exists() for binary in (os.environ.get("TFO_LAB_CHROME"), *BINARIES) if binary)
+
+
+def _is_about_time(item: pytest.Item) -> bool:
+    """Return whether the test runs alone (scripts/test.sh) since it builds a network or compares times."""
+    return bool(item.get_closest_marker("timing") or
+                (item.get_closest_marker("root") and not item.get_closest_marker("beside")))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note what had been stolen when the first test of a file began, its shared fixtures included."""
+    item.config.stash.setdefault(STOLEN, {}).setdefault(item.path, read_stolen())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]
+                              ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Do not judge a test about time that failed while the machine's host took its processor; say so (docs/testing.md).
+
+    What counts is the time since the first test of its file began, as they may share an experiment.
+    """
+    report = yield
+    began = item.config.stash[STOLEN][item.path]
+    why = too_much(began, read_stolen()) if report.failed and _is_about_time(item) else ""
+    if why:
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), item.reportinfo()[1] or 0, f"{why}; it failed: {call.excinfo!r:.300}")
+    return report
 
 
 def _touches_the_machine(item: pytest.Item) -> bool:
@@ -79,11 +110,18 @@ def _module_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _test_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test that needs root or Chrome and leaves something behind, and name what."""
-    if not _touches_the_machine(request.node):
+    """Fail a test that leaves a thread, a socket, a descriptor or a child behind, and name what.
+
+    One that needs root or Chrome is looked after on the whole machine, too.
+    """
+    before = take_own_snapshot()
+    if _touches_the_machine(request.node):
+        yield from _leaves_nothing(request.config.stash[SCRATCH])
+    else:
         yield
-        return
-    yield from _leaves_nothing(request.config.stash[SCRATCH])
+    leaks = find_own_leaks(before)
+    if leaks:
+        pytest.fail("\n".join(leaks), pytrace=False)
 
 
 def _leaves_nothing(scratch: Path) -> Iterator[None]:

@@ -14,7 +14,7 @@
  *
  * 3. Chrome's ClientHello holds a post-quantum key of 1216 bytes and is longer than a packet, so its end waits for the
  *    SYN-ACK and TFO saves nothing. No switch of Chrome turns that off any more. TFO_LAB_KEY_SHARES (environment; unset:
- *    nothing is done) is where, in Chrome's file, the table of key exchange groups stands; harness/client_hello.py finds
+ *    nothing is done) is where, in Chrome's file, the table of key exchange groups stands; harness/browser/client_hello.py finds
  *    it. The table is replaced by one without post-quantum groups, as it was before Chrome 124 - if it is that table.
  */
 

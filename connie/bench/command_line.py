@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from connie.bench.own_server import anybody_listens, only_loopback, running_server
 from connie.bench.rounds import Call, run_rounds
@@ -21,39 +22,54 @@ class UsageError(Exception):
     """Something that was typed is wrong: exit status 2."""
 
 
+class Parser(argparse.ArgumentParser):
+    """argparse's, whose complaints are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong; exit status 2."""
+        print(f"{self.prog}: {message}; see {self.prog} --help", file=sys.stderr)
+        sys.exit(2)
+
+
 def make_parser(doc: str) -> argparse.ArgumentParser:
     """Return a parser with the options of both scripts; `doc` is the script's own description."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("hosts", nargs="*", metavar="HOST", help="names (or addresses) to connect to, taken in turns")
     parser.add_argument("--file", type=Path, help="a file of more names, one a line; # begins a remark")
     parser.add_argument("--rounds", type=_count, default=ROUNDS, help="calls of each strategy (%(default)s)")
     parser.add_argument("--port", type=_port, help=f"TCP port ({HTTP_PORT})")
     parser.add_argument("--timeout", type=_seconds, default=TIMEOUT_S, dest="timeout_s", metavar="SECONDS",
                         help="given to each strategy; create_connection takes it for each address (%(default)g)")
-    parser.add_argument("--seed", type=int, default=1, help="of the order within a round (%(default)s)")
+    parser.add_argument("--seed", type=_seed, default=1, help="of the order within a round (%(default)s)")
     return parser
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of rounds; give 1 or more")
+def _whole(text: str, low: int, high: int, what: str) -> int:
+    """Read a plain decimal number; what int() takes besides (1_0, 010, other scripts' digits) is refused."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 10 and str(int(text)) == text
+            and low <= int(text) <= high):
+        raise argparse.ArgumentTypeError(f"{text[:40]!a} is no {what}; give {low} to {high}")
     return int(text)
+
+
+def _count(text: str) -> int:
+    return _whole(text, 1, 1_000_000, "number of rounds")
 
 
 def _port(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no TCP port; give 1 to 65535")
-    return int(text)
+    return _whole(text, 1, 65535, "TCP port")
+
+
+def _seed(text: str) -> int:
+    return _whole(text, 0, 2**32 - 1, "seed")
 
 
 def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time to wait; give seconds, more than 0")
-    return value
+    whole, _, fraction = text.partition(".")
+    plain = text.isascii() and f"{whole}{fraction}".isdigit() and len(text) <= 20 and (whole == "0" or whole[:1] != "0")
+    if not plain or text.endswith(".") or not 0.001 <= float(text) <= 3600:
+        raise argparse.ArgumentTypeError(f"{text[:40]!a} is no time to wait; give seconds, 0.001 to 3600")
+    return float(text)
 
 
 def all_hosts(arguments: argparse.Namespace) -> list[str]:

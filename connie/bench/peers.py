@@ -2,14 +2,15 @@
 
 import asyncio
 import importlib.util
+import shutil
 import socket
 import subprocess
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
-from connie.bench.strategies import Sample
+from connie.bench.sample import Sample, Strategy
 
 DELAY_S = 0.25
 """RFC 8305's Connection Attempt Delay, which asyncio's documentation recommends and aiohttp uses by default."""
@@ -114,3 +115,15 @@ class Curl:
         if done.returncode != 0:
             raise OSError(f"curl: {done.stderr.strip()}")
         return Sample(float(connect_s), float(first_byte_s) if request else None, address)
+
+
+@contextmanager
+def open_peers() -> Iterator[Sequence[Strategy]]:
+    """Give other people's ways to connect, those of them that are installed."""
+    with ExitStack() as stack:
+        found: list[Strategy] = [stack.enter_context(open_asyncio())]
+        if has_aiohappyeyeballs():
+            found.append(stack.enter_context(open_aiohappyeyeballs()))
+        if curl := shutil.which("curl"):
+            found.append(Curl(curl))
+        yield found

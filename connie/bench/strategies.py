@@ -1,40 +1,14 @@
-"""The ways to connect that are compared: connie's, the standard library's, and other people's.
+"""The ways to connect that are compared: connie's and the standard library's; other people's are in peers.py."""
 
-Each is given the same name, and finds its addresses itself. A time begins before the name is looked up and ends with
-the connection, or with the first byte of the answer where a request is sent.
-"""
-
-import shutil
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Protocol
 
 from connie import cached_dns_connect, connie_connect
+from connie.bench.sample import Sample, Strategy
 
 Connect = Callable[[str, int, float | None], socket.socket]
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One connection: seconds until it stood, until the first byte of the answer (None: no request), and to whom."""
-
-    connect_s: float
-    first_byte_s: float | None
-    address: str
-
-
-class Strategy(Protocol):
-    """A way to connect."""
-
-    @property
-    def name(self) -> str:
-        """What it is called in lines and tables."""
-
-    def measure(self, host: str, port: int, timeout_s: float | None, request: bytes = b"") -> Sample:
-        """Connect, send `request` if there is one and wait for one byte, close. Raises OSError."""
 
 
 @dataclass(frozen=True)
@@ -93,17 +67,3 @@ FAST_OPEN: tuple[Strategy, ...] = (
     FastOpen("connie_connect, TFO"),
 )
 """For the first byte: racing or not, request after the handshake or in the SYN."""
-
-
-@contextmanager
-def open_peers() -> Iterator[Sequence[Strategy]]:
-    """Give other people's ways to connect, those of them that are installed."""
-    from connie.bench import peers
-
-    with ExitStack() as stack:
-        found: list[Strategy] = [stack.enter_context(peers.open_asyncio())]
-        if peers.has_aiohappyeyeballs():
-            found.append(stack.enter_context(peers.open_aiohappyeyeballs()))
-        if curl := shutil.which("curl"):
-            found.append(peers.Curl(curl))
-        yield found

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.fastopen import parse_netstat
-from harness.netns import inside
+from harness.system.fastopen import parse_netstat
+from harness.system.netns import inside
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from connie.lab.network import Network, running_network
-from connie.lab.plan import Plan, write_plan
 from connie.lab.profiles import Profile
 from connie.lab.scenarios import make_scenario
+from connie.lab.task import ClientTask, write_task
 from harness.errors import ExperimentError
-from harness.netns import inside
-from harness.processes import stop
-from tfo import temporary_directory
+from harness.system.netns import inside
+from harness.system.processes import stop
+from harness.system.scratch import temporary_directory
 
 CLIENT = Path(__file__).resolve().parent / "client.py"
 SEE_OWN_FILES = 'mount --bind "$1" /etc/resolv.conf && mount --bind "$2" /etc/nsswitch.conf && shift 2 && exec "$@"'
@@ -25,7 +25,7 @@ SEE_OWN_FILES = 'mount --bind "$1" /etc/resolv.conf && mount --bind "$2" /etc/ns
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured: see Plan. No `strategies` means all there are."""
+    """How much is measured: see ClientTask. No `strategies` means all there are."""
 
     rounds: int
     budget_s: float
@@ -40,10 +40,10 @@ def run_profile(profile: Profile, faults: Sequence[str], effort: Effort) -> dict
     with ExitStack() as stack:
         work_dir = stack.enter_context(temporary_directory())
         network = stack.enter_context(running_network(profile, scenarios, work_dir, effort.seed))
-        plan = Plan(scenarios, effort.rounds, effort.budget_s, effort.timeout_s, effort.seed,
+        task = ClientTask(scenarios, effort.rounds, effort.budget_s, effort.timeout_s, effort.seed,
                     network.star.user.pid, network.star.user.interface, tuple(network.site_pids), network.changed,
                     settle_s(profile), profile.jitter_ms, effort.strategies)
-        return run_client(network, plan, work_dir)
+        return run_client(network, task, work_dir)
 
 
 def settle_s(profile: Profile) -> float:
@@ -51,14 +51,14 @@ def settle_s(profile: Profile) -> float:
     return 2 * (profile.max_rtt_ms + 5 * profile.jitter_ms) / 1000 + 0.05
 
 
-def run_client(network: Network, plan: Plan, work_dir: Path) -> dict[str, Any]:
+def run_client(network: Network, task: ClientTask, work_dir: Path) -> dict[str, Any]:
     """Run the client on the star's user; return what it found. Raises ExperimentError when it fails."""
-    plan_file, answer_file = work_dir / "plan.json", work_dir / "answer.json"
-    write_plan(plan, plan_file)
+    task_file, answer_file = work_dir / "task.json", work_dir / "answer.json"
+    write_task(task, task_file)
     files = [str(path) for path in network.resolver.values()]
     with answer_file.open("wb") as answer, inside(network.star.user.pid):
         process = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c", SEE_OWN_FILES, "sh",
-                                    *files, sys.executable, str(CLIENT), str(plan_file)], stdout=answer, text=True,
+                                    *files, sys.executable, str(CLIENT), str(task_file)], stdout=answer, text=True,
                                    start_new_session=True)
     try:
         status = process.wait()

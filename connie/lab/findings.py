@@ -10,7 +10,7 @@ import numpy.typing as npt
 from connie.lab.profiles import HOME, WIFI, Profile
 from connie.lab.results import ORDER, Results, rank
 from connie.lab.timing import FLOOR
-from harness.intervals import RESAMPLES, improvement_interval
+from harness.analysis.intervals import RESAMPLES, improvement_interval
 
 CONNIE, CACHED, PLAIN = "connie_connect", "cached_dns_connect", "create_connection"
 GAIN_2013 = (5.0, 50.0)
@@ -97,7 +97,7 @@ def _survival(results: Results) -> Iterator[str]:
     """With every fault but total death: how many connects failed or took over a second."""
     for fault in ("dead", "dead-fastest", "refuse", "dead-v6"):
         counts = {strategy: results.connect_ms(fault, strategy) for strategy in results.strategies}
-        parts = [f"{strategy} {sum(one > 1000 for one in times)} of {len(times)}"
+        parts = [f"{strategy} {sum(time_ms > 1000 for time_ms in times)} of {len(times)}"
                  for strategy, times in counts.items() if times]
         if parts:
             yield f"{fault}: connects that failed or took over 1 s: {', '.join(parts)}"

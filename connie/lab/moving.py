@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 
 from connie import CACHE
-from connie.bench.strategies import Strategy
+from connie.bench.sample import Strategy
 from connie.cache import Question
-from connie.lab.plan import Plan, Time
 from connie.lab.scenarios import PORT, Scenario
+from connie.lab.task import ClientTask, Time
 from connie.lab.timing import one_time
 
 REPETITIONS = 3
 LABELS = (", first", ", second")
 
 
-def measure_moving(plan: Plan, scenario: Scenario, strategies: Sequence[Strategy]) -> list[Time]:
+def measure_moving(task: ClientTask, scenario: Scenario, strategies: Sequence[Strategy]) -> list[Time]:
     """Have connie know the old addresses, move the name, connect twice; a few times for every strategy.
 
     The others keep no names: for them it is two ordinary connects to the new addresses.
@@ -21,11 +21,11 @@ def measure_moving(plan: Plan, scenario: Scenario, strategies: Sequence[Strategy
     times = []
     for _ in range(REPETITIONS):
         for strategy in strategies:
-            plan.changed.unlink(missing_ok=True)
+            task.changed.unlink(missing_ok=True)
             CACHE.clear()
             CACHE.lookup(Question(scenario.name, PORT))
-            plan.changed.touch()
-            times += [one_time(strategy, scenario, plan.timeout_s, label) for label in LABELS]
-    plan.changed.unlink(missing_ok=True)
+            task.changed.touch()
+            times += [one_time(strategy, scenario, task.timeout_s, label) for label in LABELS]
+    task.changed.unlink(missing_ok=True)
     CACHE.clear()
     return times

@@ -21,7 +21,7 @@ from dnslib import AAAA, QTYPE, RCODE, RR, A, DNSRecord
 from dnslib.server import BaseResolver, DNSHandler, DNSServer
 
 from harness.errors import run_main
-from harness.processes import die_with_parent
+from harness.system.processes import die_with_parent
 
 Names = dict[str, dict[str, list[str]]]
 DNS_PORT = 53

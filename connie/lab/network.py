@@ -4,8 +4,8 @@
       profile's rate /  |  \\  1 Gbit/s each
                   user  dns  site0 site1 ...      site i has address i of every scenario, IPv4 and IPv6
 
-Built by harness.star (Mininet) and gone with it. Delays, jitter and loss are those of paths.py: each address has its
-own.
+Built by harness.network.star (Mininet) and gone with it. Delays, jitter and loss are those of paths.py: each address
+has its own.
 """
 
 import json
@@ -27,12 +27,12 @@ from connie.lab.scenarios import (
     Endpoint,
     Scenario,
 )
-from harness.commands import run
-from harness.companions import running
 from harness.errors import ExperimentError
-from harness.fastopen import ON, set_fastopen
-from harness.netns import inside
-from harness.star import Host, LinkSpeeds, Star, running_star
+from harness.network.star import Host, LinkSpeeds, Star, running_star
+from harness.system.commands import run
+from harness.system.companions import running
+from harness.system.fastopen import ON, set_fastopen
+from harness.system.netns import inside
 
 HERE = Path(__file__).resolve().parent
 SITE_MBIT = 1000

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connie.lab.plan import Cost, Time
+from connie.lab.task import Cost, Time
 
 FAILED = math.inf
 """In place of the time of a connect that failed: a percentile that left those out would flatter who gives up."""
@@ -28,7 +28,7 @@ class Results:
     @property
     def strategies(self) -> list[str]:
         """Those of ORDER that were measured."""
-        measured = {one["strategy"] for one in self.times}
+        measured = {time["strategy"] for time in self.times}
         return [strategy for strategy in ORDER if strategy in measured]
 
     @property
@@ -38,8 +38,8 @@ class Results:
 
     def connect_ms(self, fault: str, strategy: str) -> list[float]:
         """Return the connect times in ms, in the order of the rounds; FAILED for those that failed."""
-        return [FAILED if one["connect_ms"] is None else one["connect_ms"] for one in self.times
-                if (one["fault"], one["strategy"]) == (fault, strategy)]
+        return [FAILED if time["connect_ms"] is None else time["connect_ms"] for time in self.times
+                if (time["fault"], time["strategy"]) == (fault, strategy)]
 
     def first_byte_ms(self, fault: str, strategy: str) -> list[float]:
         """Return the times until the first byte of the answer in ms, likewise."""
@@ -74,9 +74,9 @@ def rank(values: Sequence[float], percent: float) -> float:
 
 
 def _cells(times: Sequence[Time]) -> list[tuple[str, str]]:
-    faults = list(dict.fromkeys(one["fault"] for one in times))
-    strategies = sorted({one["strategy"] for one in times}, key=_place)
-    known = {(one["fault"], one["strategy"]) for one in times}
+    faults = list(dict.fromkeys(time["fault"] for time in times))
+    strategies = sorted({time["strategy"] for time in times}, key=_place)
+    known = {(time["fault"], time["strategy"]) for time in times}
     return [(fault, strategy) for fault in sorted(faults, key=_fault_place) for strategy in strategies
             if (fault, strategy) in known]
 
@@ -95,8 +95,8 @@ def _fault_place(fault: str) -> tuple[int, str]:
 
 
 def _first_byte_ms(times: Sequence[Time], fault: str, strategy: str) -> list[float]:
-    return [FAILED if one["first_byte_ms"] is None else one["first_byte_ms"] for one in times
-            if (one["fault"], one["strategy"]) == (fault, strategy)]
+    return [FAILED if time["first_byte_ms"] is None else time["first_byte_ms"] for time in times
+            if (time["fault"], time["strategy"]) == (fault, strategy)]
 
 
 def _cost(costs: Sequence[Cost], fault: str, strategy: str) -> Cost | None:

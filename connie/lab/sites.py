@@ -21,9 +21,9 @@ from contextlib import suppress
 
 from connie.lab.scenarios import PORT
 from harness.errors import run_main
-from harness.netns import inside
-from harness.processes import die_with_parent
-from harness.tcp_options import listen
+from harness.system.netns import inside
+from harness.system.processes import die_with_parent
+from harness.system.tcp import listen
 
 ANSWER = b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\nhello\n"
 PATIENCE_S = 10.0

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from connie.lab.plan import Cost
 from connie.lab.results import Results, rank
+from connie.lab.task import Cost
 
 TIME_HEADER = ("fault", "strategy", "n", "failed", "connect ms: median", "p95", "p99", "first byte ms: median")
 COST_HEADER = ("fault", "strategy", "n", "sockets", "bytes sent", "aborted at servers", "CPU ms", "descriptors at peak")

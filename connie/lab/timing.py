@@ -7,10 +7,11 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from connie.bench.strategies import Blocking, Strategy
-from connie.lab.plan import REQUEST, Plan, Time
+from connie.bench.sample import Strategy
+from connie.bench.strategies import Blocking
 from connie.lab.scenarios import PORT, Scenario
-from harness.progress import duration
+from connie.lab.task import REQUEST, ClientTask, Time
+from harness.system.progress import duration
 
 FLOOR = "nearest alive, alone"
 """A plain connect to the nearest address that is alive, without any name: the RTT as this machine can measure it."""
@@ -22,39 +23,39 @@ FEWEST = 3
 """Rounds that a strategy gets even when they take it longer than its budget, unless they take FEWEST times as long."""
 
 
-def measure_times(plan: Plan, scenarios: Sequence[Scenario], strategies: Sequence[Strategy]) -> list[Time]:
-    """Connect, send a request, wait for one byte, close: `plan.rounds` times each, within the plan's budget."""
+def measure_times(task: ClientTask, scenarios: Sequence[Scenario], strategies: Sequence[Strategy]) -> list[Time]:
+    """Connect, send a request, wait for one byte, close: `task.rounds` times each, within the task's budget."""
     pairs = [(scenario, strategy) for scenario in scenarios for strategy in [*strategies, *_floor(scenario)]]
-    draw = random.Random(plan.seed)
+    draw = random.Random(task.seed)
     spent_s: defaultdict[tuple[str, str], float] = defaultdict(float)
     times: list[Time] = []
-    for number in range(plan.rounds):
+    for number in range(task.rounds):
         draw.shuffle(pairs)
         for scenario, strategy in pairs:
             key = scenario.fault, strategy.name
-            if spent_s[key] > (plan.budget_s if number >= FEWEST else FEWEST * plan.budget_s):
+            if spent_s[key] > (task.budget_s if number >= FEWEST else FEWEST * task.budget_s):
                 continue
             began_s = time.perf_counter()
-            times.append(one_time(strategy, scenario, plan.timeout_s))
+            times.append(one_time(strategy, scenario, task.timeout_s))
             spent_s[key] += time.perf_counter() - began_s
             time.sleep(PAUSE_S)
-        show_progress(number + 1, plan, spent_s.values())
+        show_progress(number + 1, task, spent_s.values())
     return times
 
 
-def seconds_left(done: int, plan: Plan, spent_s: Iterable[float]) -> float:
+def seconds_left(done: int, task: ClientTask, spent_s: Iterable[float]) -> float:
     """Return about how long the rounds after `done` take; `spent_s` is what each strategy took so far with each fault.
 
     Each goes on as it did, until its budget is spent.
     """
-    return sum(max(0.0, min(plan.budget_s - one, one / done * (plan.rounds - done))) for one in spent_s)
+    return sum(max(0.0, min(task.budget_s - spent, spent / done * (task.rounds - done))) for spent in spent_s)
 
 
-def show_progress(done: int, plan: Plan, spent_s: Iterable[float]) -> None:
+def show_progress(done: int, task: ClientTask, spent_s: Iterable[float]) -> None:
     """Say on standard error how far it is: in one line on a terminal, after every tenth round elsewhere."""
-    text = f"round {done} of {plan.rounds}, about {duration(seconds_left(done, plan, spent_s))} left"
+    text = f"round {done} of {task.rounds}, about {duration(seconds_left(done, task, spent_s))} left"
     if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="" if done < plan.rounds else "\n", file=sys.stderr, flush=True)
+        print(f"\r\x1b[K{text}", end="" if done < task.rounds else "\n", file=sys.stderr, flush=True)
     elif done % 10 == 0:
         print(text, file=sys.stderr, flush=True)
 

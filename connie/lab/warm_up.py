@@ -4,26 +4,26 @@ import socket
 import time
 from contextlib import suppress
 
-from connie.lab.plan import Plan
 from connie.lab.scenarios import PORT, Endpoint, Scenario
+from connie.lab.task import ClientTask
 from harness.errors import ExperimentError
 
 SAMPLES = 5
 TOLERANCE_RATIO, TOLERANCE_MS = 0.02, 1.0
-"""harness.rtt's own, to which the jitter is added."""
+"""harness.network.rtt's own, to which the jitter is added."""
 JITTERS = 5
 
 
-def warm_up(plan: Plan) -> None:
+def warm_up(task: ClientTask) -> None:
     """Look up every name, and connect to every address that is alive; what is learned on the way stays learned.
 
     Raises ExperimentError when a name does not resolve, or an RTT is not what the profile says.
     """
-    for scenario in plan.scenarios:
+    for scenario in task.scenarios:
         _look_up(scenario)
         for point in scenario.endpoints:
             if point.is_alive:
-                check_rtt(point, plan)
+                check_rtt(point, task)
 
 
 def _look_up(scenario: Scenario) -> None:
@@ -36,13 +36,13 @@ def _look_up(scenario: Scenario) -> None:
     raise ExperimentError(f"the star's name server does not give the addresses of {scenario.name}")
 
 
-def check_rtt(point: Endpoint, plan: Plan) -> None:
+def check_rtt(point: Endpoint, task: ClientTask) -> None:
     """Raise ExperimentError unless a connect to an address takes as long as its RTT says, jitter aside."""
-    limit_ms = TOLERANCE_RATIO * point.rtt_ms + TOLERANCE_MS + JITTERS * plan.jitter_ms
+    limit_ms = TOLERANCE_RATIO * point.rtt_ms + TOLERANCE_MS + JITTERS * task.jitter_ms
     rtts_ms: list[float] = []
     # Dozens of addresses are checked, and one hiccup of the machine is no reason to give up: the best of a few counts.
     while len(rtts_ms) < SAMPLES:
-        rtts_ms.append(_connect_ms(point, plan.timeout_s))
+        rtts_ms.append(_connect_ms(point, task.timeout_s))
         if -TOLERANCE_MS < rtts_ms[-1] - point.rtt_ms < limit_ms:
             return
     raise ExperimentError(f"RTT to {point.address} is {min(rtts_ms):.1f} ms, not {point.rtt_ms:g}: "

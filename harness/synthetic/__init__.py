@@ -18,8 +18,8 @@ as in 2013:
 The contents depend on the figures and the seed only; nothing in the pages depends on time or randomness.
 
 Checked with real Chrome (Chromium 156, 100 ms RTT, 4 Mbit/s and a connection for each request) by
-``pytest -s tests/test_synthetic_chrome.py``, which prints these figures: every page makes exactly the requests of 2013,
-each once, and their order is that of 2013 with Kendall's tau (1 the same, 0 unrelated, -1 reversed)
+``pytest -s tests/synthetic/test_synthetic_chrome.py``, which prints these figures: every page makes exactly the
+requests of 2013, each once, and their order is that of 2013 with Kendall's tau (1 the same, 0 unrelated, -1 reversed)
 
     page                resources   tau, all   tau, among the children of one parent
     www.amazon.com             68       0.81   0.96

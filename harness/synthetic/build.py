@@ -15,19 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import InputError
-from harness.logs import format_log
-from harness.mirror import write_file
-from harness.pages import Page, read_pages
-from harness.privileges import User, give
+from harness.files.pages import Page, read_pages
+from harness.files.text_log import format_log
+from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
+from harness.mirror.paths import write_file
 from harness.synthetic.content import make_contents
 from harness.synthetic.fetchlog import make_log
-from harness.synthetic.plan import Plan, make_plan, typical_sizes
+from harness.synthetic.plan import PagePlan, make_plan, typical_sizes
 from harness.synthetic.shape import SHAPE_FILE, PageShape, read_shapes
 from harness.synthetic.urls import make_paths
+from harness.system.atomic import write_atomically
+from harness.system.privileges import User, give
 
-MANIFEST_FORMAT = 1
 NOTE = ("Made by scripts/make_pages.py from figures of March 2013 (harness/synthetic/paper-2013.tsv): no content of "
         "the real pages, all resources over http, times from 2013.")
+NOTE_MEASURED = "Made by scripts/make_pages.py from a page-shape file ({name}): no content of the real pages."
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class SyntheticPage:
     """One page made from its shape. `urls` are its resources' whole URLs and `bodies` what they hold, both by index."""
 
     shape: PageShape
-    plan: Plan
+    plan: PagePlan
     urls: list[str]
     bodies: dict[int, bytes]
 
@@ -48,20 +50,26 @@ def make_page_set(shapes: list[PageShape], seed: int) -> list[SyntheticPage]:
     for shape in shapes:
         plan = make_plan(shape, typical)
         paths = make_paths(plan, shape.url, seed, taken)
-        urls = [f"http://{resource.host}{path}" for resource, path in zip(shape.resources, paths, strict=True)]
-        pages.append(SyntheticPage(shape, plan, urls, make_contents(plan, urls, seed, shape.url, shape.month).bodies))
+        urls = [f"{resource.scheme if shape.measured else 'http'}://{resource.host}{path}"
+                for resource, path in zip(shape.resources, paths, strict=True)]
+        pages.append(SyntheticPage(shape, plan, urls, make_contents(plan, urls, seed, shape).bodies))
     return pages
 
 
-def make_pages(directory: Path, name: str, seed: int) -> str:
+def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_FILE) -> str:
     """Make the mirror and logs of ``<directory>/<name>.pages`` unless they are there; return in one line what was done.
+
+    Without such a list it is made of all pages of a `shape_file` other than the project's own.
 
     Raises InputError when the list of pages is unusable, has a page whose figures are not in the shape file, or when
     only one of mirror and logs is there.
     """
     mirror, logs = directory / name, directory / f"{name}.fetchlog"
+    known = read_shapes(shape_file)
+    if shape_file != SHAPE_FILE and not (directory / f"{name}.pages").exists():
+        write_atomically(directory / f"{name}.pages", "".join(f"{shape.url}\n" for shape in known))
     pages = read_pages(directory / f"{name}.pages")
-    source = _source_hash()
+    source = _source_hash(shape_file)
     manifest = _manifest(logs)
     if manifest is None and (mirror.exists() or logs.exists()):
         if mirror.exists() and logs.exists():
@@ -70,10 +78,11 @@ def make_pages(directory: Path, name: str, seed: int) -> str:
     wanted = {"seed": seed, "made_from": source, "pages": [page.url for page in pages]}
     if manifest is not None and _has_all(manifest, wanted, mirror):
         return f"{mirror}/ is complete (synthetic, seed {seed}): nothing to do"
-    shapes = [_shape_of(page, directory / f"{name}.pages") for page in pages]
+    shapes = [_shape_of(page, known, directory / f"{name}.pages") for page in pages]
+    note = NOTE if shape_file == SHAPE_FILE else NOTE_MEASURED.format(name=shape_file.name)
     with _hidden_directory(directory, name) as hidden:
         made = make_page_set(shapes, seed)
-        _write(made, pages, hidden, wanted)
+        _write(made, pages, hidden, {"note": note, **wanted})
         owner = directory.stat()
         if os.geteuid() == 0:
             give(hidden, User("", owner.st_uid, owner.st_gid))
@@ -97,9 +106,9 @@ def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: d
         log = format_log(make_log(synthetic.plan, synthetic.urls))
         (logs / page.name).write_text(heading + log, encoding="ascii")
     files, size_bytes = _extent(mirror)
-    manifest = {"format": MANIFEST_FORMAT, "source": "synthetic", "note": NOTE, **wanted,
+    manifest = {"format": MANIFEST_FORMAT, "source": "synthetic", **wanted,
                 "files": files, "bytes": size_bytes}
-    (logs / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
+    (logs / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
 
 
 @contextlib.contextmanager
@@ -113,10 +122,10 @@ def _hidden_directory(directory: Path, name: str) -> Iterator[Path]:
         shutil.rmtree(hidden, ignore_errors=True)
 
 
-def _source_hash() -> str:
+def _source_hash(shape_file: Path) -> str:
     """The figures and the code that the pages are made from: when they change, so do the pages."""
     digest = hashlib.sha256()
-    for path in sorted([SHAPE_FILE, *Path(__file__).parent.glob("*.py")]):
+    for path in [shape_file, *sorted(Path(__file__).parent.glob("*.py"))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -124,7 +133,7 @@ def _source_hash() -> str:
 def _manifest(logs: Path) -> dict[str, object] | None:
     """The manifest of synthetic logs, None when there are none or they are a recording's."""
     try:
-        manifest = json.loads((logs / "manifest.json").read_text(encoding="utf-8"))
+        manifest = json.loads((logs / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return manifest if isinstance(manifest, dict) and manifest.get("source") == "synthetic" else None
@@ -140,8 +149,8 @@ def _extent(mirror: Path) -> tuple[int, int]:
     return len(sizes), sum(sizes)
 
 
-def _shape_of(page: Page, pages_file: Path) -> PageShape:
-    for shape in read_shapes():
+def _shape_of(page: Page, known: list[PageShape], pages_file: Path) -> PageShape:
+    for shape in known:
         if shape.url == page.url:
             return shape
     raise InputError(f"{pages_file}:1: no figures of {page.url} to make it from; "

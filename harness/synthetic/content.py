@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 
 from harness.synthetic import text
 from harness.synthetic.images import make_image
-from harness.synthetic.loading import LATE, PUT, arrival, background_class, put_calls, tag
-from harness.synthetic.plan import Kind, Node, Plan
+from harness.synthetic.loading import LATE, PUT, WORK, arrival, background_class, put_calls, tag
+from harness.synthetic.plan import Kind, Node, PagePlan
+from harness.synthetic.shape import PageShape
 
 SMALLEST_HTML = 80
 """Bytes; smaller HTML is just text."""
+SMALLEST_IMAGE = 35
+"""Bytes of the smallest GIF that Chrome shows."""
 FULL_FRAME = 1500
 """Bytes; smaller frames have only the shortest of texts."""
 STYLE = ("body{margin:0 auto;max-width:960px;font:14px/1.5 sans-serif;color:#222;background:#fff}"
@@ -30,15 +33,18 @@ class DoesNotFitError(Exception):
 class Contents:
     """The resources' bodies by index, and who loads what. Redirects and 204s have no body.
 
-    `lifted` has the children that a node's loader requests in its stead, by the node's index, `backgrounds` the images
+    `measured` pages work as long as the real one did, for `last_work_ms` in their load event. `lifted` has the children
+    that a node's loader requests in its stead, by the node's index, `backgrounds` the images
     that a stylesheet requests.
     """
 
-    plan: Plan
+    plan: PagePlan
     urls: list[str]
     seed: int
     page_url: str
     month: str
+    measured: bool = False
+    last_work_ms: int = 0
     bodies: dict[int, bytes] = field(default_factory=dict)
     lifted: dict[int, list[Node]] = field(default_factory=dict)
     backgrounds: dict[int, list[Node]] = field(default_factory=dict)
@@ -52,9 +58,9 @@ class Contents:
         return random.Random(f"{self.seed} content {self.page_url} {index}")
 
 
-def make_contents(plan: Plan, urls: list[str], seed: int, page_url: str, month: str) -> Contents:
+def make_contents(plan: PagePlan, urls: list[str], seed: int, shape: PageShape) -> Contents:
     """Make the body of every resource of a page. `urls` are the resources' whole URLs, by index."""
-    contents = Contents(plan, urls, seed, page_url, month)
+    contents = Contents(plan, urls, seed, shape.url, shape.month, shape.measured, shape.work_ms)
     for node in reversed(plan.nodes):
         if not node.no_content:
             contents.bodies[node.final] = _body(contents, node)
@@ -79,6 +85,8 @@ def _childless_body(contents: Contents, node: Node) -> bytes:
     rng, size = contents.rng(node.final), node.size_bytes
     mime = contents.plan.resources[node.final].mime or "image/gif"
     if node.kind in (Kind.IMAGE, Kind.BEACON):
+        if contents.measured and size < SMALLEST_IMAGE:
+            return text.prose(rng, size).encode("ascii")        # what it was asked for as an image, and was none
         return make_image(mime, size, rng)
     if node.kind is Kind.SCRIPT:
         return text.filler(size, text.script_pieces(rng), text.code_comment(rng)).encode("ascii")
@@ -105,6 +113,7 @@ def _script(contents: Contents, node: Node) -> bytes:
 def _style(contents: Contents, node: Node) -> bytes:
     rng = contents.rng(node.final)
     images = [child for child in node.children if child.kind in (Kind.IMAGE, Kind.BEACON) and not child.no_content
+              and not child.after_load
               and not contents.lifted.get(child.index)]
     rules = "".join(f'.{background_class(image)} {{ background: url("{contents.url(image.index)}"); }}\n'
                     for image in images)
@@ -125,6 +134,8 @@ def _html(contents: Contents, node: Node) -> bytes:
               *(tags[child.index] for child in node.children if child not in in_head)]
     end = "</section>\n</body>\n</html>\n" if _is_full(node) else ""
     room = node.size_bytes - sum(map(len, pieces)) - len(end)
+    if room < 0 and node.kind is Kind.DOCUMENT and contents.measured:
+        node.size_bytes, room = node.size_bytes - room, 0       # its content came compressed, say: ours does not
     if room < 0:
         raise DoesNotFitError
     html = ""
@@ -154,6 +165,8 @@ def _is_full(node: Node) -> bool:
 
 def _tag(contents: Contents, document: Node, node: Node) -> str:
     """The tag of a document's child; for when scripts are ``async`` or ``defer`` see `plan`: static scripts."""
+    if node.idle_ms or node.after_load:
+        return f"<script>{put_calls([node], contents.lifted, contents.backgrounds, contents.url)}</script>\n"
     resources = contents.plan.resources
     how = ""
     if any(other.kind is Kind.FRAME and other.index > node.index for other in document.children):
@@ -166,13 +179,22 @@ def _tag(contents: Contents, document: Node, node: Node) -> str:
 def _head(contents: Contents, node: Node) -> str:
     arrivals = "".join(arrival(child, contents.lifted, contents.backgrounds, contents.url) for child in node.children
                        if contents.lifted.get(child.index) and child.kind is not Kind.FETCH)
-    script = f"<script>\n{PUT}{LATE}{arrivals}</script>\n" if _needs_put(contents, node) else ""
+    code = f"{PUT}{LATE}{arrivals}" if _needs_put(contents, node) else ""
+    if contents.measured and (code or _works_at_last(contents, node)):
+        code = WORK + code
+    if _works_at_last(contents, node):
+        code += f"addEventListener('load', function () {{ work({contents.last_work_ms}); }});\n"
+    script = f"<script>\n{code}</script>\n" if code else ""
     if not _is_full(node):
         return f"<!DOCTYPE html><title>Synthetic</title>{script}"
     charset = contents.plan.resources[node.final].charset or "utf-8"
     return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="{charset}">\n'
             f"<title>Synthetic page: {contents.page_url}</title>\n"
             f'<link rel="icon" href="data:,">\n<style>{STYLE}</style>\n{script}')    # no request for /favicon.ico
+
+
+def _works_at_last(contents: Contents, node: Node) -> bool:
+    return node.kind is Kind.DOCUMENT and contents.last_work_ms > 0
 
 
 def _body_start(contents: Contents, node: Node) -> str:
@@ -197,7 +219,7 @@ def _needs_put(contents: Contents, node: Node) -> bool:
             return True
         return child.kind is not Kind.FRAME and any(requests(grandchild) for grandchild in child.children)
 
-    return any(requests(child) for child in node.children)
+    return any(child.idle_ms or child.after_load or requests(child) for child in node.children)
 
 
 _HOLDERS = {Kind.DOCUMENT: _html, Kind.FRAME: _html, Kind.SCRIPT: _script, Kind.STYLESHEET: _style}

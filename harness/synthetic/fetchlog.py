@@ -1,13 +1,14 @@
 """The log a recording of a synthetic page would have left: 2013's times, and the answers the servers are to give."""
 
-from harness.logs import PageLog, Resolve, Response, Transaction
-from harness.synthetic.plan import REDIRECT_STATUS, Kind, Node, Plan
+from harness.files.hack_dns import PORTS
+from harness.files.text_log import PageLog, Resolve, Response, Transaction
+from harness.synthetic.plan import REDIRECT_STATUS, Kind, Node, PagePlan
 
 UNKNOWN_ADDRESS = "192.0.2.1:80"
 """From TEST-NET-1 (RFC 5737), addresses that belong to nobody: those of 2013 were not kept."""
 
 
-def make_log(plan: Plan, urls: list[str]) -> PageLog:
+def make_log(plan: PagePlan, urls: list[str]) -> PageLog:
     """Return the log of a page whose resources have these whole `urls`, by index.
 
     Every host is resolved at the start of its first request, in no time: how long it took in 2013 was not kept.
@@ -16,14 +17,14 @@ def make_log(plan: Plan, urls: list[str]) -> PageLog:
     by_end = sorted(plan.resources, key=lambda resource: (resource.end_ms, resource.index))
     log.transactions = [Transaction(resource.start_ms, resource.end_ms, urls[resource.index]) for resource in by_end]
     for resource in plan.resources:
-        name = f"{resource.host}:80"
+        name = f"{resource.host}:{PORTS[urls[resource.index].partition(':')[0]]}"
         if all(resolve.name != name for resolve in log.resolves):
             log.resolves.append(Resolve(resource.start_ms, resource.start_ms, 0, name, UNKNOWN_ADDRESS))
     log.responses = [_response(plan, plan.node_of(resource.index), resource.index, urls) for resource in by_end]
     return log
 
 
-def _response(plan: Plan, node: Node, index: int, urls: list[str]) -> Response:
+def _response(plan: PagePlan, node: Node, index: int, urls: list[str]) -> Response:
     resource = plan.resources[index]
     mime = resource.mime or ("application/x-javascript" if node.kind is Kind.SCRIPT else "image/gif")
     if resource.redirect_to is not None:

@@ -22,10 +22,11 @@ AREA_PER_BYTE = {"image/png": 0.6, "image/jpeg": 6.0, "image/gif": 1.6}
 
 
 def make_image(mime: str, size: int, rng: random.Random) -> bytes:
-    """Return a PNG, JPEG or GIF of exactly `size` bytes.
+    """Return a PNG, JPEG or GIF of exactly `size` bytes; a GIF for any other type, as Chrome goes by what it finds.
 
-    Raises ValueError for a size or type that cannot be made.
+    Raises ValueError for a size that cannot be made.
     """
+    mime = mime if mime in AREA_PER_BYTE else "image/gif"
     area = size * AREA_PER_BYTE[mime]
     for _ in range(TRIES):
         encoded = _encode(_draw(max(1, area), rng), mime)

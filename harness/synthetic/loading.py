@@ -1,7 +1,8 @@
 """The code and tags by which one resource requests another.
 
 Documents define two functions in their head where their scripts need them: ``put(kind, url, then, classes)`` requests
-a resource, and calls ``then`` when it has arrived or failed; ``late(f)`` calls ``f`` once the document is parsed.
+a resource, and calls ``then`` when it has arrived or failed; ``late(f)`` calls ``f`` once the document is parsed. On
+measured pages ``work(ms)`` keeps the processor busy for so long, and ``loaded(f)`` calls ``f`` after the load event.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +22,12 @@ function put(kind, url, then, classes) {
   if (kind == "css") { e.rel = "stylesheet"; e.href = url; } else e.src = url;
   if (kind == "beacon") return;
   (kind == "css" ? d.head : place).appendChild(e);
+}
+"""
+WORK = """\
+function work(ms) { var end = performance.now() + ms; while (performance.now() < end); }
+function loaded(f) {
+  if (performance.timing.loadEventEnd) f(); else addEventListener("load", function () { setTimeout(f, 0); });
 }
 """
 LATE = """\
@@ -43,7 +50,10 @@ def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByI
     `lifted` has the children, by their parent's index, to request when that parent has arrived; `backgrounds` likewise
     has those images of a stylesheet for which elements must be made.
     """
+    worked_ms = 0
+
     def put(node: Node) -> str:
+        nonlocal worked_ms
         arguments = [f'"{node.kind.value}"', f'"{url(node.index)}"']
         classes = ",".join(f'"{background_class(image)}"' for image in backgrounds.get(node.index, []))
         if lifted.get(node.index):
@@ -52,7 +62,16 @@ def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByI
             arguments.append("null")
         if classes:
             arguments.append(f"[{classes}]")
-        return f"put({','.join(arguments)});"
+        call = f"put({','.join(arguments)});"
+        if node.after_load:
+            pause = f"work({node.work_ms});" if node.work_ms else ""
+            return f"loaded(function(){{{pause}setTimeout(function(){{{call}}},{node.idle_ms});}});"
+        if node.idle_ms:
+            call = f"setTimeout(function(){{{call}}},{node.idle_ms});"
+        if node.work_ms > worked_ms:        # one after the other, the work of the earlier is part of the later's
+            call = f"work({node.work_ms - worked_ms});{call}"
+            worked_ms = node.work_ms
+        return call
 
     at_once = "".join(put(node) for node in nodes if not node.waits)
     waiting = "".join(put(node) for node in nodes if node.waits)

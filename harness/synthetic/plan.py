@@ -19,6 +19,10 @@ Resources that redirect into each other are one *node* of the plan: who loads th
   frame it is ``async``: only the parser finds frames, and on links slower than those of 2013 the script would hold it
   up for longer than it did, while the preload scanner (which frames are invisible to) goes on to all later images. A
   script found after the document's last byte is ``defer``: Chrome asks for it in its turn behind earlier images.
+- **Measured.** Where a load in today's Chrome was measured (harness.synthetic.measured) it is known what a resource was
+  asked for as, which script found what, and how long the page worked or waited in between: none of it is guessed from
+  types and times, and whoever requests a node first works and waits for as long. A font is fetched by script. A page's
+  own document that cannot hold the tags of its children is made as much larger.
 - **Head.** Stylesheets and scripts up to the first other child stand in the head, and so do stylesheets found before
   the first later script or frame.
 - **Lifted.** A parent that cannot hold the code for its children, because it is too small for it or of a type that
@@ -56,11 +60,18 @@ class Kind(Enum):
     FETCH = "fetch"
 
 
+MEASURED_KINDS = {"document": Kind.FRAME, "image": Kind.IMAGE, "style": Kind.STYLESHEET, "script": Kind.SCRIPT,
+                  "data": Kind.FETCH, "font": Kind.FETCH, "media": Kind.FETCH}
+"""How the pages load what a measured page asked for as one of harness.synthetic.shape.KINDS."""
+
+
 @dataclass(eq=False)
 class Node:
     """A resource with the redirects that lead to it; `hops` are their indices, the resource's own last.
 
     `size_bytes` is of the last. `waits` says that the children's document must be parsed before this node is requested.
+    Before it is, whoever requests it waits for the load event if it is to be `after_load`, works for `work_ms` and
+    waits for `idle_ms`.
     """
 
     hops: list[int]
@@ -68,6 +79,9 @@ class Node:
     size_bytes: int
     no_content: bool
     waits: bool = False
+    work_ms: int = 0
+    idle_ms: int = 0
+    after_load: bool = False
     parent: "Node | None" = None
     children: list["Node"] = field(default_factory=list)
 
@@ -83,7 +97,7 @@ class Node:
 
 
 @dataclass
-class Plan:
+class PagePlan:
     """The nodes of one page, in order of their first request."""
 
     resources: tuple[Resource, ...]
@@ -103,18 +117,19 @@ def typical_sizes(shapes: list[PageShape]) -> dict[str | None, int]:
     return {mime: min(median_low(sizes), LARGEST_GUESS) for mime, sizes in known.items()}
 
 
-def make_plan(shape: PageShape, typical: dict[str | None, int]) -> Plan:
+def make_plan(shape: PageShape, typical: dict[str | None, int]) -> PagePlan:
     """Decide by the rules above how a page's resources are loaded. `typical` is what `typical_sizes` gives."""
     redirected_to = {resource.redirect_to for resource in shape.resources}
     causing = {resource.parent for resource in shape.resources}
     nodes = [_node(shape, resource, causing, typical) for resource in shape.resources
              if resource.index not in redirected_to]
-    plan = Plan(shape.resources, nodes)
+    plan = PagePlan(shape.resources, nodes)
     for node in nodes[1:]:
         parent = shape.resources[node.index].parent
         assert parent is not None    # read_shapes refuses a resource without one, other than the first
         node.parent = plan.node_of(parent)
-    for node, script in [(node, _finder(plan, node)) for node in nodes[1:]]:
+    found = [] if shape.measured else [(node, _finder(plan, node)) for node in nodes[1:]]
+    for node, script in found:
         if script is not None:
             assert node.parent is not None
             node.waits = shape.resources[script.final].end_ms < shape.resources[node.parent.final].end_ms
@@ -135,16 +150,17 @@ def _node(shape: PageShape, first: Resource, causing: set[int | None], typical: 
     while (target := shape.resources[hops[-1]].redirect_to) is not None:
         hops.append(target)
     final = shape.resources[hops[-1]]
-    size_bytes = shape.resources[0].size_bytes if first.index == 0 else final.size_bytes
+    size_bytes = shape.resources[0].size_bytes if first.index == 0 and not shape.measured else final.size_bytes
     no_content = size_bytes == 0 and final.index not in causing
     if size_bytes is None:
-        size_bytes = PIXEL if final.mime is None else typical[_type_of(final)]
-    kind = _kind(final, size_bytes)
+        size_bytes = PIXEL if final.mime is None else typical.get(_type_of(final), PIXEL)
+    kind = _kind(final, size_bytes) if final.kind is None else MEASURED_KINDS[final.kind]
     if first.index == 0:
         kind = Kind.DOCUMENT
-    elif no_content or (kind is Kind.IMAGE and size_bytes <= LARGEST_BEACON):
+    elif (no_content and final.kind in (None, "image")) or (kind is Kind.IMAGE and size_bytes <= LARGEST_BEACON):
         kind = Kind.BEACON
-    return Node(hops, kind, size_bytes, no_content)
+    return Node(hops, kind, size_bytes, no_content, work_ms=first.work_ms, idle_ms=first.idle_ms,
+                after_load=first.after_load)
 
 
 def _kind(final: Resource, size_bytes: int) -> Kind:
@@ -158,7 +174,7 @@ def _kind(final: Resource, size_bytes: int) -> Kind:
     return {"text/css": Kind.STYLESHEET, "javascript": Kind.SCRIPT}.get(mime, Kind.FETCH)
 
 
-def _finder(plan: Plan, node: Node) -> Node | None:
+def _finder(plan: PagePlan, node: Node) -> Node | None:
     """The script that found a document's child, or None when the document itself did or the parent is no document."""
     parent, resources = node.parent, plan.resources
     assert parent is not None

@@ -1,20 +1,40 @@
-"""The figures of the pages: which resources they have, where from, of what type and size, and what caused them."""
+"""The figures of pages: which resources they have, where from, of what type and size, and what caused them when.
 
-from dataclasses import dataclass
+A page-shape file holds them, and nothing of the pages' content. It is text, its columns separated by tabs, "-" for what
+is unknown. A line ``format<TAB>2`` stands before the first page; files without one are of format 1, which has neither
+the page's last column nor the resources' last four. Lines that begin with # are comments.
+
+    page        URL, month (``2013-03``), work_ms (see PageShape)
+    resource    index, host, scheme, mime, charset, bytes, path_chars, parent, redirect_to, start_ms, end_ms,
+                kind, work_ms, idle_ms, after_load (see Resource)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import InputError
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper-2013.tsv"
-COLUMNS = 11
+FORMAT = 2
+COLUMNS = {1: 11, 2: 15}
+KINDS = ("document", "image", "style", "script", "data", "font", "media")
+HEADING = """\
+# The shape of pages: figures of their resources, nothing of their content. Made by scripts/shape.py; what the columns
+# mean is said in harness/synthetic/shape.py. scripts/make_pages.py --shape makes synthetic pages from it.
+"""
 
 
 @dataclass(frozen=True)
 class Resource:
-    """One resource of a page in 2013. None stands for what was not recorded.
+    """One resource of a page. None stands for what was not recorded.
 
     `path_chars` counts the URL's path and query with the leading slash; `parent` and `redirect_to` are indices of
-    resources of the same page; times are in ms from the start of the page load.
+    resources of the same page; times are in ms, `start_ms` and `end_ms` from the start of the page load. Where the page
+    was measured, `kind` is what the resource was asked for as (one of KINDS), and between the arrival of its parent and
+    its request the page worked for `work_ms` and waited (for a timer) for `idle_ms`. One that was asked for
+    `after_load` did not hold up the load event; its work and waiting begin at that event, if its parent had arrived
+    before.
     """
 
     index: int
@@ -28,45 +48,86 @@ class Resource:
     redirect_to: int | None
     start_ms: int
     end_ms: int
+    kind: str | None = None
+    work_ms: int = 0
+    idle_ms: int = 0
+    after_load: bool = False
 
 
 @dataclass(frozen=True)
 class PageShape:
-    """One page: its URL, the month its figures are from (``2013-03``) and its resources, in order of request."""
+    """One page: its URL, the month its figures are from (``2013-03``) and its resources, in order of request.
+
+    `work_ms` is how long the page worked between the last arrival that its load event waited for and that event.
+    """
 
     url: str
     month: str
     resources: tuple[Resource, ...]
+    work_ms: int = 0
+
+    @property
+    def measured(self) -> bool:
+        """Whether the figures are of a load in today's Chrome, which knows what each resource was asked for as."""
+        return self.resources[0].kind is not None
 
 
 def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
-    """Read the pages of a shape file; its columns are described at its top.
+    """Read the pages of a shape file.
 
     Raises InputError (``file:line: problem``) for a line that cannot be right, and for a file without pages.
     """
-    pages: list[tuple[str, str, list[Resource]]] = []
-    for number, line in enumerate(path.read_text(encoding="ascii").splitlines(), start=1):
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}:1: no page-shape file ({error}); scripts/shape.py makes one") from None
+    version = 1
+    pages: list[tuple[str, str, int, list[Resource]]] = []
+    for number, line in enumerate(lines, start=1):
         fields = line.split("\t")
         if not line or line.startswith("#"):
             continue
         try:
-            if fields[0] == "page":
-                _, url, month = fields
-                pages.append((url, month, []))
+            if fields[0] == "format":
+                version = _version(fields)
+            elif fields[0] == "page":
+                url, month, *rest = fields[1:]
+                pages.append((url, month, int(rest[0]) if rest else 0, []))
             else:
-                pages[-1][2].append(_resource(fields, pages[-1][2]))
-        except (ValueError, IndexError) as error:
-            raise InputError(f"{path}:{number}: not a page or resource ({error}); see the columns at the top") from None
-    if not pages or not all(resources for _, _, resources in pages):
-        raise InputError(f"{path}:1: a page without resources; restore the file with git checkout")
-    return [PageShape(url, month, tuple(resources)) for url, month, resources in pages]
+                pages[-1][3].append(_resource(fields, pages[-1][3], version))
+        except (ValueError, IndexError, TypeError) as error:
+            raise InputError(f"{path}:{number}: not a page or resource ({error}); see harness/synthetic/shape.py") \
+                from None
+    if not pages or not all(resources for *_, resources in pages):
+        raise InputError(f"{path}:1: a page without resources; make the file again")
+    return [PageShape(url, month, tuple(resources), work_ms) for url, month, work_ms, resources in pages]
 
 
-def _resource(fields: list[str], earlier: list[Resource]) -> Resource:
-    if len(fields) != COLUMNS:
-        raise ValueError(f"{len(fields)} columns instead of {COLUMNS}")
+def format_shapes(shapes: Sequence[PageShape]) -> str:
+    """Return a page-shape file of these pages, in the newest format."""
+    lines = [f"format\t{FORMAT}\n"]
+    for shape in shapes:
+        lines.append(f"page\t{shape.url}\t{shape.month}\t{shape.work_ms}\n")
+        lines += ["\t".join("-" if value is None else str(value) for value in (
+            resource.index, resource.host, resource.scheme, resource.mime, resource.charset, resource.size_bytes,
+            resource.path_chars, resource.parent, resource.redirect_to, resource.start_ms, resource.end_ms,
+            resource.kind, resource.work_ms, resource.idle_ms, int(resource.after_load))) + "\n"
+            for resource in shape.resources]
+    return HEADING + "".join(lines)
+
+
+def _version(fields: list[str]) -> int:
+    version = int(fields[1])
+    if version not in COLUMNS:
+        raise ValueError(f"format {version}, this program knows those up to {FORMAT}")
+    return version
+
+
+def _resource(fields: list[str], earlier: list[Resource], version: int) -> Resource:
+    if len(fields) != COLUMNS[version]:
+        raise ValueError(f"{len(fields)} columns instead of {COLUMNS[version]}")
     words = [None if field == "-" else field for field in fields]
-    numbers = [None if word is None else int(word) for word in (words[0], *words[5:])]
+    numbers = [None if word is None else int(word) for word in (words[0], *words[5:11])]
     index, size_bytes, path_chars, parent, redirect_to, start_ms, end_ms = numbers
     if index != len(earlier):
         raise ValueError(f"index {index} where {len(earlier)} was expected")
@@ -76,5 +137,15 @@ def _resource(fields: list[str], earlier: list[Resource]) -> Resource:
         raise ValueError(f"redirect to {redirect_to}, which stands above")
     if words[1] is None or words[2] is None or path_chars is None or start_ms is None or end_ms is None:
         raise ValueError("host, scheme, path_chars, start_ms and end_ms are needed")
-    return Resource(index, words[1], words[2], words[3], words[4], size_bytes, path_chars, parent, redirect_to,
-                    start_ms, end_ms)
+    if path_chars < 1 or words[2] not in ("http", "https") or (size_bytes or 0) < 0:
+        raise ValueError("a path has at least its slash, a scheme is http or https, a size is not negative")
+    resource = Resource(index, words[1], words[2], words[3], words[4], size_bytes, path_chars, parent, redirect_to,
+                        start_ms, end_ms)
+    return resource if version == 1 else _measured(resource, *fields[11:])
+
+
+def _measured(resource: Resource, kind: str, work_ms: str, idle_ms: str, after_load: str) -> Resource:
+    """Add what only measured pages have."""
+    if kind not in KINDS or int(work_ms) < 0 or int(idle_ms) < 0 or after_load not in ("0", "1"):
+        raise ValueError(f"kind {kind}, work_ms {work_ms}, idle_ms {idle_ms}, after_load {after_load}")
+    return replace(resource, kind=kind, work_ms=int(work_ms), idle_ms=int(idle_ms), after_load=after_load == "1")

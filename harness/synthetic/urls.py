@@ -2,7 +2,8 @@
 
 import random
 
-from harness.synthetic.plan import Kind, Plan
+from harness.errors import InputError
+from harness.synthetic.plan import Kind, PagePlan
 
 DIRECTORIES = ("img", "static", "media", "assets", "common", "site", "lib", "nav", "home", "parts", "misc", "web")
 WORDS = ("header", "story", "thumb", "banner", "menu", "footer", "photo", "chart", "video", "list", "frame", "logo",
@@ -14,17 +15,23 @@ LONGEST_WITHOUT_QUERY = 100
 """Characters; longer paths get a query, as nearly all of 2013's did."""
 
 
+TRIES = 1000
+LEAST_OF_ANOTHER = 8
+"""Characters of a path whose like, such as "/", is taken: there are enough of these."""
+
+
 def page_path(url: str) -> str:
     """Return path and query of a page's URL, ``/`` when it has none."""
     rest = url.split("://", 1)[1]
     return "/" + rest.split("/", 1)[1] if "/" in rest else "/"
 
 
-def make_paths(plan: Plan, page_url: str, seed: int, taken: set[tuple[str, str]]) -> list[str]:
+def make_paths(plan: PagePlan, page_url: str, seed: int, taken: set[tuple[str, str]]) -> list[str]:
     """Return path and query of each resource of a page, by index.
 
-    Each has exactly its resource's `path_chars` characters. `taken` holds the (host, path) pairs of the pages before
-    this one; the new ones are not among them, and are added. The first resource keeps the page's own path.
+    Each has exactly its resource's `path_chars` characters, but for a short one that was asked for twice. `taken` holds
+    the (host, path) pairs of the pages before this one; the new ones are not among them, and are added. The first
+    resource keeps the page's own path. Raises InputError where a host has more resources than there are such paths.
     """
     paths = []
     for resource in plan.resources:
@@ -35,22 +42,25 @@ def make_paths(plan: Plan, page_url: str, seed: int, taken: set[tuple[str, str]]
             path = "/"
         else:
             path = _path(rng, resource.path_chars, _extension(plan, resource.index))
-            while (resource.host, path) in taken:
-                path = _path(rng, resource.path_chars, _extension(plan, resource.index))
-        if (resource.host, path) in taken or len(path) != resource.path_chars:
-            raise ValueError(f"resource {resource.index} of {page_url}: no path of {resource.path_chars} characters")
+        for _ in range(TRIES):
+            if (resource.host, path) not in taken:
+                break
+            path = _path(rng, max(resource.path_chars, LEAST_OF_ANOTHER), _extension(plan, resource.index))
+        if (resource.host, path) in taken:
+            raise InputError(f"{page_url}: {resource.host} has too many resources whose paths have "
+                             f"{resource.path_chars} characters (resource {resource.index})")
         taken.add((resource.host, path))
         paths.append(path)
     return paths
 
 
-def _extension(plan: Plan, index: int) -> str:
+def _extension(plan: PagePlan, index: int) -> str:
     mime = plan.resources[index].mime
     if mime is not None and "javascript" in mime:
         return ".js"
     if mime is None:
         return ".js" if plan.node_of(index).kind is Kind.SCRIPT else ".gif"
-    return EXTENSIONS[mime]
+    return EXTENSIONS.get(mime, "")
 
 
 def _path(rng: random.Random, length: int, extension: str) -> str:
@@ -62,6 +72,8 @@ def _path(rng: random.Random, length: int, extension: str) -> str:
 
 
 def _plain_path(rng: random.Random, length: int, extension: str) -> str:
+    if length < len("/x" + extension):
+        extension = ""
     room = length - len("/x" + extension)
     directories = ""
     while len(directories) + 12 < room and directories.count("/") < 5:

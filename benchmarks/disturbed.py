@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Disturb page loads on purpose, and count how many of the stalls are found, and how many undisturbed loads rejected.
+
+One page is loaded undisturbed, then with a part of the experiment stopped at a random moment of the load
+(benchmarks/stall.py). A stall is found when the load is not valid for a reason of harness.measure.timekeeping. Of those
+not found it says how much the page load time differs from the median of the undisturbed ones: what it cost.
+"""
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import ROOT, use_project_python
+
+use_project_python()
+
+from benchmarks.report import print_table
+from benchmarks.stall import PARTS
+from harness.files.load_record import LoadRecord
+from harness.files.pages import Page, PageFiles
+from harness.measure import validity
+from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
+from harness.measure.limits import TimeLimits
+from harness.measure.loads import measure_load
+from harness.measure.plan import Load
+from harness.measure.preflight import check_browser, check_pages
+from harness.measure.reason import texts
+from harness.network.links import kernel_has_netem
+from harness.network.star import LinkSpeeds
+from harness.system.environment import print_machine
+from harness.system.lock import only_experiment
+from harness.system.options import DELAY_MS, SEED, STALL_MS, OptionParser, Whole, page_list_name
+from harness.system.privileges import require_root
+from harness.system.signals import run_interruptible
+
+STALL = Path(__file__).with_name("stall.py")
+
+
+@dataclass(frozen=True)
+class Disturbed:
+    """One load: what was stopped ("" for nothing), after how many ms, its page load time and the reasons against it."""
+
+    part: str
+    after_ms: float
+    stall_ms: float
+    plt_ms: float | None
+    why_not: list[str]
+
+
+def main() -> int:
+    """Print the tables; the exit status is 1 when a stall was not found or an undisturbed load was rejected."""
+    parser = OptionParser(description=__doc__)
+    parser.add_argument("--dir", type=Path, default=ROOT, help="where NAME.pages, NAME/ and NAME.fetchlog/ are")
+    parser.add_argument("--name", type=page_list_name, default="Paper")
+    parser.add_argument("--page", default="wikipedia", help="part of the page's URL (%(default)s)")
+    parser.add_argument("--delaynet", type=DELAY_MS, default=50.0, help="one-way delay in ms (%(default)s)")
+    parser.add_argument("--undisturbed", type=Whole(0, 100_000), default=20, help="loads left alone (%(default)s)")
+    parser.add_argument("--injections", type=Whole(0, 100_000), default=4, help="stalls of each part (%(default)s)")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--stall-ms", type=STALL_MS, default=100.0,
+                        help="how long each part stands still (%(default)s)")
+    parser.add_argument("--tfo", type=Whole(0, 1), default=0)
+    parser.add_argument("--seed", type=SEED, default=1)
+    parser.add_argument("--records", type=Path, help="file for each load's record, a JSON line each")
+    arguments = parser.parse_args()
+    require_root("benchmarks/disturbed.py")
+    page_set = check_pages(PageFiles(arguments.dir, arguments.name))
+    page = next(page for page in page_set.pages if arguments.page in page.url)
+    settings = BrowserSettings(browser=check_browser(), limits=TimeLimits())
+    netem = kernel_has_netem()
+    with only_experiment():
+        print_machine()
+        with running_laboratory(LinkSpeeds(delay_net_ms=arguments.delaynet), ReplayedWeb(page_set=page_set), settings,
+                                netem=netem) as lab:
+            done = measure(lab, page, page_set.document_bytes.get(page), arguments)
+    return report(done)
+
+
+def measure(lab: Laboratory, page: Page, document_bytes: int | None, arguments: argparse.Namespace) -> list[Disturbed]:
+    """Do all loads: a warm-up, the undisturbed ones, then the disturbed ones in random order."""
+    chance = random.Random(arguments.seed)
+    done: list[Disturbed] = []
+    parts = [part for part in arguments.parts for _ in range(arguments.injections)]
+    chance.shuffle(parts)
+    load_ms = 0.0
+    for run, part in enumerate(["", *[""] * arguments.undisturbed, *parts]):
+        after_ms = chance.uniform(0, load_ms)
+        record = one_load(lab, Load(page, run, arguments.tfo), part, after_ms, arguments.stall_ms)
+        why_not = texts(validity.reasons(record, document_bytes))
+        if run:
+            done.append(Disturbed(part, after_ms, arguments.stall_ms if part else 0.0, record.plt_ms, why_not))
+            print(f"{part or 'nothing'} {after_ms:.0f} ms: PLT {record.plt_ms or 0:.0f} ms {'; '.join(why_not)}",
+                  flush=True)
+        if not part and record.plt_ms:
+            load_ms = record.plt_ms
+        if arguments.records:
+            with arguments.records.open("a") as file:
+                told = {"part": part, "after_ms": after_ms, **record.to_json(), "why_not": why_not}
+                file.write(json.dumps(told) + "\n")
+    return done
+
+
+def one_load(lab: Laboratory, load: Load, part: str, after_ms: float, stall_ms: float) -> LoadRecord:
+    """Load the page once, with a stall of `part` beside it if one is named."""
+    if not part:
+        return measure_load(lab, load)
+    command = [sys.executable, str(STALL), part, "--below", str(os.getpid()), "--network-of", str(lab.star.user.pid),
+               "--host", load.page.url.split("/")[2], "--after-ms", f"{after_ms:.1f}", "--stall-ms", f"{stall_ms:.1f}"]
+    stall = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    record = measure_load(lab, load)
+    said, _ = stall.communicate(timeout=60)
+    if stall.returncode:
+        raise SystemExit(f"no stall of {part}: {said}")
+    return record
+
+
+def report(done: list[Disturbed]) -> int:
+    """Print how many stalls of each part were found, and what the others cost."""
+    alone = [load for load in done if not load.part]
+    plts_ms = [load.plt_ms for load in alone if load.plt_ms and not load.why_not]
+    median_ms = statistics.median(plts_ms) if plts_ms else 0.0
+    rows = [["nothing", f"{len(alone)}", f"{sum(bool(load.why_not) for load in alone)}", "-"]]
+    for part in dict.fromkeys(load.part for load in done if load.part):
+        loads = [load for load in done if load.part == part]
+        missed = [load for load in loads if not load.why_not]
+        cost = " ".join(f"{(load.plt_ms or 0) - median_ms:+.0f}" for load in missed)
+        rows.append([part, f"{len(loads)}", f"{len(loads) - len(missed)}", cost or "-"])
+    print(f"\nmedian of the undisturbed: {median_ms:.0f} ms")
+    print_table(["stopped", "loads", "rejected", "ms more than the median in those not rejected"], rows)
+    found = all(load.why_not for load in done if load.part)
+    return 0 if found and not any(load.why_not for load in alone) else 1
+
+
+if __name__ == "__main__":
+    run_interruptible(main)

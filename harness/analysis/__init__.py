@@ -1,0 +1,1 @@
+"""What the results say: which loads count, medians, intervals, causes, prediction. Reads files only."""

@@ -1,0 +1,88 @@
+"""Which recorded answers a page's loads got, and whether what stood in for one lies on a load's critical path."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.analysis.explanation import explain
+from harness.analysis.selection import Cell, Selection
+from harness.files.load_record import LoadRecord
+from harness.files.results import LoadResult
+
+STAND_IN = "stand-in"
+
+
+@dataclass(frozen=True)
+class AnswerCounts:
+    """How many requests of one load were answered how; `exact` is None in records that did not count those."""
+
+    exact: int | None
+    stand_in: int
+    missing: int
+    failed: int
+
+
+def answer_counts(record: LoadRecord | None) -> AnswerCounts | None:
+    """Return the counts of a load, None without a record that says them.
+
+    Before answers had identities a record told only what the servers had answered with the nearest URL and with 404.
+    """
+    if record is None:
+        return None
+    if record.answers:
+        answers = record.answers
+        return AnswerCounts(answers.exact, answers.stand_in, answers.missing, answers.failed)
+    if record.best_match is None or record.missing is None or record.failed_requests is None:
+        return None
+    return AnswerCounts(None, record.best_match, record.missing, sum(record.failed_requests.values()))
+
+
+def critical_stand_ins(load: LoadResult, rtt_ms: float) -> list[str]:
+    """Return the URLs on the critical path of `load` that a stand-in answered, in the order of the path."""
+    if load.record is None or load.record.answers is None:
+        return []
+    stand_ins = [answer for answer in load.record.answers.each if answer.kind == STAND_IN and not answer.late]
+    told = [answer.url for answer in stand_ins if answer.critical]
+    unknown = {answer.url for answer in stand_ins if answer.critical is None}
+    explanation = explain(load, rtt_ms) if unknown else None
+    on_path = [step.url for step in explanation.steps if step.url in unknown] if explanation else []
+    return list(dict.fromkeys([*told, *on_path]))
+
+
+@dataclass(frozen=True)
+class PageAnswers:
+    """What the counted loads of one page got. `counts` has one item a load; `critical` the URLs on a critical path."""
+
+    page: str
+    counts: tuple[AnswerCounts, ...]
+    critical: tuple[str, ...]
+
+    @property
+    def has_stand_ins(self) -> bool:
+        """Whether a load of the page got an answer that was not recorded for its request."""
+        return any(counts.stand_in for counts in self.counts)
+
+
+def page_answers(selection: Selection, page: str, rtts_ms: Sequence[float]) -> PageAnswers:
+    """Return what the loads of `page` that count got, at all RTTs, without and with TFO."""
+    loads = [load for rtt_ms in rtts_ms for load in _loads(selection, page, rtt_ms)]
+    counts = tuple(found for load in loads if (found := answer_counts(load.record)))
+    critical = dict.fromkeys(url for rtt_ms in rtts_ms for url in row_stand_ins(selection, page, rtt_ms))
+    return PageAnswers(page, counts, tuple(critical))
+
+
+def row_stand_ins(selection: Selection, page: str, rtt_ms: float) -> list[str]:
+    """Return the URLs that a stand-in answered on the critical path of a load that counts in the row of the table."""
+    return _on_paths(_loads(selection, page, rtt_ms), rtt_ms)
+
+
+def stand_ins_without_tfo(selection: Selection, page: str, rtt_ms: float) -> list[str]:
+    """Return the URLs as `row_stand_ins` does, of the loads without TFO only: those that the prediction plays again."""
+    return _on_paths(_loads(selection, page, rtt_ms, (0,)), rtt_ms)
+
+
+def _on_paths(loads: Iterable[LoadResult], rtt_ms: float) -> list[str]:
+    return list(dict.fromkeys(url for load in loads for url in critical_stand_ins(load, rtt_ms)))
+
+
+def _loads(selection: Selection, page: str, rtt_ms: float, tfos: Sequence[int] = (0, 1)) -> list[LoadResult]:
+    return [load for tfo in tfos for load in selection.cells.get(Cell(page, rtt_ms, tfo), ())]

@@ -1,0 +1,137 @@
+"""Two result folders against each other: two classmates, two kernels, HTTP/1.0 against 1.1.
+
+Each row of the table has three values (PLT without TFO, PLT with TFO, improvement), and for each of them Welch's t-test
+tells whether the two folders' runs differ. Two groups of three runs have 20 orders, so that no rank test on them can
+give p < 0.1; a t-test can, and pays for it with an assumption: that a cell's runs vary as a normal distribution does.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.analysis.improvement import improvement
+from harness.analysis.selection import Cell, Selection, select
+from harness.analysis.stats import improvement_percent
+from harness.errors import InputError
+from harness.files.results import Results, read_results
+
+SURE = 0.05
+"""Adjusted p under which a difference is called one: of those named, 5% are expected to be none."""
+NO_TFO, TFO, IMPROVEMENT = "no TFO", "TFO", "Improv."
+
+Row = tuple[str, float]
+"""A page's file name and an RTT in ms."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two folders: what was read from it and which of its loads count."""
+
+    results: Results
+    selection: Selection
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of its table."""
+        return [(page, rtt_ms) for page in self.results.urls for rtt_ms in self.results.rtts_ms]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One value of one row in both folders: `a` and `b` as the table prints them, in ms or percent; None: not measured.
+
+    `n_a`, `n_b`: runs that were tested (for an improvement: pairs of runs). `half_width`: of the 95% interval of the
+    difference, in the unit of the values. `p` is adjusted for all tests of the comparison; both are None where a side
+    has fewer than two runs or no spread at all.
+    """
+
+    row: Row
+    what: str
+    n_a: int
+    n_b: int
+    a: float | None
+    b: float | None
+    half_width: float | None
+    p: float | None
+
+    @property
+    def b_minus_a(self) -> float | None:
+        """The difference itself, None where one of the folders has no value."""
+        return None if self.a is None or self.b is None else self.b - self.a
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the two folders differ here by more than chance explains."""
+        return self.p is not None and self.p < SURE
+
+
+def read_sides(folders: Sequence[Path], metric: str) -> tuple[Side, Side]:
+    """Read two `folders` of client logs, or folders with a ``client/`` in them, as run.sh leaves its earlier results.
+
+    Both are measured by one metric: when one holds logs of 2013, which know no load event, by "last". InputError when
+    there is nothing to read, or no row in both.
+    """
+    read = [read_results(_client_folder(folder)) for folder in folders]
+    used = "last" if any(results.old for results in read) else metric
+    side_a, side_b = (Side(results, select(results, used)) for results in read)
+    if not set(side_a.rows) & set(side_b.rows):
+        raise InputError(f"{folders[1]}:1: no page and RTT that {folders[0]} has, too; compare the same pages")
+    return side_a, side_b
+
+
+def compare(side_a: Side, side_b: Side) -> list[Difference]:
+    """Return all differences of the rows that both have, in the order of A's table; p adjusted over all of them.
+
+    Adjusted as Benjamini and Hochberg (1995) do: with dozens of tests some have p < 0.05 by chance alone.
+    """
+    from scipy import stats  # half a second to import
+
+    rows = [row for row in side_a.rows if row in side_b.rows]
+    found = [difference for row in rows for difference in _differences(side_a, side_b, row)]
+    tested = [difference.p for difference in found if difference.p is not None]
+    adjusted = iter(stats.false_discovery_control(tested) if tested else ())
+    return [difference if difference.p is None else replace(difference, p=float(next(adjusted)))
+            for difference in found]
+
+
+def welch(a: Sequence[float], b: Sequence[float]) -> tuple[float, float] | None:
+    """Return (p, half width of the 95% interval of the difference) of Welch's t-test; None where there is none.
+
+    Few runs make it careful, not rash: of 20000 simulated experiments without a difference 3.6% had p < 0.05 with n = 3
+    on both sides, and 4.7% with n = 10 (normal noise); 2.3% and 3.2% with a long tail (log-normal noise); 2.5% and 3.9%
+    with outliers (Student's t, 3 degrees of freedom). tests/analysis/test_compare.py repeats it in small.
+    """
+    from scipy import stats
+
+    if min(len(a), len(b)) < 2 or (min(a) == max(a) and min(b) == max(b)):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)     # one side (nearly) without spread: the other has some
+        result = stats.ttest_ind(b, a, equal_var=False)
+        limits = result.confidence_interval(0.95)
+    return float(result.pvalue), float(limits.high - limits.low) / 2
+
+
+def _client_folder(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise InputError(f"{folder}:1: no such folder to compare; give client/ or results-DATE/")
+    return folder / "client" if (folder / "client").is_dir() else folder
+
+
+def _differences(side_a: Side, side_b: Side, row: Row) -> Iterator[Difference]:
+    both = (side_a.selection, side_b.selection)
+    for what, cell in ((NO_TFO, Cell(*row, 0)), (TFO, Cell(*row, 1))):
+        yield _difference(row, what, [selection.plts_ms(cell) for selection in both],
+                          [selection.median_ms(cell) for selection in both])
+    yield _difference(row, IMPROVEMENT, [_improvements(selection, row) for selection in both],
+                      [improvement(selection, *row).percent for selection in both])
+
+
+def _difference(row: Row, what: str, runs: list[list[float]], values: list[float | None]) -> Difference:
+    p, half_width = welch(*runs) or (None, None)
+    return Difference(row, what, len(runs[0]), len(runs[1]), values[0], values[1], half_width, p)
+
+
+def _improvements(selection: Selection, row: Row) -> list[float]:
+    return [improvement_percent(off, on) for off, on in zip(*selection.pairs(*row), strict=True)]

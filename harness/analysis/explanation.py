@@ -1,0 +1,64 @@
+"""Why a load took as long as it did: its critical path, where the time went, and what TFO would make of it."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from harness.analysis.causes import dependencies
+from harness.analysis.critical_path import KINDS, Step, critical_path
+from harness.analysis.timeline import read_timeline
+from harness.analysis.what_if import fits_syn, saved_ms
+from harness.files.experiment import experiment_file, read_experiment
+from harness.files.results import LoadResult
+from harness.system.untrusted import UnreadableFileError
+
+COUNTED_FROM = 0.5
+"""A handshake is counted when at least this part of a round trip of it lies on the path; with TFO none does."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One load explained. Times in ms.
+
+    `steps` lead from 0 to the load event without a gap. `handshakes` is the number of TCP handshakes among them,
+    `savable_handshakes` how many of these TFO can save: those whose request fits into a SYN. `breakdown_ms` has the
+    time of each kind of step (harness.analysis.critical_path.KINDS); together they are the PLT. `predicted_plt_ms` is
+    what the PLT would be with TFO, by playing the load's dependency graph again; `simple_prediction_ms` is PLT -
+    savable handshakes x RTT, which forgets that another chain of requests may then be the longest.
+    """
+
+    steps: tuple[Step, ...]
+    handshakes: int
+    savable_handshakes: int
+    breakdown_ms: dict[str, float]
+    predicted_plt_ms: float
+    simple_prediction_ms: float
+
+
+@lru_cache(maxsize=4096)    # the table, the breakdown and the report all ask for the same loads
+def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
+    """Return the explanation of `load` at an RTT of `rtt_ms`; None without a load event or a HAR (logs of 2013).
+
+    Its files are read the first time only: they do not change while a program reads them.
+    """
+    timeline = read_timeline(load)
+    if timeline is None:
+        return None
+    graph = dependencies(timeline)
+    steps = critical_path(timeline, graph)
+    is_small = not _is_post_quantum(load)
+    savable_urls = {request.url for request in timeline.requests if fits_syn(request, small_client_hello=is_small)}
+    handshakes = [step for step in steps if step.kind == "connect" and step.length_ms >= COUNTED_FROM * rtt_ms]
+    savable = sum(step.url in savable_urls for step in handshakes)
+    breakdown_ms = {kind: sum(step.length_ms for step in steps if step.kind == kind) for kind in KINDS}
+    return Explanation(
+        tuple(steps), len(handshakes), savable, breakdown_ms,
+        timeline.plt_ms - saved_ms(timeline, graph, rtt_ms, small_client_hello=is_small),
+        timeline.plt_ms - savable * rtt_ms)
+
+
+def _is_post_quantum(load: LoadResult) -> bool:
+    """Tell whether the experiment left Chrome's ClientHello as it is, too long for a SYN."""
+    try:
+        return read_experiment(experiment_file(load.log.parent.parent, load.delaynet_ms)).post_quantum
+    except UnreadableFileError:
+        return False

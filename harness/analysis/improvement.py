@@ -1,0 +1,74 @@
+"""What TFO improves for one page at one RTT, computed in one place for the table, the figures and the report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from harness.analysis.intervals import Interval, improvement_interval
+from harness.analysis.selection import Cell, Selection
+from harness.analysis.stats import improvement_percent
+from harness.files.results import Results
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """One page at one RTT. Medians of PLT in ms without and with TFO, None where not measured; `percent` less with TFO.
+
+    `pairs` is how many runs count both without and with TFO, `interval` the 95% interval of `percent` from them, None
+    from fewer than two.
+    """
+
+    page: str
+    rtt_ms: float
+    off_ms: float | None
+    on_ms: float | None
+    percent: float | None
+    pairs: int
+    interval: Interval | None
+
+    @property
+    def errors_percent(self) -> tuple[float, float]:
+        """How far the interval's limits lie below and above the improvement, in points; 0 without an interval."""
+        if self.percent is None or self.interval is None:
+            return 0.0, 0.0
+        return (max(0.0, self.percent - self.interval.low_percent), max(0.0, self.interval.high_percent - self.percent))
+
+    @property
+    def helps(self) -> bool:
+        """Whether all of the interval is an improvement."""
+        return self.interval is not None and self.interval.low_percent > 0
+
+    @property
+    def hurts(self) -> bool:
+        """Whether all of the interval is a slow-down."""
+        return self.interval is not None and self.interval.high_percent < 0
+
+
+@lru_cache(maxsize=4096)    # the interval takes a bootstrap, and seven parts of the output want it
+def improvement(selection: Selection, page: str, rtt_ms: float) -> Improvement:
+    """Return what TFO improves for `page` at `rtt_ms`. Computed once for each `selection`, which must not change."""
+    off_ms, on_ms = (selection.median_ms(Cell(page, rtt_ms, tfo)) for tfo in (0, 1))
+    percent = improvement_percent(off_ms, on_ms) if off_ms and on_ms else None
+    pairs = selection.pairs(page, rtt_ms)
+    return Improvement(page, rtt_ms, off_ms, on_ms, percent, len(pairs[0]), improvement_interval(*pairs))
+
+
+def improvements(results: Results, selection: Selection) -> list[Improvement]:
+    """Return the improvement of every page at every RTT, in the table's order."""
+    return [improvement(selection, page, rtt_ms) for page in results.urls for rtt_ms in results.rtts_ms]
+
+
+def curve(selection: Selection, page: str, rtts_ms: Sequence[float]) -> list[Improvement]:
+    """Return one page's improvements in order of RTT, without those RTTs at which it was not measured both ways."""
+    found = (improvement(selection, page, rtt_ms) for rtt_ms in sorted(rtts_ms))
+    return [point for point in found if point.percent is not None]
+
+
+def threshold_ms(points: Sequence[Improvement]) -> float | None:
+    """Return the smallest RTT from which on TFO helps at every RTT measured, None when not even at the largest."""
+    threshold = None
+    for point in sorted(points, key=lambda point: point.rtt_ms, reverse=True):
+        if not point.helps:
+            break
+        threshold = point.rtt_ms
+    return threshold

@@ -1,0 +1,138 @@
+"""All page loads as one tidy table, one row per load, failures included: ``loads.csv`` and ``loads.jsonl``.
+
+Both hold the same rows under the same names (docs/results.md describes each column) and are made from the records
+beside the logs, so that they can be made again at any time: ``.venv/bin/python -m harness.analysis.load_tables
+client``.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.errors import InputError, run_main
+from harness.files.load_record import LoadRecord
+from harness.files.results import LoadResult, read_results
+from harness.system.atomic import write_atomically
+from harness.system.fastopen import COUNTERS
+from harness.system.options import OptionParser
+
+FORMAT = 1
+"""Version of the table, in every line of loads.jsonl. Columns may be added within a version, at the end of a line."""
+
+SIDES = ("user", "servers")
+"""Whose kernel counters a record holds: the browser's host, and all servers together."""
+
+ANSWERS = ("exact", "stand_in", "missing", "failed")
+"""How requests were answered (harness.files.load_parts.ReceivedAnswers)."""
+
+Row = dict[str, Any]
+
+
+def write_load_tables(client_dir: Path) -> list[Path]:
+    """Write ``loads.csv`` and ``loads.jsonl`` into `client_dir`, each in one step; return their paths.
+
+    Raises InputError when there is no load there, a file is of a newer format, or the folder cannot be written.
+    """
+    rows = list(load_rows(client_dir))
+    contents = {client_dir / "loads.csv": format_csv(rows), client_dir / "loads.jsonl": format_jsonl(rows)}
+    try:
+        for path, content in contents.items():
+            write_atomically(path, content)
+    except OSError as error:
+        raise InputError(f"{client_dir}:1: no table can be written there ({error.strerror}); is it yours?") from None
+    return list(contents)
+
+
+def load_rows(client_dir: Path) -> Iterator[Row]:
+    """Give a row for every page load in `client_dir`, warm-ups and failures too, in order of delay, run, TFO and page.
+
+    A value that is not known is None: of a load without a readable record that is nearly all but its place and the
+    reason. Raises InputError as harness.files.results.read_results does.
+    """
+    results = read_results(client_dir)
+    for load in sorted(results.everything, key=_place):
+        yield {**_row(load), "url": results.urls.get(load.page, load.url)}
+
+
+def _place(load: LoadResult) -> tuple[float, int, int, str, int]:
+    return load.delaynet_ms, load.run, load.tfo, load.page, load.record.attempt if load.record else 1
+
+
+def format_csv(rows: list[Row]) -> str:
+    """Return `rows` as comma-separated values: RFC 4180, lines ending in CR LF, unknown values empty.
+
+    The reasons in `why_not` are joined by "; ", and `failed_by_reason` is the JSON it is in the other file.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    writer.writerows([_cell(row[name]) for name in COLUMNS] for row in rows)
+    return _encodable(text.getvalue())
+
+
+def format_jsonl(rows: list[Row]) -> str:
+    """Return `rows` as JSON, a line each, the format version first."""
+    return "".join(json.dumps({"format": FORMAT, **row}, allow_nan=False) + "\n" for row in rows)
+
+
+def _row(load: LoadResult) -> Row:
+    """Return what is known of one load; without a record (of 2013, or cut short) that is little, as why_not says."""
+    record = load.record or LoadRecord(load.url, load.page, 0, 0, 0, 0)
+    failed, connections = record.failed_requests, record.connections
+    return {
+        "page": load.page, "url": load.url, "delaynet_ms": load.delaynet_ms, "rtt_ms": load.rtt_ms, "tfo": load.tfo,
+        "run": load.run, "valid": load.valid,
+        "plt_ms": load.plt_ms, "last_ms": load.last_ms, "first_byte_ms": record.first_byte_ms,
+        "requests": record.requests, "bytes": record.bytes,
+        "failed_requests": None if failed is None else sum(failed.values()), "failed_by_reason": failed,
+        "connections": None if connections is None else len(connections),
+        "reused_connections": None if connections is None else sum(
+            connection.requests > 1 for connection in connections),
+        **{name: getattr(record, name) for name in (
+            "connections_with_request", "syn_data_connections", "preconnects_unused", "silent_connections",
+            "best_match", "missing", "delay_line_drops")},
+        **{f"{side}_{name}": record.counters.get(side, {}).get(name) for side in SIDES for name in COUNTERS},
+        "why_not": list(load.why_not),
+        "attempt": record.attempt if load.record else None, "experiment": record.experiment,
+        **{f"{name}_answers": getattr(record.answers, name, None) for name in ANSWERS},
+        "late_ms": _late_ms(record),
+    }
+
+
+def _late_ms(record: LoadRecord) -> float | None:
+    """Return by how much the latest answer on the load's critical path was late, 0 when none was."""
+    if record.timekeeping is None:
+        return None
+    return max((answer.late_ms for answer in record.timekeeping.late if answer.critical), default=0.0)
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "; ".join(value)
+    return json.dumps(value) if isinstance(value, dict) else value
+
+
+def _encodable(text: str) -> str:
+    """A file name that is no UTF-8 reaches Python as lone surrogates, which no UTF-8 file can hold; escape those."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+COLUMNS = tuple(_row(LoadResult("", "", 0, 0, 0, 0, False, (), None, None, Path())))
+
+
+def main() -> int:
+    """Write both files of a client folder and name them."""
+    parser = OptionParser(description="Write loads.csv and loads.jsonl into a folder of client logs.")
+    parser.add_argument("client_dir", type=Path)
+    for path in write_load_tables(parser.parse_args().client_dir):
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    run_main(main)

@@ -1,0 +1,100 @@
+"""Which loads enter the table and the figures, and why the others do not."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.analysis.stats import median
+from harness.files.results import LoadResult, Results
+
+METRICS = {
+    "load": "from navigationStart to loadEventEnd: what the paper calls page load time",
+    "last": "from the start of the load to the end of its last transaction: what the 2013 tool called page load time",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One page at one RTT with TFO off (0) or on (1)."""
+
+    page: str
+    rtt_ms: float
+    tfo: int
+
+    def __str__(self) -> str:
+        return f"{self.page} at {self.rtt_ms:g} ms {'with' if self.tfo else 'without'} TFO"
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The loads of each cell that count by `metric`, in order of their runs; a cell that was not measured has none.
+
+    `left_out` are measured loads that do not count, each with its reason. `cold` are cells that had to take run 0. Two
+    selections are never equal, so that what was computed of one can be kept for it (functools.lru_cache).
+    """
+
+    metric: str
+    asked_metric: str
+    cells: dict[Cell, list[LoadResult]]
+    left_out: list[tuple[LoadResult, str]]
+    cold: list[Cell]
+
+    def plts_ms(self, cell: Cell) -> list[float]:
+        """Page load times of a cell in ms, by the metric in use."""
+        return [value for load in self.cells[cell] if (value := plt_ms(load, self.metric))]
+
+    def median_ms(self, cell: Cell) -> float | None:
+        """Median page load time of a cell in ms, None if it was not measured."""
+        values = self.plts_ms(cell)
+        return median(values) if values else None
+
+    def pairs(self, page: str, rtt_ms: float) -> tuple[list[float], list[float]]:
+        """PLT in ms without and with TFO of the runs of a page at one RTT that count in both, in their order."""
+        off, on = ({(load.delaynet_ms, load.run): value for load in self.cells[Cell(page, rtt_ms, tfo)]
+                    if (value := plt_ms(load, self.metric))} for tfo in (0, 1))
+        both = sorted(off.keys() & on.keys())
+        return [off[run] for run in both], [on[run] for run in both]
+
+    def missing(self, tfos: Sequence[int]) -> list[Cell]:
+        """Cells that should have been measured with one of `tfos` and were not."""
+        return [cell for cell, loads in self.cells.items() if not loads and cell.tfo in tfos]
+
+
+def plt_ms(load: LoadResult, metric: str) -> float | None:
+    """Return the load's page load time in ms by `metric` (a key of METRICS), None if it is not known."""
+    return load.plt_ms if metric == "load" else load.last_ms
+
+
+def select(results: Results, metric: str) -> Selection:
+    """Choose the loads that count: valid ones of measured runs. Logs of 2013 know no load event and use `last`.
+
+    Run 0 is the warm-up and never counts, with one exception: a cell of 2013 logs that has nothing else.
+    """
+    used = "last" if results.old else metric
+    selection = Selection(used, metric, {}, [], [])
+    of_cell: dict[Cell, list[LoadResult]] = defaultdict(list)
+    for load in results.loads:
+        of_cell[Cell(load.page, load.rtt_ms, load.tfo)].append(load)
+    for cell in _all_cells(results):
+        loads = of_cell[cell]
+        measured = sorted((load for load in loads if load.run > 0), key=lambda load: load.run)
+        if not measured and results.old:
+            measured = loads
+            if loads:
+                selection.cold.append(cell)
+        reasons = [(load, _why_not(load, used)) for load in measured]
+        selection.cells[cell] = [load for load, reason in reasons if not reason]
+        selection.left_out.extend((load, reason) for load, reason in reasons if reason)
+    return selection
+
+
+def _all_cells(results: Results) -> Iterable[Cell]:
+    return (Cell(page, rtt_ms, tfo) for page in results.urls for rtt_ms in results.rtts_ms for tfo in (0, 1))
+
+
+def _why_not(load: LoadResult, metric: str) -> str:
+    if not load.valid:
+        return "; ".join(load.why_not)
+    if not plt_ms(load, metric):
+        return "no load event" if metric == "load" else "no transaction"
+    return ""

@@ -1,0 +1,90 @@
+"""Which load stands for a cell wherever one load is shown: in the figures and in the report, the same in both."""
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from harness.analysis.answers import critical_stand_ins
+from harness.analysis.explanation import Explanation, explain
+from harness.analysis.selection import Cell, Selection, plt_ms
+from harness.files.load_har import har_problem
+from harness.files.results import LoadResult
+from harness.files.text_log import Transaction, read_log
+from harness.system.untrusted import MissingFileError, UnreadableFileError
+
+
+@dataclass(frozen=True)
+class ShownLoad:
+    """The load that is shown for a cell: that of the median PLT, which is `plt_ms` by the metric in use.
+
+    `loads` is how many loads of the cell count. `requests` are in order of their start, empty without a text log that
+    can be read; `explanation` is None without a HAR and a record. `stand_ins` are the URLs on its critical path that
+    were not answered by what was recorded for them.
+    """
+
+    load: LoadResult
+    plt_ms: float
+    loads: int
+    requests: tuple[Transaction, ...]
+    explanation: Explanation | None
+    stand_ins: tuple[str, ...] = ()
+
+    @property
+    def which(self) -> str:
+        """Which of the cell's loads it is, in words."""
+        median = f"the median of {self.loads} loads" if self.loads > 1 else "the only load"
+        return f"run {self.load.run}, {median}"
+
+
+@lru_cache(maxsize=4096)
+def shown_load(selection: Selection, cell: Cell) -> ShownLoad | None:
+    """Return the load to show for `cell`: that of the median PLT (of an even number: the lower of the middle two).
+
+    It is chosen among the loads that can be drawn and explained; when none can be both, among those that can be drawn,
+    else among those that can be explained. None when there is no such load.
+    """
+    loads = selection.cells.get(cell, [])
+    candidates = [ShownLoad(load, value, len(loads), _requests(load)[0], explain(load, cell.rtt_ms))
+                  for load in loads if (value := plt_ms(load, selection.metric))]
+    if not candidates:
+        return None
+    most = max(map(_what_there_is, candidates))
+    if not any(most):
+        return None
+    best = [shown for shown in candidates if _what_there_is(shown) == most]
+    middle = statistics.median_low(shown.plt_ms for shown in best)
+    chosen = next(shown for shown in best if shown.plt_ms == middle)
+    return replace(chosen, stand_ins=tuple(critical_stand_ins(chosen.load, cell.rtt_ms)))
+
+
+def load_with_requests(selection: Selection, cell: Cell) -> ShownLoad | None:
+    """Return the load to show for `cell` if its requests are known, so that they can be drawn."""
+    shown = shown_load(selection, cell)
+    return shown if shown and shown.requests else None
+
+
+def file_problems(selection: Selection) -> Iterator[str]:
+    """Give a line ``file:line: problem`` for each log and HAR of a load that counts and cannot be shown for it."""
+    for cell, loads in selection.cells.items():
+        for load in loads:
+            if problem := _requests(load)[1]:
+                yield problem
+            if load.record and explain(load, cell.rtt_ms) is None and (problem := har_problem(load)):
+                yield problem
+
+
+def _what_there_is(shown: ShownLoad) -> tuple[bool, bool]:
+    return bool(shown.requests), shown.explanation is not None
+
+
+@lru_cache(maxsize=4096)
+def _requests(load: LoadResult) -> tuple[tuple[Transaction, ...], str]:
+    """Return the requests in the load's text log, and why it cannot be read: "" when it can, or there is none."""
+    try:
+        transactions = read_log(load.log).transactions
+    except MissingFileError:
+        return (), ""
+    except UnreadableFileError as error:
+        return (), str(error)
+    return tuple(sorted(transactions, key=lambda request: (request.start_ms, request.end_ms))), ""

@@ -1,0 +1,171 @@
+"""What happened when in one page load, read back from its HAR and its JSON record.
+
+Times are in ms from navigationStart, as Chrome's net-log gives them: to 1 ms. A request's life is cut into parts:
+
+    start   dispatched    ready     sent            head        end
+      |  queue  |dns|connect|tls|    |  send, wait    |  receive  |
+
+Of the connection only what this request waited for counts: nothing when it stood already (keep-alive, HTTP/2).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from harness.files.har import H2, UNFINISHED
+from harness.files.load_har import read_har
+from harness.files.load_record import LoadRecord
+from harness.files.results import LoadResult
+from harness.system.untrusted import UnreadableFileError
+
+IMAGE, STYLE, DOCUMENT, SCRIPT, DATA, FONT, MEDIA = "image", "style", "document", "script", "data", "font", "media"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request and its answer; `order` is its place among the load's requests by the time it was dispatched.
+
+    `kind` is what it was asked for as (IMAGE, STYLE, ...). `connect` and `tls` are spans (start, end) of the
+    connection's making that this request waited for, None without. `first` is true of the first request sent on its
+    connection, `shared` of another one that waited for the same handshake, which only HTTP/2 knows: over HTTP/1 it
+    waits until the answer before it is over. `syn_bytes` is how much a SYN must carry to hold the whole request (its
+    head and body), None over TLS, where the SYN carries the ClientHello. `connection` is "" for an answer from the
+    cache. `status` is 0 without an answer, `mime_type` what its Content-Type says, `body_bytes` its body as it came.
+    """
+
+    order: int
+    url: str
+    kind: str
+    referer: str
+    redirect_to: str
+    connection: str
+    first: bool
+    shared: bool
+    start: float
+    dispatched: float
+    dns_ms: float
+    connect: tuple[float, float] | None
+    tls: tuple[float, float] | None
+    sent: float
+    head: float
+    end: float
+    syn_bytes: int | None
+    status: int = 0
+    mime_type: str = ""
+    body_bytes: int = 0
+
+    @property
+    def host(self) -> str:
+        """``scheme://host:port``, what Chrome's limit of connections is counted by."""
+        scheme, _, rest = self.url.partition("://")
+        return f"{scheme}://{rest.partition('/')[0]}"
+
+    @property
+    def connected(self) -> float:
+        """When the connection stood that this request waited for; its start if it waited for none."""
+        return max([self.start, *(handshake[1] for handshake in (self.connect, self.tls) if handshake)])
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A load: its requests by the time they were dispatched, the page's load event, and when its scripts kept it busy.
+
+    `parsed_ms` is the end of DOMContentLoaded, None if unknown. `long_tasks` are spans of the main thread's tasks of 50
+    ms and more (W3C Long Tasks), in order; Chrome does not report all of them.
+    """
+
+    plt_ms: float
+    parsed_ms: float | None
+    requests: tuple[Request, ...]
+    long_tasks: tuple[tuple[float, float], ...]
+
+
+def read_timeline(load: LoadResult) -> Timeline | None:
+    """Return what is known of `load`; None when it has no load event, or no HAR and JSON that can be read."""
+    if load.plt_ms is None or load.record is None:
+        return None
+    try:
+        return make_timeline(read_har(load), load.record, load.plt_ms)
+    except (UnreadableFileError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
+        return None     # no HAR beside a log of 2013, or one that was cut off: there is nothing to explain it with
+
+
+def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float) -> Timeline:
+    """Return the timeline of a HAR's `log` and the load's `record`. KeyError or ValueError when it is no HAR."""
+    origin = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
+    connections = {str(connection.id): (connection.start_ms, connection.start_ms + connection.connect_ms)
+                   for connection in record.connections or () if connection.connect_ms is not None}
+    entries = [entry for entry in log["entries"] if entry.get("_error") != UNFINISHED]
+    starts = [(datetime.fromisoformat(entry["startedDateTime"]) - origin).total_seconds() * 1000 for entry in entries]
+    makers = _makers(entries, starts)
+    requests = [_request(entry, start, connections, makers) for entry, start in zip(entries, starts, strict=True)]
+    requests.sort(key=lambda request: (request.dispatched, request.start, request.end))
+    tasks = sorted((float(start), float(start) + float(length)) for start, length in record.long_tasks)
+    return Timeline(plt_ms, record.dom_content_loaded_ms,
+                    tuple(replace(request, order=order) for order, request in enumerate(requests)), tuple(tasks))
+
+
+def _makers(entries: Sequence[dict[str, Any]], starts: Sequence[float]) -> dict[str, tuple[int, float]]:
+    """Return for each connection which entry was the first sent on it (as id()), and when it was sent."""
+    makers: dict[str, tuple[int, float]] = {}
+    for entry, start in zip(entries, starts, strict=True):
+        connection, sent = str(entry.get("connection", "")), start + _before_sending(entry["timings"])
+        if connection and (connection not in makers or sent < makers[connection][1]):
+            makers[connection] = id(entry), sent
+    return makers
+
+
+def _before_sending(timings: dict[str, float]) -> float:
+    return sum(max(0.0, float(timings[name])) for name in ("blocked", "dns", "connect"))
+
+
+def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[float, float]],
+             makers: dict[str, tuple[int, float]]) -> Request:
+    timings, asked, answer = entry["timings"], entry["request"], entry["response"]
+    connection = str(entry.get("connection", ""))
+    sent = start + _before_sending(timings)
+    head = sent + max(0.0, timings["send"]) + max(0.0, timings["wait"])
+    maker, ready = makers.get(connection, (id(entry), sent))
+    dns_ms = max(0.0, float(timings["dns"]))
+    plain = str(asked["url"]).startswith("http:")
+    first = maker == id(entry)
+    connect = tls = None
+    if first or asked.get("httpVersion") == H2:
+        connect, tls = _handshakes(timings, connections.get(connection), start, min(sent, ready), plain=plain)
+    dispatched = max(start, connect[0] - dns_ms) if connect and first else sent
+    headers = {str(pair["name"]).lower(): str(pair["value"]) for pair in asked["headers"]}
+    return Request(
+        order=0, url=str(asked["url"]), kind=kind_of(headers.get("accept", ""), str(answer["content"]["mimeType"])),
+        referer=headers.get("referer", ""), redirect_to=str(answer.get("redirectURL") or ""), connection=connection,
+        first=first, shared=not first and connect is not None, start=start,
+        dispatched=min(dispatched, sent), dns_ms=dns_ms, connect=connect, tls=tls, sent=sent, head=head,
+        end=head + max(0.0, timings["receive"]),
+        syn_bytes=int(asked["headersSize"]) + int(asked["bodySize"]) if plain else None,
+        status=int(answer["status"]), mime_type=str(answer["content"]["mimeType"]),
+        body_bytes=max(0, int(answer.get("bodySize", 0))))
+
+
+def _handshakes(timings: dict[str, float], connection: tuple[float, float] | None, start: float, ready: float,
+                *, plain: bool) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
+    """Return the spans of the TCP and the TLS handshake that a request sent at `ready` or later waited for."""
+    if ready <= start or (connection is None and timings["connect"] < 0):
+        return None, None               # the connection stood before the request was made
+    if connection is None:
+        connection = ready - timings["connect"], ready - max(0.0, timings["ssl"])
+    begin, connected = (min(max(at, start), ready) for at in connection)
+    if connected <= start:
+        return (None, None) if plain else ((start, start), (start, ready))
+    return (begin, connected), ((connected, ready) if not plain and ready > connected else None)
+
+
+def kind_of(accept: str, mime_type: str) -> str:
+    """Return what a request was for, from its Accept header (Chrome's own, by destination) and its answer's type."""
+    for prefix, kind in (("text/html", DOCUMENT), ("text/css", STYLE), ("image/", IMAGE)):
+        if accept.startswith(prefix):
+            return kind
+    if "javascript" in mime_type or "ecmascript" in mime_type:
+        return SCRIPT
+    if "font" in mime_type:
+        return FONT
+    return MEDIA if mime_type.startswith(("audio/", "video/")) else DATA

@@ -1,0 +1,1 @@
+"""Chrome: where it is, how it is started, and what is injected into pages."""

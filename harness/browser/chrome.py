@@ -1,0 +1,268 @@
+"""Chrome: where it is, how it is started, and what is injected into its pages."""
+
+import contextlib
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.selenium_manager import SeleniumManager
+from selenium.webdriver.remote.webdriver import WebDriver as RemoteDriver
+
+from harness.bootstrap import ROOT
+from harness.browser.page import ERRORS, limit_commands
+from harness.errors import InputError
+from harness.system.privileges import browsing_user
+from harness.system.processes import killed_with_parent
+
+SHIM_SOURCE = ROOT / "tfo-test" / "chrome_shim.c"
+SHIM = ROOT / "tfo-test" / "chrome_shim.so"
+DETERMINISTIC_SCRIPT = ROOT / "harness" / "browser" / "deterministic.js"
+
+CLOCK_SHIFT_DAYS = 100
+"""Chrome ignores its HSTS preload list when its build is over 70 days old by the wall clock."""
+
+NETWORK_PREDICTION_NEVER = 2
+"""Chrome's preference net.network_prediction_options. With prediction the page's first connection begins some ms before
+the page's clock, and a second one is opened beside it: handshakes vanish that TFO could have saved."""
+
+VERSION_TIMEOUT_S = 20.0
+BINARIES = (
+    "/usr/lib/chromium/chromium",  # Debian: the real binary, since the wrapper in /usr/bin adds flags of its own
+    "/opt/google/chrome/chrome",
+    "/opt/google/chrome-beta/chrome",
+    "/usr/lib64/chromium-browser/chromium-browser",
+)
+
+FLAGS = (
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-default-apps",
+    "--disable-extensions",
+    # Chrome's own question who is logged in must not reach a recorded accounts.google.com.
+    "--gaia-url=https://gaia.invalid/",
+    "--disable-field-trial-config",
+    "--window-size=1280,1024",
+    # Chrome takes the last of several --disable-features, so there is one.
+    "--disable-features=HttpsUpgrades,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable,"
+    "OptimizationHints,MediaRouter,Translate,IsolateOrigins,site-per-process",
+    # One renderer for all frames, as in 2013: less noise on two cores, and the injected script reaches every frame.
+    "--disable-site-isolation-trials",
+)
+NOT_RECORDABLE = "CompressionDictionaryTransport,CompressionDictionaryTransportBackend"
+"""Features that are off while recording: a body compressed against another is undone before the net-log sees it."""
+UNATTENDED_PREFERENCES = {"download_restrictions": 3, "credentials_enable_service": False}
+"""No downloads at all (Chrome's policy DownloadRestrictions), and no question whether to keep a password."""
+
+
+@dataclass(frozen=True)
+class Browser:
+    """A Chrome binary and the chromedriver that drives it."""
+
+    binary: str
+    driver: str
+
+
+def find_browser() -> Browser:
+    """Find Chrome and its driver: PATH first, then the `chromedriver_binary` package, then Selenium Manager.
+
+    Raises InputError, with what to install, when there is none.
+    """
+    wanted = os.environ.get("TFO_LAB_CHROME")
+    binary = next((path for path in ([wanted] if wanted else BINARIES) if Path(path).exists()), None)
+    if binary is None:
+        raise InputError(f"{wanted or BINARIES[0]}: no Chrome there; on Debian: sudo apt-get install chromium "
+                         "chromium-driver; on Ubuntu, whose chromium is a snap that cannot enter a network namespace: "
+                         "install google-chrome-stable")
+    return Browser(binary, _find_driver(binary))
+
+
+def version_of(browser: Browser) -> str:
+    """Return what Chrome says of its version, "" when it does not say."""
+    try:
+        user = browsing_user()
+        as_user = {"user": user.uid, "group": user.gid, "extra_groups": []} if os.geteuid() == 0 else {}
+        said = subprocess.run([browser.binary, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S,
+                              check=False, **as_user).stdout     # type: ignore[call-overload]
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return " ".join(said.split())
+
+
+def _find_driver(binary: str) -> str:
+    on_path = shutil.which("chromedriver")
+    if on_path:
+        return on_path
+    if importlib.util.find_spec("chromedriver_binary"):
+        import chromedriver_binary  # an optional extra: its installation downloads the driver
+
+        return str(chromedriver_binary.chromedriver_filename)
+    try:
+        return str(SeleniumManager().binary_paths(["--browser", "chrome", "--browser-path", binary])["driver_path"])
+    except WebDriverException:
+        raise InputError("no chromedriver found; on Debian: sudo apt-get install chromium-driver; elsewhere: "
+                         ".venv/bin/pip install -r requirements-chromedriver.txt") from None
+
+
+def require_shim() -> Path:
+    """Return the compiled shim. Raises InputError when it is missing or older than its source."""
+    if not SHIM.exists() or SHIM.stat().st_mtime < SHIM_SOURCE.stat().st_mtime:
+        raise InputError(f"{SHIM}: not compiled yet; run: sudo {ROOT}/scripts/setup.sh")
+    return SHIM
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How Chrome is started. Its profile, net-log (netlog.json) and temporary files all lie in `work_dir`.
+
+    `resolver_rules` are its --host-resolver-rules. `shim` is preloaded (tfo-test/chrome_shim.c), but not for
+    recording, since with the clock shifted no real certificate would be valid. With `predict` it opens connections
+    ahead of need as a user's Chrome does. `trusted_key` is the fingerprint of the one certificate authority it trusts
+    beside its own (harness.replay.authority), `key_shares` where its table of key exchange groups is, to be replaced
+    (harness.browser.client_hello).
+
+    With `capture_bodies` the net-log holds every byte (harness.netlog.bodies says why). `user_agent` replaces Chrome's
+    own. When `unattended`, nobody is there to answer: permissions and downloads are refused, sounds are muted, and no
+    command waits for the page's load event, since a dialog would hold it up.
+    """
+
+    work_dir: Path
+    resolver_rules: str | None = None
+    shim: Path | None = None
+    predict: bool = False
+    trusted_key: str | None = None
+    key_shares: int | None = None
+    capture_bodies: bool = False
+    user_agent: str | None = None
+    unattended: bool = False
+
+    @property
+    def net_log(self) -> Path:
+        """Where Chrome writes its net-log."""
+        return self.work_dir / "netlog.json"
+
+    @property
+    def driver_output(self) -> Path:
+        """Where chromedriver's words go, and Chrome's."""
+        return self.work_dir / "chromedriver.log"
+
+
+def start(browser: Browser, settings: Settings) -> webdriver.Chrome:
+    """Start a fresh headless Chrome. Raises selenium's WebDriverException when it does not start."""
+    options = _options(_bound_to_driver(browser.binary, settings.work_dir), settings)
+    with settings.driver_output.open("wb") as output:
+        service = Service(browser.driver, env=_environment(settings), log_output=output,
+                          service_args=["--enable-chrome-logs"], popen_kw={"preexec_fn": killed_with_parent})
+        driver = webdriver.Chrome(options=options, service=service)
+    inject(driver)
+    if settings.unattended:
+        driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "deny"})
+    return driver
+
+
+def end(driver: webdriver.Chrome, patience_s: float = 10.0) -> None:
+    """End Chrome, which finishes its net-log, and chromedriver, whatever state they are in. Raises nothing.
+
+    Selenium's own quit() asks chromedriver once a second whether it has ended, and waits for a minute when it hangs.
+    """
+    limit_commands(driver, patience_s)
+    with contextlib.suppress(*ERRORS):
+        RemoteDriver.quit(driver)
+    process = driver.service.process
+    if process is not None:
+        process.terminate()
+        try:
+            process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            process.kill()                      # and with it Chrome
+            process.wait()
+
+
+def _bound_to_driver(binary: str, work_dir: Path) -> str:
+    """Return a program that is `binary`, but is killed when chromedriver, its parent, ends before it."""
+    program = work_dir / "chrome"
+    program.write_text(f'#!/bin/sh\nexec setpriv --pdeathsig KILL -- {shlex.quote(binary)} "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return str(program)
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(settings.work_dir),
+                   "TMPDIR": str(settings.work_dir), "LANG": "C.UTF-8", "TZ": "UTC"}
+    if settings.shim:
+        environment |= {"LD_PRELOAD": str(settings.shim), "TFO_LAB_CLOCK_DAYS": str(CLOCK_SHIFT_DAYS)}
+        if settings.key_shares is not None:
+            environment["TFO_LAB_KEY_SHARES"] = str(settings.key_shares)
+    return environment
+
+
+def _options(binary: str, settings: Settings) -> Options:
+    options = Options()
+    options.binary_location = binary
+    # As for a visitor, when loading and when recording: popups are blocked, and dialogs do not stay.
+    options.add_experimental_option("excludeSwitches", ["disable-popup-blocking"])    # chromedriver adds it
+    options.unhandled_prompt_behavior = "dismiss"
+    if settings.unattended:
+        options.page_load_strategy = "none"
+    options.add_experimental_option("prefs", _preferences(settings))
+    for argument in _arguments(settings):
+        options.add_argument(argument)
+    return options
+
+
+def _preferences(settings: Settings) -> dict[str, object]:
+    preferences: dict[str, object] = {}
+    if not settings.predict:
+        preferences["net.network_prediction_options"] = NETWORK_PREDICTION_NEVER
+    return preferences | (UNATTENDED_PREFERENCES if settings.unattended else {})
+
+
+def _arguments(settings: Settings) -> list[str]:
+    arguments = [*FLAGS, f"--user-data-dir={settings.work_dir / 'profile'}", f"--log-net-log={settings.net_log}"]
+    if settings.capture_bodies:
+        arguments = [f"{flag},{NOT_RECORDABLE}" if flag.startswith("--disable-features=") else flag
+                     for flag in arguments]
+        arguments.append("--net-log-capture-mode=Everything")
+    if settings.unattended:
+        arguments += ["--deny-permission-prompts", "--mute-audio"]
+    for name, value in (("host-resolver-rules", settings.resolver_rules), ("user-agent", settings.user_agent),
+                        ("ignore-certificate-errors-spki-list", settings.trusted_key)):
+        if value:
+            arguments.append(f"--{name}={value}")
+    return arguments
+
+
+def visitors_user_agent(browser: Browser, work_dir: Path) -> str:
+    """Return Chrome's own user agent, but for the word Headless. Starts and ends a Chrome in `work_dir`."""
+    work_dir.mkdir(exist_ok=True)
+    driver = start(browser, Settings(work_dir))
+    try:
+        own = str(driver.execute_cdp_cmd("Browser.getVersion", {})["userAgent"])
+    finally:
+        end(driver)
+    return own.replace("HeadlessChrome", "Chrome")
+
+
+@cache
+def deterministic_script() -> str:
+    """Return the script that fixes time and randomness."""
+    return DETERMINISTIC_SCRIPT.read_text(encoding="utf-8")
+
+
+def inject(driver: webdriver.Chrome) -> None:
+    """Have every document run the script that fixes time and randomness, before any script of its own."""
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": deterministic_script()})

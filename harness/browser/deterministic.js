@@ -1,0 +1,147 @@
+/* Injected before any script of a page, when recording and when replaying: the same time and the same randomness each
+   load, so that the URLs a page's scripts put together are the ones in the mirror, and so that they take the same
+   branch. performance.now(), which timing comes from, is left alone.
+
+   Time: Date stands still at a fixed instant and moves on by a millisecond every few questions, so that a script that
+   waits by asking does not wait for ever. What else tells the time of day agrees with it: Temporal.Now,
+   Intl.DateTimeFormat without an argument, performance.timeOrigin, document.lastModified.
+
+   Randomness: Math.random and crypto's have one stream of numbers for each script, seeded by its URL and its frame's.
+   Scripts arrive in another order in each load; with one stream for all, none of them would get the same numbers.
+   Who asks is looked up in the stack, which takes some 20 us: too long for what draws thousands. After as many lookups as
+   `mostLookups` all numbers of the frame come from one stream.
+
+   The harness needs the real time origin: it is performance[Symbol.for('tfo-lab.timeOrigin')]. */
+(() => {
+  const instant = Date.UTC(2013, 2, 15, 12, 0, 0);
+  const questionsPerMs = 20;
+  const RealDate = Date;
+  let questions = 0;
+  const now = () => instant + Math.floor(questions++ / questionsPerMs);
+  const replaceGetter = (prototype, name, make) => {
+    const property = prototype && Object.getOwnPropertyDescriptor(prototype, name);
+    if (property && property.get)
+      Object.defineProperty(prototype, name, {...property, get: make(property.get)});
+  };
+
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (target, given, made) => Reflect.construct(target, given.length ? given : [now()], made),
+    apply: () => new RealDate(now()).toString(),
+    get: (target, name, receiver) => (name === 'now' ? now : Reflect.get(target, name, receiver)),
+  });
+  RealDate.prototype.constructor = globalThis.Date;
+
+  const formats = new WeakMap();      // the same function each time it is asked for, as ECMA-402 has it
+  const orNow = date => (date === undefined ? now() : date);
+  replaceGetter(Intl.DateTimeFormat.prototype, 'format', get => function () {
+    const real = get.call(this);
+    if (!formats.has(this))
+      formats.set(this, date => real(orNow(date)));
+    return formats.get(this);
+  });
+  const {formatToParts} = Intl.DateTimeFormat.prototype;
+  Intl.DateTimeFormat.prototype.formatToParts = {formatToParts(date) {
+    return formatToParts.call(this, orNow(date));
+  }}.formatToParts;
+
+  if (globalThis.Temporal) {
+    const {Now, Instant} = Temporal;
+    const zone = Now.timeZoneId.bind(Now);
+    const fromEpoch = Instant.fromEpochMilliseconds.bind(Instant);
+    const zoned = (where = zone()) => fromEpoch(now()).toZonedDateTimeISO(where);
+    Now.instant = () => fromEpoch(now());
+    Now.zonedDateTimeISO = zoned;
+    Now.plainDateTimeISO = where => zoned(where).toPlainDateTime();
+    Now.plainDateISO = where => zoned(where).toPlainDate();
+    Now.plainTimeISO = where => zoned(where).toPlainTime();
+  }
+
+  const realTimeOrigin = performance.timeOrigin;
+  Object.defineProperty(performance, Symbol.for('tfo-lab.timeOrigin'), {value: realTimeOrigin});
+  replaceGetter(globalThis.Performance && Performance.prototype, 'timeOrigin', () => () => instant);
+  const two = number => String(number).padStart(2, '0');
+  const date = new RealDate(instant);
+  const modified = `${two(date.getMonth() + 1)}/${two(date.getDate())}/${date.getFullYear()} ` +
+                   `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  replaceGetter(globalThis.Document && Document.prototype, 'lastModified', () => () => modified);
+
+  /* FNV-1a, then xorshift32, whose state must not be 0. */
+  const seed = text => {
+    let hash = 0x811c9dc5;
+    for (let i = 0; i < text.length; i++)
+      hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+    return hash >>> 0 || 0x2013;
+  };
+  const frame = globalThis.location ? location.origin + location.pathname : '';
+  const streams = new Map();
+  const step = url => {
+    let state = streams.get(url);
+    if (state === undefined) {
+      state = seed(`${frame} ${url}`);
+      for (let i = 0; i < 8; i++)           // seeds that differ little: let them part
+        state = xorshift(state);
+    }
+    state = xorshift(state);
+    streams.set(url, state);
+    return state >>> 0;
+  };
+  const xorshift = state => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    return state ^ (state << 5);
+  };
+
+  /* The URL of the script that called the function `called`, by V8's stack trace API; "" for code without one. */
+  const firstSite = (_error, sites) => (sites.length ? sites[0].getScriptNameOrSourceURL() : '');
+  const {captureStackTrace} = Error;
+  const mostLookups = 256;
+  let lookups = 0;
+  const callerOf = called => {
+    if (lookups++ >= mostLookups)
+      return 'whoever asks often';
+    const limit = Error.stackTraceLimit;
+    const prepare = Error.prepareStackTrace;
+    const holder = {};
+    try {
+      Error.stackTraceLimit = 1;
+      Error.prepareStackTrace = firstSite;
+      captureStackTrace(holder, called);
+      return String(holder.stack || '');
+    } catch (problem) {
+      return '';
+    } finally {
+      Error.stackTraceLimit = limit;
+      if (prepare === undefined)
+        delete Error.prepareStackTrace;
+      else
+        Error.prepareStackTrace = prepare;
+    }
+  };
+
+  const random = () => step(callerOf(random)) / 0x100000000;
+  Math.random = random;
+
+  if (globalThis.Crypto) {
+    const {getRandomValues, randomUUID} = Crypto.prototype;
+    const fill = (bytes, url) => {
+      for (let i = 0; i < bytes.length; i++)
+        bytes[i] = step(url) >>> 24;
+      return bytes;
+    };
+    const values = {getRandomValues(array) {
+      getRandomValues.call(this, array);    // throws what it throws: too long, no integers
+      fill(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), `crypto ${callerOf(values)}`);
+      return array;
+    }}.getRandomValues;
+    Crypto.prototype.getRandomValues = values;
+    const uuid = {randomUUID() {
+      const bytes = fill(new Uint8Array(16), `crypto ${callerOf(uuid)}`);
+      bytes[6] = (bytes[6] & 0x0f) | 0x40;  // version 4, RFC 9562
+      bytes[8] = (bytes[8] & 0x3f) | 0x80;
+      const hex = Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('');
+      return hex.replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, '$1-$2-$3-$4-$5');
+    }}.randomUUID;
+    if (randomUUID)                         // only secure contexts have it
+      Crypto.prototype.randomUUID = uuid;
+  }
+})();

@@ -1,0 +1,108 @@
+"""A page in Chrome: go to it, wait for its load event, wait until it is complete, and ask its scripts.
+
+Nothing here waits for ever. A command to Chrome may raise selenium's WebDriverException, and urllib3's HTTPError when
+chromedriver itself has ended or hangs: ERRORS are both, and `first_line` says what they mean.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from selenium import webdriver
+from selenium.common.exceptions import UnexpectedAlertPresentException, WebDriverException
+from selenium.webdriver.remote.remote_connection import RemoteConnection
+from urllib3.exceptions import HTTPError
+
+ERRORS = (WebDriverException, HTTPError, OSError)
+LOAD_EVENT_GRACE_S = 2.0
+"""How long after a document is complete its load event may still be missing: its handlers run, or it has none."""
+POLL_S = 0.05
+
+TIME_ORIGIN = "(performance[Symbol.for('tfo-lab.timeOrigin')] ?? performance.timeOrigin)"
+"""JavaScript for the real time origin: deterministic.js shows another one to pages."""
+
+LOAD_EVENT_SCRIPT = """
+const entry = performance.getEntriesByType('navigation')[0];
+return {complete: document.readyState == 'complete', ended: Boolean(entry && entry.loadEventEnd)};
+"""
+
+
+def navigate(driver: webdriver.Chrome, url: str, deadline: float) -> bool:
+    """Go to the page and wait for its load event, past any dialogs it opens, until `deadline` (monotonic).
+
+    Returns whether the load event was seen. Meanwhile the page is asked nothing, so that nothing but itself takes its
+    time. Raises selenium's TimeoutException after the driver's page load timeout.
+    """
+    with contextlib.suppress(UnexpectedAlertPresentException):     # get() returned at a dialog, and the load goes on
+        driver.get(url)
+    return wait_for_load_event(driver, deadline)
+
+
+def begin_navigation(driver: webdriver.Chrome, url: str) -> dict[str, Any]:
+    """Go to the page until its document begins to arrive; return Chrome's answer (CDP, Page.navigate)."""
+    answer: dict[str, Any] = driver.execute_cdp_cmd("Page.navigate", {"url": url})
+    return answer
+
+
+def wait_for_load_event(driver: webdriver.Chrome, deadline: float) -> bool:
+    """Wait until the load event's handlers have run: get() may return while they do, or at a dialog before.
+
+    Returns whether they have before `deadline`, or LOAD_EVENT_GRACE_S after the document was complete.
+    """
+    while time.monotonic() < deadline:
+        state = run_script(driver, LOAD_EVENT_SCRIPT, deadline)
+        if state["ended"]:
+            return True
+        if state["complete"]:
+            deadline = min(deadline, time.monotonic() + LOAD_EVENT_GRACE_S)
+        time.sleep(POLL_S)
+    return False
+
+
+def run_script(driver: webdriver.Chrome, script: str, deadline: float) -> Any:
+    """Return what the script returns. A dialog that opens while it runs is dismissed, and the script run again.
+
+    Raises UnexpectedAlertPresentException when at `deadline` (monotonic) the page still opens dialogs.
+    """
+    while time.monotonic() < deadline:
+        with contextlib.suppress(UnexpectedAlertPresentException):
+            return driver.execute_script(script)
+    return driver.execute_script(script)
+
+
+def wait_until(is_complete: Callable[[], bool], deadline: float, poll_s: float = POLL_S) -> bool:
+    """Ask the rule `is_complete` (harness.browser.completion) until it says so; return whether before `deadline`."""
+    while time.monotonic() < deadline:
+        if is_complete():
+            return True
+        time.sleep(poll_s)
+    return False
+
+
+def limit_commands(driver: webdriver.Chrome, seconds: float) -> None:
+    """Have no command to the driver wait longer than `seconds`: it fails with urllib3's TimeoutError instead."""
+    if isinstance(driver.command_executor, RemoteConnection):      # the other type selenium names is never there
+        driver.command_executor.client_config.timeout = seconds
+
+
+def argv(driver: webdriver.Chrome) -> list[str]:
+    """Return Chrome's command line as it runs, chromedriver's own additions included."""
+    pid = driver.capabilities["goog:processID"]
+    return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").rstrip("\0").split("\0")
+
+
+def versions(driver: webdriver.Chrome) -> dict[str, str]:
+    """Return the versions of Chrome, its driver and Selenium."""
+    found = driver.capabilities
+    return {"chrome": found["browserVersion"], "selenium": webdriver.__version__,
+            "chromedriver": found["chrome"]["chromedriverVersion"].split()[0]}
+
+
+def first_line(error: Exception) -> str:
+    """Return the one line of the error's message that says something."""
+    if isinstance(error, HTTPError):
+        return "chromedriver ended, or does not answer"
+    text = (error.msg if isinstance(error, WebDriverException) else None) or str(error) or type(error).__name__
+    return text.splitlines()[0].partition("; For documentation")[0]

@@ -1,0 +1,1 @@
+"""The course's rules for myURLS.pages, and the hand-in."""

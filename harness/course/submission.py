@@ -1,0 +1,122 @@
+"""What a student hands in: ``GTLOGIN_p3.zip`` with observations.txt and myURLS.pages, checked before it is made."""
+
+import re
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.course.rules import check_pages
+from harness.errors import run_main
+from harness.files.pages import Page, read_pages
+from harness.show.answers import MARK
+from harness.show.labels import NOT_KNOWN
+from harness.show.table import HEADER
+from harness.system.atomic import written_beside
+from harness.system.options import OptionParser
+from harness.system.privileges import give, invoking_user
+
+OBSERVATIONS, URLS = "observations.txt", "myURLS.pages"
+MEASURE = f"sudo ./run.sh --name {Path(URLS).stem} and then ./plot.py --append {OBSERVATIONS}"
+ROW = re.compile(rf"\s+[\d.]+\s+(?P<off>[\d.]+|{NOT_KNOWN})\s+(?P<on>[\d.]+|{NOT_KNOWN})"
+                 rf"\s+(-?[\d.]+%|{NOT_KNOWN})\{MARK}?\s*")
+"""A row below a page's name: RTT, PLT without and with TFO, improvement. Editors may have made spaces of the tabs."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table in the observations: the page's name, the line it is in, whether it has both load times."""
+
+    page: str
+    line: int
+    measured: bool
+
+
+def main() -> int:
+    """Check, and make the zip when all is well; exit status 2 when something is wrong."""
+    parser = OptionParser(description=__doc__)
+    parser.add_argument("directory", type=Path, help=f"where {OBSERVATIONS} and {URLS} are, and the zip goes")
+    parser.add_argument("login", help="begins the zip's name")
+    parser.add_argument("--force", action="store_true", help="replace a zip that is there")
+    options = parser.parse_args()
+    path: Path = options.directory / f"{options.login}_p3.zip"
+    problems = check_files(options.directory)
+    if path.exists() and not options.force:
+        problems.append(f"{path}: is there already; move it away, or type --force to replace it")
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    if problems:
+        return 2
+    pack(options.directory, path)
+    pages = len(read_pages(options.directory / URLS))
+    print(f"{path}: {OBSERVATIONS} and {URLS} ({pages} pages), checked and ready to hand in")
+    return 0
+
+
+def check_files(directory: Path) -> list[str]:
+    """Return everything that is wrong with the two files, one line each: ``file:line: problem; what to do``."""
+    urls = directory / URLS
+    if not urls.is_file():
+        return [f"{urls}:1: no such file; write your URLs into it, one per line"]
+    breaches = check_pages(urls)
+    if breaches:
+        return breaches     # what must be in the observations is only known when these are mended
+    return check_observations(directory / OBSERVATIONS, read_pages(urls))
+
+
+def check_observations(path: Path, pages: list[Page]) -> list[str]:
+    """Return what is wrong with the observations: they must hold a measured row of every page."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        return [f"{path}:1: cannot be read ({error.strerror}); make it with {MEASURE}"]
+    lines = text.splitlines()
+    if not text.strip():
+        return [f"{path}:1: is empty; run {MEASURE}, and write down what you observe"]
+    if not any(_is_header(line) for line in lines):
+        return [f"{path}:{len(lines)}: holds no table; run {MEASURE}"]
+    rows = list(_rows(lines))
+    problems = []
+    for page in pages:
+        of_page = [row for row in rows if row.page == page.name]
+        if not of_page:
+            problems.append(f"{path}:{len(lines)}: no table has rows of {page.url} ({page.name}); run {MEASURE}")
+        elif not any(row.measured for row in of_page):
+            problems.append(f"{path}:{of_page[-1].line}: {page.url} was not measured without and with TFO "
+                            f"('{NOT_KNOWN}'); run {MEASURE}")
+    return problems
+
+
+def pack(directory: Path, path: Path) -> None:
+    """Write the zip and read it back; it appears under its name only when it holds what it should."""
+    contents = {name: (directory / name).read_bytes() for name in (OBSERVATIONS, URLS)}
+    with written_beside(path) as beside:
+        with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in contents:
+                archive.write(directory / name, name)
+        with zipfile.ZipFile(beside) as archive:
+            if {name: archive.read(name) for name in archive.namelist()} != contents:
+                raise OSError(f"{path}: what was written is not what is read back")
+        give(beside, invoking_user())
+
+
+def _rows(lines: list[str]) -> Iterator[Row]:
+    """Give the rows of all tables: indented, below their page's name, anywhere after a header."""
+    in_table, page = False, ""
+    for number, line in enumerate(lines, start=1):
+        row = ROW.fullmatch(line)
+        if _is_header(line):
+            in_table, page = True, ""
+        elif in_table and row:
+            yield Row(page, number, NOT_KNOWN not in (row["off"], row["on"]))
+        elif line.strip() and not line[0].isspace():
+            page = line.strip()
+
+
+def _is_header(line: str) -> bool:
+    return line.split() == HEADER.split()
+
+
+if __name__ == "__main__":
+    run_main(main)

@@ -1,0 +1,108 @@
+"""What holds for all loads at one delay: ``client/experiment-<delaynet>.json``, and its only reader and writer."""
+
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.files.load_record import FORMAT, NewerFormatError, check_format, write_json
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+
+DELAY = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
+"""A delay as ``%g`` writes it."""
+EXPERIMENT = re.compile(rf"experiment-{DELAY}\.json", re.ASCII)
+TFOS = {"0": (0,), "1": (1,), "both": (0, 1)}
+"""What tfo.py's --tfo measures."""
+
+
+@dataclass(frozen=True)
+class ExperimentRecord:
+    """What an experiment's file says about all loads at one delay.
+
+    `id` is what its loads' records name as their `experiment`, None in files of format 1. `pages` are URLs in .pages
+    order; `tfos` is what was to be measured: 0, 1 or both. `busy` says in words what kept the machine busy before the
+    first load, though it was waited for; "" when nothing did. `settings` is all of the file, as it is.
+    """
+
+    delaynet_ms: float
+    rtt_ms: float
+    pages: tuple[str, ...]
+    synthetic: bool
+    http: str
+    server: str
+    tfos: tuple[int, ...]
+    id: str | None = None
+    post_quantum: bool = False
+    busy: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+def new_experiment_id() -> str:
+    """Return an id that no other experiment has."""
+    return uuid.uuid4().hex
+
+
+def experiment_file(clientdir: Path, delaynet_ms: float) -> Path:
+    """Return where the file of an experiment lies; `delaynet_ms` is the servers' links' one-way delay."""
+    return clientdir / f"experiment-{delaynet_ms:g}.json"
+
+
+def write_experiment(clientdir: Path, delaynet_ms: float, settings: Mapping[str, object]) -> Path:
+    """Write an experiment's file with the format version in front; return its path. The folder is made."""
+    return write_json(experiment_file(clientdir, delaynet_ms), {"format": FORMAT, **settings})
+
+
+def read_experiments(clientdir: Path, problems: list[str]) -> list[ExperimentRecord]:
+    """Return all experiments of a client folder by delay; a file that cannot be read is a line in `problems`.
+
+    Raises harness.files.load_record.NewerFormatError.
+    """
+    found = [_read(path, problems) for path in sorted(clientdir.glob("experiment-*.json"))]
+    return sorted((experiment for experiment in found if experiment), key=lambda experiment: experiment.delaynet_ms)
+
+
+def read_experiment(path: Path) -> ExperimentRecord:
+    """Read one file. Raises UnreadableFileError, NewerFormatError among them."""
+    found = read_untrusted_json(path)
+    check_format(path, found)
+    try:
+        return _experiment(path, found)
+    except ValueError as error:
+        raise UnreadableFileError(path, str(error)) from None
+
+
+def _read(path: Path, problems: list[str]) -> ExperimentRecord | None:
+    try:
+        return read_experiment(path)
+    except NewerFormatError:
+        raise
+    except UnreadableFileError as error:
+        problems.append(str(error))
+        return None
+
+
+def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
+    named = EXPERIMENT.fullmatch(path.name)
+    if not named:
+        raise ValueError("its name gives no delay")
+    delaynet_ms = float(named[1])
+    if delaynet_ms == float("inf"):
+        raise ValueError("its name gives no delay")
+    pages = settings.get("pages")
+    if not isinstance(pages, list):
+        raise ValueError("no list of pages")
+    rtt_ms, own_id = settings.get("rtt_ms"), settings.get("id")
+    if rtt_ms is not None and (isinstance(rtt_ms, bool) or not isinstance(rtt_ms, int | float) or rtt_ms < 0):
+        raise ValueError(f"rtt_ms is {rtt_ms!r}, not a time")
+    return ExperimentRecord(delaynet_ms, 2 * delaynet_ms if rtt_ms is None else float(rtt_ms),
+                      tuple(str(url) for url in pages), settings.get("synthetic") is True,
+                      str(settings.get("http", "")), str(settings.get("server", "")),
+                      TFOS.get(str(settings.get("tfo")), ()), None if own_id is None else str(own_id),
+                      settings.get("post_quantum") is True, _in_words(settings.get("busy")), settings)
+
+
+def _in_words(causes: object) -> str:
+    """Return one cause or a list of them in words, "" for none."""
+    return "; ".join(map(str, causes)) if isinstance(causes, list) else str(causes or "")

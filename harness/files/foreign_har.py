@@ -1,0 +1,170 @@
+"""HAR files of other programs: Chrome's, Firefox's, WebPageTest's, browsertime's, and whatever follows HAR 1.1 or 1.2.
+
+They differ: bodies may be missing, all or some; sizes are -1, 0, or of the decoded body where they should be of the
+compressed one; a redirect may lack its target, the protocol its name; a page's title may be its URL, its title, or
+nothing. What is read here is only what can be believed.
+"""
+
+import base64
+import binascii
+import gzip
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from harness.errors import InputError
+
+UNKNOWN = -1
+MOST_BYTES = 1_000_000_000
+REDIRECTS = (301, 302, 303, 307, 308)
+PROTOCOLS = {"h2": "h2", "http/2": "h2", "http/2.0": "h2", "spdy/3": "h2", "spdy/3.1": "h2", "h3": "h3",
+             "http/3": "h3", "http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
+
+
+@dataclass(frozen=True)
+class ForeignEntry:
+    """One request of a foreign HAR. `body` is the decoded one, None where the HAR has none.
+
+    `wire_bytes` is the size of the encoded body, `content_bytes` of the decoded one, -1 where nobody knows. `started`
+    is when it was asked for, `time_ms` how long it took.
+    """
+
+    page: str
+    method: str
+    url: str
+    request_body: bytes
+    request_headers: tuple[tuple[str, str], ...]
+    status: int
+    reason: str
+    headers: tuple[tuple[str, str], ...]
+    protocol: str
+    mime_type: str
+    body: bytes | None
+    wire_bytes: int
+    content_bytes: int
+    redirect_url: str
+    started: datetime | None
+    time_ms: float
+
+    def header(self, wanted: str) -> str:
+        """Return the value of a response header, "" without it."""
+        return _header(self.headers, wanted)
+
+    def request_header(self, wanted: str) -> str:
+        """Return the value of a request header, "" without it."""
+        return _header(self.request_headers, wanted)
+
+
+def read_foreign_har(path: Path) -> list[ForeignEntry]:
+    """Return the requests over http and https in a HAR, in its order. Raises InputError when it is none, or empty."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(f"{path}:1: over {MOST_BYTES / 1e9:g} GB; give a HAR of one page")
+        raw = path.read_bytes()
+        archive = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw.removeprefix(b"\xef\xbb\xbf"))
+        entries = archive["log"]["entries"]
+        found = [entry for entry in map(_entry, entries) if entry is not None]
+    except OSError as error:
+        raise InputError(f"{path}:1: cannot be read ({error.strerror or error}); give a HAR") from None
+    except (ValueError, TypeError, KeyError, AttributeError, EOFError, RecursionError) as error:
+        raise InputError(f"{path}:1: not a HAR ({type(error).__name__}: {str(error)[:100]}); give one as a browser "
+                         "exports it") from None
+    if not found:
+        raise InputError(f"{path}:1: no request over http or https in it; give the HAR of a page load")
+    return found
+
+
+def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
+    """Return the URL of each page of a HAR by the page's id: what its first request asks for.
+
+    Of several loads of one page (first view, repeat view) the first one counts. One that begins with what is no
+    document is no page: repeat views begin with what was not in the cache.
+    """
+    begins: dict[str, ForeignEntry] = {}
+    for entry in entries:
+        begins.setdefault(entry.page, entry)
+    documents = {page: entry for page, entry in begins.items() if "html" in entry.mime_type or entry.redirect_url}
+    urls = {page: entry.url.partition("#")[0] for page, entry in (documents or begins).items()}
+    first: dict[str, str] = {}
+    for page, url in urls.items():
+        if url not in first.values():
+            first[page] = url
+    return first
+
+
+def has_bodies(entries: list[ForeignEntry]) -> bool:
+    """Say whether most of the answers that have a body have it in the HAR."""
+    answered = [entry for entry in entries if entry.status == 200 and (entry.content_bytes or entry.body)]
+    return bool(answered) and 2 * sum(entry.body is not None for entry in answered) > len(answered)
+
+
+def _entry(entry: dict[str, Any]) -> ForeignEntry | None:
+    request, response = entry["request"], entry.get("response") or {}
+    url = str(request["url"])
+    parts = urlsplit(url)
+    if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
+        return None
+    headers, content = _pairs(response), response.get("content") or {}
+    status = _number(response.get("status"), 0)
+    body = _body(content)
+    protocol = str(response.get("httpVersion") or request.get("httpVersion") or "").lower()
+    there = str(response.get("redirectURL") or _header(headers, "location"))
+    return ForeignEntry(
+        str(entry.get("pageref", "")), str(request.get("method", "GET")).upper(), url,
+        str((request.get("postData") or {}).get("text") or "").encode("utf-8", "surrogatepass"), _pairs(request),
+        max(status, 0), str(response.get("statusText") or ""), headers,
+        "h2" if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
+        str(content.get("mimeType") or _header(headers, "content-type")), body,
+        _wire_bytes(response, headers), len(body) if body is not None else _number(content.get("size"), UNKNOWN),
+        urljoin(url, there) if there and status in REDIRECTS else "",
+        moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)))
+
+
+def _body(content: dict[str, Any]) -> bytes | None:
+    """Return the decoded body; None when the HAR says nothing of it."""
+    text = content.get("text")
+    if not isinstance(text, str) or (not text and _number(content.get("size"), 0) > 0):
+        return None
+    if content.get("encoding") == "base64":
+        try:
+            return base64.b64decode(text)
+        except binascii.Error:
+            return None
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _wire_bytes(response: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> int:
+    """Return the size of the encoded body: Content-Length says it; bodySize only when it is below the decoded size."""
+    length = _header(headers, "content-length")
+    if length.isdigit():
+        return int(length)
+    size, decoded = _number(response.get("bodySize"), UNKNOWN), _number((response.get("content") or {}).get("size"), 0)
+    encoded = bool(_header(headers, "content-encoding"))
+    if size > 0 and (not encoded or size < decoded or decoded <= 0):
+        return size
+    return UNKNOWN if encoded or decoded <= 0 else decoded
+
+
+def _pairs(message: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((str(pair["name"]), str(pair["value"])) for pair in message.get("headers") or []
+                 if isinstance(pair, dict) and "name" in pair and "value" in pair)
+
+
+def _header(headers: tuple[tuple[str, str], ...], wanted: str) -> str:
+    return next((value.strip() for name, value in headers if name.lower() == wanted), "")
+
+
+def _number(value: Any, otherwise: int) -> int:
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else otherwise
+
+
+def moment_of(text: Any) -> datetime | None:
+    """Return the moment that a HAR's date and time names; None for one without a time zone, or none at all."""
+    try:
+        moment = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None

@@ -1,0 +1,155 @@
+"""The parts of a load's record: what stands inside of it as an object or a list (harness.files.load_record).
+
+Each is read from JSON by msgspec: a wrong type, a negative count or a status that HTTP does not have is an error with
+its place. Where something new is to be recorded, add a field with a default: older files lack it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+import msgspec
+
+Ms = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+"""A time, up to eleven days: what claims to have taken longer was not a load."""
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Counters = dict[str, dict[str, int]]
+"""How much each of the kernel's counters grew over the load, at "user" and summed over all "servers"."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """The main document after its redirects; `status` 0: no head of an answer came. `bytes` are of its body."""
+
+    url: str
+    status: Count
+    bytes: Count
+
+    def __post_init__(self) -> None:
+        """Refuse a status that HTTP does not have (RFC 9110, section 15)."""
+        if self.status and not 100 <= self.status <= 599:
+            raise ValueError(f"{self.status} is no HTTP status")
+
+
+@dataclass(frozen=True)
+class UsedConnection:
+    """A connection of Chrome's that carried `requests`. `start_ms` is from navigationStart; `connect_ms` None: never
+    connected, or not seen. `id` is the net-log's number of its socket, which the HAR's entries give, too.
+    """
+
+    id: int
+    address: str = ""
+    start_ms: float = 0.0
+    connect_ms: Ms | None = None
+    requests: Count = 0
+
+
+@dataclass(frozen=True)
+class ReceivedAnswer:
+    """What one request of the load got. `identity` is the recorded transaction that was sent, as the server names it.
+
+    `kind`: "exact" (what was recorded for this request), "stand-in" (something near it), "missing" (404, nothing is
+    near), "failed" (no answer came). `critical`: it lies on the load's critical path, None where that is not known.
+    `purpose` is what it was asked for as (harness.analysis.timeline.kind_of), `error` Chrome's name of what went wrong.
+    `late`: it was asked for after the load event.
+    """
+
+    url: str
+    kind: Literal["exact", "stand-in", "missing", "failed"]
+    identity: str = ""
+    status: Count = 0
+    bytes: Count = 0
+    critical: bool | None = None
+    purpose: str = ""
+    error: str = ""
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many recorded answers the recording has for the page, of how many bytes, and how much of it the load got."""
+
+    recorded: Count
+    recorded_bytes: Count
+    got: Count
+    got_bytes: Count
+
+
+@dataclass(frozen=True)
+class ReceivedAnswers:
+    """How many of the load's requests got which kind of answer (see ReceivedAnswer), and `each`, as far as known.
+
+    What was asked for after the load event, what the page itself cancelled and what came from Chrome's cache are not
+    counted; the last are not in `each` either.
+    """
+
+    exact: Count
+    stand_in: Count
+    missing: Count
+    failed: Count
+    each: tuple[ReceivedAnswer, ...] = ()
+    coverage: Coverage | None = None
+
+
+@dataclass(frozen=True)
+class LateAnswer:
+    """The server `host` was silent for `late_ms` longer than it should have been, from `start_ms` of the load on.
+
+    `critical`: the load event waited for it.
+    """
+
+    host: str
+    start_ms: float
+    late_ms: float
+    critical: bool
+
+
+@dataclass(frozen=True)
+class Timekeeping:
+    """How well the machine kept time from the navigation to the load event, in ms; None: not measured.
+
+    `late` are the answers that came late, the latest first. `connect_late_ms`: the most that a TCP connect took over
+    its server's measured RTT, in a queue or because somebody was late. `delay_line_late_ms`: packets released late,
+    largest and 99th percentile. `steal_ms`: time the hypervisor gave to others. `stall_ms`: pressure stall (PSI):
+    "cpu" and "memory" some, "io" full. `gap_ms`: by how much a ticker beside the load was late at most. `suspended_ms`:
+    growth of CLOCK_BOOTTIME over CLOCK_MONOTONIC. `page_waited_ms`: the main thread of Chrome's renderer could have run
+    and got no processor. `others_busy_ms`: processor time, summed over all processors, that neither Chrome nor its
+    driver had: other programs', and the replay servers'. `stopped_ms`: how long processes of Chrome stood stopped, by
+    name.
+    """
+
+    late: tuple[LateAnswer, ...] = ()
+    connect_late_ms: float | None = None
+    delay_line_late_ms: float | None = None
+    delay_line_late_p99_ms: float | None = None
+    steal_ms: float | None = None
+    stall_ms: dict[str, float] = field(default_factory=dict)
+    gap_ms: float | None = None
+    suspended_ms: float | None = None
+    page_waited_ms: float | None = None
+    others_busy_ms: float | None = None
+    stopped_ms: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CaptureCounts:
+    """What became of the capture of the load's packets (--pcap)."""
+
+    packets: Count
+    dropped: Count
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What the load was measured on; see harness.system.environment. `argv` is Chrome's command line."""
+
+    kernel: str | None = None
+    machine: str | None = None
+    cpus: int | None = None
+    python: str | None = None
+    git: str | None = None
+    versions: dict[str, str] | None = None
+    argv: tuple[str, ...] | None = None
+    measured_rtt_ms: dict[str, float] = field(default_factory=dict)
+    load_average: float | None = None
+    sysctls: dict[str, str] = field(default_factory=dict)

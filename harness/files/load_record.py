@@ -1,0 +1,173 @@
+"""The record of one page load: ``client/<delaynet>-<run>-tfo-<0|1>/<page>.json``, and its only reader and writer.
+
+    record = read_load_record(path)         # UnreadableFileError when it is none: path:line: cannot be read (why)
+    write_load_record(path, replace(record, why_not=("SYN retransmitted by user: 1",)))
+
+A record is written in FORMAT. Those of format 1, which know of no experiment and of no second attempt, are read, too.
+What a field is in the file: its own name, with the units in it; docs/results.md describes each.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from harness.files.load_parts import (
+    CaptureCounts,
+    Count,
+    Counters,
+    Document,
+    Environment,
+    Ms,
+    ReceivedAnswers,
+    Timekeeping,
+    UsedConnection,
+)
+from harness.system.atomic import write_atomically
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+
+FORMAT = 2
+"""Version of a load's and of an experiment's file. A reader refuses files of a newer one, and reads all older ones."""
+NO_REASON = "not valid, and no reason given"
+
+
+@dataclass(frozen=True)
+class LoadRecord:
+    """All that is known of one load. Times in ms from navigationStart unless said otherwise; None: not known.
+
+    `experiment` is the id of the experiment it belongs to, None in files of format 1. `attempt` is 1, or higher when
+    the same load had failed before. `why_not` are the reasons why it does not count, in words; without one it does.
+    `logs` names the files beside it that keep what programs said during the load. `failed_requests` began before the
+    load event; `failed_after_load` are those that do not count against the load: begun later, or cut by our own limit
+    on a page that goes on loading.
+    """
+
+    url: str
+    page: str
+    delaynet_ms: Ms
+    rtt_ms: Ms
+    tfo: Literal[0, 1]
+    run: Count
+    attempt: Annotated[int, msgspec.Meta(ge=1)] = 1
+    experiment: str | None = None
+    why_not: tuple[str, ...] = ()
+    plt_ms: Ms | None = None
+    last_ms: Ms | None = None
+    errors: tuple[str, ...] = ()
+    quiet: bool | None = None
+    document_uri: str | None = None
+    title: str | None = None
+    now_ms: float | None = None
+    time_origin_ms: float | None = None
+    long_tasks: tuple[tuple[float, float], ...] = ()
+    first_byte_ms: Ms | None = None
+    dom_content_loaded_ms: Ms | None = None
+    navigation_timing: dict[str, Any] = field(default_factory=dict)
+    document: Document | None = None
+    requests: Count | None = None
+    request_urls: tuple[str, ...] = ()
+    requests_after_load: Count | None = None
+    failed_requests: dict[str, Count] | None = None
+    failed_after_load: dict[str, Count] = field(default_factory=dict)
+    bytes: Count | None = None
+    connections: tuple[UsedConnection, ...] | None = None
+    preconnects_unused: Count | None = None
+    left_out: dict[str, Count] = field(default_factory=dict)
+    log_problems: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    connections_with_request: Count | None = None
+    syn_data_connections: Count | None = None
+    silent_connections: Count | None = None
+    best_match: Count | None = None
+    missing: Count | None = None
+    answers: ReceivedAnswers | None = None
+    timekeeping: Timekeeping | None = None
+    counters: Counters = field(default_factory=dict)
+    delay_line_drops: Count | None = None
+    capture: CaptureCounts | None = None
+    began_s: float | None = None
+    environment: Environment | None = None
+
+    @property
+    def valid(self) -> bool:
+        """Whether the load counts."""
+        return not self.why_not
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as it stands in its file."""
+        return {"format": FORMAT, **msgspec.to_builtins(self), "valid": self.valid}
+
+    @classmethod
+    def from_json(cls, found: object) -> "LoadRecord":
+        """Return the record that a file of any format up to FORMAT holds. ValueError for what is none of them."""
+        version = format_version(found)
+        assert isinstance(found, dict)          # format_version has seen to it
+        known = {key: value for key, value in found.items() if key not in SINCE_2} if version < 2 else dict(found)
+        if known.get("valid") is not True and not known.get("why_not"):
+            known["why_not"] = [NO_REASON]
+        try:
+            return msgspec.convert(known, cls)
+        except msgspec.ValidationError as error:
+            raise ValueError(in_words(error)) from None
+
+
+SINCE_2 = ("experiment", "attempt", "answers", "timekeeping", "logs")
+"""What records of format 1 did not have; nothing else differs."""
+
+
+class NewerFormatError(UnreadableFileError):
+    """A file that a newer version of this program wrote."""
+
+
+def read_load_record(path: Path) -> LoadRecord:
+    """Read a load's .json. Raises UnreadableFileError, of which MissingFileError and NewerFormatError are kinds."""
+    found = read_untrusted_json(path)
+    check_format(path, found)
+    try:
+        return LoadRecord.from_json(found)
+    except ValueError as error:
+        raise UnreadableFileError(path, str(error)) from None
+
+
+def write_load_record(path: Path, record: LoadRecord) -> Path:
+    """Write a load's .json in one step, making its folder; return `path`."""
+    return write_json(path, record.to_json())
+
+
+def format_version(found: object) -> int:
+    """Return the version of a file's format. ValueError when it is no JSON object with one."""
+    version = found.get("format") if isinstance(found, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ValueError("no format version; not a file of this tool")
+    return version
+
+
+def check_format(path: Path, found: object) -> None:
+    """Raise UnreadableFileError when `found` in `path` is no file of this tool, NewerFormatError when it is too new."""
+    try:
+        version = format_version(found)
+    except ValueError as error:
+        raise UnreadableFileError(path, str(error)) from None
+    if version > FORMAT:
+        raise NewerFormatError(path, f"format {version} is newer than the {FORMAT} known here; update TFO Lab")
+
+
+def write_json(path: Path, content: dict[str, Any]) -> Path:
+    """Write one of the .json files of ``client/`` in one step, making its folder; return `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_atomically(path, text.encode("utf-8", "backslashreplace"))
+    return path
+
+
+def in_words(error: msgspec.ValidationError) -> str:
+    """Return what msgspec found, the place first: "plt_ms: expected float or null, got str"."""
+    what, _, place = str(error).replace("`", "").partition(" - at ")
+    what = what.replace(" | ", " or ")
+    name = re.sub(r"^\$\.?", "", place)
+    return f"{name}: {what[:1].lower()}{what[1:]}" if name else what
+
+

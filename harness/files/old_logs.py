@@ -1,0 +1,58 @@
+"""Which loads of the 2013 tool can be believed, judged from their text logs alone.
+
+That tool kept no notes on its loads: a crashed browser, a page answered with 404 and a full page load all left a log,
+and all of them entered its table.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import InputError
+from harness.files.pages import sanitise
+from harness.files.text_log import PageLog, Transaction, read_log
+
+
+@dataclass(frozen=True)
+class OldLoad:
+    """One 2013 log: its page's URL, the end of its last transaction, and why it must be left out (empty: it counts)."""
+
+    url: str
+    last_ms: float | None
+    why_not: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def judge_old_log(path: Path, page: str) -> OldLoad:
+    """Read and judge the log of `page` (its sanitised name)."""
+    try:
+        log = read_log(path)
+    except InputError as error:
+        return OldLoad(page, None, (str(error),), ())
+    document = main_document(log, page)
+    last_ms = max((transaction.end_ms for transaction in log.transactions), default=None)
+    return OldLoad(document.url if document else page, last_ms, tuple(_why_not(log, document)), tuple(log.problems))
+
+
+def main_document(log: PageLog, page: str) -> Transaction | None:
+    """Return the request for the page itself: the earliest one for its URL, else the earliest of all.
+
+    Not the first in the log: transactions are in order of completion, and a style sheet may complete before its page.
+    """
+    own = [transaction for transaction in log.transactions if sanitise(transaction.url) == page]
+    return min(own or log.transactions, key=lambda transaction: transaction.start_ms, default=None)
+
+
+def _why_not(log: PageLog, document: Transaction | None) -> list[str]:
+    if not log.transactions_seen:
+        return ["no <transactions>: the browser crashed"]
+    reasons = []
+    if not log.transactions_whole:
+        reasons.append("truncated: <transactions> has no end")
+    if document is None:
+        return [*reasons, "no request in it"]
+    status = next((response.status for response in log.responses if response.url == document.url), "")
+    if "not found" in status.lower():
+        reasons.append(f'the page itself was answered "{status}"')
+    if len(log.transactions) == 1:
+        reasons.append("only 1 request: nothing but the document was loaded")
+    return reasons

@@ -1,0 +1,133 @@
+"""The list of pages an experiment loads (``NAME.pages``) and the names they go by in files."""
+
+import contextlib
+import string
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import ada_url
+
+from harness.errors import InputError
+from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted_text
+
+KEPT_CHARACTERS = frozenset("-_.() " + string.ascii_letters + string.digits)
+LONGEST_NAME = 240
+"""Characters of a page's file name, to which endings are added."""
+
+LARGEST_LIST = 2**20
+"""Bytes of a .pages file: ten thousand URLs."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the experiment: its URL, as browsers ask for it, and the file name its logs go by."""
+
+    url: str
+    name: str
+
+
+@dataclass(frozen=True)
+class PageFiles:
+    """What ``--name NAME`` stands for in directory `base`: a list of pages and their recording."""
+
+    base: Path
+    name: str
+
+    @property
+    def pages(self) -> Path:
+        """The list of pages."""
+        return self.base / f"{self.name}.pages"
+
+    @property
+    def mirror(self) -> Path:
+        """The recorded bodies."""
+        return self.base / self.name
+
+    @property
+    def fetchlog(self) -> Path:
+        """The recorded heads."""
+        return self.base / f"{self.name}.fetchlog"
+
+    def line_of(self, page: Page) -> int:
+        """Return the line of `page` in the list, counted from 1."""
+        return line_of(self.pages, page)
+
+
+def sanitise(url: str) -> str:
+    """Return `url` as a file name: only ``-_.() ``, ASCII letters and digits are kept."""
+    return "".join(character for character in url if character in KEPT_CHARACTERS)
+
+
+def as_asked(text: str) -> str:
+    """Return a URL as browsers ask for it (https://url.spec.whatwg.org): hosts in ASCII (IDNA), the rest encoded.
+
+    One without a path stays so, as everywhere in this program. Raises ValueError for what is no http or https URL.
+    """
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+        raise ValueError(f"not an http or https URL: {text!r}")
+    if any(character.isspace() for character in text):
+        raise ValueError(f"white space in a URL: {text!r}")
+    found = str(ada_url.URL(text).href)
+    has_path = any(mark in text.partition("//")[2] for mark in "/?#\\")
+    return found if has_path else found.removesuffix("/")
+
+
+def page_of(text: str) -> Page:
+    """Return the page that a line of a list names. Raises ValueError for what is no http or https URL.
+
+    An ASCII URL gives the file its name as it is written, as it always did; any other as it is asked for.
+    """
+    url = as_asked(text)
+    return Page(url, sanitise(text if text.isascii() else url))
+
+
+def line_of(list_file: Path, page: Page) -> int:
+    """Return the line of `page` in a list, counted from 1."""
+    for number, line in enumerate(_lines(list_file), start=1):
+        with contextlib.suppress(ValueError):
+            if page_of(line.strip()) == page:
+                return number
+    raise InputError(f"{list_file}:1: {page.url} is not in it any more; run again")
+
+
+def read_pages(path: Path) -> list[Page]:
+    """Read a ``.pages`` file: one URL per line, blank lines ignored.
+
+    Raises InputError (``file:line: problem``) when the file is missing, unreadable or empty, when a line is not
+    an http or https URL, or when two lines give the same file name.
+    """
+    pages: dict[str, tuple[int, Page]] = {}
+    for number, line in enumerate(_lines(path), start=1):
+        url = line.strip()
+        if not url:
+            continue
+        page = _checked_page(url, f"{path}:{number}")
+        if page.name in pages:
+            first_number, first = pages[page.name]
+            raise InputError(f"{path}:{number}: {url} has the same file name ({page.name}) as {first.url} "
+                             f"in line {first_number}; remove one of them")
+        pages[page.name] = (number, page)
+    if not pages:
+        raise InputError(f"{path}:1: no pages; write one URL per line")
+    return [page for _, page in pages.values()]
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return read_untrusted_text(path, limit=LARGEST_LIST).splitlines()
+    except MissingFileError:
+        raise InputError(f"{path}:1: no such file; make it with one URL per line") from None
+    except UnreadableFileError as error:
+        raise InputError(f"{error}; it must be a text file") from None
+
+
+def _checked_page(text: str, where: str) -> Page:
+    try:
+        page = page_of(text)
+    except ValueError:
+        raise InputError(f"{where}: not a URL: {text!r}; write http://host/path") from None
+    if page.name in (".", "..") or len(page.name) > LONGEST_NAME:
+        raise InputError(f"{where}: this URL cannot be a file name (over {LONGEST_NAME} characters); use a shorter one")
+    return page

@@ -1,0 +1,229 @@
+"""The results of an experiment as files in ``client/``: one row per page load, failures included.
+
+    client/experiment-<delaynet>.json            what was measured: pages in their order, HTTP version, network
+    client/<delaynet>-<run>-tfo-<0|1>/<page>         what the browser did, in the 2013 text format (files.text_log)
+    client/<delaynet>-<run>-tfo-<0|1>/<page>.har     the same as HAR 1.2
+    client/<delaynet>-<run>-tfo-<0|1>/<page>.pcap    the packets, with --pcap
+    client/<delaynet>-<run>-tfo-<0|1>/<page>.<program>.log   what a program said during a load that failed
+    client/<delaynet>-<run>-tfo-<0|1>/<page>.json    the load's record (files.load_record): its times, whether it counts
+    client/<delaynet>-<run>-tfo-<0|1>/attempt-<n>/   the same files of the n-th try, which failed and was made again
+
+A folder without any of the .json files holds logs of the 2013 tool; harness.files.old_logs judges those.
+
+A folder may hold loads of several experiments at one delay: a shorter one ran over an older one's. Only one of them is
+read: the one that the experiment's file names, else the newest. The others' loads are `Results.others`.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from harness.errors import InputError
+from harness.files.experiment import DELAY, ExperimentRecord, experiment_file, read_experiments
+from harness.files.load_record import LoadRecord, NewerFormatError, read_load_record, write_load_record
+from harness.files.old_logs import judge_old_log
+from harness.files.pages import sanitise
+from harness.system.untrusted import MissingFileError, UnreadableFileError
+
+DIRECTORY = re.compile(rf"{DELAY}-(\d+)-tfo-([01])", re.ASCII)
+ATTEMPT = re.compile(r"attempt-([1-9]\d*)", re.ASCII)
+KEPT_LOGS = (".chromedriver.log", ".load_page.log")
+"""Endings of what those programs said during a load that failed."""
+BESIDE = (".json", ".har", ".pcap", *KEPT_LOGS)
+"""Endings of the files that stand beside a page's log."""
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """One load of one page. Times in ms from the start of the navigation; None where unknown.
+
+    `plt_ms` is the end of the load event, `last_ms` the end of the last transaction. Run 0 is the warm-up.
+    `why_not` says why a load that is not `valid` is not; `log` is where its text log is, if it has one. `record` is all
+    that stands in its .json, None without one that can be read (as for logs of 2013).
+    """
+
+    page: str
+    url: str
+    delaynet_ms: float
+    rtt_ms: float
+    run: int
+    tfo: int
+    valid: bool
+    why_not: tuple[str, ...]
+    plt_ms: float | None
+    last_ms: float | None
+    log: Path
+    record: LoadRecord | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything in a client directory. `old` is True for logs of the 2013 tool, which only know `last_ms`.
+
+    `loads` are those of one experiment for each delay; `again` are its tries that failed and were made again; `others`
+    are loads of other experiments. None of the latter two is valid. `urls` maps each page's file name to its URL, in
+    .pages order (alphabetical when unknown). `rtts_ms` and `tfos` are what the directories and experiment files say was
+    to be measured. `problems` are ``file:line: problem`` lines.
+    """
+
+    clientdir: Path
+    old: bool
+    loads: list[LoadResult]
+    experiments: list[ExperimentRecord]
+    urls: dict[str, str]
+    rtts_ms: list[float]
+    tfos: list[int]
+    problems: list[str]
+    again: list[LoadResult] = field(default_factory=list)
+    others: list[LoadResult] = field(default_factory=list)
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether any of it was measured on pages the project made itself."""
+        return any(experiment.synthetic for experiment in self.experiments)
+
+    @property
+    def everything(self) -> list[LoadResult]:
+        """All loads in the folder: the counted experiment's, tries made again, and other experiments'."""
+        return [*self.loads, *self.again, *self.others]
+
+
+def cell_directory(delaynet_ms: float, run: int, tfo: int) -> str:
+    """Return the name of the directory that holds one run at one delay (one way, ms) with TFO off (0) or on (1)."""
+    return f"{delaynet_ms:g}-{run}-tfo-{tfo}"
+
+
+def parse_cell_directory(name: str) -> tuple[float, int, int] | None:
+    """Return (delaynet_ms, run, tfo) of a directory named by `cell_directory`, None for any other name."""
+    match = DIRECTORY.fullmatch(name)
+    if not match or not math.isfinite(2 * float(match[1])):
+        return None
+    return float(match[1]), int(match[2]), int(match[3])
+
+
+def attempt_directory(cell: Path, attempt: int) -> Path:
+    """Return where the files of a load's n-th try (from 1) go when it is made again; `cell` is its run's directory."""
+    return cell / f"attempt-{attempt}"
+
+
+def load_file(cell: Path, page: str) -> Path:
+    """Return where the record of `page` lies in the directory of its run."""
+    return cell / f"{page}.json"
+
+
+def write_load(cell: Path, record: LoadRecord) -> Path:
+    """Write the record of a load into the directory of its run, which is made; return its path."""
+    return write_load_record(load_file(cell, record.page), record)
+
+
+def read_results(clientdir: Path) -> Results:
+    """Read a client directory, new or of 2013.
+
+    Raises InputError when there is no such directory, no load in it, or a file of a newer format; anything else that
+    is wrong with a file makes that one load not valid, or is reported in `problems`.
+    """
+    if not clientdir.is_dir():
+        raise InputError(f"{clientdir}:1: no such directory; give the folder of client logs with --clientdir")
+    problems: list[str] = []
+    experiments = read_experiments(clientdir, problems)
+    cells = _cells(clientdir)
+    old = not experiments and not problems and not any(next(path.glob("*.json"), None) for path, *_ in cells)
+    rtts = {experiment.delaynet_ms: experiment.rtt_ms for experiment in experiments}
+    loads, again = [], []
+    for path, delaynet_ms, run, tfo in cells:
+        rtt_ms = rtts.get(delaynet_ms, 2 * delaynet_ms)
+        blank = LoadResult("", "", delaynet_ms, rtt_ms, run, tfo, False, (), None, None, path)
+        loads += [_read_old(load, problems) if old else _read_load(load) for load in _blanks(path, blank)]
+        again += [_made_again(_read_load(load)) for inner in _attempts(path) for load in _blanks(inner, blank)]
+    loads, others = _one_experiment(clientdir, experiments, loads)
+    if not loads and not others:
+        raise InputError(f"{clientdir}:1: no page loads in it; measure some first: sudo ./run.sh")
+    empty = {delaynet_ms for _, delaynet_ms, *_ in cells} - {load.delaynet_ms for load in [*loads, *others]}
+    rtts_ms = {load.rtt_ms for load in loads} | {rtts.get(delay, 2 * delay) for delay in empty} | set(rtts.values())
+    return Results(clientdir, old, loads, experiments, _urls(experiments, loads), sorted(rtts_ms), sorted(
+        {tfo for *_, tfo in cells}.union(*(experiment.tfos for experiment in experiments))), problems, again, others)
+
+
+def _cells(clientdir: Path) -> list[tuple[Path, float, int, int]]:
+    try:
+        named = [(path, parse_cell_directory(path.name)) for path in clientdir.iterdir() if path.is_dir()]
+    except OSError as error:
+        raise InputError(f"{clientdir}:1: cannot be read ({error.strerror}); is it yours?") from None
+    return sorted(((path, *place) for path, place in named if place), key=lambda cell: cell[1:])
+
+
+def _attempts(cell: Path) -> list[Path]:
+    return sorted((path for path in cell.glob("attempt-*") if path.is_dir() and ATTEMPT.fullmatch(path.name)),
+                  key=lambda path: int(path.name.partition("-")[2]))
+
+
+def _blanks(directory: Path, cell: LoadResult) -> list[LoadResult]:
+    return [replace(cell, page=page, url=page, log=directory / page) for page in _pages_in(directory)]
+
+
+def _pages_in(directory: Path) -> list[str]:
+    """File names of the pages that left anything in `directory`; a page's own name may end like those beside it."""
+    names = {path.name for path in directory.iterdir() if not path.is_dir() and not path.name.startswith(".")}
+    beside = {name for name in names if name.endswith(BESIDE) and f"{name}.json" not in names}
+    return sorted((names - beside) | {name.removesuffix(".json") for name in beside if name.endswith(".json")})
+
+
+def _urls(experiments: Iterable[ExperimentRecord], loads: Iterable[LoadResult]) -> dict[str, str]:
+    urls = {sanitise(url): url for experiment in experiments for url in experiment.pages}
+    for load in sorted(loads, key=lambda load: load.page):
+        if urls.get(load.page, load.page) == load.page:
+            urls[load.page] = load.url
+    return urls
+
+
+def _read_old(blank: LoadResult, problems: list[str]) -> LoadResult:
+    judged = judge_old_log(blank.log, blank.page)
+    problems += judged.problems
+    return replace(blank, url=judged.url, valid=not judged.why_not, why_not=judged.why_not, last_ms=judged.last_ms)
+
+
+def _read_load(blank: LoadResult) -> LoadResult:
+    path = load_file(blank.log.parent, blank.page)
+    try:
+        record = read_load_record(path)
+        for key in ("page", "run", "tfo"):
+            found, expected = getattr(record, key), getattr(blank, key)
+            if found != expected:
+                raise UnreadableFileError(path, f"its {key} is {found!r}, its place says {expected!r}")
+    except NewerFormatError:
+        raise
+    except MissingFileError:
+        return replace(blank, why_not=("no .json beside its log: the load was cut short",))
+    except UnreadableFileError as error:
+        return replace(blank, why_not=(f"{path.name} cannot be read: {error.why}",))
+    return replace(blank, url=record.url or blank.page, rtt_ms=record.rtt_ms or blank.rtt_ms, valid=record.valid,
+                   why_not=record.why_not, plt_ms=record.plt_ms, last_ms=record.last_ms, record=record)
+
+
+def _made_again(load: LoadResult) -> LoadResult:
+    return replace(load, valid=False, why_not=load.why_not or ("made again",))
+
+
+def _one_experiment(clientdir: Path, experiments: Iterable[ExperimentRecord], loads: Sequence[LoadResult],
+                    ) -> tuple[list[LoadResult], list[LoadResult]]:
+    """Divide `loads` into those of one experiment for each delay and those of others, which do not count."""
+    named = {experiment.delaynet_ms: experiment.id for experiment in experiments}
+    own: dict[float, str | None] = {}
+    for delaynet_ms in {load.delaynet_ms for load in loads}:
+        own[delaynet_ms] = named.get(delaynet_ms) or _newest(load for load in loads if load.delaynet_ms == delaynet_ms)
+    is_own = [load.record is None or load.record.experiment == own[load.delaynet_ms] for load in loads]
+    others = [_of_another(clientdir, load) for load, mine in zip(loads, is_own, strict=True) if not mine]
+    return [load for load, mine in zip(loads, is_own, strict=True) if mine], others
+
+
+def _newest(loads: Iterable[LoadResult]) -> str | None:
+    """Return the id of the experiment whose loads began last; None for loads of format 1, which name none."""
+    records = [load.record for load in loads if load.record]
+    return max(records, key=lambda record: record.began_s or 0.0).experiment if records else None
+
+
+def _of_another(clientdir: Path, load: LoadResult) -> LoadResult:
+    named = experiment_file(clientdir, load.delaynet_ms).name
+    return replace(load, valid=False, why_not=(f"of another, earlier experiment than {named} describes",))

@@ -1,0 +1,151 @@
+"""The replay servers' logs: ``serverlogs/<delaynet>-tfo-<0|1>/<host>``, one tab-separated line per request."""
+
+import math
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.system.untrusted import read_untrusted
+
+COLUMNS_BEFORE_TLS = ("time_s", "connection", "request", "method", "path", "status", "bytes", "found", "syn_data")
+COLUMNS_BEFORE_CLOCK = (*COLUMNS_BEFORE_TLS, "scheme", "protocol")
+COLUMNS_BEFORE_IDENTITY = (*COLUMNS_BEFORE_CLOCK, "own_ms")
+COLUMNS = (*COLUMNS_BEFORE_IDENTITY, "answer")
+HEADER = "#" + "\t".join(COLUMNS) + "\n"
+STAND_INS = frozenset(("masked", "best-match", "ended", "no-body", "live"))
+"""Ways of finding in which an answer is not the recorded one: it was recorded for another URL or body, or not whole."""
+FOUND = STAND_INS | frozenset(("plain", "md5", "redirect", "status", "missing", "silent"))
+
+
+@dataclass(frozen=True)
+class ServerRequest:
+    """One request as its server saw it.
+
+    `time_s` is when the request's head was read (for a silent connection: when it was accepted), in s since the epoch.
+    `connection` counts the server's accepted connections from 1, `request` the requests on its connection from 1.
+    `bytes` of the body were sent. `found` is how the answer was found: plain, md5, best-match, redirect, status (a
+    recorded status other than 200, or an error), no-body (recorded, but its body is not in the mirror: an empty one was
+    sent), masked, best-match and ended (see harness.replay.matching), missing (not recorded: 404), live (a connection
+    that stays open, of which only a beginning can be recorded), or silent: a connection without a request, whose
+    `request`, `status` and `bytes` are 0. `syn_data`: the connection's SYN carried data (TCP Fast Open worked): for
+    https the ClientHello, or its beginning. `scheme` is http or https, `protocol` what was spoken in it: HTTP/1.0,
+    HTTP/1.1, h2, or "-" where nothing was. Logs from before the servers spoke TLS lack these two columns. `own_ms` is
+    the server's own time for the answer: from `time_s` to the moment its first byte was handed to the kernel; None
+    where none was, and in logs from before it was kept. `answer` is the identity of the recorded transaction that was
+    sent, the same for exact answers and stand-ins (harness.mirror.transactions), "-" where there is none and in older
+    logs.
+    """
+
+    host: str
+    time_s: float
+    connection: int
+    request: int
+    method: str
+    path: str
+    status: int
+    bytes: int
+    found: str
+    syn_data: bool
+    scheme: str = "http"
+    protocol: str = "-"
+    own_ms: float | None = None
+    answer: str = "-"
+
+    @property
+    def stand_in(self) -> bool:
+        """Whether the answer is not the recorded one to this URL."""
+        return self.found in STAND_INS
+
+
+class RequestLog:
+    """A server's log file, as the server's process writes it: every line is one write, so the log is always whole."""
+
+    def __init__(self, path: Path) -> None:
+        """Open `path` for appending, and begin it with the header. Raises OSError."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
+        if os.fstat(self._file).st_size == 0:
+            os.write(self._file, HEADER.encode())
+
+    def write(self, request: ServerRequest) -> None:
+        """Append one line."""
+        os.write(self._file, format_request(request).encode())
+
+
+def directory_name(delaynet_ms: float, tfo: int) -> str:
+    """Return the directory below ``serverlogs/`` for the logs of one delay, without (0) or with (1) TFO."""
+    return f"{delaynet_ms:g}-tfo-{tfo:d}"
+
+
+def format_request(request: ServerRequest) -> str:
+    """Return `request` as the line that stands in its host's log."""
+    return (f"{request.time_s:.6f}\t{request.connection}\t{request.request}\t{_column(request.method)}\t"
+            f"{_column(request.path)}\t{request.status}\t{request.bytes}\t{request.found}\t{request.syn_data:d}\t"
+            f"{request.scheme}\t{request.protocol}\t{'-' if request.own_ms is None else f'{request.own_ms:.3f}'}\t"
+            f"{request.answer}\n")
+
+
+def read_server_log(path: Path, problems: list[str] | None = None) -> list[ServerRequest]:
+    """Read the log of one server, whose host is the file's name.
+
+    What is no request (a line cut short) is left out and reported in `problems` as ``file:line: problem``.
+    Raises UnreadableFileError.
+    """
+    requests = []
+    lines = read_untrusted(path).decode("utf-8", errors="replace").split("\n")
+    for number, line in enumerate(lines, start=1):
+        if not line or line.startswith("#"):
+            continue
+        try:
+            requests.append(_parse(path.name, line))
+        except ValueError as error:
+            if problems is not None:
+                problems.append(f"{path}:{number}: not a request ({error}): {line[:80]!r}")
+    return requests
+
+
+def read_server_logs(directory: Path, problems: list[str] | None = None) -> list[ServerRequest]:
+    """Read the logs of all servers in `directory` (``serverlogs/<delaynet>-tfo-<0|1>``), in order of time.
+
+    A directory that does not exist has no requests. See `read_server_log` for `problems`.
+    """
+    if not directory.is_dir():
+        return []
+    requests = [request for path in sorted(directory.iterdir()) if path.is_file()
+                for request in read_server_log(path, problems)]
+    return sorted(requests, key=lambda request: request.time_s)
+
+
+def _parse(host: str, line: str) -> ServerRequest:
+    fields = line.split("\t")
+    if len(fields) not in map(len, (COLUMNS, COLUMNS_BEFORE_IDENTITY, COLUMNS_BEFORE_CLOCK, COLUMNS_BEFORE_TLS)):
+        raise ValueError(f"{len(fields)} columns instead of {len(COLUMNS)}")
+    time_s, connection, request, method, path, status, size, found, syn_data, *more = fields
+    scheme, protocol, own_ms, answer = (*more, *("http", "-", "-", "-")[len(more):])
+    if found not in FOUND or syn_data not in ("0", "1") or scheme not in ("http", "https"):
+        raise ValueError(f"found {found!r}, syn_data {syn_data!r}, scheme {scheme!r}")
+    code = _number(status)
+    if code and not 100 <= code <= 599:
+        raise ValueError(f"status {status[:20]!r}")
+    return ServerRequest(host, _time(time_s), _number(connection), _number(request), method, path, code, _number(size),
+                         found, syn_data == "1", scheme, protocol, None if own_ms == "-" else _time(own_ms), answer)
+
+
+def _number(digits: str) -> int:
+    if not re.fullmatch(r"\d{1,18}", digits, re.ASCII):
+        raise ValueError(f"{digits[:20]!r} is no count")
+    return int(digits)
+
+
+def _time(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits[:20]!r} is no time")
+    return value
+
+
+def _column(text: str) -> str:
+    """Keep a column in its column and its line: white space and control characters are percent-encoded."""
+    safe = re.sub(r"[\s\x00-\x1f\x7f]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), text)
+    return safe.encode("utf-8", "surrogateescape").decode("utf-8", "replace") or "-"

@@ -1,0 +1,243 @@
+"""Page-load logs in the 2013 text format: tagged sections, other text around them ignored.
+
+Fetchlogs (``NAME.fetchlog/<page>``) and client logs (``client/<delaynet>-<run>-tfo-<0|1>/<page>``) are both written so.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.system.untrusted import read_untrusted
+
+HEADERS = {
+    "resolves": "strt (ms) | end (ms)  | len (ms)  | err | url:port -> address_list",
+    "transactions": "strt (ms) | end (ms)  | len (ms)  | url",
+    "responses": "status       | mime_type       | charset | url -> redirect_url",
+}
+NOTHING = "nil"
+"""What the log says for no address and for no redirect."""
+OPENING = re.compile(r"<(resolves|transactions|responses|stats|queries)>$")
+"""An opening tag ends its line; a crash dump may stand before it."""
+TAG = re.compile(r"</?(resolves|transactions|responses|stats|queries)>$")
+LONGEST_MS = 1e9
+"""Eleven days: what claims to have taken longer was not a load."""
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]+")
+
+
+@dataclass(frozen=True)
+class Resolve:
+    """One name looked up. Times in ms from the start of the load; `error` is 0 or Chrome's net error code."""
+
+    start_ms: float
+    end_ms: float
+    error: int
+    name: str
+    """``host:port``"""
+    addresses: str
+    """Space-separated ``ip:port``, empty when the look-up failed."""
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """One HTTP request and its response, from asking for it to its last byte. Times in ms from the load's start."""
+
+    start_ms: float
+    end_ms: float
+    url: str
+
+
+@dataclass(frozen=True)
+class Response:
+    """The head of one response: `status` is the status line's text ("OK", "Found", "No Content")."""
+
+    status: str
+    mime_type: str
+    charset: str
+    url: str
+    redirect_url: str | None
+
+
+@dataclass
+class PageLog:
+    """What one log holds. `transactions` are in order of completion.
+
+    `transactions_seen` is False for a log without ``<transactions>``: a load that crashed. `transactions_whole` is
+    True once ``</transactions>`` was read: without it the log is cut short and its last transaction is not the page's.
+    `problems` says in one line each what could not be read.
+    """
+
+    resolves: list[Resolve] = field(default_factory=list)
+    transactions: list[Transaction] = field(default_factory=list)
+    responses: list[Response] = field(default_factory=list)
+    transactions_seen: bool = False
+    transactions_whole: bool = False
+    problems: list[str] = field(default_factory=list)
+
+
+def read_log(path: Path) -> PageLog:
+    """Read one log, keeping what can be read and reporting the rest in `problems` as ``file:line: problem``.
+
+    A 2013 log is the browser's stdout and stderr in one file, so warnings and crash dumps stand anywhere, also inside
+    the sections. Raises UnreadableFileError when the file itself cannot be read.
+    """
+    raw = read_untrusted(path)
+    reader = _Reader(str(path))
+    text = raw.decode("utf-8", errors="replace")
+    for number, line in enumerate(text.split("\n"), start=1):
+        reader.take(number, line.strip())
+    reader.finish(number, whole_text="\ufffd" not in text)
+    return reader.log
+
+
+def format_log(log: PageLog) -> str:
+    """Write `log` in the 2013 column layout. A load that crashed gets no ``<transactions>`` section."""
+    sections = [_section("resolves", (f"{_times(resolve.start_ms, resolve.end_ms)} | {resolve.error:3d} | "
+                                      f"{_one_line(resolve.name)} ->  {_one_line(resolve.addresses) or NOTHING}"
+                                      for resolve in log.resolves))]
+    if log.transactions_seen or log.transactions:
+        sections.append(_section("transactions", (f"{_times(transaction.start_ms, transaction.end_ms)} | "
+                                                 f"{_one_line(transaction.url)}" for transaction in log.transactions)))
+    sections.append(_section("responses", (
+        f"{_column(response.status):>12} | {_column(response.mime_type):>15} | {_column(response.charset):>7} | "
+        f"{_one_line(response.url)} -> {_one_line(response.redirect_url or '') or NOTHING}"
+        for response in log.responses)))
+    return "\n".join(sections)
+
+
+class _Reader:
+    """Takes a log line by line. In a section each line is tried as a row first; tags are looked for in the others."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.log = PageLog()
+        self.section: str | None = None
+        self.opened_at = 0
+        self.seen: set[str] = set()
+        self.skipped: list[int] = []
+
+    def take(self, number: int, line: str) -> None:
+        if self.section is None:
+            opened = OPENING.search(line)
+            if opened:
+                self._open(opened[1], number)
+        elif not line or line == HEADERS.get(self.section) or self._row(line):
+            return
+        elif f"</{self.section}>" in line:
+            self._close()
+        elif OPENING.search(line):
+            self._report(self.opened_at, f"<{self.section}> has no end")
+            self._close()
+            self.take(number, line)
+        else:
+            self._skip(number)
+
+    def finish(self, last: int, whole_text: bool) -> None:
+        if self.section is not None:
+            self._report(self.opened_at, f"<{self.section}> has no end: the log stops at line {last}")
+            self._flush_skipped()
+        if not whole_text:
+            self._report(1, "not UTF-8 throughout; what is not is read as \ufffd")
+
+    def _open(self, section: str, number: int) -> None:
+        self.section, self.opened_at = section, number
+        if section in self.seen and section in ROWS:
+            self._report(number, f"a second <{section}>; only the first is read")
+            self.section = None
+        self.seen.add(section)
+        if section == "transactions":
+            self.log.transactions_seen = True
+
+    def _close(self) -> None:
+        if self.section == "transactions":
+            self.log.transactions_whole = True
+        self._flush_skipped()
+        self.section = None
+
+    def _row(self, line: str) -> bool:
+        """Add `line` to the log if it is a row of the section at hand; other sections' lines are all taken as read."""
+        parse = ROWS.get(self.section or "")
+        if parse is None:
+            return not TAG.search(line)
+        try:
+            parse(self.log, line)
+        except ValueError:
+            return False
+        return True
+
+    def _skip(self, number: int) -> None:
+        if self.skipped and number > self.skipped[-1] + 1:
+            self._flush_skipped()
+        self.skipped.append(number)
+
+    def _flush_skipped(self) -> None:
+        if not self.skipped:
+            return
+        first, last = self.skipped[0], self.skipped[-1]
+        where = "this line is" if first == last else f"lines {first} to {last} are"
+        self._report(first, f"{where} no row of <{self.section}>; skipped")
+        self.skipped = []
+
+    def _report(self, number: int, problem: str) -> None:
+        self.log.problems.append(f"{self.path}:{number}: {problem}")
+
+
+def _read_resolve(log: PageLog, line: str) -> None:
+    start, end, _, error, rest = line.split("|", 4)
+    name, arrow, addresses = rest.strip().partition(" -> ")
+    if not arrow:
+        raise ValueError
+    addresses = "" if addresses.strip() == NOTHING else addresses.strip()
+    log.resolves.append(Resolve(*_span(start, end), _signed(int(error)), name.strip(), addresses))
+
+
+def _read_transaction(log: PageLog, line: str) -> None:
+    start, end, _, url = line.split("|", 3)
+    if not url.strip():
+        raise ValueError
+    log.transactions.append(Transaction(*_span(start, end), url.strip()))
+
+
+def _read_response(log: PageLog, line: str) -> None:
+    status, mime_type, charset, rest = line.split("|", 3)
+    url, arrow, redirect = rest.rpartition(" -> ")
+    if not arrow or not url.strip():
+        raise ValueError
+    redirect = redirect.strip()
+    log.responses.append(Response(status.strip(), mime_type.strip(), charset.strip(), url.strip(),
+                                  None if redirect == NOTHING else redirect))
+
+
+ROWS: dict[str, Callable[[PageLog, str], None]] = {
+    "resolves": _read_resolve, "transactions": _read_transaction, "responses": _read_response}
+
+
+def _span(start: str, end: str) -> tuple[float, float]:
+    """Both times in ms. A start a little below 0 is right: the browser's clock and its log are only so fine."""
+    start_ms, end_ms = float(start), float(end)
+    if not -LONGEST_MS <= start_ms <= end_ms <= LONGEST_MS:
+        raise ValueError
+    return start_ms, end_ms
+
+
+def _signed(error: int) -> int:
+    """The 2013 tool printed Chrome's negative error codes as unsigned 32-bit numbers: 4294966492 is -804."""
+    return error - 2**32 if error >= 2**31 else error
+
+
+def _section(name: str, rows: Iterable[str]) -> str:
+    return "\n".join([f"<{name}>", HEADERS[name], *rows, f"</{name}>", ""])
+
+
+def _times(start_ms: float, end_ms: float) -> str:
+    start, end = round(start_ms, 3), round(end_ms, 3)
+    return f"{start:9.3f} | {end:9.3f} | {end - start:9.3f}"
+
+
+def _one_line(text: str) -> str:
+    """Keep a row on its line: a line break or a NUL in what a server sent must not make a row of its own."""
+    return UNPRINTABLE.sub(" ", text).strip()
+
+
+def _column(text: str) -> str:
+    return _one_line(text.replace("|", " "))

@@ -1,0 +1,1 @@
+"""One experiment: plan, load, judge, write."""

@@ -1,0 +1,108 @@
+"""How many loads are enough: pairs of TFO off and on are added until a page's improvement is known well enough.
+
+Looking at the interval after every run, and stopping as soon as it is narrow, makes it a little too narrow: runs that
+happen to agree end a cell early. MINIMUM_PAIRS bounds that.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.analysis.intervals import improvement_interval
+from harness.files.pages import Page
+from harness.measure.plan import Load, draw_flips, plan_run
+from harness.measure.series import Measured, valid_pairs_ms
+
+MINIMUM_PAIRS = 6
+"""No interval of fewer pairs ends a cell, unless --min-pairs says so. How often the "95%" interval that did so held
+the true improvement, in 600 simulated experiments each (normal, long-tailed and outlier-ridden noise of 1 to 4.5% a
+load, --until-ci 3, at most 20 runs; pytest tests/measure/test_adaptive.py -k coverage repeats it in small):
+
+    minimum     3       5       6       8      10
+    held     70-80%  91-95%  91-95%  92-96%  94-96%
+
+Six is also the least of which the smallest and the largest hold the true median with 95% confidence
+(harness.analysis.stats.median_confidence: 1 - 2 * (1/2)^6 = 97%)."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """When to stop: the half-width of the 95% interval is under `points` percentage points, or `max_runs` are done.
+
+    An interval of fewer than `min_pairs` pairs ends nothing.
+    """
+
+    points: float
+    max_runs: int
+    min_pairs: int = MINIMUM_PAIRS
+
+
+def more_loads(judged: Sequence[Measured], goal: Goal, seed: int) -> list[Load]:
+    """Return the next run of every page that needs one, off and on as harness.measure.plan alternates them; [] when
+    none does.
+
+    `judged` are all loads so far, begun with `plan_loads` of the same seed. A failed load makes no pair, but its run
+    counts towards `goal.max_runs`, so that a page that always fails comes to an end.
+    """
+    pages = _pages(judged)
+    unfinished = [page for page in pages if _runs(judged, page) < goal.max_runs and not is_precise(judged, page, goal)]
+    if not unfinished:
+        return []
+    run = max(measured.load.run for measured in judged) + 1
+    return plan_run(run, unfinished, (0, 1), draw_flips(pages, seed))
+
+
+def is_precise(judged: Sequence[Measured], page: Page, goal: Goal) -> bool:
+    """Tell whether the improvement of `page` is known well enough."""
+    pairs, half_width = _precision(judged, page)
+    return pairs >= goal.min_pairs and half_width is not None and half_width < goal.points
+
+
+def first_guess(planned: Sequence[Load], goal: Goal) -> int:
+    """Return how many loads there may be before any is done: the planned ones, or the fewest that can be enough."""
+    return max(len(planned), 2 * (1 + goal.min_pairs) * len({load.page for load in planned}))
+
+
+def expected_loads(judged: Sequence[Measured], goal: Goal) -> int:
+    """Return how many more loads there may be, for the time left: a guess.
+
+    An interval narrows with the square root of the pairs, so n pairs of half-width h need n * (h / points)^2.
+    """
+    return sum(2 * _expected_runs(judged, page, goal) for page in _pages(judged))
+
+
+def _expected_runs(judged: Sequence[Measured], page: Page, goal: Goal) -> int:
+    left = goal.max_runs - _runs(judged, page)
+    if left <= 0 or is_precise(judged, page, goal):
+        return 0
+    pairs, half_width = _precision(judged, page)
+    if pairs < _runs(judged, page) and half_width is None:
+        return left     # loads fail: who knows when they stop to
+    needed = math.ceil(pairs * min((half_width or 0) / goal.points, goal.max_runs) ** 2)
+    return min(left, max(1, max(goal.min_pairs, needed) - pairs))
+
+
+def outcome_lines(judged: Sequence[Measured], goal: Goal) -> Iterator[str]:
+    """Say for each page how well its improvement is known now, in one line."""
+    for page in _pages(judged):
+        runs, (pairs, half_width) = _runs(judged, page), _precision(judged, page)
+        known = "no interval of the improvement" if half_width is None else \
+            f"improvement known to +-{half_width:.1f} points (95% interval of {pairs} pairs)"
+        short = "" if is_precise(judged, page, goal) else \
+            f": --max-runs reached before --until-ci {goal.points:g}"
+        yield f"{page.url}: {known} after {runs} measured runs{short}"
+
+
+def _pages(judged: Sequence[Measured]) -> list[Page]:
+    return list(dict.fromkeys(measured.load.page for measured in judged))
+
+
+def _runs(judged: Sequence[Measured], page: Page) -> int:
+    return max(measured.load.run for measured in judged if measured.load.page == page)
+
+
+def _precision(judged: Sequence[Measured], page: Page) -> tuple[int, float | None]:
+    """Return the number of pairs and the half-width of the interval in percentage points, None when there is none."""
+    off_ms, on_ms = valid_pairs_ms(judged, page)
+    interval = improvement_interval(off_ms, on_ms)
+    return len(off_ms), interval.half_width_points if interval else None

@@ -1,0 +1,73 @@
+"""load_page.py, run inside `user` for one load."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+from harness.bootstrap import ROOT
+from harness.measure.laboratory import Laboratory
+from harness.measure.left_behind import LeftBehind, end_of
+from harness.measure.plan import Load
+from harness.network.packets import captured_packets
+from harness.system.netns import inside
+from harness.system.privileges import acting_as
+from harness.system.processes import descendants, end_strays, stop
+
+LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
+
+
+def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
+    """Run load_page.py with a folder of its own; keep its logs in `directory` and return its report.
+
+    When it left none, that is {"errors": [why]}.
+    """
+    known = descendants(os.getpid())
+    scratch = Path(tempfile.mkdtemp(prefix="load-", dir=lab.work_dir))
+    os.chown(scratch, lab.browsing_user.uid, lab.browsing_user.gid)
+    with acting_as(lab.results_user):
+        directory.mkdir(parents=True, exist_ok=True)
+    left = LeftBehind(scratch, lab.browsing_user, directory, lab.results_user, load.page.name)
+    try:
+        with tempfile.TemporaryFile(dir=lab.work_dir) as output:
+            with captured_packets(lab.star.user, lab.work_dir) if lab.pcap else nullcontext() as capture:
+                complaint = _run_load_page(lab, load, scratch, output)
+            end_strays(known)           # or they could still change what is looked at now
+            left.keep_logs()
+            report = left.report(complaint)
+            if capture:
+                left.keep_capture(capture.path)
+                report["capture"] = capture.as_record()
+            if report.get("errors"):
+                report["logs"] = left.keep_output(output)
+        return report
+    finally:
+        end_strays(known)
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _run_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]) -> str:
+    """Return what load_page.py complained of, "" when it was content. All that it says goes into `output`."""
+    user = lab.browsing_user
+    command = [sys.executable, str(LOAD_PAGE), load.page.url, "--hack-dns", str(lab.hack_dns), "--shim", str(lab.shim),
+               "--work-dir", str(scratch), "--interface", lab.star.user.interface, "--user", f"{user.uid}:{user.gid}",
+               "--binary", lab.browser.binary, "--driver", lab.browser.driver,
+               *(["--predict"] if lab.predict else []),
+               *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []),
+               *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), "--timeout", str(lab.limits.load_s),
+               "--quiet", str(lab.limits.quiet_s), "--quiet-limit", str(lab.limits.quiet_limit_s)]
+    with inside(lab.star.user.pid):
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=output,
+                                   start_new_session=True)
+    try:
+        process.wait(lab.limits.total_s)
+    except subprocess.TimeoutExpired:
+        return f"Chrome hung: no end after {lab.limits.total_s:g} s"
+    finally:
+        stop(process)
+    said = end_of(output).decode("utf-8", "replace").strip()
+    return said.splitlines()[-1] if process.returncode and said else ""

@@ -1,0 +1,125 @@
+"""What one page load leaves behind: the log in the 2013 format, the HAR, and its figures for the JSON beside them."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from urllib.parse import urldefrag
+
+from harness.browser.chrome import CLOCK_SHIFT_DAYS
+from harness.files.har import UNFINISHED
+from harness.files.text_log import format_log
+from harness.netlog.har import har
+from harness.netlog.load import (
+    SLACK_MS,
+    NetLog,
+    leave_out_previous_document,
+    of_load,
+    page_log,
+    read_netlog,
+    summarise,
+)
+from harness.netlog.silences import silences
+from harness.system.atomic import write_atomically
+
+ERROR_PAGE = "chrome-error://"
+MS_PER_DAY = 86_400_000
+
+
+def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict[str, Any]) -> dict[str, Any]:
+    """Write ``<page>`` and ``<page>.har`` into `directory` from Chrome's net-log and what load_page.py saw.
+
+    Returns the load's figures (times in ms from the start of the navigation), None where they are unknown, and
+    "moved_on_to" (see there).
+    """
+    netlog = read_netlog(netlog_file)
+    timing = report.get("timing") or {} if shows_a_page(report) else {}
+    start_tick = start_of_load(netlog, report)
+    leave_out_previous_document(netlog, start_tick)
+    end_tick = None                 # what came later came from closing Chrome
+    if report.get("time_origin_ms") and report.get("now_ms"):
+        end_tick = netlog.tick(report["time_origin_ms"]) + report["now_ms"]
+    write_atomically(directory / page, format_log(page_log(netlog, start_tick, end_tick)))
+    archive = har(netlog, report["url"], start_tick, end_tick=end_tick, clock_shift_ms=CLOCK_SHIFT_DAYS * MS_PER_DAY,
+                  on_content_load_ms=timing.get("domContentLoadedEventEnd"), on_load_ms=timing.get("loadEventEnd"))
+    write_atomically(directory / f"{page}.har", json.dumps(archive))
+    load = figures(netlog, start_tick, end_tick, timing, limit_reached=report.get("quiet") is False)
+    return {**load, "moved_on_to": moved_on_to(netlog, start_tick)}
+
+
+def shows_error_page(report: dict[str, Any]) -> bool:
+    """Tell whether Chrome shows a page of its own about an error. That page loads fast, and is not the page."""
+    return str(report.get("document_uri")).startswith(ERROR_PAGE)
+
+
+def shows_a_page(report: dict[str, Any]) -> bool:
+    """Tell whether Chrome shows a page of the web. While none has answered it still shows its own empty one (data:,).
+
+    That one has a load event too, and a time for it, which is not the page's.
+    """
+    return str(report.get("document_uri")).startswith(("http://", "https://"))
+
+
+def moved_on_to(netlog: NetLog, start_tick: float) -> str | None:
+    """Return the URL of the document that Chrome shows when a script led there from another one, else None.
+
+    The load at `start_tick` is then that of the last document: another page than the one that was asked for. A page
+    that loads itself again is the same page, and so is one that HTTP redirects lead to.
+    """
+    documents = [transaction for transaction in netlog.transactions
+                 if transaction.main_frame and not transaction.redirect_url and transaction.status]
+    before = [document.url for document in documents if document.start < start_tick - SLACK_MS]
+    shown = [document.url for document in documents if document.start >= start_tick - SLACK_MS]
+    if before and shown and urldefrag(before[-1]).url != urldefrag(shown[-1]).url:
+        return shown[-1]
+    return None
+
+
+def start_of_load(netlog: NetLog, report: dict[str, Any]) -> float:
+    """Return the tick of navigationStart; of the first request when the page could not be asked."""
+    if report.get("time_origin_ms") and shows_a_page(report):
+        return netlog.tick(report["time_origin_ms"])
+    return netlog.transactions[0].start if netlog.transactions else netlog.end_tick
+
+
+def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: dict[str, Any], *,
+            limit_reached: bool = False) -> dict[str, Any]:
+    """Return a load's figures as they stand in its JSON.
+
+    `failed_requests` are those that count against the load: begun before the load event. `failed_after_load` are the
+    others: begun later, or, with `limit_reached` (the page went on until our own limit), unfinished because we ended
+    the load.
+    """
+    load_event_tick = start_tick + timing["loadEventEnd"] if timing.get("loadEventEnd") else None
+    summary = summarise(netlog, start_tick, end_tick, load_event_tick)
+    failed, failed_after_load = Counter(summary.failed), Counter(summary.failed_after_load)
+    if limit_reached and load_event_tick is not None:
+        failed_after_load[UNFINISHED] += failed.pop(UNFINISHED, 0)
+    transactions = of_load(netlog, start_tick, end_tick)
+    documents = [transaction for transaction in transactions
+                 if transaction.main_frame and not transaction.redirect_url]
+    return {
+        "plt_ms": timing.get("loadEventEnd") or None,
+        "last_ms": summary.last_ms,
+        "first_byte_ms": timing.get("responseStart") or None,
+        "dom_content_loaded_ms": timing.get("domContentLoadedEventEnd") or None,
+        "navigation_timing": timing,
+        "document": {"url": documents[-1].url, "status": documents[-1].status,
+                     "bytes": documents[-1].content_bytes} if documents else None,
+        "requests": summary.requests,
+        "request_urls": [transaction.url for transaction in transactions],
+        "requests_after_load": summary.requests_after_load,
+        "failed_requests": dict(failed),
+        "failed_after_load": dict(+failed_after_load),
+        "bytes": summary.bytes,
+        "connections": [{"id": connection.id, "address": connection.address,
+                         "start_ms": connection.start - start_tick, "connect_ms": connection.connect_ms,
+                         "requests": connection.requests}
+                        for connection in netlog.connections if connection.requests],
+        "silences": [[silence.address, silence.start_ms, silence.end_ms]
+                     for silence in silences(netlog, start_tick, start_tick + timing["loadEventEnd"])]
+        if timing.get("loadEventEnd") else [],
+        "preconnects_unused": summary.connections_unused,
+        "left_out": summary.left_out,
+        "log_problems": netlog.problems,
+    }

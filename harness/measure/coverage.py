@@ -1,0 +1,113 @@
+"""How much of a page's recording a load got: what is too little is a hollow page, and a hollow page is fast.
+
+    failed       requests without an answer, and those that the recording has nothing for, over FAILED_RATIO of all
+    too little   less than HOLLOW_RATIO of the answers, or of their bytes, that the recording holds for the page; where
+                 even the page's best load gets less of them, of what that one gets. Under LEAST_RATIO of the
+                 recording's answers no load is the page, however well all agree: recordings of 2013 hold more than
+                 today's Chrome asks for, but not that much
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
+from harness.files.load_record import LoadRecord
+from harness.measure.reason import Reason, accident, of_the_page
+from harness.measure.received import is_cancelled
+from harness.mirror.answers import FAILED_RATIO
+from harness.mirror.recording import Recording
+
+HOLLOW_RATIO = 0.90
+LEAST_RATIO = 0.50
+NOT_RECORDED, NO_SUCH_HOST = "not in the recording", "no such host"
+WORDS = {"": NOT_RECORDED, "ERR_NAME_NOT_RESOLVED": NO_SUCH_HOST, "ERR_CONNECTION_REFUSED": "connection refused",
+         "ERR_EMPTY_RESPONSE": "no answer", "ERR_CONNECTION_RESET": "connection reset", "ERR_TIMED_OUT": "timed out",
+         "ERR_CONTENT_LENGTH_MISMATCH": "answer cut short", "unfinished": "never ended"}
+OF_THE_RECORDING = frozenset((NOT_RECORDED, NO_SUCH_HOST))
+ICON = "/favicon.ico"
+"""Chrome asks for it on its own, when a page names no icon; hardly any recording has it."""
+MOST_HOSTS = 3
+
+
+def recorded_sizes(recording: Recording, mirror: Path, page: str) -> dict[str, int]:
+    """Return what the recording holds for the page of this name: the size of each answer's body by its identity."""
+    sizes = {}
+    for answer in recording.transactions(page):
+        file = recording.body_file(answer)
+        try:
+            sizes[answer.identity] = (mirror / file).stat().st_size if file else 0
+        except OSError:
+            sizes[answer.identity] = 0
+    return sizes
+
+
+def coverage(answers: ReceivedAnswers, recorded: Mapping[str, int]) -> Coverage:
+    """Return how much of what was `recorded` (sizes by identity) a load got, at whatever time."""
+    got = {answer.identity for answer in answers.each if answer.kind in ("exact", "stand-in")} & recorded.keys()
+    return Coverage(len(recorded), sum(recorded.values()), len(got), sum(recorded[identity] for identity in got))
+
+
+def reasons(load: LoadRecord) -> list[Reason]:
+    """Return why one load, looked at alone, is hollow."""
+    if load.plt_ms is None or load.answers is None:     # it has a reason of its own, and may have been cut short
+        return []
+    asked = [answer for answer in load.answers.each if not answer.late and not is_cancelled(answer)]
+    failed = [answer for answer in asked if answer.kind in ("failed", "missing") and not _is_icon(answer)]
+    reason = of_the_page if {_word(answer) for answer in failed} <= OF_THE_RECORDING else accident
+    cover, found = load.answers.coverage, []
+    if len(failed) > FAILED_RATIO * len(asked):
+        found.append(reason(f"{len(failed)} of {len(asked)} requests failed: {_told(failed)}"))
+    if cover and cover.got < LEAST_RATIO * cover.recorded:
+        found.append(reason(f"got only {cover.got} of the {cover.recorded} answers that the recording holds for this "
+                            "page"))
+    return found
+
+
+def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Reason]]:
+    """Return why each of one page's loads is hollow beside the best of those that `are_good` otherwise."""
+    found = [load.answers.coverage if load.answers else None for load in loads]
+    known = [cover for cover, good in zip(found, are_good, strict=True) if cover and good]
+    if not known:
+        return [[] for _ in loads]
+    best, best_bytes = max(cover.got for cover in known), max(cover.got_bytes for cover in known)
+    return [_too_little(cover, best, best_bytes) if cover and good else []
+            for cover, good in zip(found, are_good, strict=True)]
+
+
+def _too_little(cover: Coverage, best: int, best_bytes: int) -> list[Reason]:
+    for got, held, most, unit in ((cover.got, cover.recorded, best, "answers"),
+                                  (cover.got_bytes, cover.recorded_bytes, best_bytes, "bytes")):
+        supported = most >= HOLLOW_RATIO * held
+        wanted, whose = (held, "the recording holds") if supported else (most, "the page's best load got")
+        if got < HOLLOW_RATIO * wanted:
+            return [accident(f"got {got} of the {wanted} {unit} that {whose}")]
+    return []
+
+
+def _told(failed: Sequence[ReceivedAnswer]) -> str:
+    """Return why requests failed, and at which hosts, the most frequent first."""
+    hosts: dict[str, list[str]] = defaultdict(list)
+    for answer in failed:
+        hosts[_word(answer)].append(urlsplit(answer.url).hostname or answer.url)
+    return "; ".join(f"{_count(len(names), len(failed))}{word} ({_some(names)})"
+                     for word, names in sorted(hosts.items(), key=lambda pair: -len(pair[1])))
+
+
+def _is_icon(answer: ReceivedAnswer) -> bool:
+    return answer.kind == "missing" and urlsplit(answer.url).path == ICON
+
+
+def _word(answer: ReceivedAnswer) -> str:
+    name = answer.error.removeprefix("net::")
+    return WORDS.get(name, name)
+
+
+def _count(these: int, total: int) -> str:
+    return "" if these == total else f"{these} "
+
+
+def _some(names: Sequence[str]) -> str:
+    often = [name for name, _ in Counter(names).most_common()]
+    return ", ".join([*often[:MOST_HOSTS], *(["…"] if len(often) > MOST_HOSTS else [])])

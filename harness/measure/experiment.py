@@ -1,0 +1,178 @@
+"""One experiment at one delay, once its laboratory runs: all page loads in order, each written down at once."""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from harness.analysis.load_tables import write_load_tables
+from harness.browser.chrome import version_of
+from harness.browser.client_hello import find_groups
+from harness.errors import ExperimentError, InputError
+from harness.files.experiment import write_experiment
+from harness.files.pages import Page
+from harness.measure import validity
+from harness.measure.adaptive import Goal, expected_loads, first_guess, more_loads, outcome_lines
+from harness.measure.attempts import set_aside
+from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb
+from harness.measure.loads import cell_of, measure_load, write_record
+from harness.measure.plan import Load
+from harness.measure.reason import accident
+from harness.measure.resume import EMPTY, Earlier, recording_digest
+from harness.measure.series import Measured, failed_by_accident, judge_together, last_tries
+from harness.network.needs import real_time_allowed
+from harness.network.star import LinkSpeeds
+from harness.system import environment
+from harness.system.privileges import acting_as
+from harness.system.progress import Steps, counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """What is measured in `lab`: the loads `to_do` and, with a `goal`, more until it is reached.
+
+    `earlier` is what an experiment that is resumed had measured before. `description` is what the experiment's file
+    says about all loads, `document_bytes` the recorded sizes.
+    """
+
+    lab: Laboratory
+    to_do: list[Load]
+    goal: Goal | None
+    seed: int
+    retries: int
+    document_bytes: Mapping[Page, int]
+    description: Mapping[str, Any]
+    earlier: Earlier = EMPTY
+
+    def measure(self) -> list[Measured]:
+        """Do all page loads in order, those that fail by accident again; return every try with its verdict."""
+        self._describe([])
+        series = list(self.earlier.valid)
+        try:
+            self._load_all(series)
+        except BaseException:
+            with suppress(OSError, InputError):     # a full disk, say, must not hide what ended the series
+                self._write_tables(series)
+            raise
+        self._write_tables(series)
+        return judge_together(series)
+
+    def _load_all(self, series: list[Measured]) -> None:
+        loads = self.to_do
+        with counted(len(loads)) as progress:
+            if self.goal:
+                progress.expect(first_guess(loads, self.goal))
+            while loads:
+                for run in dict.fromkeys(load.run for load in loads):
+                    for load in (load for load in loads if load.run == run):
+                        progress.done(self._load(load, series).in_words())
+                    self._load_again(series, progress)
+                loads = more_loads(judge_together(series), self.goal, self.seed) if self.goal else []
+                if self.goal:
+                    progress.expect(expected_loads(judge_together(series), self.goal))
+
+    def _load_again(self, series: list[Measured], progress: Steps) -> None:
+        """At the end of a run, measure again what failed by accident in it, each load `retries` times at most."""
+        while failed := failed_by_accident(series, self.retries):
+            for measured in failed:
+                progress.expect_one_more()
+                progress.done(self._load(measured.load, series).in_words())
+
+    def _load(self, load: Load, series: list[Measured]) -> Measured:
+        """Load a page once, and write its record and whatever it tells of earlier loads.
+
+        Raises ExperimentError when a companion has ended: before the load, or after it was written down as failed.
+        """
+        self.lab.check_companions()
+        attempt = 1 + max([self.earlier.tries.get(load, 0),
+                           *(measured.attempt for measured in series if measured.load == load)])
+        if attempt > 1:
+            set_aside(cell_of(self.lab, load), load.page, attempt - 1, self.lab.results_user)
+        record = replace(measure_load(self.lab, load), attempt=attempt)
+        why_not = validity.reasons(record, self.document_bytes.get(load.page))
+        ended: ExperimentError | None = None
+        try:
+            self.lab.check_companions()
+        except ExperimentError as error:
+            ended = error
+            why_not.append(accident(str(error)))
+        before = judge_together(series)
+        series.append(Measured(load, record, why_not))
+        judged = judge_together(series)
+        self._write_records(before, judged)
+        self._describe(series)
+        if ended:
+            raise ended
+        return judged[-1]
+
+    def _write_records(self, before: list[Measured], judged: list[Measured]) -> None:
+        """Write the last load's record, and those of earlier loads of which the verdict is another one now."""
+        last = set(map(id, last_tries(judged)))
+        for number, measured in enumerate(judged):
+            if id(measured) in last and (number >= len(before) or before[number] != measured):
+                write_record(self.lab, measured.load, measured.record, measured.why_not)
+
+    def _describe(self, series: list[Measured]) -> None:
+        """Write the experiment's file, with the order of all loads that were done."""
+        new = series[len(self.earlier.valid):]
+        order = [*self.earlier.order, *((done.load.page.url, done.load.run, done.load.tfo) for done in new)]
+        with acting_as(self.lab.results_user):
+            write_experiment(self.lab.client_dir, self.lab.delaynet_ms, {**self.description, "order": order})
+
+    def _write_tables(self, series: list[Measured]) -> None:
+        """Write the tables of all loads, which people read in other programs."""
+        if series:
+            with acting_as(self.lab.results_user):
+                write_load_tables(self.lab.client_dir)
+
+
+def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettings, *,
+             netem: bool) -> dict[str, Any]:
+    """Return what an experiment's file says of its settings: with other ones it cannot be resumed."""
+    hello = (chrome.post_quantum or find_groups(chrome.browser.binary) is None) if web.page_set.secure else None
+    machine = environment.machine()
+    return {
+        "name": arguments.name, "pages": [page.url for page in web.page_set.pages],
+        "recording_sha256": recording_digest(web.page_set.files),
+        "synthetic": web.page_set.recording.manifest.synthetic,
+        "seed": arguments.seed, "http": web.http, "server": web.server, "tfo": arguments.tfo,
+        "testruns": arguments.testruns, "retries": arguments.retries,
+        "until_ci": asdict(arguments.goal) if arguments.goal else None,
+        "pcap": chrome.pcap, "post_quantum": hello, "predict": chrome.predict,
+        "timeout_s": chrome.limits.load_s, "quiet_s": chrome.limits.quiet_s,
+        "bw_home_mbit": speeds.bw_home_mbit, "bw_net_mbit": speeds.bw_net_mbit,
+        "delayhome_ms": speeds.delay_home_ms, "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms,
+        "delay_by": delay_by(netem=netem), "browser": version_of(chrome.browser),
+        **{key: machine[key] for key in ("kernel", "machine", "cpus")},
+    }
+
+
+def found_in(lab: Laboratory) -> dict[str, Any]:
+    """Return what an experiment's file says, besides its settings, of the laboratory that was built for it."""
+    return {
+        "id": lab.experiment_id, "measured_rtt_ms": lab.measured_rtt_ms,
+        "server_congestion_control": environment.server_congestion_control(lab.star.user.pid),
+        **environment.machine(), "sysctls": environment.sysctls(lab.star.user.pid),
+    }
+
+
+def delay_by(*, netem: bool) -> str:
+    """Return in words what delays packets; without real-time priority the delay line may be late now and then."""
+    return "netem" if netem else "delay line" if real_time_allowed() else "delay line without real-time priority"
+
+
+def summarise(series: list[Measured], goal: Goal | None) -> int:
+    """Say how well the goal was reached, what was measured again, and which loads are not valid; return the status."""
+    last = last_tries(series)
+    failed = [measured for measured in last if measured.why_not]
+    for measured in failed:
+        print(measured.in_words(), file=sys.stderr)
+    for line in outcome_lines(series, goal) if goal else ():
+        print(line)
+    again = sum(bool(measured.why_not) for measured in series) - len(failed)
+    more = f"; it took {len(last) + again} loads, since {again} failed by accident and were measured again" if again \
+        else ""
+    print(f"{len(last) - len(failed)} of {len(last)} page loads are valid{more}", flush=True)
+    return 1 if failed else 0

@@ -1,0 +1,50 @@
+"""Whether pages are fit to be measured, found out before anything is: each is loaded once, without any delay.
+
+A page whose load is hollow there (harness.measure.coverage), or whose document is not the recorded one, is hollow in
+every load of an experiment. What another try can help is tried once more, and then left to the experiment.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from harness.files.pages import Page
+from harness.measure import validity
+from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
+from harness.measure.loads import measure_load
+from harness.measure.plan import Load
+from harness.measure.reason import Kind, Reason, worth_another_try
+from harness.network.star import LinkSpeeds
+from harness.system.lock import only_experiment
+
+TRIES = 2
+
+
+def unfit_pages(web: ReplayedWeb, chrome: BrowserSettings, speeds: LinkSpeeds) -> list[str]:
+    """Load each page once at RTT 0; return a line for each that is not fit, with the reason."""
+    without_delay = LinkSpeeds(speeds.bw_home_mbit, speeds.bw_net_mbit, 0, 0)
+    with only_experiment(), running_laboratory(without_delay, web, chrome, netem=False) as lab:
+        lines = [_judge(lab, page, web.page_set.document_bytes.get(page)) for page in web.page_set.pages]
+    return [line for line in lines if line]
+
+
+def _judge(lab: Laboratory, page: Page, document_bytes: int | None) -> str:
+    for run in range(TRIES):
+        verdict = validity.reasons(measure_load(lab, Load(page, run, 0)), document_bytes)
+        if not worth_another_try(verdict):
+            break
+    return blamed_on_the_page(page, verdict)
+
+
+def say_ready(unfit: Sequence[str], what: str) -> int:
+    """Print that `what` can be measured, or why some pages cannot; return the exit status."""
+    for line in unfit:
+        print(line, file=sys.stderr)
+    if not unfit:
+        print(f"ready: {what}")
+    return 1 if unfit else 0
+
+
+def blamed_on_the_page(page: Page, verdict: list[Reason]) -> str:
+    """Return the line that says why the page is not fit; "" when nothing in the verdict is its own fault."""
+    own = [reason.text for reason in verdict if reason.kind is Kind.PAGE]
+    return f"{page.url}: not fit to be measured: {'; '.join(own)}; record it again, or take it out" if own else ""

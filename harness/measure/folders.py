@@ -1,0 +1,56 @@
+"""The folders that an experiment reads and writes, looked at before anything is built.
+
+They lie where the user who called sudo can put anything: what is a link, a file in a folder's place, or cannot be
+written is told in one line. That is a service to people; what keeps root from following a link that is made a moment
+later is that everything there is read and written as that user (harness.system.privileges.acting_as).
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.errors import InputError
+from harness.files.pages import PageFiles
+from harness.system.privileges import User, acting_as
+
+
+def check_folders(directory: Path, files: PageFiles, user: User) -> None:
+    """Raise InputError when `directory` or the experiment's files in it cannot be used as `user`."""
+    with acting_as(user):
+        if not directory.is_dir():
+            raise InputError(f"{directory}: no such folder; make it, or give another --dir")
+        for path in _used(directory, files):
+            if path.is_symlink():
+                raise InputError(f"{path}: is a symbolic link, and none is followed there; put what it leads to in "
+                                 "its place, or remove it")
+        if (directory / "hack_dns").is_dir():
+            raise InputError(f"{directory / 'hack_dns'}: is a folder; remove it: a file of that name is made")
+        for folder in (directory, directory / "client", directory / "serverlogs"):
+            if folder.exists():
+                _require_writable(folder, user)
+
+
+def _used(directory: Path, files: PageFiles) -> Iterator[Path]:
+    """Yield what the experiment uses, and what lies in the folders of its results."""
+    yield from (files.pages, files.mirror, files.fetchlog, directory / "hack_dns")
+    for folder in (directory / "client", directory / "serverlogs"):
+        yield folder
+        if folder.is_dir() and not folder.is_symlink():
+            try:
+                yield from sorted(folder.iterdir())
+            except OSError as error:
+                raise InputError(f"{folder}: {error.strerror}; remove it, or give another --dir") from None
+
+
+def _require_writable(folder: Path, user: User) -> None:
+    if not folder.is_dir():
+        raise InputError(f"{folder}: is no folder; remove it, or give another --dir")
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=".tfo-lab-", dir=folder)
+        os.close(descriptor)
+        Path(name).unlink()
+    except OSError as error:
+        who = user.name or f"user {user.uid}"
+        raise InputError(f"{folder}: {who} cannot write there ({error.strerror}); give another --dir, or make it "
+                         f"theirs: sudo chown -R {who} {folder}") from None

@@ -1,0 +1,197 @@
+"""The laboratory of an experiment: the star with its delay, the servers that replay a recording, and what loads need.
+
+tfo.py measures in it and so do the benchmarks: what they find holds for the same network, web and browser.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.browser.chrome import Browser, require_shim
+from harness.browser.client_hello import find_groups
+from harness.errors import ExperimentError
+from harness.files.experiment import new_experiment_id
+from harness.files.hack_dns import Remap, write_hack_dns
+from harness.measure.coverage import recorded_sizes
+from harness.measure.limits import TimeLimits
+from harness.measure.preflight import PageSet
+from harness.measure.server_options import PORT, tls_port_beside
+from harness.network.links import Delay, delayed_links
+from harness.network.rtt import check_rtts, measure_rtts
+from harness.network.servers import ServerSettings, running_servers
+from harness.network.star import LinkSpeeds, Star, running_star
+from harness.replay.authority import open_authority
+from harness.system.busy import wait_for_quiet
+from harness.system.companions import Companion
+from harness.system.privileges import User, acting_as, browsing_user, invoking_user
+from harness.system.scratch import temporary_directory
+from harness.system.untrusted import read_untrusted
+
+RTT_PAUSE_S = 5.0
+"""How long a wrong RTT waits for a quiet machine before it is measured again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayedWeb:
+    """Which pages are served, and how: see harness.measure.server_options."""
+
+    page_set: PageSet
+    http: str = "1.0"
+    server: str = "threaded"
+    port: int = PORT
+    tls_port: int = tls_port_beside(PORT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrowserSettings:
+    """How Chrome loads pages: `predict` lets it open connections ahead of need, `pcap` keeps each load's packets.
+
+    With `post_quantum` its ClientHello stays longer than a SYN can carry.
+    """
+
+    browser: Browser
+    limits: TimeLimits
+    predict: bool = False
+    post_quantum: bool = False
+    pcap: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Laboratory:
+    """Everything a load needs: the running star and where things are."""
+
+    star: Star
+    browser: Browser
+    browsing_user: User
+    results_user: User
+    work_dir: Path
+    hack_dns: Path
+    """What loads read; only root can write to it."""
+    shim: Path
+    client_dir: Path
+    server_log_dir: Path
+    delaynet_ms: float
+    rtt_ms: float
+    measured_rtt_ms: dict[str, float]
+    predict: bool
+    limits: TimeLimits
+    trusted_key: str | None
+    """Fingerprint of the servers' certificate authority, see harness.replay.authority; None when all is plain http."""
+    key_shares: int | None
+    """Where Chrome's table of key exchange groups is, see harness.browser.client_hello; None to leave it as it is."""
+    pcap: bool
+    """Whether to keep a capture of each load's packets."""
+    recorded: Mapping[str, Mapping[str, int]]
+    """What the recording holds for each page, by the page's name: see harness.measure.coverage.recorded_sizes."""
+    delay: Delay
+    servers: Companion
+    bw_net_mbit: float
+    one_by_one: bool
+    """Whether each server answers one connection after the other, as the tool of 2013 did."""
+    experiment_id: str
+    """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
+
+    def check_companions(self) -> None:
+        """Raise ExperimentError with its last words when the delay line or the servers have ended."""
+        self.delay.check()
+        self.servers.check()
+
+
+@contextmanager
+def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettings, *, netem: bool,
+                       results_dir: Path | None = None, experiment_id: str | None = None,
+                       patience_s: float = 0) -> Iterator[Laboratory]:
+    """Run star, delay and servers while this lasts, ready for harness.measure.loads.measure_load.
+
+    The delay is netem's or the delay line's. Results go into `results_dir`, or are thrown away with the laboratory.
+    Raises ExperimentError when a measured RTT is not what it should be.
+    """
+    with ExitStack() as stack:
+        work_dir = stack.enter_context(temporary_directory())
+        user = invoking_user()
+        results_dir = results_dir or _folder_for_nothing(work_dir, user)
+        server_log_dir = results_dir / "serverlogs"
+
+        star = stack.enter_context(running_star(web.page_set.hosts, speeds, netem))
+        delay = stack.enter_context(delayed_links(star, speeds, netem))
+        rtts_ms = proven_rtts_ms(star, web.port, speeds, netem=netem, patience_s=patience_s)
+
+        with acting_as(user):
+            server_log_dir.mkdir(exist_ok=True)
+            authority = open_authority() if web.page_set.secure else None
+            remap_hosts(star, web, results_dir / "hack_dns")        # for people, and for --on-user
+        settings = ServerSettings(
+            mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=web.port, http=web.http,
+            server=web.server, logdir=server_log_dir, delaynet_ms=speeds.delay_net_ms, user=user,
+            tls_port=web.tls_port)
+        servers = stack.enter_context(running_servers(star, settings, work_dir))
+        yield Laboratory(
+            star=star, browser=chrome.browser, browsing_user=browsing_user(), results_user=user,
+            work_dir=work_dir, hack_dns=remap_hosts(star, web, work_dir / "hack_dns"), shim=_own_shim(work_dir),
+            client_dir=results_dir / "client", server_log_dir=server_log_dir, delaynet_ms=speeds.delay_net_ms,
+            rtt_ms=speeds.rtt_ms, measured_rtt_ms=rtts_ms, predict=chrome.predict, limits=chrome.limits,
+            trusted_key=authority.fingerprint if authority else None,
+            key_shares=small_client_hello(chrome) if authority else None, pcap=chrome.pcap,
+            delay=delay, servers=servers, experiment_id=experiment_id or new_experiment_id(),
+            bw_net_mbit=speeds.bw_net_mbit, one_by_one=web.server == "2013",
+            recorded={page.name: recorded_sizes(web.page_set.recording, web.page_set.files.mirror, page.name)
+                      for page in web.page_set.pages})
+
+
+def proven_rtts_ms(star: Star, port: int, speeds: LinkSpeeds, *, netem: bool,
+                   patience_s: float = 0) -> dict[str, float]:
+    """Measure, print and return the RTT to each server in ms; again when one is off, until `patience_s` are over.
+
+    Raises ExperimentError when one still is not what it should be.
+    """
+    deadline_s = time.monotonic() + patience_s
+    while True:
+        rtts_ms = measure_rtts(star, port, nominal_ms=speeds.rtt_ms)
+        print(f"RTT to {len(rtts_ms)} servers: {min(rtts_ms.values()):.1f} to {max(rtts_ms.values()):.1f} ms measured, "
+              f"{speeds.rtt_ms:g} ms wanted ({'netem' if netem else 'delay line'})", flush=True)
+        try:
+            check_rtts(rtts_ms, speeds.rtt_ms)
+            return rtts_ms
+        except ExperimentError:
+            if time.monotonic() >= deadline_s:
+                raise
+        wait_for_quiet(min(RTT_PAUSE_S, deadline_s - time.monotonic()))
+
+
+def remap_hosts(star: Star, web: ReplayedWeb, path: Path) -> Path:
+    """Write the file that leads Chrome from each site's name to its server; return its path."""
+    ports = {"http": web.port, "https": web.tls_port}
+    write_hack_dns(path, [Remap(name, host.address, ports[scheme], scheme) for name, host in star.servers.items()
+                          for scheme in web.page_set.recording.schemes(name)])
+    return path
+
+
+def _folder_for_nothing(work_dir: Path, user: User) -> Path:
+    """Make the folder of results that nobody keeps; they are written as `user` all the same."""
+    folder = work_dir / "results"
+    folder.mkdir()
+    os.chown(folder, user.uid, user.gid)
+    return folder
+
+
+def _own_shim(work_dir: Path) -> Path:
+    """Copy the shim to where Chrome's user can read it, wherever the project lies, but cannot change it."""
+    shim = work_dir / "chrome_shim.so"
+    shim.write_bytes(read_untrusted(require_shim()))
+    shim.chmod(0o755)
+    return shim
+
+
+def small_client_hello(chrome: BrowserSettings) -> int | None:
+    """Return where Chrome's post-quantum key share is to be taken out, so that a ClientHello fits into a SYN."""
+    if chrome.post_quantum:
+        return None
+    place = find_groups(chrome.browser.binary)
+    if place is None:
+        print("tfo.py: this Chrome's ClientHello cannot be made to fit into a SYN: TFO will save nothing over https",
+              file=sys.stderr)
+    return place

@@ -1,0 +1,85 @@
+"""What load_page.py left behind, taken over from the user it ran as.
+
+Nothing on that side is trusted: Chrome, which a page from anywhere may have taken over, runs as the same user. When its
+processes have ended, each of its files is opened only if it is a regular file of that user and not too large, and never
+through a link (harness.system.untrusted). What is kept is written as the user to whom the results belong.
+"""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from harness.files.results import KEPT_LOGS
+from harness.system.atomic import write_atomically, written_beside
+from harness.system.privileges import User, acting_as
+from harness.system.untrusted import (
+    LARGEST_FILE,
+    UnreadableFileError,
+    open_untrusted,
+    read_untrusted,
+    read_untrusted_json,
+)
+
+REPORT, DRIVER_OUTPUT = "load.json", "chromedriver.log"
+MOST_OUTPUT = 64 * 2**10
+"""Bytes that are kept of each program's words: the last ones."""
+ANY_SIZE = 2**62
+
+
+@dataclass(frozen=True)
+class LeftBehind:
+    """The files of a load in `scratch`, made by `maker`; what is kept goes to `directory`, and belongs to `owner`."""
+
+    scratch: Path
+    maker: User
+    directory: Path
+    owner: User
+    page: str
+
+    def keep_logs(self) -> None:
+        """Keep the load's log and HAR. One that is none is left out, and the report says why the load failed."""
+        for name in (self.page, f"{self.page}.har"):
+            try:
+                content = read_untrusted(self.scratch / name, owner=self.maker.uid)
+            except UnreadableFileError:
+                continue
+            with acting_as(self.owner):
+                write_atomically(self.directory / name, content)
+
+    def report(self, complaint: str, limit: int = LARGEST_FILE) -> dict[str, Any]:
+        """Return load.json, or {"errors": [why]} when it is none; load_page.py's own `complaint` goes first."""
+        try:
+            report = read_untrusted_json(self.scratch / REPORT, limit=limit, owner=self.maker.uid)
+        except UnreadableFileError as error:
+            return {"errors": [complaint or f"load_page.py left no report: {error.why}"]}
+        if not isinstance(report, dict):
+            return {"errors": [complaint or "load_page.py left no report: no JSON object"]}
+        return report
+
+    def keep_capture(self, made: Path) -> None:
+        """Keep the packets, which root's side captured in the laboratory's own folder, however many they are."""
+        if made.is_file():
+            with made.open("rb") as source, acting_as(self.owner), \
+                    written_beside(self.directory / f"{self.page}.pcap") as beside, beside.open("wb") as target:
+                shutil.copyfileobj(source, target)
+
+    def keep_output(self, output: IO[bytes]) -> list[str]:
+        """Keep the last words of chromedriver and Chrome, and load_page.py's `output`; return the files' names."""
+        try:
+            with open_untrusted(self.scratch / DRIVER_OUTPUT, limit=ANY_SIZE, owner=self.maker.uid) as file:
+                drivers = end_of(file)
+        except UnreadableFileError as error:
+            drivers = f"{DRIVER_OUTPUT}: {error.why}\n".encode()
+        names = [f"{self.page}{ending}" for ending in KEPT_LOGS]
+        for name, content in zip(names, (drivers, end_of(output)), strict=True):
+            with acting_as(self.owner):
+                write_atomically(self.directory / name, content)
+        return names
+
+
+def end_of(file: IO[bytes]) -> bytes:
+    """Return the last MOST_OUTPUT bytes of an open file."""
+    file.seek(max(0, file.seek(0, os.SEEK_END) - MOST_OUTPUT))
+    return file.read(MOST_OUTPUT)

@@ -1,0 +1,105 @@
+"""One page load: Chrome inside `user`, the kernel's counters around it, and the record of all that happened."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.files import load_mark
+from harness.files.load_mark import mark_load
+from harness.files.load_record import FORMAT, LoadRecord
+from harness.files.results import cell_directory, write_load
+from harness.files.server_log import ServerRequest, directory_name, read_server_logs
+from harness.measure.chrome_run import run_chrome
+from harness.measure.laboratory import Laboratory
+from harness.measure.plan import Load
+from harness.measure.reason import Reason, texts
+from harness.measure.watch import answers_of, timekeeping_of, watching
+from harness.network.links import delay_line_drops
+from harness.network.star import Star
+from harness.system import environment, fastopen
+from harness.system.open_connections import open_sockets, wait_for_close
+from harness.system.privileges import acting_as
+
+NOT_REPORTED = ("timing", "versions", "argv", "silences", "answers", "timekeeping", "attempt")
+"""What of load_page.py's report goes elsewhere in a record, or is not for Chrome's side to say."""
+
+
+def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
+    """Load one page once, write its log and HAR into ``client/`` and return its record.
+
+    A load that fails is a record too, with its "errors". Validity is judged by harness.measure.validity.
+    """
+    fastopen.set_fastopen(lab.star.pids, fastopen.ON if load.tfo else fastopen.OFF)
+    before, drops_before, began_s = _counters(lab.star), delay_line_drops(lab.star.user), time.time()
+    servers = [server.pid for server in lab.star.servers.values()]
+    listening = open_sockets(servers)
+    directory = cell_of(lab, load)
+    mark_load(lab.work_dir / load_mark.NAME, load.page.name)
+    with watching(lab) as watch:
+        report = run_chrome(lab, load, directory)
+    after = _counters(lab.star)
+    wait_for_close(lambda: open_sockets(servers), listening, lab.rtt_ms)
+    requests = _logged(lab, load, began_s)
+    record = _record(report, {
+        "url": load.page.url, "page": load.page.name, "delaynet_ms": lab.delaynet_ms, "rtt_ms": lab.rtt_ms,
+        "tfo": load.tfo, "run": load.run, "experiment": lab.experiment_id,
+        **_server_view(requests),
+        "counters": {side: fastopen.difference(after[side], before[side]) for side in after},
+        "delay_line_drops": delay_line_drops(lab.star.user) - drops_before,
+        "began_s": began_s,
+        "environment": {**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
+                        "measured_rtt_ms": lab.measured_rtt_ms, "load_average": environment.load_average(),
+                        "sysctls": environment.sysctls(lab.star.user.pid)},
+    })
+    har = directory / f"{load.page.name}.har"
+    return replace(record, timekeeping=timekeeping_of(watch, record, report.get("silences"), har, requests),
+                   answers=answers_of(lab, record, har, requests))
+
+
+def _record(report: dict[str, Any], known: dict[str, Any]) -> LoadRecord:
+    """Return what Chrome's side reports and what is known here, which goes first, as one record, not judged yet."""
+    of_the_load = {key: value for key, value in report.items() if key not in NOT_REPORTED}
+    base = {**known, "format": FORMAT, "valid": True, "why_not": []}
+    try:
+        return LoadRecord.from_json({**of_the_load, **base})
+    except ValueError as error:         # Chrome's side may have been taken over by the page
+        environment_of = {**known["environment"], "versions": None, "argv": None}
+        return LoadRecord.from_json({**base, "environment": environment_of,
+                                     "errors": [f"the report of load_page.py is not one: {error}"]})
+
+
+def write_record(lab: Laboratory, load: Load, record: LoadRecord, why_not: Sequence[Reason]) -> None:
+    """Write a load's JSON with the verdict on it: `why_not` is empty for a valid load."""
+    with acting_as(lab.results_user):
+        write_load(cell_of(lab, load), replace(record, why_not=tuple(texts(why_not))))
+
+
+def cell_of(lab: Laboratory, load: Load) -> Path:
+    """Return the directory that holds all pages' loads of one run."""
+    return lab.client_dir / cell_directory(lab.delaynet_ms, load.run, load.tfo)
+
+
+def _counters(star: Star) -> dict[str, dict[str, int]]:
+    servers = fastopen.total(fastopen.read_counters(server.pid) for server in star.servers.values())
+    return {"user": fastopen.read_counters(star.user.pid), "servers": servers}
+
+
+def _logged(lab: Laboratory, load: Load, since_s: float) -> list[ServerRequest]:
+    """Return what the servers logged of this load."""
+    directory = lab.server_log_dir / directory_name(lab.delaynet_ms, load.tfo)
+    with acting_as(lab.results_user):
+        return [request for request in read_server_logs(directory) if request.time_s >= since_s]
+
+
+def _server_view(requests: Sequence[ServerRequest]) -> dict[str, int]:
+    """Count what the servers' logs say of this load: answers by how they were found, connections by their SYN."""
+    first = [request for request in requests if request.request == 1]
+    return {
+        "connections_with_request": len(first),
+        "syn_data_connections": sum(request.syn_data for request in first),
+        "silent_connections": sum(request.found == "silent" for request in requests),
+        "best_match": sum(request.stand_in and request.found != "live" for request in requests),
+        "missing": sum(request.found == "missing" for request in requests),
+    }

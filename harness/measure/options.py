@@ -1,0 +1,103 @@
+"""The options of tfo.py, and which of them make no experiment."""
+
+import argparse
+from pathlib import Path
+
+from harness.bootstrap import ROOT
+from harness.errors import InputError
+from harness.measure.adaptive import MINIMUM_PAIRS, Goal
+from harness.measure.attempts import RETRIES, RETRIES_ALLOWED
+from harness.measure.limits import TimeLimits
+from harness.measure.server_options import add_server_options, server_problems, tls_port_beside
+from harness.system.options import DELAY_MS, RATE_MBIT, RUNS, SEED, TIMEOUT_S, Decimal, OptionParser, page_list_name
+
+MAX_RUNS = 20
+"""Measured runs of a page at which --until-ci gives up by default: about 20 times 2 loads of 6 s for each page."""
+
+PATIENCE_S = Decimal(1, 3600, or_zero=True)
+Problems = tuple[tuple[object, str], ...]
+
+
+def parse_arguments(description: str) -> argparse.Namespace:
+    """Read tfo.py's command line. Raises InputError for numbers that make no experiment."""
+    parser = make_parser(description)
+    arguments = parser.parse_args()
+    arguments.tfos = [0, 1] if arguments.tfo == "both" else [int(arguments.tfo)]
+    arguments.dir = arguments.dir.resolve()
+    arguments.tls_port = tls_port_beside(arguments.port, arguments.tls_port)
+    arguments.goal = None if arguments.until_ci is None else \
+        Goal(arguments.until_ci, arguments.max_runs or MAX_RUNS, arguments.min_pairs or MINIMUM_PAIRS)
+    for wrong, problem in (*network_problems(arguments), *plan_problems(arguments)):
+        if wrong:
+            raise InputError(f"tfo.py: {problem}")
+    return arguments
+
+
+def make_parser(description: str) -> argparse.ArgumentParser:
+    """Return what knows tfo.py's options."""
+    parser = OptionParser(description=description)
+    parser.add_argument("--name", type=page_list_name, default="Paper",
+                        help="pages to load: NAME.pages, NAME/ and NAME.fetchlog/")
+    parser.add_argument("--dir", type=Path, default=ROOT, help="where these are, and the results go (the project)")
+    parser.add_argument("--bwhome", type=RATE_MBIT, default=1000.0, help="bandwidth of user's link, Mbit/s (1000)")
+    parser.add_argument("--delayhome", type=DELAY_MS, default=0.0, help="one-way delay of user's link, ms (0)")
+    parser.add_argument("--bwnet", type=RATE_MBIT, default=4.0, help="bandwidth of each server's link, Mbit/s (4)")
+    parser.add_argument("--delaynet", type=DELAY_MS, default=10.0, help="one-way delay of each server's link, ms (10)")
+    add_server_options(parser)
+    parser.add_argument("--tfo", choices=["0", "1", "both"], default="both", help="without, with, or both (both)")
+    parser.add_argument("--testruns", type=RUNS, default=4, help="loads of each page; the first warms up (4)")
+    parser.add_argument("--retries", type=RETRIES_ALLOWED, default=RETRIES, metavar="N", help="how often a load that "
+                        "failed by accident is measured again, at the end of its run (%(default)s)")
+    parser.add_argument("--post-quantum", action="store_true", help="leave Chrome's ClientHello as it is: longer than "
+                        "a SYN can carry, so that TFO saves nothing over https")
+    parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
+    parser.add_argument("--until-ci", type=Decimal(0.01, 99), metavar="POINTS",
+                        help="after these, load each page more often until "
+                        "half the width of its improvement's 95%% interval is under so many percentage points")
+    parser.add_argument("--max-runs", type=RUNS, metavar="N",
+                        help=f"with --until-ci: at most so many measured runs of each page ({MAX_RUNS})")
+    parser.add_argument("--min-pairs", type=RUNS, metavar="N", help="with --until-ci: an interval of fewer pairs of "
+                        f"loads ends nothing; under {MINIMUM_PAIRS} it is often too narrow ({MINIMUM_PAIRS})")
+    parser.add_argument("--pcap", action="store_true", help="keep a capture of each load's packets beside its log: "
+                        "docs/wireshark.md")
+    parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s,
+                        help="seconds a page may take to its load event (60)")
+    parser.add_argument("--quiet", type=Decimal(0.05, TimeLimits.quiet_limit_s), default=TimeLimits.quiet_s,
+                        metavar="SECONDS", help="silence on the "
+                        "network that ends a load after its load event (%(default)s)")
+    parser.add_argument("--seed", type=SEED, default=1, help="decides which of TFO off and on goes first (1)")
+    parser.add_argument("--on-user", metavar="COMMAND", help="load no pages, but run this on `user` while the servers "
+                        "are up, such as bash; hack_dns leads to them")
+    parser.add_argument("--patience", type=PATIENCE_S, default=30.0, metavar="SECONDS", help="how long to wait for "
+                        "other programs to leave the machine alone before anything is measured (30)")
+    parser.add_argument("--resume", action="store_true", help="go on with the experiment at this delay that is in "
+                        "client/: measure only what is missing of it")
+    parser.add_argument("--dry-run", nargs="?", const="load", choices=["load", "check"],
+                        help="measure nothing: check that all is ready, and load each page once without delay to see "
+                             "whether it is fit (with =check: load nothing)")
+    return parser
+
+
+def network_problems(arguments: argparse.Namespace) -> Problems:
+    """Tell what makes no network, each with what to say."""
+    return (
+        (arguments.delaynet + arguments.delayhome > DELAY_MS.high,
+         f"--delaynet, --delayhome: together at most {DELAY_MS.high:g} ms"),
+        (arguments.resume and arguments.on_user, "--resume: loads pages, and --on-user loads none; leave one out"),
+        *server_problems(arguments),
+    )
+
+
+def plan_problems(arguments: argparse.Namespace) -> Problems:
+    """Tell what makes no plan of page loads, each with what to say."""
+    min_pairs = arguments.goal.min_pairs if arguments.goal else MINIMUM_PAIRS
+    least = max(min_pairs, arguments.testruns - 1)
+    return (
+        (arguments.until_ci is not None and arguments.tfo != "both",
+         "--until-ci: compares TFO off and on; leave out --tfo"),
+        (arguments.max_runs is not None and arguments.until_ci is None, "--max-runs: only together with --until-ci"),
+        (arguments.min_pairs is not None and arguments.until_ci is None, "--min-pairs: only together with --until-ci"),
+        (arguments.goal and arguments.goal.max_runs < least,
+         f"--max-runs: at least {least}: an interval of fewer than {min_pairs} runs is not believed, "
+         "and the runs of --testruns are done anyway"),
+    )

@@ -1,0 +1,41 @@
+"""The order of an experiment's page loads: TFO off and on interleaved, so that both meet the same conditions."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.files.pages import Page
+
+
+@dataclass(frozen=True)
+class Load:
+    """One page load: `run` 0 is the warm-up, `tfo` 0 or 1."""
+
+    page: Page
+    run: int
+    tfo: int
+
+
+def plan_loads(pages: Sequence[Page], testruns: int, tfos: Sequence[int], seed: int) -> list[Load]:
+    """Return all loads in order: run by run, page by page, off and on side by side (see `plan_run`)."""
+    flips = draw_flips(pages, seed)
+    return [load for run in range(testruns) for load in plan_run(run, pages, tfos, flips)]
+
+
+def draw_flips(pages: Sequence[Page], seed: int) -> dict[Page, int]:
+    """Return for each page whether its run 0 begins with TFO on (1) or off (0), as the seed decides."""
+    coin = random.Random(seed)
+    return {page: coin.choice([0, 1]) for page in pages}
+
+
+def plan_run(run: int, pages: Sequence[Page], tfos: Sequence[int], flips: Mapping[Page, int]) -> list[Load]:
+    """Return the loads of one run of `pages`.
+
+    Which of the two goes first alternates from run to run (off on, on off, ...), so that a machine that slowly warms up
+    or tires favours neither.
+    """
+    loads = []
+    for page in pages:
+        flipped = (flips[page] + run) % 2
+        loads += [Load(page, run, tfo) for tfo in (reversed(tfos) if flipped else tfos)]
+    return loads

@@ -1,0 +1,96 @@
+"""Everything that can be wrong is found before anything is touched, each thing in one line with what mends it."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.browser.chrome import Browser, find_browser, require_shim
+from harness.errors import InputError
+from harness.files.pages import Page, PageFiles, read_pages
+from harness.mirror.recording import Recording, read_recording
+
+ROOM_MB = 100
+"""For Chrome's profile and net-log: 11 MB on the paper's pages, more on today's. On a full disk Chrome does not start,
+and selenium takes a minute to say so."""
+
+
+@dataclass(frozen=True)
+class PageSet:
+    """The pages of ``--name NAME`` and their recording, ready to be replayed.
+
+    `document_bytes` is the size of each page's document as Chrome shows it.
+    """
+
+    files: PageFiles
+    pages: Sequence[Page]
+    recording: Recording
+    document_bytes: Mapping[Page, int]
+
+    @property
+    def hosts(self) -> list[str]:
+        """The names of all recorded hosts."""
+        return self.recording.hosts()
+
+    @property
+    def secure(self) -> bool:
+        """Whether any of them speaks https."""
+        return any("https" in self.recording.schemes(host) for host in self.hosts)
+
+    def page(self, part: str) -> Page:
+        """Return the first page that has `part` in its URL. Raises InputError when there is none."""
+        found = next((page for page in self.pages if part in page.url), None)
+        if found is None:
+            urls = ", ".join(page.url for page in self.pages)
+            raise InputError(f"{self.files.pages}: no page with {part!r} in its URL; it has {urls}")
+        return found
+
+
+def check_browser() -> Browser:
+    """Return the browser to use. Raises InputError when it, its driver or the shim is missing."""
+    require_shim()
+    return find_browser()
+
+
+def check_room(directory: Path) -> None:
+    """Raise InputError when Chrome's temporary files have no room in `directory`."""
+    free_mb = shutil.disk_usage(directory).free // 10**6
+    if free_mb < ROOM_MB:
+        raise InputError(f"{directory}: {free_mb} MB free, and Chrome needs up to {ROOM_MB}; make room there, or set "
+                         "TMPDIR to a directory that all may enter")
+
+
+def check_pages(files: PageFiles) -> PageSet:
+    """Return the pages with their recording. Raises InputError when a page cannot be replayed from the mirror."""
+    pages = read_pages(files.pages)
+    for directory in (files.mirror, files.fetchlog):
+        if not directory.is_dir():
+            raise InputError(f"{directory}: no recording of the pages in {files.pages.name}; run: {how_to_make(files)}")
+    recording = read_recording(files.mirror, files.fetchlog)
+    for page in pages:
+        if recording.document(page.url) is None:
+            raise InputError(f"{files.pages}:{files.line_of(page)}: the document of {page.url} is not in the "
+                             f"mirror {files.mirror.name}/; run: {how_to_make(files)}")
+    return PageSet(files, pages, recording, document_bytes(files, recording, pages))
+
+
+def how_to_make(files: PageFiles) -> str:
+    """Return the command that makes the mirror."""
+    script = "./scripts/make_pages.py" if files.name == "Paper" else "./fetch.py"
+    return f"{script} --name {files.name}"
+
+
+def document_bytes(files: PageFiles, recording: Recording, pages: Sequence[Page]) -> dict[Page, int]:
+    """Return the size of each page's document as Chrome shows it, so decoded; redirects are followed."""
+    sizes = {}
+    for page in pages:
+        found = recording.document_answer(page.url)
+        file = recording.body_file(found[1]) if found else None
+        if found is None or file is None:
+            continue
+        recorded = found[1]
+        if recorded.encoded and recorded.content_bytes:
+            sizes[page] = recorded.content_bytes
+        else:
+            sizes[page] = (files.mirror / file).stat().st_size
+    return sizes

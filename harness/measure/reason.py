@@ -1,0 +1,46 @@
+"""Why a load does not count: a sentence for people, and whether measuring it again can help."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(Enum):
+    """Who is to blame for a load that does not count."""
+
+    ACCIDENT = "accident"
+    """Something happened to this load: the machine, a lost packet, a race. Measured again it may well be valid."""
+    PAGE = "page"
+    """The recording or the page itself: every further load would meet the same."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason against one load. `text` is what people read, in the terminal, the report and the load's JSON."""
+
+    text: str
+    kind: Kind
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def accident(text: str) -> Reason:
+    """Return a reason that another try may not meet."""
+    return Reason(text, Kind.ACCIDENT)
+
+
+def of_the_page(text: str) -> Reason:
+    """Return a reason that every load of this page will meet."""
+    return Reason(text, Kind.PAGE)
+
+
+def worth_another_try(reasons: Iterable[Reason]) -> bool:
+    """Tell whether a load with these reasons should be measured again: there are some, and all are accidents."""
+    kinds = {reason.kind for reason in reasons}
+    return kinds == {Kind.ACCIDENT}
+
+
+def texts(reasons: Iterable[Reason]) -> list[str]:
+    """Return the sentences, as they stand under "why_not" in a load's JSON."""
+    return [reason.text for reason in reasons]

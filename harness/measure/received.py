@@ -1,0 +1,91 @@
+"""What the requests of a load got: Chrome's side (the HAR) and the servers' (their logs) put together.
+
+A request is found in its server's log by scheme, host, method, path and query; of several that have these in common
+the first sent is the first served.
+"""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from harness.analysis.timeline import kind_of
+from harness.files.har import UNFINISHED
+from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
+from harness.files.server_log import ServerRequest
+
+SILENT = "silent"
+MISSING = "missing"
+CANCELLED = ("net::ERR_ABORTED", "net::ERR_BLOCKED_BY")
+"""How Chrome's names begin of what a page took back, or may not read: no fault of the replay."""
+Key = tuple[str, str, str, str]
+
+
+def received_answers(entries: Sequence[dict[str, Any]], began: datetime, plt_ms: float | None,
+                     requests: Iterable[ServerRequest], critical_urls: frozenset[str] | None) -> ReceivedAnswers:
+    """Return what each request of a HAR's `entries` got in the load that began at `began`.
+
+    Without `plt_ms` all of it counts; `critical_urls` None: the critical path is not known.
+    """
+    served: dict[Key, deque[ServerRequest]] = defaultdict(deque)
+    for request in sorted(requests, key=lambda request: request.time_s):
+        if request.found != SILENT:
+            served[request.scheme, request.host, request.method, request.path].append(request)
+    each = []
+    for entry in sorted(entries, key=_sent_ms):
+        if entry.get("_fromCache"):
+            continue
+        start_ms = (datetime.fromisoformat(entry["startedDateTime"]) - began).total_seconds() * 1000
+        waiting = served.get(_key(entry["request"]))
+        answer = waiting.popleft() if waiting and not _never_sent(entry) else None
+        each.append(_answer(entry, answer, critical_urls, late=plt_ms is not None and start_ms > plt_ms))
+    counts = Counter(answer.kind for answer in each if not answer.late and not is_cancelled(answer))
+    return ReceivedAnswers(counts["exact"], counts["stand-in"], counts["missing"], counts["failed"], tuple(each))
+
+
+def is_cancelled(answer: ReceivedAnswer) -> bool:
+    """Tell whether the page itself did not want the answer."""
+    return answer.error.startswith(CANCELLED)
+
+
+def is_cut(answer: ReceivedAnswer) -> bool:
+    """Tell whether an answer had begun to come and was not whole when the load ended: no load event needed it."""
+    return answer.error == UNFINISHED and bool(answer.status)
+
+
+def _answer(entry: dict[str, Any], served: ServerRequest | None, critical_urls: frozenset[str] | None, *,
+            late: bool) -> ReceivedAnswer:
+    asked, got, error = entry["request"], entry["response"], str(entry.get("_error", ""))
+    kind: Literal["exact", "stand-in", "missing", "failed"] = "exact"
+    if not got["status"] or error not in ("", UNFINISHED):
+        kind = "failed"
+    elif served is None:        # the log may have had no room for it: what came was no 404 then
+        kind = "missing" if got["status"] == HTTPStatus.NOT_FOUND else "exact"
+    elif served.found == MISSING:
+        kind = "missing"
+    elif served.stand_in:
+        kind = "stand-in"
+    url = str(asked["url"])
+    accept = next((str(pair["value"]) for pair in asked["headers"] if str(pair["name"]).lower() == "accept"), "")
+    return ReceivedAnswer(
+        url=url, kind=kind, identity=served.answer if served else "", status=max(0, int(got["status"])),
+        bytes=max(0, int(got["content"]["size"])), critical=None if critical_urls is None else url in critical_urls,
+        purpose=kind_of(accept, str(got["content"]["mimeType"])), error=error, late=late)
+
+
+def _never_sent(entry: dict[str, Any]) -> bool:
+    """Tell whether it failed before it had a connection: no server can have seen it."""
+    return bool(entry.get("_error")) and not entry.get("connection")
+
+
+def _sent_ms(entry: dict[str, Any]) -> float:
+    before_ms = sum(max(0.0, float(entry["timings"][part])) for part in ("blocked", "dns", "connect"))
+    return datetime.fromisoformat(entry["startedDateTime"]).timestamp() * 1000 + before_ms
+
+
+def _key(asked: dict[str, Any]) -> Key:
+    parts = urlsplit(str(asked["url"]))
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query or str(asked["url"]).endswith("?") else "")
+    return parts.scheme, parts.hostname or "", str(asked["method"]), target

@@ -1,0 +1,65 @@
+"""The folder of an experiment's results: what an earlier one at the same delay left there is moved aside first."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.files.experiment import experiment_file
+from harness.files.results import parse_cell_directory
+from harness.files.server_log import directory_name
+from harness.system.privileges import acting_as, invoking_user
+from harness.system.run_log import run_log
+
+
+@contextmanager
+def open_results(results_dir: Path, delaynet_ms: float, *, resume: bool) -> Iterator[None]:
+    """Keep in ``client/run.log`` what is printed while this lasts; older results of this delay are moved aside first.
+
+    To `resume` they stay. Raises InputError when the log cannot be written.
+    """
+    owner, client = invoking_user(), results_dir / "client"
+    with acting_as(owner):
+        kept = None if resume else set_aside(results_dir, delaynet_ms)
+        client.mkdir(exist_ok=True)
+    with run_log(client / "run.log", owner):
+        if kept:
+            print(f"The earlier results of this delay are now in {kept.name}/")
+        yield
+
+
+def set_aside(results_dir: Path, delaynet_ms: float) -> Path | None:
+    """Move all results of one delay (one way, ms) into ``results-DATE/``; return that folder, None when there are none.
+
+    Results of other delays stay where they are.
+    """
+    found = _results(results_dir, delaynet_ms)
+    if not found:
+        return None
+    kept = _new_directory(results_dir)
+    for path in found:
+        target = kept / path.relative_to(results_dir)
+        target.parent.mkdir(exist_ok=True)
+        path.rename(target)
+    return kept
+
+
+def _results(results_dir: Path, delaynet_ms: float) -> list[Path]:
+    client, server_logs = results_dir / "client", results_dir / "serverlogs"
+    cells = [path for path in (client.iterdir() if client.is_dir() else ())
+             if (cell := parse_cell_directory(path.name)) and cell[0] == delaynet_ms]
+    others = [experiment_file(client, delaynet_ms), *(server_logs / directory_name(delaynet_ms, tfo) for tfo in (0, 1))]
+    return cells + [path for path in others if path.exists()]
+
+
+def _new_directory(results_dir: Path) -> Path:
+    """Make a folder that was not there; like run.sh's, it is named by the time."""
+    name = f"results-{time.strftime('%Y%m%d-%H%M%S')}"
+    for number in range(1000):
+        path = results_dir / (f"{name}-{number}" if number else name)
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        return path
+    raise FileExistsError(results_dir / name)

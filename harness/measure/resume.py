@@ -1,0 +1,98 @@
+"""Going on with an experiment that was interrupted or partly failed: what is there counts, the rest is measured."""
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import InputError
+from harness.files.experiment import experiment_file, read_experiment
+from harness.files.pages import PageFiles
+from harness.files.results import LoadResult, read_results
+from harness.measure.adaptive import Goal, more_loads
+from harness.measure.plan import Load
+from harness.measure.series import Measured, judge_together
+
+NOT_COMPARED = ("id", "order")
+LARGEST_HASHED = 2**26
+"""Bytes. A file over this goes into the digest by its size alone."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What there is of an experiment: its id, its valid loads in their order, and how often each load was tried."""
+
+    experiment_id: str | None
+    order: Sequence[tuple[str, int, int]]
+    valid: Sequence[Measured]
+    tries: Mapping[Load, int]
+
+
+EMPTY = Earlier(None, (), (), {})
+"""What a new experiment begins with."""
+
+
+def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], settings: Mapping[str, Any]) -> Earlier:
+    """Return what there is of the experiment at one delay, EMPTY when it never began.
+
+    Raises InputError when it was done with other `settings` (pages, kernel, Chrome, options), or cannot be read.
+    """
+    path = experiment_file(clientdir, delaynet_ms)
+    if not path.exists():
+        return EMPTY
+    experiment = read_experiment(path)
+    if experiment.id is None:
+        raise InputError(f"{path}:1: an older version of this program wrote it; leave out --resume")
+    for key, value in settings.items():
+        if key not in NOT_COMPARED and experiment.settings.get(key) != value:
+            raise InputError(f"{path}:1: --resume: {key} was {str(experiment.settings.get(key))[:80]!r}, and is "
+                             f"{str(value)[:80]!r} now; leave out --resume to measure all anew")
+    pages = {load.page.name: load.page for load in plan}
+    if not any(clientdir.glob("*-tfo-*/*.json")):
+        return Earlier(experiment.id, (), (), {})
+    results = read_results(clientdir)
+    mine = [load for load in (*results.loads, *results.again)
+            if load.delaynet_ms == delaynet_ms and load.page in pages and load.record
+            and load.record.experiment == experiment.id]
+    valid = {Load(pages[load.page], load.run, load.tfo): load for load in mine if load.valid}
+    tries: dict[Load, int] = {}
+    for load in mine:
+        key_load = Load(pages[load.page], load.run, load.tfo)
+        tries[key_load] = max(tries.get(key_load, 0), load.record.attempt if load.record else 0)
+    order = [(str(url), int(run), int(tfo)) for url, run, tfo in experiment.settings.get("order", ())]
+    return Earlier(experiment.id, order, _in_order(valid, order), tries)
+
+
+def _in_order(valid: Mapping[Load, LoadResult], order: Sequence[tuple[str, int, int]]) -> list[Measured]:
+    places = {place: number for number, place in enumerate(order)}
+    loads = sorted(valid, key=lambda load: places.get((load.page.url, load.run, load.tfo), len(places)))
+    return [Measured(load, record, []) for load in loads if (record := valid[load].record)]
+
+
+def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed: int) -> list[Load]:
+    """Return the loads that are missing, in the order of the plan, with a warm-up for each of their pages.
+
+    The network is a new one: its hosts have no TFO cookies yet.
+    """
+    done = {measured.load for measured in earlier.valid}
+    missing = [load for load in plan if load not in done]
+    if not missing and goal:
+        missing = more_loads(judge_together(earlier.valid), goal, seed)
+    pages = {load.page for load in missing}
+    warm_ups = [load for load in plan if load.run == 0 and load.page in pages]
+    return [*warm_ups, *(load for load in missing if load.run > 0)]
+
+
+def recording_digest(files: PageFiles) -> str:
+    """Return a digest of a list of pages and its recording: names, sizes and contents of all files."""
+    digest = hashlib.sha256()
+    for base in (files.pages, files.mirror, files.fetchlog):
+        for path in sorted([base, *base.rglob("*")] if base.is_dir() else [base], key=os.fsencode):
+            if path.is_file() and not path.is_symlink():
+                size = path.stat().st_size
+                digest.update(os.fsencode(path.relative_to(files.base)) + b"\0%d\0" % size)
+                if size <= LARGEST_HASHED:
+                    digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,142 @@
+"""Which of a page's loads are the same page: those that got the same recorded answers, whatever their URLs said.
+
+Time, chance and order stand in URLs, so that no two loads of a page of the world ask for quite the same; but the
+replay answers with what it has, and names it. What most loads of a page got is the page. Another load is the same when
+it got that, too:
+
+    parts      documents, frames, scripts, style sheets, and whatever lies on the critical path: all of them, with the
+               same status, the same bytes, and no error
+    the rest   pictures, fonts, beacons: up to REST_RATIO of the page's answers may be missing, other, or more
+
+What was asked for after the load event makes no difference, nor what the page itself cancelled, nor an answer that our
+limit of time cut: what some loads do just before the load event and others just after is nobody's fault. What the
+replay has nothing for counts once a host.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from harness.analysis.timeline import DOCUMENT, SCRIPT, STYLE
+from harness.files.load_parts import ReceivedAnswer
+from harness.files.load_record import LoadRecord
+from harness.measure.reason import Reason, accident
+from harness.measure.received import is_cancelled, is_cut
+
+PARTS = frozenset((DOCUMENT, SCRIPT, STYLE))
+REST_RATIO = 0.05
+"""Share of the page's answers that are no parts which may differ, and REST_LEAST of them on the smallest page:
+docs/statistics.md says how often loads that nobody disturbed differ."""
+REST_LEAST = 1
+EXAMPLE_LENGTH = 80
+
+
+@dataclass(frozen=True)
+class Got:
+    """How one recorded answer came: `outcome` is its status, bytes and error, `part` whether the page needs it.
+
+    `no_matter`: only after the load event, or the page cancelled it, or it was cut.
+    """
+
+    outcome: tuple[int, int, str]
+    part: bool
+    critical: bool
+    url: str
+    no_matter: bool
+
+
+def reasons(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Reason]]:
+    """Compare each of one page's loads with what most of them got; return the reasons against each, in their order.
+
+    Only those are compared, and say what the page is, of which `are_good` is true: nothing else speaks against them.
+    A single load is the page. Of two that differ, the page is what either got: the poorer one is another.
+    """
+    all_got = [answers_by_identity(load) for load in loads]
+    counted = [got for got, good in zip(all_got, are_good, strict=True) if got and good]
+    if not counted:
+        return [[] for _ in loads]
+    usual = _usual(counted)
+    times = Counter(key for got in counted for key in got)
+    common = {key for key, seen in times.items() if 2 * seen >= len(counted) > 1}
+    return [_compare(got, usual, common) if good else [] for got, good in zip(all_got, are_good, strict=True)]
+
+
+def answers_by_identity(load: LoadRecord) -> dict[str, Got]:
+    """Return what the load got, by the recorded answer; what the replay has nothing for by its host and error.
+
+    Of several times the same the worst counts that came before the load event. Empty when it is not known.
+    """
+    found: dict[str, Got] = {}
+    for answer in load.answers.each if load.answers else ():
+        got = Got((answer.status, answer.bytes, answer.error), answer.purpose in PARTS, bool(answer.critical),
+                  answer.url, no_matter=answer.late or is_cancelled(answer) or is_cut(answer))
+        key = answer.identity if answer.identity not in ("", "-") else _unrecorded(answer)
+        known = found.get(key)
+        if known is None or (not got.no_matter and (known.no_matter or (got.outcome[2] and not known.outcome[2]))):
+            found[key] = got
+    return found
+
+
+def _unrecorded(answer: ReceivedAnswer) -> str:
+    parts = urlsplit(answer.url)
+    return f"{parts.scheme}://{parts.netloc} {answer.status} {answer.error}"
+
+
+def _usual(loads: Sequence[dict[str, Got]]) -> dict[str, Got]:
+    """Return what at least half of the loads got, each in the way most of these did, as a part if it was one in any.
+
+    What failed must have failed in more than half: of two loads the one with the failure is not the page.
+    """
+    ways: dict[str, list[Got]] = defaultdict(list)
+    for got in loads:
+        for key, answer in got.items():
+            if not answer.no_matter:
+                ways[key].append(answer)
+    usual = {}
+    for key, seen in ways.items():
+        worked = any(not answer.outcome[2] for answer in seen)
+        if 2 * len(seen) >= len(loads) + (not worked):
+            outcomes = Counter(answer.outcome for answer in seen)
+            outcome = max(outcomes, key=lambda outcome: (outcomes[outcome], _rank(outcome)))
+            critical = 2 * sum(answer.critical for answer in seen) > len(seen)
+            usual[key] = Got(outcome, any(answer.part for answer in seen), critical, seen[0].url, no_matter=False)
+    return usual
+
+
+def _rank(outcome: tuple[int, int, str]) -> tuple[bool, bool, int]:
+    """Of two outcomes that are seen as often, the better is the usual: no error, a good status, more bytes."""
+    status, size, error = outcome
+    return not error, 0 < status < 400, size
+
+
+def _compare(got: dict[str, Got], usual: dict[str, Got], common: Collection[str]) -> list[Reason]:
+    """Return the reasons against a load that got `got`; `common` is what at least half of the loads got at any time."""
+    missing = [answer for key, answer in usual.items() if key not in got]
+    other = [key for key, answer in got.items()
+             if key in usual and not answer.no_matter and answer.outcome != usual[key].outcome]
+    more = [answer for key, answer in got.items() if key not in usual and key not in common and not answer.no_matter]
+    needed = [*(f"no {_short(answer)}" for answer in missing if answer.part or answer.critical),
+              *(_told(got[key], usual[key]) for key in other if usual[key].part or usual[key].critical)]
+    rest = len(missing) + len(other) + len(more)
+    allowed = max(REST_LEAST, REST_RATIO * len(usual))
+    if not needed and rest <= allowed:
+        return []
+    examples = [*needed, *(f"no {_short(answer)}" for answer in missing),
+                *(f"also {_short(answer)}" for answer in more), *(_told(got[key], usual[key]) for key in other)]
+    return [accident(f"got other answers than the page's other loads: {len(missing)} missing, {len(other)} with other "
+                     f"status, bytes or error, {len(more)} more ({examples[0]})")]
+
+
+def _short(answer: Got) -> str:
+    return answer.url[:EXAMPLE_LENGTH]
+
+
+def _told(answer: Got, usual: Got) -> str:
+    return f"{_short(answer)}: {_outcome(answer)} instead of {_outcome(usual)}"
+
+
+def _outcome(answer: Got) -> str:
+    status, size, error = answer.outcome
+    return error.removeprefix("net::") if error else f"{status} with {size} bytes"
+

@@ -1,0 +1,73 @@
+"""The page loads of an experiment that are done: each with its record and the verdict on it, judged together."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from harness.errors import printable
+from harness.files.load_record import LoadRecord
+from harness.files.pages import Page
+from harness.measure import coverage, sameness
+from harness.measure.plan import Load
+from harness.measure.reason import Reason, texts, worth_another_try
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A load that was done, its record, and why it is not valid (empty when it is)."""
+
+    load: Load
+    record: LoadRecord
+    why_not: list[Reason]
+
+    @property
+    def attempt(self) -> int:
+        """Which try of the load this is, from 1."""
+        return self.record.attempt
+
+    def in_words(self) -> str:
+        """Return the load as a line for people."""
+        load, record = self.load, self.record
+        what = f"{load.page.url} {record.rtt_ms:g} ms run {load.run} TFO {'on ' if load.tfo else 'off'}" \
+            f"{f' try {self.attempt}' if self.attempt > 1 else ''}"
+        lost = f"  CAPTURE: {record.capture.problem}" if record.capture and record.capture.problem else ""
+        if self.why_not:
+            return printable(f"{what}  FAILED: {'; '.join(texts(self.why_not))}{lost}")
+        return (f"{what}  PLT {(record.plt_ms or 0) / 1000:.3f} s, {record.requests} requests, "
+                f"{record.syn_data_connections} of {record.connections_with_request} in the SYN{lost}")
+
+
+def judge_together(series: Sequence[Measured]) -> list[Measured]:
+    """Return `series` with the loads marked, too, that got other or fewer answers than the page's others."""
+    judged = list(series)
+    for page in dict.fromkeys(measured.load.page for measured in series):
+        places = [place for place, measured in enumerate(series) if measured.load.page == page]
+        loads = [series[place] for place in places]
+        records, are_good = [load.record for load in loads], [not load.why_not for load in loads]
+        differing, hollow = sameness.reasons(records, are_good), coverage.compared(records, are_good)
+        for place, *more in zip(places, differing, hollow, strict=True):
+            judged[place] = replace(series[place], why_not=[*series[place].why_not, *more[0], *more[1]])
+    return judged
+
+
+def last_tries(series: Sequence[Measured]) -> list[Measured]:
+    """Return of each load the last try, in the order in which the loads were first done."""
+    return list({measured.load: measured for measured in series}.values())
+
+
+def failed_by_accident(series: Sequence[Measured], retries: int) -> list[Measured]:
+    """Return the last tries that failed, that another try can help, and that had fewer than `retries` before."""
+    tries = Counter(measured.load for measured in series)
+    return [measured for measured in last_tries(judge_together(series))
+            if worth_another_try(measured.why_not) and tries[measured.load] <= retries]
+
+
+def valid_pairs_ms(judged: Sequence[Measured], page: Page) -> tuple[list[float], list[float]]:
+    """Return the page load times (ms) without and with TFO of the measured runs of `page` that are valid in both."""
+    plts_ms: dict[int, dict[int, float]] = {0: {}, 1: {}}
+    for measured in judged:
+        load, plt_ms = measured.load, measured.record.plt_ms
+        if load.page == page and load.run > 0 and not measured.why_not and plt_ms is not None:
+            plts_ms[load.tfo][load.run] = plt_ms
+    runs = sorted(plts_ms[0].keys() & plts_ms[1].keys())
+    return [plts_ms[0][run] for run in runs], [plts_ms[1][run] for run in runs]

@@ -1,0 +1,146 @@
+"""How well time was kept during one load: what is collected around it, and the rules that judge it.
+
+A page load time is true only if every packet, every server and Chrome itself ran when they could. Nothing can promise
+that: a laptop suspends, a virtual machine's host is busy, another program takes the processor. So each load carries
+the proof, from what was measured in it, alike for netem and the delay line:
+
+    late answers    how much longer a server was silent than a round trip and its own time (harness.netlog.silences),
+                    and whether the load event waited for that (harness.analysis.critical_path)
+    delay line      how late it let packets go, counted by itself
+    stopped         processes of Chrome that stood stopped (harness.system.ticker): no page does that to itself
+    machine         steal, stalls (PSI), suspends, the largest gap of a clock that ticked beside the load, and how long
+                    the page's own thread waited for a processor
+
+All of it from the navigation to the load event: what came later made no page load time.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from harness.analysis.critical_path import Step
+from harness.files.load_parts import LateAnswer, Timekeeping
+from harness.measure.reason import Reason, accident
+
+LATE_RATIO = 0.10
+LATE_MS = 3.0
+"""On the critical path an answer may be late by a tenth of the round trip and 3 ms: docs/statistics.md tells how often
+undisturbed loads are."""
+LATE_ANYWHERE_RATIO = 1.0
+"""Beside the critical path, by one round trip: more may have changed what the page asked for next."""
+MACHINE_RATIO = 0.05
+"""Share of the page load time that a hypervisor, or waits for memory or the disk, may take."""
+LEAST_MS = 50.0
+"""Less of steal, stalls and waits for a processor is never held against a load: /proc/stat counts in steps of 10 ms,
+over all processors, and a page of a tenth of a second would be refused for a single one."""
+WAITED_RATIO = 0.20
+"""Share of the page load time for which the page's own thread may wait for a processor: about 12% on two cores where
+nothing else runs, since Chrome's other threads want them, too (docs/statistics.md)."""
+OTHERS_RATIO = 0.25
+"""It waited for others only if these had processors for at least so much of the page load time: on a machine with one
+core Chrome waits for itself."""
+GAP_MS = 60.0
+"""How late the ticker may wake up."""
+STOPPED_MS = 30.0
+"""A process seen stopped for longer: two looks in a row, so more than a debugger's or a shell's passing touch."""
+SUSPENDED_MS = 10.0
+"""CLOCK_BOOTTIME and CLOCK_MONOTONIC are read one after the other: less is the time between the two."""
+FRAME_BYTES = 1514
+WAITS = frozenset(("connect", "tls", "wait", "receive"))
+"""Steps of a critical path in which the page waits for the network."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """When a server began an answer, in ms from the load's start, and its own time for it."""
+
+    host: str
+    begun_ms: float
+    own_ms: float
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """A server's silence in ms from the load's start (harness.netlog.silences.Silence, by the host's name)."""
+
+    host: str
+    start_ms: float
+    end_ms: float
+
+
+def late_answers(quiet: Iterable[Quiet], answered: Sequence[Answered], allowed_ms: Mapping[str, float],
+                 path: Sequence[Step]) -> list[LateAnswer]:
+    """Return by how much each silence was too long, those that were, the latest first.
+
+    A silence may last `allowed_ms` of its host (see `silence_ms`) and, where an answer began in it, the server's own
+    time for that. `path` is the load's critical path.
+    """
+    late = []
+    for silence in quiet:
+        late_ms = silence.end_ms - silence.start_ms - allowed_ms[silence.host] - _own_ms(silence, answered)
+        if late_ms > 0:
+            since_ms = silence.end_ms - late_ms
+            critical = any(step.kind in WAITS and urlsplit(step.url).hostname == silence.host
+                           and step.start_ms < silence.end_ms and step.end_ms > since_ms for step in path)
+            late.append(LateAnswer(silence.host, silence.start_ms, late_ms, critical))
+    return sorted(late, key=lambda answer: -answer.late_ms)
+
+
+def _own_ms(silence: Quiet, answered: Iterable[Answered]) -> float:
+    return max((answer.own_ms for answer in answered if answer.host == silence.host
+                and silence.start_ms <= answer.begun_ms <= silence.end_ms), default=0.0)
+
+
+def silence_ms(rtt_ms: float, bw_mbit: float) -> float:
+    """Return how long a server may be silent: a round trip, and its link's time for a full packet each way."""
+    return rtt_ms + 2 * FRAME_BYTES * 8 / (bw_mbit * 1000)
+
+
+def reasons(kept: Timekeeping, rtt_ms: float, plt_ms: float) -> list[Reason]:
+    """Return why time was not kept well enough in a load of `plt_ms` at `rtt_ms`; all of them are accidents."""
+    return [accident(text) for text in
+            (*_suspended(kept), *_stopped(kept), *_late(kept, rtt_ms), *_machine(kept, plt_ms))]
+
+
+def late_limit_ms(rtt_ms: float) -> float:
+    """Return by how much an answer on the critical path may be late."""
+    return LATE_RATIO * rtt_ms + LATE_MS
+
+
+def _suspended(kept: Timekeeping) -> Iterable[str]:
+    if (kept.suspended_ms or 0.0) > SUSPENDED_MS:
+        yield f"the machine was suspended for {(kept.suspended_ms or 0.0) / 1000:.1f} s"
+
+
+def _stopped(kept: Timekeeping) -> Iterable[str]:
+    for name, stopped_ms in kept.stopped_ms.items():
+        if stopped_ms > STOPPED_MS:
+            yield f"{name} was stopped for {stopped_ms:.0f} ms: somebody sent it a signal or debugs it"
+
+
+def _late(kept: Timekeeping, rtt_ms: float) -> Iterable[str]:
+    if (kept.delay_line_late_ms or 0.0) > late_limit_ms(rtt_ms):
+        yield (f"packets were late by up to {kept.delay_line_late_ms:.0f} ms: the delay line could not run, another "
+               "program kept the processor")
+        return
+    for answer in kept.late:
+        limit_ms = late_limit_ms(rtt_ms) if answer.critical else LATE_ANYWHERE_RATIO * rtt_ms + LATE_MS
+        if answer.late_ms > limit_ms:
+            where = ", and the page waited for it" if answer.critical else ""
+            yield (f"an answer of {answer.host} was late by {answer.late_ms:.0f} ms{where}: its server, the network or "
+                   "Chrome could not run in time")
+            return
+
+
+def _machine(kept: Timekeeping, plt_ms: float) -> Iterable[str]:
+    if (kept.gap_ms or 0.0) > GAP_MS:
+        yield f"the machine stood still for {kept.gap_ms:.0f} ms: another program, or its host, kept the processor"
+    others_busy = (kept.others_busy_ms or 0.0) > OTHERS_RATIO * plt_ms
+    if others_busy and (kept.page_waited_ms or 0.0) > max(WAITED_RATIO * plt_ms, LEAST_MS):
+        yield (f"the page waited for a processor for {kept.page_waited_ms:.0f} ms of its load: other programs kept "
+               "them busy")
+    for what, lost_ms in (("the hypervisor gave the processor to others", kept.steal_ms or 0.0),
+                          ("programs waited for memory", kept.stall_ms.get("memory", 0.0)),
+                          ("programs waited for the disk", kept.stall_ms.get("io", 0.0))):
+        if lost_ms > max(MACHINE_RATIO * plt_ms, LEAST_MS):
+            yield f"{what} for {lost_ms:.0f} ms of the load"

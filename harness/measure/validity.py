@@ -1,0 +1,93 @@
+"""Whether a load is what it claims to be. Every rule gives its reason in words; a load with a reason is not counted.
+
+Each reason also says whether another try can help (harness.measure.reason).
+"""
+
+from collections.abc import Iterable
+
+from harness.files.har import UNFINISHED
+from harness.files.load_record import LoadRecord
+from harness.measure import coverage, timekeeping
+from harness.measure.reason import Reason, accident, of_the_page
+from harness.measure.received import is_cut
+from harness.mirror.answers import DOCUMENT_IS_GOOD
+
+SYN_DATA_SHARE = 0.99
+"""With TFO on and warm cookies at least this share of the connections that carried a request carried it in the SYN."""
+
+"""304 is what a page gets that loads itself again: the profile is fresh, so a 200 of the same load came before it."""
+
+
+def reasons(load: LoadRecord, recorded_bytes: int | None) -> list[Reason]:
+    """Return why `load` is not valid; an empty list when it is.
+
+    `recorded_bytes` is the size of the page's document in the mirror.
+    """
+    return [*map(accident, load.errors), *_no_load_event(load), *_document(load, recorded_bytes), *_network(load),
+            *_fastopen(load), *_server_logs(load), *coverage.reasons(load), *_timekeeping(load)]
+
+
+def _no_load_event(load: LoadRecord) -> Iterable[Reason]:
+    if load.plt_ms is None and not load.errors:
+        yield accident("no load event")
+    if unanswered := _unanswered(load):
+        yield accident(f"requests that never ended: {unanswered}")
+
+
+def _unanswered(load: LoadRecord) -> int:
+    """Return how many requests no answer had begun to come to when the load ended.
+
+    What was asked for after the load event does not count, nor an answer that our limit of time cut: a page that goes
+    on loading has a load event nonetheless.
+    """
+    if load.answers is None:
+        return (load.failed_requests or {}).get(UNFINISHED, 0)
+    return sum(answer.error == UNFINISHED and not answer.late and not is_cut(answer) for answer in load.answers.each)
+
+
+def _document(load: LoadRecord, recorded_bytes: int | None) -> Iterable[Reason]:
+    document = load.document
+    if document is None or not document.status:    # status 0: it was asked for, and no head of an answer came
+        if not load.errors:
+            yield accident("the document never answered")
+    elif document.status not in DOCUMENT_IS_GOOD:
+        yield of_the_page(f"the document answered {document.status}")
+    elif document.bytes != recorded_bytes:
+        yield of_the_page(f"the document had {document.bytes} bytes, the recorded one has {recorded_bytes}")
+
+
+def _network(load: LoadRecord) -> Iterable[Reason]:
+    """A retransmitted SYN waits for a second, an overflowed queue drops one: that is not the page's doing.
+
+    That second (RFC 6298, section 2.1) is why a load ends only after 1.5 s of silence: meanwhile Chrome may have used a
+    spare connection, which it begins after 250 ms, and be done.
+    """
+    for where, counters in load.counters.items():
+        if counters["TCPSynRetrans"]:
+            yield accident(f"SYN retransmitted by {where}: {counters['TCPSynRetrans']}")
+        for name in ("ListenOverflows", "TCPFastOpenListenOverflow"):
+            if counters[name]:
+                yield accident(f"{name} at {where}: {counters[name]}")
+    if load.delay_line_drops:
+        yield accident(f"packets dropped by the delay line: {load.delay_line_drops}")
+
+
+def _fastopen(load: LoadRecord) -> Iterable[Reason]:
+    carried, in_syn = load.connections_with_request or 0, load.syn_data_connections or 0
+    off_but_used = max(in_syn, load.counters.get("servers", {}).get("TCPFastOpenPassive", 0))
+    if load.tfo == 0 and off_but_used:
+        yield accident(f"TFO is off, but {off_but_used} connections carried data in the SYN")
+    if load.tfo == 1 and load.run > 0 and in_syn < SYN_DATA_SHARE * carried:
+        yield accident(f"TFO is on, but only {in_syn} of {carried} connections carried their request in the SYN")
+
+
+def _server_logs(load: LoadRecord) -> Iterable[Reason]:
+    """What TFO did is judged by the servers' logs: a connection that Chrome used must stand there."""
+    logged, used = load.connections_with_request or 0, len(load.connections or ())
+    if logged < used and not load.errors:
+        yield accident(f"the servers' logs know of {logged} of the {used} connections that carried a request")
+
+
+def _timekeeping(load: LoadRecord) -> Iterable[Reason]:
+    if load.timekeeping and load.plt_ms:
+        yield from timekeeping.reasons(load.timekeeping, load.rtt_ms, load.plt_ms)

@@ -1,0 +1,126 @@
+"""What is collected around a load to judge it: how well time was kept (harness.measure.timekeeping), what it got."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from harness.analysis.causes import dependencies
+from harness.analysis.critical_path import Step, critical_path
+from harness.analysis.timeline import make_timeline
+from harness.browser.chrome import CLOCK_SHIFT_DAYS
+from harness.files.load_har import read_har_file
+from harness.files.load_parts import LateAnswer, ReceivedAnswers, Timekeeping
+from harness.files.load_record import LoadRecord
+from harness.files.server_log import ServerRequest
+from harness.measure.coverage import coverage
+from harness.measure.laboratory import Laboratory
+from harness.measure.received import received_answers
+from harness.measure.timekeeping import Answered, Quiet, late_answers, silence_ms
+from harness.network.links import read_lateness
+from harness.system.lateness import Lateness
+from harness.system.ticker import Ticks, ticking
+from harness.system.untrusted import UnreadableFileError
+
+MS_PER_DAY = 86_400_000
+PAGE_PROCESS = "(renderer)"
+"""How the names of the processes end in which Chrome runs a page's scripts and lays it out."""
+MOST_LATE = 20
+"""So many late answers are kept in a load's record, the latest ones."""
+
+
+@dataclass
+class Watch:
+    """What was noted beside a load; `lateness` is None until it is over, and where no delay line counts."""
+
+    lab: Laboratory
+    ticks: Ticks
+    lateness: Lateness | None = None
+
+
+@contextmanager
+def watching(lab: Laboratory) -> Iterator[Watch]:
+    """Note what the machine and the delay line do while this lasts."""
+    mark = lab.delay.mark()
+    with ticking() as ticks:
+        watch = Watch(lab, ticks)
+        try:
+            yield watch
+        finally:
+            watch.lateness = read_lateness(lab.delay, mark)
+
+
+def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, har: Path,
+                   requests: Sequence[ServerRequest]) -> Timekeeping | None:
+    """Return how well time was kept in the load of `record`, from what was noted around it.
+
+    `silences` are what Chrome's side reports (harness.netlog.silences), `requests` what the servers logged. None for a
+    load without a load event: there is no time to judge.
+    """
+    if not record.plt_ms or not record.time_origin_ms:
+        return None
+    lab, ticks, lateness = watch.lab, watch.ticks, watch.lateness
+    start_s = (record.time_origin_ms - CLOCK_SHIFT_DAYS * MS_PER_DAY) / 1000
+    end_s = start_s + record.plt_ms / 1000
+    late = [] if lab.one_by_one else _late(lab, _quiet(lab, silences), start_s, requests, critical_steps(har, record))
+    pressure = ticks.pressure(start_s, end_s)
+    return Timekeeping(
+        late=tuple(late[:MOST_LATE]), connect_late_ms=_connect_late_ms(lab, record),
+        delay_line_late_ms=lateness.largest_ms if lateness else None,
+        delay_line_late_p99_ms=lateness.p99_ms if lateness else None,
+        steal_ms=pressure.steal_ms,
+        stall_ms={"cpu": pressure.cpu_ms, "memory": pressure.memory_ms, "io": pressure.io_ms},
+        gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=pressure.suspended_ms,
+        others_busy_ms=max(0.0, pressure.busy_ms - ticks.worked_ms(start_s, end_s)),
+        page_waited_ms=ticks.waited_ms(PAGE_PROCESS, start_s, end_s), stopped_ms=ticks.stopped_ms(start_s, end_s))
+
+
+def _late(lab: Laboratory, quiet: Sequence[Quiet], start_s: float, requests: Sequence[ServerRequest],
+          path: Sequence[Step]) -> list[LateAnswer]:
+    answered = [Answered(request.host, (request.time_s - start_s) * 1000 + request.own_ms, request.own_ms)
+                for request in requests if request.own_ms is not None]
+    allowed_ms = {name: silence_ms(rtt_ms, lab.bw_net_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
+    return late_answers(quiet, answered, allowed_ms, path)
+
+
+def _quiet(lab: Laboratory, silences: object) -> list[Quiet]:
+    """Return the silences by the servers' names; none of a report that is not one."""
+    names = {host.address: name for name, host in lab.star.servers.items()}
+    try:
+        found = msgspec.convert(silences or [], list[tuple[str, float, float]])
+    except msgspec.ValidationError:
+        return []
+    return [Quiet(names[address], start_ms, end_ms) for address, start_ms, end_ms in found if address in names]
+
+
+def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:
+    rtts_ms = {host.address: lab.measured_rtt_ms[name] for name, host in lab.star.servers.items()}
+    late_ms = [connection.connect_ms - rtts_ms[address] for connection in record.connections or ()
+               if connection.connect_ms is not None
+               and (address := connection.address.rpartition(":")[0].strip("[]")) in rtts_ms]
+    return max(late_ms, default=None)
+
+
+def answers_of(lab: Laboratory, record: LoadRecord, har: Path,
+               requests: Sequence[ServerRequest]) -> ReceivedAnswers | None:
+    """Return what the requests of the load got; None for a load without a HAR."""
+    try:
+        log = read_har_file(har)
+        began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
+        urls = frozenset(step.url for step in critical_steps(har, record)) if record.plt_ms else None
+        answers = received_answers(log["entries"], began, record.plt_ms, requests, urls)
+    except (UnreadableFileError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
+        return None     # as harness.analysis.timeline.read_timeline
+    return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, {})))
+
+
+def critical_steps(har: Path, record: LoadRecord) -> list[Step]:
+    """Return the critical path of a load; empty when it cannot be told."""
+    try:
+        timeline = make_timeline(read_har_file(har), record, record.plt_ms or 0.0)
+    except (UnreadableFileError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
+        return []       # as harness.analysis.timeline.read_timeline
+    return critical_path(timeline, dependencies(timeline))

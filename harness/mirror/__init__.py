@@ -1,0 +1,1 @@
+"""A recording: where bodies are, and what each URL answers."""

@@ -1,0 +1,143 @@
+"""A recorded answer, made of one response in a text log or of one exchange in a HAR."""
+
+import re
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from harness.files.text_log import Response
+from harness.mirror.asked import Asked
+from harness.mirror.har import Exchange
+from harness.mirror.headers import Headers, replayed
+from harness.mirror.paths import lookups
+
+WITHOUT_BODY = (204, 205)
+FAILED_RATIO = 0.10
+"""With more of its requests failing a page is hollow: what it lacks takes no time."""
+DOCUMENT_IS_GOOD = (200, 304)
+"""What a page's own document answers when there is a page; 304 where it loaded itself anew."""
+OLD_PHRASES = {"moved temporarily": 302, "object moved": 302, "redirect": 302, "temporary redirect": 307,
+               "internal redirect": 307, "request timeout": 408, "request time-out": 408, "gateway time-out": 504,
+               "request-uri too large": 414, "service temporarily unavailable": 503, "server error": 500}
+"""Words of RFC 2616, RFC 1945 and of servers of the time, lower case, that http.HTTPStatus does not have."""
+PHRASES = {status.phrase.lower(): int(status) for status in HTTPStatus} | OLD_PHRASES
+PARTIAL = 206
+FILE_ANYWAY = (PARTIAL, 304)
+"""Codes that only make sense to the recording browser's request; a browser that replays gets the whole file."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a body: the bytes in `file` stand at `start` and after it, of `total` altogether."""
+
+    start: int
+    total: int
+    file: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One recorded transaction: the answer a URL got once. `file` is relative to the host's directory of the mirror.
+
+    Two are equal when they answer the same; what tells them apart stands in the fields from `identity` on.
+    """
+
+    status: int
+    mime_type: str = ""
+    charset: str = ""
+    redirect_url: str | None = None
+    """Where a redirect leads: an absolute URL."""
+    file: str | None = None
+    found: str = "status"
+    """How the answer was found, see harness.files.server_log."""
+    headers: Headers | None = None
+    """The headers to send; None when none were recorded, and `mime_type` and `charset` are all there is."""
+    content_bytes: int | None = None
+    """Size of the body when decoded, where the recording tells. With 0, that there is no file is right."""
+    file_host: str | None = None
+    """The host whose directory the file is in; None for the answering host itself."""
+    parts: tuple[Part, ...] = ()
+    """Where the body was recorded in parts: these, `file` being the first of them."""
+    early_hints: Headers = ()
+    """What was sent before the answer with the status 103 (RFC 8297)."""
+    identity: str = field(default="-", compare=False)
+    """Which recorded transaction this is, see harness.mirror.transactions; "-" for none."""
+    url: str = field(default="", compare=False)
+    page: str = field(default="", compare=False)
+    """The name of the page's log that has the transaction."""
+    asked: Asked = field(default_factory=Asked, compare=False)
+
+    @property
+    def encoded(self) -> bool:
+        """Whether the file holds the body compressed, as it was on the wire."""
+        return any(name == "content-encoding" for name, _ in self.headers or ())
+
+    @property
+    def live(self) -> bool:
+        """Whether it is a stream of events that goes on for as long as the page is open (HTML, section 9.2)."""
+        return dict(self.headers or ()).get("content-type", "").startswith("text/event-stream")
+
+    @property
+    def lacks_body(self) -> bool:
+        """Whether a body belongs to this answer (or may belong to it) that is not in the mirror."""
+        return self.status == 200 and self.file is None and self.content_bytes != 0
+
+
+def status_code(status: str, redirect_url: str | None, in_mirror: bool) -> int:
+    """Return the code to a status line's words.
+
+    Words nobody knows are 302 with a redirect, else 200 if the body is in the mirror, else 404.
+    """
+    text = " ".join(status.lower().split())
+    number = re.match(r"([2-5]\d\d)\b", text)
+    code = int(number.group(1)) if number else PHRASES.get(text)
+    if redirect_url is not None:
+        return code if code in (301, 302, 303, 307, 308) else 302
+    if code is None or code < 200 or code in FILE_ANYWAY or code // 100 == 3:    # a redirect to nowhere has a body
+        return 200 if in_mirror else 404
+    return code
+
+
+def answer_of_response(response: Response, target: str, files: frozenset[str]) -> Recorded:
+    """Return the answer that a response of a text log stands for; `target` is its path, query and fragment.
+
+    Which method was used such a log does not tell, nor whether there was a body: a file is the body.
+    """
+    found = find_file(files, target)
+    status = status_code(response.status, response.redirect_url, found is not None)
+    if response.redirect_url is not None:
+        return Recorded(status, response.mime_type, redirect_url=response.redirect_url, found="redirect")
+    file = found[0] if found and status not in WITHOUT_BODY else None
+    return Recorded(status, response.mime_type, response.charset, None, file,
+                    found[1] if found and status == 200 else "status")
+
+
+def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -> Recorded:
+    """Return the answer that an exchange of a HAR stands for; `target` is its path, query and fragment.
+
+    A request whose answer never came while recording gets the status 504 (Gateway Timeout) at once: a load that waits
+    for ever cannot be measured.
+    """
+    if not exchange.status:
+        return Recorded(504, headers=(), asked=exchange.asked)
+    if exchange.redirect_url is not None:
+        headers = replayed(exchange.headers, exchange.started, body=False)
+        return Recorded(exchange.status, redirect_url=exchange.redirect_url, found="redirect", headers=headers,
+                        asked=exchange.asked)
+    found = (exchange.file, "plain") if exchange.file in files else find_file(files, target)
+    status = exchange.status
+    if status in FILE_ANYWAY:
+        status = 200 if found else 404
+    if status in WITHOUT_BODY or (exchange.content_bytes == 0 and exchange.method != "GET" and not exchange.file):
+        found = None    # the file is what a GET got
+    headers = replayed(exchange.headers, exchange.started, body=found is not None)
+    if exchange.status == PARTIAL and not any(name == "accept-ranges" for name, _ in headers):
+        headers = (*headers, ("accept-ranges", "bytes"))
+    return Recorded(status, file=found[0] if found else None, headers=headers,
+                    found="status" if status != 200 else found[1] if found else "plain",
+                    content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
+                    asked=exchange.asked)
+
+
+def find_file(files: frozenset[str], target: str) -> tuple[str, str] | None:
+    """Return which of a host's `files` is the body of `target`, and how its name is made; None when there is none."""
+    return next(((name, kind) for name, kind in lookups(target) if name in files), None)

@@ -1,0 +1,89 @@
+"""What a request asked besides its URL, as far as it tells recorded answers apart: its headers and its body.
+
+Browsers say what they will use an answer for (Fetch Metadata, https://www.w3.org/TR/fetch-metadata/), but only over
+https and to this machine itself; over http a navigation is known by Upgrade-Insecure-Requests, which Chrome and Firefox
+send with navigations only (https://www.w3.org/TR/upgrade-insecure-requests/#preference).
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from harness.mirror.masks import mask_body
+
+LARGEST_MASKED = 64 * 1024
+"""Bytes of a body that is compared without its volatile values, too; a longer one is compared as it is."""
+
+
+@dataclass(frozen=True)
+class BodyHash:
+    """The SHA-256 of a request's body, in hex, as it was sent and without its volatile values ("": not known)."""
+
+    sha256: str
+    masked_sha256: str = ""
+
+
+class BodyHasher:
+    """Computes the hash of a body that comes in pieces."""
+
+    def __init__(self) -> None:
+        self._whole = hashlib.sha256()
+        self._beginning = bytearray()
+        self._size = 0
+
+    def update(self, piece: bytes) -> None:
+        """Take the next piece."""
+        self._whole.update(piece)
+        self._size += len(piece)
+        if self._size <= LARGEST_MASKED:
+            self._beginning += piece
+
+    def result(self) -> BodyHash | None:
+        """Return the hash; None for a request without a body."""
+        if not self._size:
+            return None
+        if self._size > LARGEST_MASKED:
+            return BodyHash(self._whole.hexdigest())
+        return BodyHash(self._whole.hexdigest(), hashlib.sha256(mask_body(bytes(self._beginning))).hexdigest())
+
+
+def hash_body(body: bytes) -> BodyHash | None:
+    """Return the hash of a whole body; None for an empty one."""
+    hasher = BodyHasher()
+    hasher.update(body)
+    return hasher.result()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request's headers, names in lower case, and the hash of its body. Without headers they are not known."""
+
+    headers: dict[str, str] = field(default_factory=dict)
+    body: BodyHash | None = None
+    tells_navigations: bool = True
+    """Whether who sent it marks navigations: crawlers like wget do not."""
+
+    @property
+    def navigation(self) -> bool | None:
+        """Whether the answer becomes a document of its own (a page, a frame); None when that is not known."""
+        mode = self.headers.get("sec-fetch-mode")
+        if mode:
+            return mode == "navigate"
+        if not self.headers or not self.tells_navigations:
+            return None
+        return "upgrade-insecure-requests" in self.headers or self.headers.get("accept", "").startswith("text/html")
+
+    @property
+    def cookies(self) -> frozenset[str]:
+        """The names of the cookies that were sent along."""
+        return frozenset(pair.partition("=")[0].strip() for pair in self.headers.get("cookie", "").split(";")) - {""}
+
+
+def headers_of(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return headers by their name in lower case; several of one name are joined (RFC 9110, section 5.3)."""
+    headers: dict[str, str] = {}
+    for name, value in pairs:
+        key = name.lower()
+        joint = "; " if key == "cookie" else ", "    # RFC 9113, section 8.2.3
+        headers[key] = f"{headers[key]}{joint}{value}" if key in headers else value
+    return headers

@@ -1,0 +1,146 @@
+"""The responses in a recording's HAR: what the text log cannot hold, that is headers, status codes and protocols.
+
+Beyond HAR 1.2, an entry may say where its body is (`_file`: ``host/file`` in the mirror), that only its beginning came
+(`_partial`), and that it was fetched once more (`_refetched`). Without `_file` the body is looked for where its URL
+puts it, as in mirrors of 2013.
+
+What tells requests of one URL apart: their headers, and their body, as HAR's `postData.text` (with `_encoding`
+"base64" where it is no text) or, where only that is known, as the hex SHA-256 `postData._sha256`. `_earlyHints` of a
+response are the headers of a 103 that came before it.
+"""
+
+import base64
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from harness.files.foreign_har import moment_of
+from harness.files.hack_dns import PORTS, SCHEMES
+from harness.files.har import H2
+from harness.mirror.asked import Asked, BodyHash, hash_body, headers_of
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request and the response it got. `status` 0 stands for none, `failed` for one that did not come whole.
+
+    `started` is when the request was sent, `content_bytes` the body's size when decoded, None where it is not told,
+    `file` where its body is, relative to its host's directory, None where that is not told. `asked` is what the request
+    said besides its URL, `from_cache` that the browser had the answer already.
+    """
+
+    url: str
+    scheme: str
+    method: str
+    status: int
+    http_version: str
+    headers: tuple[tuple[str, str], ...]
+    redirect_url: str | None
+    started: datetime | None
+    failed: bool
+    content_bytes: int | None
+    file: str | None
+    asked: Asked = field(default_factory=Asked)
+    from_cache: bool = False
+    part: tuple[int, int] | None = None
+    """Of a part of a body: where it begins, and the size of the whole."""
+    early_hints: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def http2(self) -> bool:
+        """Whether it went over HTTP/2."""
+        return self.http_version.lower().startswith((H2, "http/2"))
+
+
+def read_har(path: Path, problems: list[str]) -> list[Exchange] | None:
+    """Return the exchanges over http and https in a HAR, in its order; None when it is none.
+
+    Adds to `problems` what cannot be used, one line each.
+    """
+    try:
+        found = [_exchange(entry) for entry in read_untrusted_json(path)["log"]["entries"]]
+    except UnreadableFileError as error:
+        problems.append(f"{error}; its headers are not replayed")
+        return None
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        problems.append(f"{path}: not a HAR ({type(error).__name__}: {error}); its headers are not replayed")
+        return None
+    exchanges = []
+    for exchange in found:
+        if exchange is not None and _is_on_its_usual_port(exchange):
+            exchanges.append(exchange)
+        elif exchange is not None:
+            problems.append(f"{path}: cannot be replayed, only ports 80 and 443 are: {exchange.url[:120]}")
+    return exchanges
+
+
+def _is_on_its_usual_port(exchange: Exchange) -> bool:
+    try:
+        return urlsplit(exchange.url).port in (None, PORTS[exchange.scheme])
+    except ValueError:
+        return False
+
+
+def _exchange(entry: dict[str, Any]) -> Exchange | None:
+    request, response = entry["request"], entry["response"]
+    url = str(request["url"])
+    scheme = url.partition(":")[0].lower()
+    if scheme not in SCHEMES:
+        return None
+    headers = _pairs(response.get("headers"))
+    content = response.get("content") or {}
+    size = int(content.get("size", -1))
+    status = int(response.get("status") or 0)
+    status = status if 200 <= status <= 599 else 0    # what is no final answer (RFC 9110, section 15) is none
+    if status and not 100 <= status <= 599:
+        raise ValueError(f"{status} is no HTTP status")
+    failed = bool(entry.get("_partial") or (entry.get("_error") and not entry.get("_refetched")))
+    version = str(response.get("httpVersion") or "")
+    return Exchange(url, scheme, str(request["method"]).upper(), status, version, headers,
+                    _redirect(url, status, response, headers), moment_of(entry.get("startedDateTime")),
+                    failed, size if size >= 0 else None,
+                    str(entry["_file"]).partition("/")[2] if entry.get("_file") else None,
+                    Asked(headers_of(_pairs(request.get("headers"))), _body(request.get("postData") or {})),
+                    bool(entry.get("_fromCache")), None if entry.get("_refetched") else _part(status, headers),
+                    _pairs(response.get("_earlyHints")))
+
+
+def _pairs(headers: Any) -> tuple[tuple[str, str], ...]:
+    """Return headers as HAR lists them; those that begin with a colon belong to HTTP/2's framing."""
+    return tuple((str(pair["name"]), str(pair["value"])) for pair in headers or ()
+                 if not str(pair["name"]).startswith(":"))
+
+
+def _part(status: int, headers: tuple[tuple[str, str], ...]) -> tuple[int, int] | None:
+    """Return where a part begins and the size of its whole, None for what is whole (RFC 9110, section 14.4)."""
+    text = next((value for name, value in headers if name.lower() == "content-range"), "")
+    match = re.fullmatch(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})", text.strip())
+    if status != 206 or match is None or (int(match[1]) == 0 and int(match[2]) + 1 == int(match[3])):
+        return None
+    return int(match[1]), int(match[3])
+
+
+def _body(posted: dict[str, Any]) -> BodyHash | None:
+    """Return the hash of a request's body; None where there was none, or it is not known."""
+    text, sha256 = str(posted.get("text") or ""), str(posted.get("_sha256") or "")
+    try:
+        body = base64.b64decode(text) if posted.get("_encoding") == "base64" else text.encode("utf-8", "surrogatepass")
+    except ValueError:
+        body = b""
+    known = hash_body(body)
+    return BodyHash(sha256, known.masked_sha256 if known else "") if sha256 else known
+
+
+def _redirect(url: str, status: int, response: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> str | None:
+    """Return where a redirect leads, as an absolute URL."""
+    if status not in (301, 302, 303, 307, 308):
+        return None
+    there = response.get("redirectURL") or next((value for name, value in headers if name.lower() == "location"), "")
+    try:
+        return urljoin(url, there) if there else None
+    except ValueError:
+        return None

@@ -1,0 +1,106 @@
+"""Which of a recorded response's headers are sent again, and how.
+
+Sent again is what decides what a browser loads, may load, keeps or runs. Left out are
+
+- what belongs to one connection (RFC 9110, section 7.6.1) or to the framing, which the server does anew;
+- what leads away from the replay: Strict-Transport-Security (Chrome would leave http), Alt-Svc (it would try QUIC),
+  NEL, Report-To, Reporting-Endpoints (reports that no recording answers);
+- dates: Chrome's clock is shifted, so a recorded Date makes every body old. What lasts until a date is said to last as
+  long as it did when it was recorded: Expires becomes Cache-Control's max-age, a cookie's Expires its Max-Age;
+- what only tells about the server.
+
+Content-Security-Policy is sent unchanged: it does not hold for scripts that Chrome injects for its driver.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from urllib.parse import quote
+
+from harness.files.har import STRIPPED
+
+Headers = tuple[tuple[str, str], ...]
+
+REPLAYED = frozenset((
+    "accept-ch", "accept-ranges", "cache-control", "content-disposition", "content-security-policy",
+    "content-security-policy-report-only", "critical-ch", "document-policy", "etag", "feature-policy", "last-modified",
+    "link", "location", "origin-agent-cluster", "origin-trial", "permissions-policy", "pragma", "referrer-policy",
+    "refresh", "service-worker-allowed", "set-cookie", "timing-allow-origin", "vary", "www-authenticate",
+    "x-content-type-options", "x-frame-options", "x-robots-tag"))
+REPLAYED_PREFIXES = ("access-control-", "cross-origin-")
+OF_THE_BODY = frozenset(("content-type", "content-encoding", "content-language"))
+"""Sent only together with a body."""
+TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+FORBIDDEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+COOKIE_EXPIRES = re.compile(r";\s*expires\s*=\s*([^;]*)", re.IGNORECASE)
+URL_CHARACTERS = "".join(map(chr, range(0x21, 0x7F)))
+
+
+def replayed(headers: Iterable[tuple[str, str]], recorded: datetime | None = None, *, body: bool = True) -> Headers:
+    """Return the headers to send of those recorded, in their order, names in lower case.
+
+    `recorded` is when the response came, where it has no Date; `body`: the answer has one. Values are text whose
+    characters are the bytes on the wire (latin-1), free of anything that could end a header.
+    """
+    pairs = [(name.strip().lower(), line) for name, value in headers for line in value.split("\n")]
+    when = next((date for name, value in pairs if name == "date" and (date := _date(value))), recorded)
+    kept = [pair for name, value in pairs for pair in _kept(name, _wire(value), when)
+            if (name in OF_THE_BODY and body) or name in REPLAYED or name.startswith(REPLAYED_PREFIXES)]
+    return (*kept, *_lasting(pairs, when))
+
+
+def location(url: str) -> str:
+    """Return a redirect's target as a header can carry it."""
+    return quote(url, safe=URL_CHARACTERS)
+
+
+def _kept(name: str, value: str, when: datetime | None) -> Iterator[tuple[str, str]]:
+    if not TOKEN.fullmatch(name) or STRIPPED.search(value):
+        return
+    if name == "set-cookie":
+        yield name, _cookie(value, when)
+    elif name == "location":
+        yield name, location(value.encode("latin-1").decode("utf-8", "surrogateescape"))
+    else:
+        yield name, value
+
+
+def _wire(value: str) -> str:
+    text = FORBIDDEN.sub("", value).strip()
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("latin-1")
+    except UnicodeEncodeError:    # half a character: JSON can hold that
+        return text.encode("utf-8", "replace").decode("latin-1")
+
+
+def _cookie(value: str, when: datetime | None) -> str:
+    expires = COOKIE_EXPIRES.search(value)
+    date = _date(expires[1]) if expires else None
+    if date is None or when is None or "max-age" in value.lower():
+        return value
+    return f"{COOKIE_EXPIRES.sub('', value)}; Max-Age={max(0, _seconds(when, date))}"
+
+
+def _lasting(pairs: list[tuple[str, str]], when: datetime | None) -> Headers:
+    """Return what says how long a body lasts whose Expires says it, unless Cache-Control overrules that (RFC 9111)."""
+    said = dict(pairs)
+    control = said.get("cache-control", "").lower()
+    if "expires" not in said or when is None or re.search(r"max-age|no-cache|no-store", control):
+        return ()
+    date = _date(said["expires"])    # "0" and other nonsense: expired (RFC 9111, section 5.3)
+    return (("cache-control", f"max-age={max(0, _seconds(when, date)) if date else 0}"),)
+
+
+def _seconds(since: datetime, until: datetime) -> int:
+    return int((until - since).total_seconds())
+
+
+def _date(text: str) -> datetime | None:
+    for form in (text.strip(), text.strip().replace("-", " ")):    # Netscape's dates have hyphens: 01-Jan-2027
+        try:
+            date = parsedate_to_datetime(form)
+        except (ValueError, OverflowError):
+            continue
+        return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+    return None

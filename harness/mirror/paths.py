@@ -1,0 +1,192 @@
+"""Where a recorded URL's body stands in a mirror: ``NAME/<host>/<file>``.
+
+The file is the URL's path plus ``?query`` plus ``#fragment``; ``/`` is ``index.html``. What is longer than 64
+characters (leading slash included) or cannot be a file stands under its hex MD5 at the host's root. The format is
+fixed: people have mirrors since 2013. A mirror may come from anywhere, so no name, however hostile, is opened outside
+its host's directory.
+"""
+
+import hashlib
+import os
+import re
+import stat
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from harness.errors import InputError
+
+LONGEST_PLAIN = 64
+"""Characters of path, query and fragment, leading slash included, that are kept as a plain file name."""
+LONGEST_COMPONENT = 255
+"""Bytes a directory entry's name may have (NAME_MAX of Linux file systems)."""
+INDEX = "index.html"
+
+
+HOST_NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._-]{0,252}", re.ASCII)
+"""A host's name in ASCII (other scripts in IDNA's form, ``xn--...``), or its IPv4 address: at most 253 characters."""
+
+
+def is_host_name(text: str) -> bool:
+    """Say whether `text` can be the name of a web site's host."""
+    return HOST_NAME.fullmatch(text) is not None
+
+
+def split_url(url: str) -> tuple[str, str]:
+    """Split `url` into its host (lower case, no port) and its path, ``?query`` and ``#fragment`` as they were written.
+
+    Raises ValueError when `url` has no host.
+    """
+    parts = urlsplit(url)
+    if not parts.hostname:
+        raise ValueError(f"not a URL: {url!r}")
+    after_host = url[url.index("//") + 2:]
+    start = min((at for at in map(after_host.find, "/?#") if at >= 0), default=len(after_host))
+    return parts.hostname, _from_root(after_host[start:])
+
+
+def mirror_file(path_and_query: str) -> str:
+    """Return the file, relative to the host's directory, that a URL's body is written to.
+
+    `path_and_query` is the URL's path, ``?query`` and ``#fragment``, as written in the URL. Pure: see `write_file` for
+    the case that the plain name is taken by a directory.
+    """
+    target = _from_root(path_and_query)
+    name = _plain_name(target)
+    if len(target) > LONGEST_PLAIN or not _can_be_file(name):
+        return md5_name(target)
+    return name
+
+
+def md5_name(path_and_query: str) -> str:
+    """Return the hex MD5 of `path_and_query` without a bare ``?`` or ``#`` at its end."""
+    target = _without_bare_end(_from_root(path_and_query))
+    return hashlib.md5(_to_bytes(target), usedforsecurity=False).hexdigest()
+
+
+def lookups(path_and_query: str) -> list[tuple[str, str]]:
+    """Return the files, relative to the host's directory, a URL's body may stand in, in the order of looking.
+
+    In pairs with how the name is made, ``plain`` or ``md5``: the plain path first, then the MD5 of path and query, as
+    received; then the same without a bare end and percent-decoded. No name leaves the host's directory.
+    """
+    target = _from_root(path_and_query)
+    found: dict[str, str] = {}
+    for form in (target, _without_bare_end(target), target.partition("#")[0], _from_root(_decoded(target))):
+        name = _plain_name(form)
+        if _can_be_file(name):
+            found.setdefault(name, "plain")
+        found.setdefault(md5_name(form), "md5")
+        collapsed = re.sub("/+", "/", name)
+        if _can_be_file(collapsed):    # a//b, which some 2013 mirrors hold as a/b
+            found.setdefault(collapsed, "plain")
+    return list(found.items())
+
+
+def hosts(mirror_dir: Path) -> list[str]:
+    """Return the names of the hosts that have a directory in the mirror, sorted.
+
+    Raises InputError when the mirror is missing, holds no host, or a directory whose name cannot be a host's.
+    """
+    try:
+        with os.scandir(mirror_dir) as entries:
+            found = sorted(entry.name for entry in entries
+                           if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."))
+    except OSError as error:
+        raise InputError(f"{mirror_dir}: no mirror can be read here ({error.strerror}); "
+                         "record or make the pages first") from None
+    for name in found:
+        if not is_host_name(name):
+            raise InputError(f"{mirror_dir}: {name[:80]!r} is not the name of a host; remove this directory, "
+                             "or rename it: other scripts have IDNA's form, xn--...")
+    if not found:
+        raise InputError(f"{mirror_dir}: no hosts in this mirror; record or make the pages first")
+    return found
+
+
+def list_files(host_dir: Path) -> frozenset[str]:
+    """Return all regular files below `host_dir`, relative to it; none when it does not exist. Symlinks are left out."""
+    paths = (Path(directory, name) for directory, _, names in os.walk(host_dir, followlinks=False) for name in names)
+    return frozenset(path.relative_to(host_dir).as_posix() for path in paths if stat.S_ISREG(path.lstat().st_mode))
+
+
+def open_file(host_fd: int, name: str) -> int:
+    """Open the regular file `name` below the directory `host_fd` for reading and return its descriptor.
+
+    Walks down one component at a time and follows no symlink, so it cannot leave the directory, and works for a user
+    who may not traverse the directories above. Raises OSError (FileNotFoundError for a name that cannot be a file).
+    """
+    if not _can_be_file(name):
+        raise FileNotFoundError(f"not a file name in a mirror: {name!r}")
+    *directories, last = name.split("/")
+    at = host_fd
+    try:
+        for directory in directories:
+            below = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            if at != host_fd:
+                os.close(at)
+            at = below
+        file = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+    finally:
+        if at != host_fd:
+            os.close(at)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise FileNotFoundError(f"not a regular file: {name!r}")
+    return file
+
+
+def write_file(mirror_dir: Path, url: str, body: bytes) -> Path:
+    """Write the body of `url` where a reader will look for it, and return the file.
+
+    A plain name that a directory has, or whose directory's name a file has, gives way to the MD5. Raises ValueError
+    when `url` has no host or its host cannot be a directory, OSError when writing fails.
+    """
+    host, target = split_url(url)
+    if not is_host_name(host):
+        raise ValueError(f"not a host name: {host!r}")
+    host_dir = mirror_dir / host
+    file = host_dir / mirror_file(target)
+    host_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(body)
+    except (IsADirectoryError, NotADirectoryError, FileExistsError):
+        file = host_dir / md5_name(target)
+        file.write_bytes(body)
+    return file
+
+
+def _from_root(path_and_query: str) -> str:
+    return path_and_query if path_and_query.startswith("/") else "/" + path_and_query
+
+
+def _plain_name(target: str) -> str:
+    return target[1:] or INDEX
+
+
+def _can_be_file(name: str) -> bool:
+    if "\0" in name:
+        return False
+    try:
+        components = os.fsencode(name).split(b"/")
+    except UnicodeEncodeError:
+        return False
+    return all(part not in (b"", b".", b"..") and len(part) <= LONGEST_COMPONENT for part in components)
+
+
+def _without_bare_end(target: str) -> str:
+    for mark in "#?":
+        if target.find(mark) == len(target) - 1:
+            target = target[:-1]
+    return target
+
+
+def _decoded(target: str) -> str:
+    return unquote(target, errors="surrogateescape")
+
+
+def _to_bytes(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")

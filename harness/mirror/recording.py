@@ -1,0 +1,195 @@
+"""What a recording holds: the answer to every recorded URL, from ``NAME/`` (bodies) and ``NAME.fetchlog/`` (heads).
+
+A page's log may have a HAR beside it (recordings of this program); then that says everything. Otherwise (2013, and
+pages made by the project itself) the text log does: it has the status line's words but no code, so the code is found
+again from the words.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from harness.errors import InputError
+from harness.files.hack_dns import PORTS, SCHEMES
+from harness.files.text_log import read_log
+from harness.mirror.answers import Recorded, find_file
+from harness.mirror.har import Exchange, read_har
+from harness.mirror.manifest import Manifest, read_manifest
+from harness.mirror.paths import hosts, is_host_name, list_files, split_url
+from harness.mirror.text_redirects import absolute_redirect, end_redirects
+from harness.mirror.transactions import Logged, Origin, Sequences, answer_key, file_identity, sequences
+
+MOST_REDIRECTS = 20
+"""Redirects a document is followed through: Chrome's limit (net::URLRequest::kMaxRedirects)."""
+
+
+@dataclass
+class Recording:
+    """All of a recording but its bodies. `problems` says in one line each what could not be read."""
+
+    files: dict[str, frozenset[str]] = field(default_factory=dict)
+    answers: Sequences = field(default_factory=dict)
+    http2_hosts: set[str] = field(default_factory=set)
+    """Hosts that spoke HTTP/2 when they were recorded."""
+    manifest: Manifest = field(default_factory=Manifest)
+    problems: list[str] = field(default_factory=list)
+
+    def hosts(self) -> list[str]:
+        """Return every host that has a file or a recorded answer, sorted: some only ever redirect."""
+        return sorted(self.files.keys() | {host for _, host in self.answers})
+
+    def schemes(self, host: str) -> tuple[str, ...]:
+        """Return the schemes the host is to be served over: http, https or both, in this order.
+
+        Of a host that has files and is in no log this is not known: both, where the recording has https at all.
+        """
+        known = tuple(scheme for scheme in SCHEMES if (scheme, host) in self.answers)
+        return known or (SCHEMES if self._has_https else SCHEMES[:1])
+
+    @cached_property
+    def _has_https(self) -> bool:
+        return any(scheme == "https" for scheme, _ in self.answers)
+
+    def exact(self, scheme: str, host: str, path_and_query: str, method: str = "GET") -> tuple[Recorded, ...]:
+        """Return the recorded answers to exactly this URL and method, else to a GET of it, in recorded order.
+
+        A file without a recorded answer is a 200.
+        """
+        answers = self.answers.get((scheme, host), {})
+        recorded = answers.get(answer_key(method, path_and_query)) or answers.get(path_and_query)
+        if recorded or scheme not in self.schemes(host):
+            return recorded or ()
+        found = find_file(self.files.get(host, frozenset()), path_and_query)
+        if found is None:
+            return ()
+        return (Recorded(200, file=found[0], found=found[1], url=f"{scheme}://{host}{path_and_query}",
+                         identity=file_identity((scheme, host), found[0])),)
+
+    def lookup(self, host: str, path_and_query: str, scheme: str = "http", method: str = "GET") -> Recorded | None:
+        """Return what exactly this URL and method answered in the end (after redirects through itself), or None."""
+        recorded = self.exact(scheme, host, path_and_query, method)
+        return next((answer for answer in reversed(recorded) if answer.redirect_url is None),
+                    recorded[-1] if recorded else None)
+
+    @cached_property
+    def unrecorded_ends(self) -> frozenset[str]:
+        """The URLs that recorded redirects lead to and that were not recorded themselves, without fragments."""
+        led = {answer.redirect_url.partition("#")[0] for answers in self.answers.values()
+               for sequence in answers.values() for answer in sequence if answer.redirect_url is not None}
+        return frozenset(url for url in led if not self.exact_url(url))
+
+    def exact_url(self, url: str) -> tuple[Recorded, ...]:
+        """Return the recorded answers to a GET of exactly this URL, in recorded order."""
+        try:
+            host, target = split_url(url)
+        except ValueError:
+            return ()
+        return self.exact(url.partition(":")[0].lower(), host, target.partition("#")[0])
+
+    def transactions(self, page: str) -> list[Recorded]:
+        """Return what the log named `page` has: everything that a load of the page may get."""
+        return [answer for answers in self.answers.values() for sequence in answers.values() for answer in sequence
+                if answer.page == page]
+
+    def body_file(self, recorded: Recorded) -> str | None:
+        """Return where an answer's body is in the mirror, ``host/file``; None when it has none."""
+        if recorded.file is None:
+            return None
+        return f"{recorded.file_host or split_url(recorded.url)[0]}/{recorded.file}"
+
+    def document(self, url: str) -> str | None:
+        """Return the URL of `document_answer`."""
+        found = self.document_answer(url)
+        return found[0] if found else None
+
+    def document_answer(self, url: str) -> tuple[str, Recorded] | None:
+        """Return the URL that `url` leads to through recorded redirects, and its answer: a 200 with a body.
+
+        None otherwise: the page cannot be replayed.
+        """
+        given: Counter[str] = Counter()
+        for _ in range(MOST_REDIRECTS + 1):
+            try:
+                host, target = split_url(url)
+            except ValueError:
+                return None
+            place = target.partition("#")[0]
+            scheme = url.partition(":")[0].lower()
+            recorded = [answer for answer in self.exact(scheme, host, place) if answer.asked.navigation is not False]
+            if not recorded:
+                return None
+            answer = recorded[min(given[f"{scheme}://{host}{place}"], len(recorded) - 1)]
+            given[f"{scheme}://{host}{place}"] += 1
+            if answer.redirect_url is None:
+                return (url, answer) if answer.status == 200 and answer.file else None
+            url = answer.redirect_url
+        return None
+
+
+def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
+    """Read the index of the mirror in `mirror_dir` and of all logs in `fetchlog_dir` (None: the mirror has none).
+
+    Raises InputError when a directory is missing or the manifest is newer than this program; every smaller problem is
+    kept in the recording's `problems`.
+    """
+    recording = Recording({host: list_files(mirror_dir / host) for host in hosts(mirror_dir)})
+    if fetchlog_dir is None:
+        return recording
+    recording.manifest = read_manifest(fetchlog_dir, recording.problems)
+    logged = [item for log in _logs(fetchlog_dir) for item in _read_page(log, recording)]
+    exchanges = [(item.origin, item.entry) for item in logged if isinstance(item.entry, Exchange)]
+    # A host that never answered does not get a server: in the replay, too, nobody can reach it.
+    silent = {origin for origin, _ in exchanges} - {origin for origin, exchange in exchanges if exchange.status}
+    recording.answers = end_redirects(sequences((item for item in logged if item.origin not in silent),
+                                                recording.files), recording.files)
+    recording.http2_hosts = {host for (scheme, host), exchange in exchanges if scheme == "https" and exchange.http2}
+    return recording
+
+
+def _read_page(log: Path, recording: Recording) -> list[Logged]:
+    """Return what a page's HAR says of its transactions, or without one its text log."""
+    har = log.with_name(f"{log.name}.har")
+    exchanges = read_har(har, recording.problems) if har.is_file() else None
+    logged = []
+    if exchanges is not None:
+        for exchange in exchanges:
+            place = _split(exchange.url, har, recording)
+            if place:
+                logged.append(Logged(log.name, *place, exchange.method, exchange))
+        return logged
+    text = read_log(log)
+    recording.problems += text.problems
+    for response in text.responses:
+        place = _split(response.url, log, recording)
+        if place:
+            logged.append(Logged(log.name, *place, "GET", absolute_redirect(response)))
+    return logged
+
+
+def _split(url: str, log: Path, recording: Recording) -> tuple[Origin, str] | None:
+    """Return a URL's scheme and host, and the rest of it. What is no URL of a web site is a problem of the recording.
+
+    Only the scheme's own port is served: a text log's URL with another one is left out, as in a HAR.
+    """
+    try:
+        host, target = split_url(url)
+        scheme, port = urlsplit(url).scheme, urlsplit(url).port
+    except ValueError:
+        recording.problems.append(f"{log}: not a URL: {url[:120]!r}")
+        return None
+    if scheme not in SCHEMES or port not in (None, PORTS[scheme]) or not is_host_name(host):
+        recording.problems.append(f"{log}: cannot be replayed (only http and https on their own ports are): "
+                                  f"{url[:120]!r}")
+        return None
+    return (scheme, host), target
+
+
+def _logs(fetchlog_dir: Path) -> list[Path]:
+    try:
+        entries = sorted(fetchlog_dir.iterdir())
+    except OSError as error:
+        raise InputError(f"{fetchlog_dir}: no logs can be read here ({error.strerror}); "
+                         "record or make the pages first") from None
+    return [path for path in entries if path.suffix not in (".json", ".har") and path.is_file()]

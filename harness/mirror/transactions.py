@@ -1,0 +1,119 @@
+"""From the logs of all pages to the transactions of a recording: in order, each with an identity.
+
+The identity of a transaction is the beginning of the SHA-256 of its method, scheme, host, path without volatile values
+(harness.mirror.masks), and its number among the recorded transactions that have these in common. It does not depend on
+the query, is the same in every run over a recording, and stands in the servers' logs.
+
+Left out are exchanges that another one stands for: one that failed or never came where the same URL came whole at
+another time, a 304 or a part where the whole body came, and what the browser took from its cache.
+"""
+
+import dataclasses
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from harness.files.text_log import Response
+from harness.mirror.answers import FILE_ANYWAY, Part, Recorded, answer_of_exchange, answer_of_response
+from harness.mirror.har import Exchange
+from harness.mirror.masks import mask_target
+
+IDENTITY_DIGITS = 12
+Origin = tuple[str, str]
+"""Scheme and host."""
+Sequences = dict[Origin, dict[str, tuple[Recorded, ...]]]
+"""The recorded answers in recorded order: by scheme and host, then by path and query as in the URL, for methods other
+than GET with the method before it (``POST /path``)."""
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A response or an exchange as a page's log has it; `target` is the URL's path, query and fragment."""
+
+    page: str
+    origin: Origin
+    target: str
+    method: str
+    entry: Response | Exchange
+
+    @property
+    def key(self) -> str:
+        """The key of its URL and method in `Sequences`."""
+        return answer_key(self.method, self.target.partition("#")[0])
+
+    @property
+    def url(self) -> str:
+        """Its URL without a fragment."""
+        return f"{self.origin[0]}://{self.origin[1]}{self.target.partition('#')[0]}"
+
+
+def answer_key(method: str, path_and_query: str) -> str:
+    """Return under which key of `Sequences` the answers to a request stand."""
+    return path_and_query if method == "GET" else f"{method} {path_and_query}"
+
+
+def identity(method: str, origin: Origin, path_and_query: str, number: int) -> str:
+    """Return the identity of a transaction, the `number`th from 0 of its method, scheme, host and path."""
+    path = mask_target(path_and_query.partition("?")[0].partition("#")[0])
+    return _digest(f"{method} {origin[0]}://{origin[1]}{path} {number}")
+
+
+def file_identity(origin: Origin, file: str) -> str:
+    """Return the identity of the answer that a file is which no log has a transaction of."""
+    return _digest(f"{origin[0]}://{origin[1]} file {file}")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:IDENTITY_DIGITS]
+
+
+def sequences(logged: Iterable[Logged], files: dict[str, frozenset[str]]) -> Sequences:
+    """Return the answers to each URL of what was `logged`, which is in recorded order; `files` are each host's."""
+    logged = list(logged)
+    by_key: dict[tuple[Origin, str], list[Logged]] = {}
+    for item in logged:
+        by_key.setdefault((item.origin, item.key), []).append(item)
+    kept = {id(item) for items in by_key.values() for item in _worth_replaying(items)}
+    tells = {item.page for item in logged if isinstance(item.entry, Exchange) and item.entry.asked.navigation}
+    numbers: Counter[str] = Counter()
+    found: dict[Origin, dict[str, list[Recorded]]] = {}
+    for item in logged:
+        if id(item) not in kept:
+            continue
+        of_host = files.get(item.origin[1], frozenset())
+        answer = (answer_of_exchange(item.entry, item.target, of_host) if isinstance(item.entry, Exchange)
+                  else answer_of_response(item.entry, item.target, of_host))
+        if isinstance(item.entry, Exchange) and item.entry.part:
+            parts = _parts(by_key[item.origin, item.key], of_host, item.entry.part[1])
+            answer = dataclasses.replace(answer, parts=parts)
+        counted = identity(item.method, item.origin, item.target, 0)
+        name = identity(item.method, item.origin, item.target, numbers[counted])
+        numbers[counted] += 1
+        found.setdefault(item.origin, {}).setdefault(item.key, []).append(
+            dataclasses.replace(answer, identity=name, url=item.url, page=item.page,
+                                asked=dataclasses.replace(answer.asked, tells_navigations=item.page in tells)))
+    return {origin: {key: tuple(answers) for key, answers in of_origin.items()} for origin, of_origin in found.items()}
+
+
+def _parts(items: list[Logged], files: frozenset[str], total: int) -> tuple[Part, ...]:
+    """Return the recorded parts of a body of `total` bytes."""
+    exchanges = [item.entry for item in items if isinstance(item.entry, Exchange)]
+    return tuple(Part(exchange.part[0], total, exchange.file) for exchange in exchanges
+                 if exchange.part and exchange.part[1] == total and exchange.file in files and exchange.file)
+
+
+def _worth_replaying(items: list[Logged]) -> list[Logged]:
+    """Return which of the transactions of one URL and method are replayed, see the module."""
+    exchanges = [(item, item.entry) for item in items if isinstance(item.entry, Exchange)]
+    if not exchanges:
+        return items
+    whole = [pair for pair in exchanges if pair[1].status and not pair[1].failed]
+    whole = [pair for pair in whole if not pair[1].from_cache] or whole
+    redirects = [item for item, exchange in whole if exchange.redirect_url is not None]
+    final = [pair for pair in whole if pair[1].redirect_url is None]
+    full = [item for item, exchange in final if exchange.status not in FILE_ANYWAY] or [item for item, _ in final[-1:]]
+    if full:
+        return [item for item, _ in whole if item in full or item in redirects]
+    answered = [item for item, exchange in exchanges if exchange.status]
+    return redirects or answered[-1:] or [item for item, _ in exchanges[-1:]]

@@ -1,0 +1,1 @@
+"""Chrome's net-log, and what is made of it: transactions, text log, HAR, bodies."""

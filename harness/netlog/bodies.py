@@ -1,0 +1,71 @@
+"""The bodies of a page load, exactly as they came over the wire, from Chrome's own net-log.
+
+Chrome writes them there with ``--net-log-capture-mode=Everything``: URL_REQUEST_JOB_BYTES_READ has the bytes before
+content decoding and URL_REQUEST_JOB_FILTERED_BYTES_READ those after it (only the latter when there is nothing to
+decode), base64 in `bytes`. This is better than the debugging protocol's Network.getResponseBody in three ways. It has
+the encoded bytes, so that a replay sends as many as the original did; getResponseBody has only decoded ones. It has
+every frame, worker and service worker, preflights, and what was aborted half way; the protocol tells each of these on a
+session of its own, or not at all. And it loses nothing: Chrome drops bodies from the protocol's buffer when a document
+is replaced or the buffer is full. Only the bodies of redirects are in neither: Chrome does not read them.
+"""
+
+import base64
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.netlog.file import BEGIN, read_constants, read_events
+
+START, SEND = "URL_REQUEST_START_JOB", "HTTP_TRANSACTION_SEND_REQUEST"
+RAW, DECODED = "URL_REQUEST_JOB_BYTES_READ", "URL_REQUEST_JOB_FILTERED_BYTES_READ"
+
+
+@dataclass
+class Body:
+    """One response's body as far as it came."""
+
+    encoded: bytearray = field(default_factory=bytearray)
+    """Before content decoding; empty when there was nothing to decode."""
+    decoded: bytearray = field(default_factory=bytearray)
+
+    @property
+    def wire(self) -> bytes:
+        """The bytes as they came over the wire, without the chunks or frames of the transfer."""
+        return bytes(self.encoded or self.decoded)
+
+
+def read_bodies(path: Path) -> dict[tuple[int, int], Body]:
+    """Return the bodies in a net-log, complete or cut off, by request: (`source`, `hop`) of its HttpTransaction.
+
+    A request without a body, or whose bytes the log does not have, is left out. Raises ExperimentError when the file
+    cannot be read.
+    """
+    bodies: dict[tuple[int, int], Body] = {}
+    hops: dict[int, int] = {}
+    types = read_constants(path).get("logEventTypes")
+    if not isinstance(types, dict):
+        return bodies
+    names = {types[name]: name for name in (START, SEND, RAW, DECODED) if name in types}
+    for event in read_events(path, []):     # read_netlog of the same file tells of its problems
+        with contextlib.suppress(KeyError, TypeError, ValueError):      # no event, or one of a log without bytes
+            name = names.get(event["type"])
+            if name is not None:
+                _read_event(name, event, hops, bodies)
+    return bodies
+
+
+def _read_event(name: str, event: dict[str, Any], hops: dict[int, int], bodies: dict[tuple[int, int], Body]) -> None:
+    source = int(event["source"]["id"])
+    if name in (START, SEND) and event["phase"] != BEGIN:
+        return
+    if name == START:
+        hops[source] = hops.get(source, -1) + 1
+        return
+    key = (source, hops.get(source, 0))
+    if name == SEND:                        # sent again on another connection: what came before is void
+        bodies.pop(key, None)
+        return
+    data = base64.b64decode(event["params"]["bytes"])
+    body = bodies.setdefault(key, Body())
+    (body.encoded if name == RAW else body.decoded).extend(data)

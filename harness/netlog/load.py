@@ -1,0 +1,251 @@
+"""What Chrome's net-log says about one page load: transactions, look-ups, connections, and what failed.
+
+    netlog = read_netlog(Path("netlog.json"))
+    start_tick = netlog.tick(navigation_start_unix_ms)          # performance.timing.navigationStart
+    log = page_log(netlog, start_tick)                          # the 2013 text format, see harness.files.text_log
+    summary = summarise(netlog, start_tick)
+
+A transaction is one request and its answer; a request with a redirect is one transaction per hop. Only the page's own
+count: of its frames and workers, over http or https. What Chrome asks for itself (its start page, clock, updates,
+accounts) and what needs no network (data:, blob:, chrome:) is left out and counted in `left_out`. Ticks are ms of
+Chrome's monotonic clock.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from harness.files.har import UNFINISHED
+from harness.files.text_log import PageLog, Resolve, Response, Transaction
+from harness.netlog.connections import EVENTS_READ as CONNECTION_EVENTS
+from harness.netlog.connections import (
+    Carriers,
+    Connection,
+    LookUp,
+    host_and_port,
+    read_carriers,
+    read_connections,
+    read_look_ups,
+)
+from harness.netlog.file import NetLogFile, read_netlog_file
+from harness.netlog.requests import EVENTS_READ as REQUEST_EVENTS
+from harness.netlog.requests import NO_ORIGIN, Hop, read_hops
+from harness.netlog.transactions import NOT_APPLICABLE, HttpTransaction, Phases, make_transactions
+
+__all__ = ["NOT_APPLICABLE", "Connection", "HttpTransaction", "LookUp", "NetLog", "Phases", "Summary",
+           "cut_off", "leave_out_previous_document", "of_load", "page_log", "read_netlog", "summarise"]
+
+PREVIOUS_DOCUMENT = "of the document that was replaced"
+ONLY_IF_CACHED = "asked of the cache only"
+CACHE_MISS = -400
+"""net::ERR_CACHE_MISS: what the cache alone was asked for (fetch's only-if-cached) it had not; nothing was sent."""
+SLACK_MS = 5
+
+
+@dataclass
+class NetLog:
+    """One net-log. `transactions` are in order of start, `connections` too. `left_out` counts requests by reason.
+
+    `end_tick` is the last event's. `problems` are one line each: ``file:line: problem``.
+    """
+
+    transactions: list[HttpTransaction] = field(default_factory=list)
+    connections: list[Connection] = field(default_factory=list)
+    look_ups: list[LookUp] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    time_offset_ms: float = 0.0
+    browser_version: str = ""
+    end_tick: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def tick(self, unix_ms: float) -> float:
+        """Return the tick of a Unix time in ms, as Chrome itself saw the time (navigation timing, Date.now())."""
+        return unix_ms - self.time_offset_ms
+
+    def unix_ms(self, tick: float) -> float:
+        """Return the Unix time in ms at `tick`."""
+        return tick + self.time_offset_ms
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One load in numbers. `failed` counts transactions without a good end by reason, such as net::ERR_ABORTED.
+
+    `failed` is about transactions that began before the load event, `failed_after_load` about the `requests_after_load`
+    that began later; `requests` and `bytes` count both. `last_ms` is the end of the last finished transaction from the
+    start of the load, None without one. A connection is unused when it stood, or was being made, and never carried a
+    request: a preconnect or a backup.
+    """
+
+    requests: int
+    requests_after_load: int
+    failed: dict[str, int]
+    failed_after_load: dict[str, int]
+    bytes: int
+    last_ms: float | None
+    connections_unused: int
+    left_out: dict[str, int]
+
+
+def read_netlog(path: Path) -> NetLog:
+    """Read a net-log file, complete or cut off.
+
+    A request is kept when a page's origin made it, whatever its host (so a name that is not mapped shows as a failure);
+    a navigation of the main frame is kept unless the log's own --host-resolver-rules lead its host nowhere, which is
+    how Chrome's start page is told from the page.
+
+    Raises ExperimentError when there is no such file.
+    """
+    log = read_netlog_file(path, CONNECTION_EVENTS | REQUEST_EVENTS)
+    client = log.constants.get("clientInfo") or {}
+    netlog = NetLog(time_offset_ms=float(log.constants.get("timeTickOffset", 0)), end_tick=log.end_tick,
+                    browser_version=str(client.get("version", "")), problems=log.problems)
+    rules = _mapped_names(str(client.get("command_line", "")))
+    kept, left_out_jobs = _keep(log, rules, netlog.left_out)
+    connections = read_connections(log)
+    carriers = read_carriers(log, connections)
+    _count_requests(kept, carriers)
+    netlog.connections = [connection for connection in connections
+                          if connection.requests or not left_out_jobs.intersection(connection.jobs)]
+    names = {host_and_port(hop.url) for hop in kept}
+    netlog.look_ups = [look_up for look_up in read_look_ups(log) if look_up.name in names]
+    errors = {int(code): f"net::{name}" for name, code in (log.constants.get("netError") or {}).items()}
+    netlog.transactions = make_transactions(kept, carriers, netlog.look_ups, errors, log.end_tick)
+    return netlog
+
+
+def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> PageLog:
+    """Return the load that began at `start_tick` as a log in the 2013 format, times in ms from it.
+
+    Transactions are in order of completion; what was not over at `end_tick` (default: when the log ended) is in
+    `problems` instead. Every transaction with the head of an answer has a response. Of each name the first look-up is
+    given.
+    """
+    asked = of_load(netlog, start_tick, end_tick)
+    log = PageLog(transactions_seen=bool(asked), problems=list(netlog.problems))
+    first: dict[str, LookUp] = {}
+    for look_up in netlog.look_ups:
+        first.setdefault(look_up.name, look_up)
+    log.resolves = [Resolve(look_up.start - start_tick, look_up.end - start_tick, look_up.error, look_up.name,
+                            " ".join(look_up.addresses)) for look_up in first.values()]
+    done = [transaction for transaction in asked if not cut_off(transaction, end_tick)]
+    for transaction in sorted(done, key=lambda transaction: transaction.end or 0):
+        end_ms = (transaction.end or 0) - start_tick
+        log.transactions.append(Transaction(transaction.start - start_tick, end_ms, transaction.url))
+        if transaction.status:
+            log.responses.append(Response(transaction.status_text, transaction.mime_type, transaction.charset,
+                                          transaction.url, transaction.redirect_url))
+    log.problems += [f"{transaction.url}: not over when the load ended"
+                     for transaction in asked if cut_off(transaction, end_tick)]
+    return log
+
+
+def summarise(netlog: NetLog, start_tick: float, end_tick: float | None = None,
+              load_event_tick: float | None = None) -> Summary:
+    """Return the load in numbers; what was not over at `end_tick` counts as failed because UNFINISHED.
+
+    `load_event_tick` is when the load event ended; None when there was none.
+    """
+    asked = of_load(netlog, start_tick, end_tick)
+    last = float("inf") if load_event_tick is None else load_event_tick
+    before = [transaction for transaction in asked if transaction.start <= last]
+    after = [transaction for transaction in asked if transaction.start > last]
+    ends = [transaction.end or 0 for transaction in asked if not cut_off(transaction, end_tick)]
+    return Summary(
+        requests=len(asked), requests_after_load=len(after), failed=_failures(before, end_tick),
+        failed_after_load=_failures(after, end_tick), bytes=sum(transaction.body_bytes for transaction in asked),
+        last_ms=max(ends) - start_tick if ends else None,
+        connections_unused=sum(connection.requests == 0 and not connection.error for connection in netlog.connections),
+        left_out=dict(netlog.left_out))
+
+
+def _failures(transactions: list[HttpTransaction], end_tick: float | None) -> dict[str, int]:
+    reasons = (UNFINISHED if cut_off(transaction, end_tick) else transaction.error for transaction in transactions)
+    return dict(Counter(reason for reason in reasons if reason))
+
+
+def of_load(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> list[HttpTransaction]:
+    """Return the transactions that began in the load, in order of start. SLACK_MS allows for rounding."""
+    return [transaction for transaction in netlog.transactions
+            if transaction.start >= start_tick - SLACK_MS and (end_tick is None or transaction.start <= end_tick)]
+
+
+def leave_out_previous_document(netlog: NetLog, start_tick: float) -> None:
+    """Move to `left_out` what a document asked for that was being replaced when the load at `start_tick` began.
+
+    A page that loads itself anew (location.reload()) lives on until the new document's head is there, and how much it
+    still asks for is a race. The new document can ask for nothing before its own head: replays send no 103 hints.
+    """
+    document = next((transaction for transaction in of_load(netlog, start_tick)
+                     if transaction.main_frame and not transaction.redirect_url), None)
+    if document is None:
+        return
+    head_tick = document.start + document.phases.until_head - SLACK_MS
+    kept = [transaction for transaction in netlog.transactions
+            if transaction.main_frame or not start_tick - SLACK_MS <= transaction.start < head_tick]
+    if len(kept) < len(netlog.transactions):
+        netlog.left_out[PREVIOUS_DOCUMENT] += len(netlog.transactions) - len(kept)
+        netlog.transactions = kept
+
+
+def cut_off(transaction: HttpTransaction, end_tick: float | None) -> bool:
+    """Return whether `transaction` was not over at `end_tick` (None: when the log ended)."""
+    return transaction.end is None or (end_tick is not None and transaction.end > end_tick)
+
+
+def _mapped_names(command_line: str) -> list[str] | None:
+    """Return the host patterns that --host-resolver-rules maps, None when other names can be resolved too."""
+    match = re.search(r"--host-resolver-rules=(.*?)(?= --|$)", command_line)
+    if match is None:
+        return None
+    rules = [rule.split() for rule in match[1].strip("\"'").split(",")]
+    if not any(rule[:3] == ["MAP", "*", "~NOTFOUND"] for rule in rules):
+        return None
+    return [rule[1].rpartition(":")[0] or rule[1] for rule in rules if len(rule) == 3 and rule[2] != "~NOTFOUND"]
+
+
+def _keep(log: NetLogFile, mapped: list[str] | None, left_out: Counter[str]) -> tuple[list[Hop], set[int]]:
+    """Return the page's hops in order of start and the stream jobs of those left out; count the latter by reason."""
+    kept: list[Hop] = []
+    jobs: set[int] = set()
+    for source, events in log.of_kind("URL_REQUEST").items():
+        hops = read_hops(source, events)
+        reason = _why_left_out(hops, mapped)
+        if reason:
+            left_out[reason] += max(1, len(hops))
+            jobs.update(job for hop in hops for job in (*hop.sends, hop.job))
+        else:
+            kept += hops
+    jobs.discard(0)
+    return sorted(kept, key=lambda hop: hop.start), jobs
+
+
+def _why_left_out(hops: list[Hop], mapped: list[str] | None) -> str:
+    """Return why a request is not the page's, "" when it is."""
+    if not hops:
+        return "never started"
+    try:
+        parts = urlsplit(hops[0].url)
+        host = parts.hostname or ""
+    except ValueError:
+        return "no URL"
+    if parts.scheme not in ("http", "https"):
+        return f"{parts.scheme}:"
+    if hops[0].initiator == NO_ORIGIN and not hops[0].main_frame:
+        return "Chrome's own"
+    if hops[-1].net_error == CACHE_MISS and not any(hop.sends for hop in hops):
+        return ONLY_IF_CACHED
+    if hops[0].main_frame and mapped is not None and not any(fnmatch(host, pattern) for pattern in mapped):
+        return "Chrome's own"
+    return ""
+
+
+def _count_requests(hops: list[Hop], carriers: Carriers) -> None:
+    for hop in hops:
+        for job in hop.sends:
+            connection = carriers.connection_of(job, http2=hop.http2)
+            if connection is not None:
+                connection.requests += 1

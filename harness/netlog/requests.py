@@ -1,0 +1,217 @@
+"""The HTTP transactions of a net-log: what each URL_REQUEST source asked for and got, one transaction per redirect hop.
+
+What the events mean is written in Chromium's ``net/log/net_log_event_type_list.h``. A hop begins with
+URL_REQUEST_START_JOB. Its times, in ticks (ms of Chrome's clock):
+
+    start         REQUEST_ALIVE begins (first hop), URL_REQUEST_START_JOB begins (after a redirect)
+    sent          HTTP_TRANSACTION_SEND_REQUEST begins and ends; the last one, when a dead connection made Chrome resend
+    head          HTTP_TRANSACTION_READ_HEADERS ends
+    end           the last body byte: HTTP_TRANSACTION_READ_BODY (or HTTP_CACHE_READ_DATA) ends; for a redirect
+                  its head; for a failure the failure
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from email.message import Message
+from http import client
+from itertools import pairwise
+from typing import Any
+
+from harness.netlog.file import BEGIN, END, Event
+
+Headers = list[tuple[str, str]]
+ABORTED = -3    # net::ERR_ABORTED in Chromium's net/base/net_error_list.h
+NO_ORIGIN = "not an origin"
+
+
+@dataclass
+class Hop:
+    """One request and its answer as the events of its source tell it; ticks, None for what never happened."""
+
+    source: int
+    number: int
+    url: str
+    start: int
+    method: str = ""
+    initiator: str = NO_ORIGIN
+    main_frame: bool = False
+    sends: list[int] = field(default_factory=list)
+    """The stream job of each time the request was sent: more than one when a reused connection turned out dead."""
+    send_start: int | None = None
+    send_end: int | None = None
+    head_end: int | None = None
+    body_end: int | None = None
+    closed: int | None = None
+    net_error: int = 0
+    request_line: str = ""
+    request_headers: Headers = field(default_factory=list)
+    status_line: str = ""
+    response_headers: Headers = field(default_factory=list)
+    redirect_url: str | None = None
+    wire_bytes: int = 0
+    content_bytes: int = 0
+    cache_read: bool = False
+    http2: bool = False
+    job: int = 0
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether the answer came from Chrome's HTTP cache without asking the server."""
+        return self.cache_read and not self.sends
+
+    def end(self) -> int | None:
+        """Return the tick of the last byte or of the failure; None when neither happened before the log ended."""
+        if self.net_error:
+            return self.closed
+        if self.redirect_url is not None:
+            return self.head_end if self.head_end is not None else self.closed
+        if self.body_end is not None and self.closed is not None:
+            return self.body_end
+        return self.closed
+
+    def status(self) -> tuple[int, str, str]:
+        """Return protocol-free (status code, status text, HTTP version) of the answer; (0, "", "") without one."""
+        version, _, rest = self.status_line.partition(" ")
+        code, _, phrase = rest.partition(" ")
+        if not code.isdigit():
+            return 0, "", ""
+        return int(code), phrase.strip() or client.responses.get(int(code), ""), version
+
+
+def read_hops(source: int, events: list[Event]) -> list[Hop]:
+    """Return the hops of one URL_REQUEST; none when it was given up before it started."""
+    hops: list[Hop] = []
+    alive: int | None = None
+    for event in events:
+        if event.name == "REQUEST_ALIVE" and event.phase == BEGIN:
+            alive = event.tick
+        elif event.name == "URL_REQUEST_START_JOB" and event.phase == BEGIN:
+            start = alive if alive is not None and not hops else event.tick
+            hops.append(_new_hop(source, len(hops), start, event.params))
+        elif hops:
+            read = _READERS.get((event.name, event.phase))
+            if read is not None:
+                read(hops[-1], event)
+    for hop, following in pairwise(hops):
+        hop.redirect_url = following.url
+    return hops
+
+
+def mime_type_and_charset(headers: Headers) -> tuple[str, str]:
+    """Return the MIME type and charset of a Content-Type header in lower case, "" for what it does not say."""
+    for name, value in headers:
+        if name.lower() == "content-type":
+            message = Message()
+            message["Content-Type"] = value
+            mime_type = value.partition(";")[0].strip().lower()
+            return mime_type, str(message.get_param("charset", "")).strip().lower()
+    return "", ""
+
+
+def _new_hop(source: int, number: int, start: int, params: dict[str, Any]) -> Hop:
+    return Hop(source, number, str(params.get("url", "")), start, method=str(params.get("method", "")),
+               initiator=str(params.get("initiator", NO_ORIGIN)), main_frame=params.get("request_type") == "main frame")
+
+
+def _headers(event: Event) -> Headers:
+    """Split "Name: value" lines; the name of an HTTP/2 pseudo-header begins with a colon."""
+    pairs: Headers = []
+    for line in event.params.get("headers", []):
+        name, _, value = str(line)[1:].partition(":")
+        pairs.append((str(line)[:1] + name, value.strip()))
+    return pairs
+
+
+def _sending(hop: Hop, event: Event) -> None:
+    """Begin a sending; whatever an earlier one brought is void."""
+    hop.send_start, hop.send_end, hop.head_end, hop.body_end = event.tick, None, None, None
+    hop.status_line, hop.response_headers = "", []
+    hop.sends.append(hop.job)
+
+
+def _request_head(hop: Hop, event: Event) -> None:
+    hop.request_line = str(event.params.get("line", "")).rstrip("\r\n")
+    hop.request_headers = _headers(event)
+
+
+def _request_head_http2(hop: Hop, event: Event) -> None:
+    hop.http2 = True
+    _request_head(hop, event)
+
+
+def _response_head(hop: Hop, event: Event) -> None:
+    lines = event.params.get("headers", [])
+    hop.status_line = str(lines[0]) if lines else ""
+    hop.response_headers = _headers(event)[1:]
+
+
+def _head_done(hop: Hop, event: Event) -> None:
+    hop.head_end = event.tick
+
+
+def _sent(hop: Hop, event: Event) -> None:
+    hop.send_end = event.tick
+
+
+def _bound(hop: Hop, event: Event) -> None:
+    hop.job = event.dependency()
+
+
+def _body(hop: Hop, event: Event) -> None:
+    hop.body_end = event.tick
+
+
+def _cached_head(hop: Hop, _event: Event) -> None:
+    hop.cache_read = True
+
+
+def _wire(hop: Hop, event: Event) -> None:
+    hop.wire_bytes += int(event.params.get("byte_count", 0))
+
+
+def _content(hop: Hop, event: Event) -> None:
+    hop.content_bytes += int(event.params.get("byte_count", 0))
+
+
+def _redirected(hop: Hop, event: Event) -> None:
+    hop.redirect_url, hop.closed = str(event.params.get("location", "")), event.tick
+
+
+def _job_ended(hop: Hop, event: Event) -> None:
+    """Note an error that kept the answer's head from coming."""
+    if event.params.get("net_error"):
+        _closed(hop, event)
+
+
+def _cancelled(hop: Hop, event: Event) -> None:
+    hop.net_error, hop.closed = int(event.params.get("net_error", ABORTED)), event.tick
+
+
+def _closed(hop: Hop, event: Event) -> None:
+    if hop.closed is None:
+        hop.closed = event.tick
+    hop.net_error = hop.net_error or int(event.params.get("net_error", 0))
+
+
+_READERS: dict[tuple[str, int], Callable[[Hop, Event], None]] = {
+    ("HTTP_STREAM_REQUEST_BOUND_TO_JOB", 0): _bound,
+    ("HTTP_TRANSACTION_SEND_REQUEST", BEGIN): _sending,
+    ("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", 0): _request_head,
+    ("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", 0): _request_head_http2,
+    ("HTTP_TRANSACTION_SEND_REQUEST", END): _sent,
+    ("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0): _response_head,
+    ("URL_REQUEST_FAKE_RESPONSE_HEADERS_CREATED", 0): _response_head,
+    ("HTTP_TRANSACTION_READ_HEADERS", END): _head_done,
+    ("HTTP_TRANSACTION_READ_BODY", END): _body,
+    ("HTTP_CACHE_READ_DATA", END): _body,
+    ("HTTP_CACHE_READ_INFO", END): _cached_head,
+    ("URL_REQUEST_JOB_BYTES_READ", 0): _wire,
+    ("URL_REQUEST_JOB_FILTERED_BYTES_READ", 0): _content,
+    ("URL_REQUEST_REDIRECTED", 0): _redirected,
+    ("URL_REQUEST_START_JOB", END): _job_ended,
+    ("CANCELLED", 0): _cancelled,
+    ("REQUEST_ALIVE", END): _closed,
+}
+
+EVENTS_READ = frozenset(name for name, _ in _READERS)
+"""The events that this module reads."""

@@ -1,0 +1,123 @@
+"""The bodies of a page's requests (POST and the like), from what Chrome's net-log says was written to each socket.
+
+With ``--net-log-capture-mode=Everything`` the log has every byte: SSL_SOCKET_BYTES_SENT before encryption,
+SOCKET_BYTES_SENT as they left. Requests are read from them as a server would read them, over HTTP/1.1 (RFC 9112) and
+HTTP/2 (RFC 9113). The log's own events for uploads tell sizes only; the debugging protocol leaves out workers.
+"""
+
+import base64
+import contextlib
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hpack import Decoder, HPACKError
+from hyperframe.exceptions import HyperframeError
+from hyperframe.frame import ContinuationFrame, DataFrame, Frame, HeadersFrame
+
+from harness.netlog.file import read_constants, read_events
+
+PLAIN, TLS = "SOCKET_BYTES_SENT", "SSL_SOCKET_BYTES_SENT"
+HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+FRAME_HEAD = 9
+Wanted = tuple[str, str]
+"""Method and URL."""
+
+
+@dataclass
+class _Socket:
+    """What was written to one socket: pieces with the ticks at which they were written, and where each begins."""
+
+    data: bytearray = field(default_factory=bytearray)
+    ticks: list[int] = field(default_factory=list)
+    begins: list[int] = field(default_factory=list)
+    encrypted: bool = False
+
+    def write(self, tick: int, piece: bytes) -> None:
+        self.begins.append(len(self.data))
+        self.ticks.append(tick)
+        self.data += piece
+
+    def tick(self, offset: int) -> int:
+        return self.ticks[bisect_right(self.begins, offset) - 1]
+
+
+def read_sent_bodies(path: Path) -> dict[Wanted, list[bytes]]:
+    """Return the bodies of the requests that have one, by method and URL, in the order in which they were sent.
+
+    What cannot be read as a request is left out, and with it what follows on that socket. Raises ExperimentError when
+    the file cannot be read.
+    """
+    found: list[tuple[int, Wanted, bytes]] = []
+    for socket in _sockets(path):
+        scheme = "https" if socket.encrypted else "http"
+        read = _over_http2 if socket.data.startswith(HTTP2_PREFACE) else _over_http1
+        with contextlib.suppress(HPACKError, HyperframeError, ValueError):
+            found += [request for request in read(socket, scheme) if request[2]]
+    bodies: dict[Wanted, list[bytes]] = defaultdict(list)
+    for _, wanted, body in sorted(found, key=lambda request: request[0]):
+        bodies[wanted].append(body)
+    return dict(bodies)
+
+
+def _sockets(path: Path) -> list[_Socket]:
+    types = read_constants(path).get("logEventTypes")
+    if not isinstance(types, dict):
+        return []
+    names = {types[name]: name for name in (PLAIN, TLS) if name in types}
+    sockets: dict[tuple[int, str], _Socket] = {}
+    for event in read_events(path, []):
+        with contextlib.suppress(KeyError, TypeError, ValueError):      # no event, or one of a log without bytes
+            name = names.get(event["type"])
+            if name is not None:
+                socket = sockets.setdefault((int(event["source"]["id"]), name), _Socket(encrypted=name == TLS))
+                socket.write(int(event["time"]), base64.b64decode(event["params"]["bytes"]))
+    return [socket for (source, name), socket in sockets.items() if name == TLS or (source, TLS) not in sockets]
+
+
+def _over_http1(socket: _Socket, scheme: str) -> Iterator[tuple[int, Wanted, bytes]]:
+    """Give the tick, method, URL and body of each request on a connection."""
+    at, data = 0, bytes(socket.data)
+    while (end := data.find(b"\r\n\r\n", at)) >= 0:
+        first, *lines = data[at:end].decode("latin-1").split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        method, target, _ = first.split(" ")
+        size = int(headers.get("content-length", "0"))
+        yield socket.tick(at), (method, f"{scheme}://{headers.get('host', '')}{target}"), data[end + 4:end + 4 + size]
+        at = end + 4 + size
+
+
+def _over_http2(socket: _Socket, scheme: str) -> Iterator[tuple[int, Wanted, bytes]]:
+    """Give the same of a connection over HTTP/2."""
+    decoder, heads, bodies = Decoder(), dict[int, tuple[int, Wanted]](), defaultdict[int, bytearray](bytearray)
+    block = b""
+    for offset, frame in _frames(bytes(socket.data)):
+        if isinstance(frame, DataFrame):
+            bodies[frame.stream_id] += frame.data
+        elif isinstance(frame, (HeadersFrame, ContinuationFrame)):
+            block += frame.data
+            if "END_HEADERS" in frame.flags:
+                head = {_text(name): _text(value) for name, value in decoder.decode(block)}
+                url = f"{scheme}://{head.get(':authority', '')}{head.get(':path', '')}"
+                heads.setdefault(frame.stream_id, (socket.tick(offset), (head.get(":method", ""), url)))
+                block = b""
+    for stream, (tick, wanted) in heads.items():
+        yield tick, wanted, bytes(bodies[stream])
+
+
+def _frames(data: bytes) -> Iterator[tuple[int, Frame]]:
+    """Give the whole frames, each with where it begins."""
+    at = len(HTTP2_PREFACE)
+    while len(data) >= at + FRAME_HEAD:
+        frame, length = Frame.parse_frame_header(memoryview(data[at:at + FRAME_HEAD]))
+        if len(data) < at + FRAME_HEAD + length:
+            return
+        frame.parse_body(memoryview(data[at + FRAME_HEAD:at + FRAME_HEAD + length]))
+        yield at, frame
+        at += FRAME_HEAD + length
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value

@@ -1,0 +1,130 @@
+"""HTTP transactions made from the hops, connections and look-ups of a net-log, with the phases a HAR wants."""
+
+from dataclasses import dataclass
+from urllib.parse import urldefrag
+
+from harness.netlog.connections import Carriers, Connection, LookUp
+from harness.netlog.requests import NO_ORIGIN, Hop, mime_type_and_charset
+
+NOT_APPLICABLE = -1.0
+
+
+@dataclass(frozen=True)
+class Phases:
+    """How long each part of a transaction took, in ms; NOT_APPLICABLE (-1) for a part it did not have.
+
+    Without `ssl`, which is part of `connect`, they add up to the transaction's length. `connect` counts only what of
+    the connection's making the request waited for. Never sent (failed, or from the cache): all of it is `blocked`.
+    """
+
+    blocked: float
+    dns: float
+    connect: float
+    ssl: float
+    send: float
+    wait: float
+    receive: float
+
+    @property
+    def until_head(self) -> float:
+        """Time from the start to the head of the answer, in ms."""
+        return sum(max(0.0, part) for part in (self.blocked, self.dns, self.connect, self.send, self.wait))
+
+
+@dataclass(frozen=True)
+class HttpTransaction:
+    """One request and its answer. `start` and `end` are ticks; `end` is None when it was not over when the log ended.
+
+    `error` is "" or Chrome's name such as net::ERR_ABORTED, `status` 0 when no head of an answer came. `body_bytes`
+    came over the network (still compressed; 0 from the cache, and for a redirect, whose body Chrome does not read),
+    `content_bytes` is what the page got. `connection` is the id of the socket, None when there was none. `sends` is
+    over 1 when Chrome had to send again because a reused connection was dead. Of cookies Chrome logs the length only.
+    """
+
+    source: int
+    hop: int
+    url: str
+    method: str
+    main_frame: bool
+    initiator: str
+    start: int
+    end: int | None
+    http_version: str
+    status: int
+    status_text: str
+    mime_type: str
+    charset: str
+    request_line: str
+    request_headers: tuple[tuple[str, str], ...]
+    response_headers: tuple[tuple[str, str], ...]
+    redirect_url: str | None
+    error: str
+    body_bytes: int
+    content_bytes: int
+    from_cache: bool
+    connection: int | None
+    sends: int
+    phases: Phases
+
+
+def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[LookUp],
+                  errors: dict[int, str], log_end: int) -> list[HttpTransaction]:
+    """Return the transactions of `hops`, in their order.
+
+    `errors` names Chrome's net error codes; `log_end` is the tick where the phases of what is not over are cut.
+    """
+    look_up_of = {look_up.job: look_up for look_up in look_ups}
+    answered: dict[str, Hop] = {}
+    transactions = []
+    for hop in hops:
+        connection = carriers.connection_of(hop.job, http2=hop.http2)
+        fresh = connection if connection and connection.jobs[:1] == [hop.job] else None
+        look_up = look_up_of.get(fresh.connect_job) if fresh else None
+        url = urldefrag(hop.url).url
+        if hop.from_cache and not hop.status_line and url in answered:      # the log leaves out a cached answer's head
+            hop.status_line, hop.response_headers = answered[url].status_line, answered[url].response_headers
+        elif hop.sends and hop.status()[0] == 200:
+            answered[url] = hop
+        transactions.append(_transaction(hop, connection, _phases(hop, fresh, look_up, log_end), errors))
+    return transactions
+
+
+def _transaction(hop: Hop, connection: Connection | None, phases: Phases, errors: dict[int, str]) -> HttpTransaction:
+    status, status_text, http_version = hop.status()
+    mime_type, charset = mime_type_and_charset(hop.response_headers)
+    from_network = bool(hop.sends) and status != 304
+    return HttpTransaction(
+        source=hop.source, hop=hop.number, url=hop.url, method=hop.method, main_frame=hop.main_frame,
+        initiator="" if hop.initiator == NO_ORIGIN else hop.initiator, start=hop.start, end=hop.end(),
+        http_version=http_version, status=status, status_text=status_text, mime_type=mime_type, charset=charset,
+        request_line=hop.request_line, request_headers=tuple(hop.request_headers),
+        response_headers=tuple(hop.response_headers),
+        redirect_url=hop.redirect_url,
+        error=errors.get(hop.net_error, f"net::{hop.net_error}") if hop.net_error else "",
+        body_bytes=(hop.wire_bytes or hop.content_bytes) if from_network else 0, content_bytes=hop.content_bytes,
+        from_cache=hop.from_cache, connection=connection.id if connection else None, sends=len(hop.sends),
+        phases=phases)
+
+
+def _phases(hop: Hop, fresh: Connection | None, look_up: LookUp | None, log_end: int) -> Phases:
+    """Cut the time from start to end into phases; `fresh` is the connection if it was made for this request."""
+    end = hop.end()
+    if end is None:
+        end = max(log_end, hop.start)
+    cuts = [hop.start]
+    for tick in (hop.send_start, hop.send_end, hop.head_end):
+        happened = tick if hop.sends and tick is not None else end
+        cuts.append(min(max(happened, cuts[-1]), end))
+    before, sent, head = cuts[1:]
+    dns = connect = ssl = NOT_APPLICABLE
+    if fresh is not None and fresh.connected is not None and fresh.connected >= hop.start:
+        ready = fresh.ssl[1] if fresh.ssl else fresh.connected
+        dns = _overlap(look_up.start, look_up.end, hop.start, before) if look_up else NOT_APPLICABLE
+        connect = _overlap(fresh.start, ready, hop.start, before)
+        ssl = _overlap(*fresh.ssl, hop.start, before) if fresh.ssl else NOT_APPLICABLE
+    blocked = before - hop.start - max(dns, 0.0) - max(connect, 0.0)
+    return Phases(float(blocked), dns, connect, ssl, float(sent - before), float(head - sent), float(end - head))
+
+
+def _overlap(start: int, end: int, lower: int, upper: int) -> float:
+    return float(max(0, min(end, upper) - max(start, lower)))

@@ -1,0 +1,1 @@
+"""The simulated network: star, delay, RTT, and the programs on its hosts."""

@@ -1,0 +1,117 @@
+"""Delay on the links, and proof of it: netem where the kernel has it, the delay line where it has not.
+
+Mininet prints tc's error and carries on without any delay, so what was asked for is read back and measured.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.bootstrap import ROOT
+from harness.errors import ExperimentError
+from harness.network.star import Host, LinkSpeeds, Star
+from harness.system.commands import run
+from harness.system.companions import Companion, running
+from harness.system.lateness import Lateness, LatenessCounts, counting, lateness_between
+from harness.system.netns import inside
+
+DELAY_LINE = ROOT / "tfo-test" / "delay_line.py"
+MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
+
+
+def kernel_has_netem() -> bool:
+    """Try netem in a scratch network namespace (after loading its module where it is one)."""
+    if shutil.which("modprobe"):
+        subprocess.run(["modprobe", "--quiet", "sch_netem"], capture_output=True, check=False)
+    trial = subprocess.run(["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"],
+                           capture_output=True, check=False)
+    return trial.returncode == 0
+
+
+@dataclass(frozen=True)
+class Delay:
+    """What delays the packets of a star: the delay line and its counts; neither where the links do it, or nothing."""
+
+    line: Companion | None = None
+    counts: LatenessCounts | None = None
+
+    def check(self) -> None:
+        """Raise ExperimentError with the delay line's last words if it has ended."""
+        if self.line is not None:
+            self.line.check()
+
+    def mark(self) -> list[int]:
+        """Return where the counts stand, for `read_lateness` at the end of an interval."""
+        return self.counts.read() if self.counts is not None else []
+
+
+def read_lateness(delay: Delay, mark: list[int]) -> Lateness | None:
+    """Return how late packets were let go since `mark` was taken; None where no delay line counts (netem, no delay).
+
+        mark = delay.mark()
+        ...                                 # a load
+        late = read_lateness(delay, mark)   # late.packets, .p50_ms, .p99_ms, .largest_ms
+    """
+    return lateness_between(mark, delay.counts.read()) if delay.counts is not None else None
+
+
+@contextmanager
+def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay]:
+    """Delay every packet between user and servers by `speeds.one_way_ms` for as long as this lasts.
+
+    With netem the links do so already (see StarTopo). Either way the qdiscs are read back first.
+    """
+    check_qdiscs(star, speeds, netem)
+    if netem or speeds.one_way_ms == 0:
+        yield Delay()
+        return
+    with counting() as (descriptor, counts):
+        command = [sys.executable, str(DELAY_LINE), "--interface", star.user.interface,
+                   "--delay-ms", f"{speeds.one_way_ms:g}", "--lateness-fd", str(descriptor)]
+        with running(command, "ready", "the delay line", star.user.pid, [descriptor]) as line:
+            yield Delay(line, counts)
+
+
+def check_qdiscs(star: Star, speeds: LinkSpeeds, netem: bool) -> None:
+    """Raise ExperimentError unless every host's interface has the rate (and the delay) that was asked for."""
+    _check_interface(star.user, speeds.bw_home_mbit, speeds.delay_home_ms if netem else 0)
+    for server in star.servers.values():
+        _check_interface(server, speeds.bw_net_mbit, speeds.delay_net_ms if netem else 0)
+
+
+def _check_interface(host: Host, bw_mbit: float, delay_ms: float) -> None:
+    with inside(host.pid):
+        classes = run(["tc", "class", "show", "dev", host.interface], "reading the rate back")
+        qdiscs = json.loads(run(["tc", "-j", "qdisc", "show", "dev", host.interface], "reading the delay back"))
+    rates_mbit = parse_rates_mbit(classes)
+    if len(rates_mbit) != 1 or abs(rates_mbit[0] - bw_mbit) > 0.01 * bw_mbit:
+        raise ExperimentError(f"{host.name}: tc gives {rates_mbit} Mbit/s on {host.interface} instead of {bw_mbit:g}")
+    delays_ms = [qdisc["options"]["delay"]["delay"] * 1000 for qdisc in qdiscs if qdisc["kind"] == "netem"]
+    if [round(found, 3) for found in delays_ms] != ([round(delay_ms, 3)] if delay_ms else []):
+        raise ExperimentError(f"{host.name}: tc gives netem delays {delays_ms} ms on {host.interface} "
+                              f"instead of {delay_ms:g}")
+
+
+def parse_rates_mbit(tc_class_output: str) -> list[float]:
+    """Return the rates of the HTB classes in what `tc class show` printed (its -j prints no JSON for classes)."""
+    found = re.findall(r"^class htb .*? rate ([\d.]+)([KMG]?)bit", tc_class_output, re.MULTILINE)
+    return [float(number) * MBIT_PER_UNIT[unit] for number, unit in found]
+
+
+def delay_line_drops(user: Host) -> int:
+    """Return how many packets the delay line's queue has dropped so far: 0 without one.
+
+    Source: /proc/net/netfilter/nfnetlink_queue, columns queue_dropped and user_dropped.
+    """
+    with inside(user.pid):
+        try:
+            lines = Path("/proc/thread-self/net/netfilter/nfnetlink_queue").read_text().splitlines()
+        except FileNotFoundError:
+            return 0
+    return sum(int(fields[5]) + int(fields[6]) for fields in map(str.split, lines))

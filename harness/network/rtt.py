@@ -1,0 +1,105 @@
+"""The round-trip time as TCP sees it: how long connect() takes."""
+
+import errno
+import os
+import selectors
+import socket
+import statistics
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from harness.errors import ExperimentError
+from harness.network.star import Star
+from harness.system.netns import inside
+
+TOLERANCE_RATIO = 0.02
+TOLERANCE_MS = 1.0
+TOLERANCE_LIMIT_RATIO = 0.4
+"""How far a measured RTT may be off the nominal one: 2% + 1 ms, but not over 40% of it: 3 ms for 2 ms would be another
+experiment. The delay line is 0.1 to 0.2 ms late, up to 0.6 ms with the first packets of many at once."""
+
+SAMPLES = 3
+MORE_SAMPLES = 10
+"""For a server whose RTT looks wrong: a moment's work of another program makes one of 3 samples late, or two, but not
+the median of 13; a wrong delay stays wrong however often it is measured."""
+
+AT_ONCE = 16
+"""Connects under way together: few enough that they do not queue behind each other on two cores."""
+
+TIMEOUT_S = 10.0
+
+
+def measure_rtts(star: Star, port: int, samples: int = SAMPLES, nominal_ms: float | None = None) -> dict[str, float]:
+    """Return the median TCP connect time from user to each server in ms, by host name.
+
+    Those that seem to be off `nominal_ms`, if given, by more than `rtt_tolerance_ms` are measured MORE_SAMPLES times
+    more.
+    Meant for before the servers listen: a refusal takes one round trip too, and leaves no trace in their logs.
+    Raises ExperimentError when a server does not answer within 10 s.
+    """
+    times_ms: dict[str, list[float]] = {name: [] for name in star.servers}
+    with inside(star.user.pid):
+        _sample(star, port, times_ms, list(times_ms), samples)
+        if nominal_ms is not None:
+            doubtful = [name for name, times in times_ms.items() if not _is_near(statistics.median(times), nominal_ms)]
+            _sample(star, port, times_ms, doubtful, MORE_SAMPLES)
+    return {name: statistics.median(times) for name, times in times_ms.items()}
+
+
+def _sample(star: Star, port: int, times_ms: dict[str, list[float]], names: Sequence[str], samples: int) -> None:
+    """Connect to each of `names` `samples` times and add the ms it took."""
+    for _ in range(samples):
+        for first in range(0, len(names), AT_ONCE):
+            batch = names[first:first + AT_ONCE]
+            answers = connect_times_ms([star.servers[name].address for name in batch], port)
+            for name, time_ms in zip(batch, answers, strict=True):
+                times_ms[name].append(time_ms)
+
+
+def connect_times_ms(addresses: Sequence[str], port: int) -> list[float]:
+    """Connect to all `addresses` at once; return for each the ms until it accepted or refused.
+
+    Raises ExperimentError when one cannot be reached or does not answer within 10 s.
+    """
+    times_ms = [0.0] * len(addresses)
+    with ExitStack() as sockets, selectors.DefaultSelector() as selector:
+        for index, address in enumerate(addresses):
+            client = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            client.setblocking(False)
+            began_s = time.perf_counter()
+            result = client.connect_ex((address, port))
+            if result not in (0, errno.EINPROGRESS, errno.ECONNREFUSED):
+                raise ExperimentError(f"{address}:{port} cannot be reached: {os.strerror(result)}")
+            selector.register(client, selectors.EVENT_WRITE, (index, began_s))
+        while selector.get_map():
+            ready = selector.select(TIMEOUT_S)
+            now_s = time.perf_counter()
+            if not ready:
+                silent = addresses[min(key.data[0] for key in selector.get_map().values())]
+                raise ExperimentError(f"{silent}:{port} did not answer within {TIMEOUT_S:g} s; "
+                                      "the simulated network does not pass packets")
+            for key, _ in ready:
+                index, began_s = key.data
+                times_ms[index] = (now_s - began_s) * 1000
+                selector.unregister(key.fileobj)
+    return times_ms
+
+
+def rtt_tolerance_ms(nominal_ms: float) -> float:
+    """Return by how much a measured RTT may be off a nominal one; 1 ms where no delay was asked for."""
+    tolerance_ms = TOLERANCE_RATIO * nominal_ms + TOLERANCE_MS
+    return min(tolerance_ms, TOLERANCE_LIMIT_RATIO * nominal_ms) if nominal_ms else tolerance_ms
+
+
+def check_rtts(measured_ms: dict[str, float], nominal_ms: float) -> None:
+    """Raise ExperimentError when any measured RTT is off the nominal one by more than `rtt_tolerance_ms`."""
+    for name, rtt_ms in measured_ms.items():
+        if not _is_near(rtt_ms, nominal_ms):
+            tolerance_ms = rtt_tolerance_ms(nominal_ms)
+            raise ExperimentError(f"RTT to {name} is {rtt_ms:.1f} ms, not {nominal_ms:g} +- {tolerance_ms:.1f} ms: "
+                                  "nothing was measured; end other programs and try again")
+
+
+def _is_near(rtt_ms: float, nominal_ms: float) -> bool:
+    return abs(rtt_ms - nominal_ms) <= rtt_tolerance_ms(nominal_ms)

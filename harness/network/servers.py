@@ -1,0 +1,56 @@
+"""The replay servers of a star: one process per mirrored host, all children of one tfo-test/http_tfo.py."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.bootstrap import ROOT
+from harness.files import load_mark
+from harness.network.star import Star
+from harness.system.companions import Companion, running
+from harness.system.privileges import User
+
+HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """How the servers answer. `http` is "1.0", "1.1", "h2" or "recorded", `server` "threaded" or "2013".
+
+    Without `tls_port` https is served on the port after `port`.
+    """
+
+    mirror: Path
+    fetchlog: Path
+    port: int
+    http: str
+    server: str
+    logdir: Path
+    delaynet_ms: float
+    user: User
+    tls_port: int | None = None
+
+
+@contextmanager
+def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Iterator[Companion]:
+    """Serve each host's part of the mirror inside its namespace while this lasts.
+
+    They go by the mark of loads in `work_dir`, see harness.files.load_mark.
+
+    Raises InputError or ExperimentError with the servers' own line when one cannot listen.
+    """
+    hosts_file = work_dir / "hosts"
+    hosts_file.write_text("".join(f"{name} {host.address} /proc/{host.pid}/ns/net\n"
+                                  for name, host in star.servers.items()), encoding="utf-8")
+    mark = work_dir / load_mark.NAME
+    load_mark.make_mark(mark)
+    command = [sys.executable, str(HTTP_TFO), "--mirror", str(settings.mirror), "--fetchlog", str(settings.fetchlog),
+               "--hosts", str(hosts_file), "--port", str(settings.port), "--tls-port",
+               str(settings.tls_port or settings.port + 1), "--http", settings.http,
+               "--server", settings.server, "--logdir", str(settings.logdir),
+               "--delaynet", f"{settings.delaynet_ms:g}", "--user", f"{settings.user.uid}:{settings.user.gid}",
+               "--load-mark", str(mark)]
+    with running(command, f"ready {len(star.servers)}", "the servers") as servers:
+        yield servers

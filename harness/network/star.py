@@ -1,0 +1,183 @@
+"""The simulated network: a Mininet star with Chrome's host, a switch, and one host per mirrored web site.
+
+                      s0 (Linux bridge)
+     bw_home_mbit      /  |  \\      bw_net_mbit, delay_net_ms
+     delay_home_ms    /   |   \\     each
+                  user server0 server1 ...
+
+Everything of it, the switch included, lives in network namespaces of its own: nothing is visible in the machine's own
+namespace, its firewall (Docker's FORWARD DROP, say) does not see our packets, and all is gone with the processes.
+"""
+
+import math
+import resource
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+from mininet.node import Node
+from mininet.topo import Topo
+from mininet.util import ipAdd, macColonHex
+
+from harness.errors import ExperimentError, InputError
+from harness.network import nodes
+
+BRIDGE_PORTS = 1023
+"""Ports of one Linux bridge (BR_MAX_PORTS 1024, port 0 unused); the user's link takes one."""
+FILES_PER_NODE, SPARE_FILES = 2, 128
+"""Mininet keeps both ends of a terminal open for each node; more than it needs beside them."""
+
+QUEUE_PACKETS = 1000
+FRAME_BYTES = 1514
+
+
+@dataclass(frozen=True)
+class LinkSpeeds:
+    """What the links of the star are like. Delays are one way, so RTT = 2 * (delay_net_ms + delay_home_ms)."""
+
+    bw_home_mbit: float = 1000
+    bw_net_mbit: float = 4
+    delay_home_ms: float = 0
+    delay_net_ms: float = 10
+
+    @property
+    def one_way_ms(self) -> float:
+        """Delay from user to any server."""
+        return self.delay_home_ms + self.delay_net_ms
+
+    @property
+    def rtt_ms(self) -> float:
+        """Round-trip time between user and any server."""
+        return 2 * self.one_way_ms
+
+
+@dataclass(frozen=True)
+class Host:
+    """One host of the star: `pid` is a process in its namespace, `interface` its only network interface."""
+
+    name: str
+    address: str
+    mac: str
+    interface: str
+    pid: int
+
+
+@dataclass
+class Star:
+    """A running star."""
+
+    user: Host
+    switch_pid: int
+    servers: dict[str, Host] = field(default_factory=dict)
+    """By the name of the mirrored host, in the order given."""
+
+    @property
+    def pids(self) -> list[int]:
+        """One process in every host's namespace."""
+        return [self.user.pid, *(server.pid for server in self.servers.values())]
+
+
+class StarTopo(Topo):
+    """user -- s0 -- server0..N. `netem` tells whether the kernel delays packets itself (see harness.network.links)."""
+
+    def build(self, server_count: int, speeds: LinkSpeeds, netem: bool) -> None:
+        """Called by Topo's constructor."""
+        self.addSwitch("s0", inNamespace=True)
+        home = link_options(speeds.bw_home_mbit, speeds.delay_home_ms, netem)
+        net = link_options(speeds.bw_net_mbit, speeds.delay_net_ms, netem)
+        for number, name in enumerate(["user", *(f"server{index}" for index in range(server_count))], start=1):
+            self.addHost(name, ip=f"{ipAdd(number)}/8")
+            self.addLink(name, "s0", addr1=macColonHex(number), **(home if name == "user" else net))
+
+
+def link_options(bw_mbit: float, delay_ms: float, netem: bool) -> dict[str, Any]:
+    """Return TCLink's parameters for a link of this speed.
+
+    netem counts the packets that it delays as part of its queue, of 1000 unless told otherwise: at 1000 Mbit/s that
+    would be 12 ms worth. So those that can be under way are added: what can wait for the link is then what could
+    without netem (1000, txqueuelen of a veth).
+    """
+    options: dict[str, Any] = {"bw": bw_mbit}
+    if netem and delay_ms > 0:
+        options["delay"] = f"{delay_ms:g}ms"
+        options["max_queue_size"] = QUEUE_PACKETS + math.ceil(bw_mbit * 1000 * delay_ms / (8 * FRAME_BYTES))
+    return options
+
+
+def check_host_count(host_names: Sequence[str]) -> None:
+    """Raise InputError when there are more hosts than ports on a bridge."""
+    if len(host_names) > BRIDGE_PORTS - 1:
+        raise InputError(f"{len(host_names)} hosts: one bridge has room for {BRIDGE_PORTS - 1}; record fewer pages")
+
+
+@contextmanager
+def running_star(host_names: Sequence[str], speeds: LinkSpeeds, netem: bool) -> Iterator[Star]:
+    """Build the star, one server per name in `host_names`, and take it down at the end whatever happened.
+
+    Raises InputError when there are more hosts than ports on a bridge, ExperimentError when Mininet cannot build it.
+    """
+    check_host_count(host_names)
+    setLogLevel("critical")
+    # Mininet's own init() writes a dozen sysctls of the machine and never restores them; none is needed here.
+    Mininet.inited = True
+    net = Mininet(switch=nodes.PlannedBridge, host=nodes.PlannedHost, link=nodes.PlannedLink,
+                  intf=nodes.PlannedInterface, controller=None, build=False)
+    try:
+        net.topo = StarTopo(server_count=len(host_names), speeds=speeds, netem=netem)
+        try:
+            with _file_limit(FILES_PER_NODE * (len(host_names) + 2)):
+                net.start()
+        except (Exception, SystemExit) as error:  # Mininet raises bare Exceptions and calls exit()
+            raise ExperimentError(f"Mininet could not build the star: {error}") from error
+        star = _describe(net, host_names)
+        _set_up(net, star)
+        yield star
+    finally:
+        _take_down(net)
+
+
+@contextmanager
+def _file_limit(more: int) -> Iterator[None]:
+    """Allow `more` open files than there are for as long as this lasts, and as many as root may have afterwards.
+
+    Not more than needed: mnexec closes whatever number it might inherit, a million where that is the limit.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    now = len(list(Path("/proc/self/fd").iterdir()))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(now + more + SPARE_FILES, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _describe(net: Any, host_names: Sequence[str]) -> Star:
+    servers = {name: _host(net.get(f"server{index}")) for index, name in enumerate(host_names)}
+    return Star(user=_host(net.get("user")), switch_pid=net.get("s0").pid, servers=servers)
+
+
+def _host(node: Node) -> Host:
+    interface = node.defaultIntf()
+    return Host(node.name, node.IP(), node.MAC(), interface.name, node.pid)
+
+
+def _set_up(net: Mininet, star: Star) -> None:
+    """Make what Mininet planned, and leave no address to be asked for: user and servers know each other's."""
+    switch, user = net.get("s0"), net.get("user")
+    for node in [switch, *net.hosts]:
+        nodes.write_sysctls(node)
+    nodes.make_links(net, switch)
+    nodes.set_up_host(user, {server.address: server.mac for server in star.servers.values()})
+    for server in star.servers.values():
+        nodes.set_up_host(net.get(server.name), {star.user.address: star.user.mac})
+    nodes.set_up_switch(switch, net.hosts)
+
+
+def _take_down(net: Any) -> None:
+    """End the hosts' shells; their namespaces, interfaces and bridge go with them."""
+    for node in [*net.hosts, *net.switches]:
+        node.terminate()

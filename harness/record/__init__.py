@@ -1,0 +1,1 @@
+"""From the Internet to a mirror."""

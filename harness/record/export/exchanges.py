@@ -1,0 +1,96 @@
+"""A recording as a list of exchanges with their bodies, page by page, whatever its logs are."""
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from harness.errors import InputError
+from harness.files.pages import Page
+from harness.mirror.recording import Recording, read_recording
+
+NOT_MODIFIED = 304
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class RecordedExchange:
+    """One request and its answer. `body` is as on the wire, content-encoded. `entry` is its HAR's, where it has one.
+
+    `captured` is when it was asked for; `whole` is whether all of the answer came.
+    """
+
+    page: Page
+    method: str
+    url: str
+    request_headers: Headers
+    sent: bytes
+    status: int
+    reason: str
+    headers: Headers
+    body: bytes
+    http2: bool
+    captured: datetime
+    whole: bool = True
+    entry: dict[str, Any] = field(default_factory=dict)
+
+
+def recorded_exchanges(directory: Path, name: str, pages: list[Page]) -> Iterator[RecordedExchange]:
+    """Give what was answered to each page's requests, in recorded order. Raises InputError without a recording."""
+    mirror, fetchlog = directory / name, directory / f"{name}.fetchlog"
+    recording = read_recording(mirror, fetchlog)
+    missing = [page for page in pages if not (fetchlog / page.name).is_file()]
+    if missing:
+        raise InputError(f"{fetchlog / missing[0].name}:1: no log of {missing[0].url}; record it with ./fetch.py "
+                         f"--append --name {name}")
+    for page in pages:
+        har = fetchlog / f"{page.name}.har"
+        yield from _of_har(har, page, mirror) if har.is_file() else _of_text_log(recording, page, mirror, fetchlog)
+
+
+def _of_har(har: Path, page: Page, mirror: Path) -> Iterator[RecordedExchange]:
+    try:
+        entries = json.loads(har.read_text(encoding="utf-8"))["log"]["entries"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{har}:1: not a HAR ({error}); record the page again") from None
+    for entry in entries:
+        request, response = entry["request"], entry["response"]
+        if not response["status"] or response["status"] == NOT_MODIFIED or entry.get("_fromCache"):
+            continue
+        yield RecordedExchange(
+            page, request["method"], request["url"].partition("#")[0], _pairs(request), _sent(request),
+            response["status"], response.get("statusText", ""), _pairs(response),
+            (mirror / entry["_file"]).read_bytes() if entry.get("_file") else b"",
+            str(response.get("httpVersion", "")).lower().startswith(("h2", "http/2")),
+            datetime.fromisoformat(entry["startedDateTime"].replace("Z", "+00:00")), not entry.get("_partial"), entry)
+
+
+def _of_text_log(recording: Recording, page: Page, mirror: Path, fetchlog: Path) -> Iterator[RecordedExchange]:
+    """Give a page of 2013's format: no headers but the body's type, and the log's date for all."""
+    captured = datetime.fromtimestamp((fetchlog / page.name).stat().st_mtime, timezone.utc)
+    for answer in recording.transactions(page.name):
+        kind = f"{answer.mime_type}; charset={answer.charset}" if answer.charset else answer.mime_type
+        headers = (("Location", answer.redirect_url),) if answer.redirect_url else (("Content-Type", kind),)
+        file = recording.body_file(answer)
+        yield RecordedExchange(page, "GET", answer.url, (), b"", answer.status, _phrase(answer.status),
+                               headers if answer.redirect_url or kind else (),
+                               (mirror / file).read_bytes() if file else b"", False, captured)
+
+
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase if status in HTTPStatus.__members__.values() else ""
+
+
+def _pairs(message: dict[str, Any]) -> Headers:
+    """Return the headers without those of HTTP/2's framing."""
+    return tuple((pair["name"], pair["value"]) for pair in message["headers"] if not pair["name"].startswith(":"))
+
+
+def _sent(request: dict[str, Any]) -> bytes:
+    posted = request.get("postData") or {}
+    text = str(posted.get("text") or "")
+    return base64.b64decode(text) if posted.get("_encoding") == "base64" else text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,77 @@
+"""A recording as one HAR 1.2 file with the bodies in it, decoded as HAR wants them."""
+
+import base64
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from harness.files.pages import Page
+from harness.netlog.har import CREATOR, UNKNOWN
+from harness.record.export.exchanges import RecordedExchange
+from harness.record.sources.encoding import decode
+
+UNKNOWN_TIMINGS = {"send": UNKNOWN, "wait": UNKNOWN, "receive": UNKNOWN}
+
+
+def write_har(file: Path, exchanges: Iterable[RecordedExchange], pages: list[Page], fetchlog: Path) -> None:
+    """Write the exchanges of `pages` into `file`; times are those of the pages' own HARs in `fetchlog`."""
+    numbers = {page.name: f"page_{number}" for number, page in enumerate(pages, start=1)}
+    starts: dict[str, str] = {}
+    entries = []
+    for exchange in exchanges:
+        entry = _entry(exchange, numbers[exchange.page.name])
+        starts.setdefault(exchange.page.name, entry["startedDateTime"])
+        entries.append(entry)
+    listed = [_page(page, numbers[page.name], starts.get(page.name, ""), fetchlog) for page in pages
+              if page.name in starts]
+    log = {"version": "1.2", "creator": CREATOR, "pages": listed, "entries": entries}
+    file.write_text(json.dumps({"log": log}), encoding="utf-8")
+
+
+def _page(page: Page, number: str, start: str, fetchlog: Path) -> dict[str, Any]:
+    """Return what HAR says of a page; `start` is its first request's time."""
+    try:
+        known = json.loads((fetchlog / f"{page.name}.har").read_text(encoding="utf-8"))["log"]["pages"][0]
+    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        known = {"startedDateTime": start, "pageTimings": {}}
+    return {**known, "id": number, "title": page.url}
+
+
+def _entry(exchange: RecordedExchange, number: str) -> dict[str, Any]:
+    entry = dict(exchange.entry) or _made(exchange)
+    encoding = next((value for name, value in exchange.headers if name.lower() == "content-encoding"), "")
+    body, known = decode(exchange.body, encoding)
+    content: dict[str, Any] = {"size": len(body), "mimeType": entry["response"]["content"].get("mimeType", "")}
+    if len(body) != len(exchange.body):
+        content["compression"] = len(body) - len(exchange.body)
+    if body or exchange.status == 200:
+        content |= _text(body)
+    if not known:
+        content["comment"] = f"still encoded as {encoding}"
+    entry["response"] = {**entry["response"], "content": content, "bodySize": len(exchange.body)}
+    entry["pageref"] = number
+    entry.pop("_file", None)
+    return entry
+
+
+def _text(body: bytes) -> dict[str, str]:
+    try:
+        return {"text": body.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"text": base64.b64encode(body).decode(), "encoding": "base64"}
+
+
+def _made(exchange: RecordedExchange) -> dict[str, Any]:
+    """Return an entry for a page that has no HAR of its own: nobody knows its times."""
+    redirect = next((value for name, value in exchange.headers if name == "Location"), "")
+    kind = next((value for name, value in exchange.headers if name == "Content-Type"), "")
+    return {
+        "startedDateTime": exchange.captured.isoformat(timespec="milliseconds"), "time": 0, "cache": {},
+        "timings": UNKNOWN_TIMINGS,
+        "request": {"method": exchange.method, "url": exchange.url, "httpVersion": "HTTP/1.1", "cookies": [],
+                    "headers": [], "queryString": [], "headersSize": UNKNOWN, "bodySize": UNKNOWN},
+        "response": {"status": exchange.status, "statusText": exchange.reason, "httpVersion": "HTTP/1.1",
+                     "cookies": [], "headers": [{"name": name, "value": value} for name, value in exchange.headers],
+                     "content": {"size": len(exchange.body), "mimeType": kind}, "redirectURL": redirect,
+                     "headersSize": UNKNOWN, "bodySize": len(exchange.body)}}

@@ -1,0 +1,97 @@
+"""A recording as a WACZ file (https://specs.webrecorder.net/wacz/1.1.1/), which ReplayWeb.page and pywb open.
+
+    archive/data.warc.gz      the exchanges          indexes/index.cdx    where each is (CDXJ)
+    pages/pages.jsonl         the pages              datapackage.json     names, sizes and hashes of the other files
+"""
+
+import hashlib
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
+
+from harness.files.pages import Page
+from harness.record.export.exchanges import RecordedExchange
+from harness.record.export.warc import SOFTWARE, write_warc
+
+WARC = "data.warc.gz"
+VERSION = "1.1.1"
+
+
+def write_wacz(file: Path, exchanges: Iterable[RecordedExchange], pages: list[Page]) -> None:
+    """Write the exchanges of `pages` into `file`."""
+    with tempfile.TemporaryDirectory(prefix="tfo-wacz-", dir=file.parent) as directory:
+        warc = Path(directory, WARC)
+        write_warc(warc, exchanges)
+        records = list(_records(warc))
+        members = {f"archive/{WARC}": warc.read_bytes(),
+                   "indexes/index.cdx": "".join(sorted(map(_cdx_line, records))).encode(),
+                   "pages/pages.jsonl": _pages(pages, records)}
+    package = _package(members, pages)
+    members["datapackage.json"] = package
+    members["datapackage-digest.json"] = _json({"path": "datapackage.json", "hash": _hash(package)})
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:     # stored: readers seek in it
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def _records(warc: Path) -> Iterator[dict[str, Any]]:
+    """Give what the index has to say of each response."""
+    with warc.open("rb") as file:
+        iterator = ArchiveIterator(file)
+        for record in iterator:
+            if record.rec_type == "response":
+                head = record.rec_headers.get_header
+                mime_type = (record.http_headers.get_header("Content-Type") or "").partition(";")[0].strip()
+                found = {"url": head("WARC-Target-URI"), "mime": mime_type or "application/octet-stream",
+                         "status": record.http_headers.get_statuscode(), "digest": head("WARC-Payload-Digest"),
+                         "offset": str(iterator.get_record_offset()), "filename": WARC}
+                record.raw_stream.read()
+                iterator.read_to_end()
+                yield {"date": head("WARC-Date"), "cdx": found | {"length": str(iterator.get_record_length())}}
+
+
+def _cdx_line(record: dict[str, Any]) -> str:
+    moment = datetime.fromisoformat(record["date"].replace("Z", "+00:00"))
+    return f"{sort_key(record['cdx']['url'])} {moment:%Y%m%d%H%M%S} {json.dumps(record['cdx'])}\n"
+
+
+def sort_key(url: str) -> str:
+    """Return a URL as indexes sort it (SURT): the host's labels from the last on, the query's parameters in order."""
+    parts = urlsplit(url.lower())
+    labels = ",".join(reversed((parts.hostname or "").removeprefix("www.").split(".")))
+    port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
+    query = "?" + "&".join(sorted(parts.query.split("&"))) if parts.query else ""
+    return f"{labels}{port}){parts.path or '/'}{query}"
+
+
+def _pages(pages: list[Page], records: list[dict[str, Any]]) -> bytes:
+    dates = {record["cdx"]["url"]: record["date"] for record in reversed(records)}
+    first = min((record["date"] for record in records), default="")
+    lines = [{"format": "json-pages-1.0", "id": "pages", "title": "All pages"}]
+    for page in pages:
+        url = page.url if page.url in dates else f"{page.url}/"
+        lines.append({"id": page.name, "url": page.url, "title": page.url, "ts": dates.get(url, first)})
+    return b"".join(_json(line) for line in lines)
+
+
+def _package(members: dict[str, bytes], pages: list[Page]) -> bytes:
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+    resources = [{"name": Path(path).name, "path": path, "hash": _hash(content), "bytes": len(content)}
+                 for path, content in members.items()]
+    return _json({"profile": "data-package", "wacz_version": VERSION, "software": SOFTWARE, "created": now,
+                  "mainPageUrl": pages[0].url, "resources": resources})
+
+
+def _hash(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return json.dumps(content).encode() + b"\n"

@@ -1,0 +1,36 @@
+"""Write a recording into the file that ``fetch.py --to`` names; its ending says what kind."""
+
+from pathlib import Path
+
+from harness.errors import InputError
+from harness.files.pages import Page
+from harness.record.export.exchanges import recorded_exchanges
+from harness.record.export.har import write_har
+from harness.record.export.wacz import write_wacz
+from harness.record.export.warc import write_warc
+from harness.system.atomic import written_beside
+from harness.system.privileges import give, invoking_user
+
+ENDINGS = (".wacz", ".warc.gz", ".warc", ".har")
+
+
+def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
+    """Write the recording of `pages` and return in one line what was written.
+
+    Raises InputError for an ending that nobody knows, for a file that is there already, and without a recording.
+    """
+    kind = next((ending for ending in ENDINGS if file.name.lower().endswith(ending)), "")
+    if not kind:
+        raise InputError(f"{file}:1: not a kind of file this can write; let its name end in {', '.join(ENDINGS)}")
+    if file.exists():
+        raise InputError(f"{file}:1: is there already; move it away, or give another name")
+    exchanges = list(recorded_exchanges(directory, name, pages))
+    with written_beside(file) as beside:
+        if kind == ".wacz":
+            write_wacz(beside, exchanges, pages)
+        elif kind == ".har":
+            write_har(beside, exchanges, pages, directory / f"{name}.fetchlog")
+        else:
+            write_warc(beside, exchanges)
+        give(beside, invoking_user())
+    return f"{file}: {len(pages)} pages with {len(exchanges)} answers"

@@ -1,0 +1,224 @@
+"""One visit turned into a recording: each request with its answer and body, and the text log.
+
+harness.record.archive makes the HAR of it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import DISK_FAILURES
+from harness.files.text_log import PageLog, Response, format_log
+from harness.mirror.answers import WITHOUT_BODY, status_code
+from harness.netlog.bodies import Body, read_bodies
+from harness.netlog.load import SLACK_MS, HttpTransaction, NetLog, cut_off, of_load, page_log, read_netlog
+from harness.netlog.requests import mime_type_and_charset
+from harness.netlog.sent import read_sent_bodies
+from harness.record.refetch import Fetched, Refetcher
+from harness.record.sources.answers import ArchivedAnswer
+from harness.record.store import Store
+from harness.record.visit import Visit
+
+NOTHING_TO_KEEP = (*WITHOUT_BODY, 304)
+ABORTED = "net::ERR_ABORTED"
+
+
+@dataclass
+class CapturedExchange:
+    """One request and what came of it. `note` says in words what is special, for the log."""
+
+    transaction: HttpTransaction
+    over: bool
+    """Whether it was over, well or not, when the recording ended."""
+    body: bytes | None = None
+    """As on the wire, still encoded; None when there is none to keep."""
+    whole: bool = True
+    sent: bytes = b""
+    """The request's body."""
+    refetched: Fetched | None = None
+    archived: ArchivedAnswer | None = None
+    """What a source has written down of it, where it did not come from the Internet."""
+    note: str = ""
+    file: str = ""
+
+    @property
+    def status(self) -> int:
+        """The status code, 0 without an answer."""
+        return self.refetched.status if self.refetched and not self.transaction.status else self.transaction.status
+
+    @property
+    def url(self) -> str:
+        """The URL without its fragment."""
+        return self.transaction.url.partition("#")[0]
+
+
+@dataclass
+class PageRecording:
+    """All of one visit. Ticks as in harness.netlog.load."""
+
+    url: str
+    visit: Visit
+    netlog: NetLog
+    start_tick: float
+    exchanges: list[CapturedExchange]
+    brought_from: str = ""
+    """The source that others recorded, whose times nobody knows; "" for the Internet."""
+
+    def documents(self) -> list[CapturedExchange]:
+        """Return the answers that the main frame showed, in order."""
+        return [exchange for exchange in self.exchanges
+                if exchange.transaction.main_frame and exchange.transaction.redirect_url is None]
+
+    def write(self, store: Store, name: str) -> None:
+        """Put the bodies and the text log into `store`; `name` is the page's file name.
+
+        Raises OSError when the disk is full or broken; a body whose URL makes no file is only noted.
+        """
+        best_first = sorted(self.exchanges, key=_rank, reverse=True)
+        # By URL, so that of two which cannot both have their plain name (/a, /a/b) always the same one has it.
+        for exchange in sorted(best_first, key=lambda exchange: exchange.url.partition("//")[2]):
+            if exchange.body or (exchange.body is not None and exchange.status == 200):
+                try:
+                    exchange.file = store.put(exchange.url, exchange.transaction.method, exchange.body)
+                except (ValueError, OSError) as error:
+                    if isinstance(error, OSError) and error.errno in DISK_FAILURES:
+                        raise       # the page would look whole without its bodies
+                    exchange.note = f"its body cannot be kept: {error}"
+        (store.fetchlog / name).write_text(self.text(), encoding="utf-8")
+
+    def text(self) -> str:
+        """Return the log in the 2013 format, followed by a line for each answer that is special.
+
+        Where the times are unknown it has no sections that are made of them.
+        """
+        log = page_log(self.netlog, self.start_tick, self.visit.end_tick)
+        if self.brought_from:
+            log = PageLog()
+        log.responses = [_response(exchange) for exchange in _in_log_order(self.exchanges)]
+        return format_log(PageLog(log.resolves, log.transactions, log.responses, log.transactions_seen)) + "".join(
+            f"note: {exchange.transaction.method} {exchange.url}: {exchange.note}\n"
+            for exchange in self.exchanges if exchange.note)
+
+
+def evaluate(url: str, visit: Visit, netlog_file: Path, refetcher: Refetcher | None) -> PageRecording:
+    """Read what a visit left behind; `refetcher` fetches what Chrome gave up half way. Raises ExperimentError."""
+    netlog = read_netlog(netlog_file)
+    bodies = read_bodies(netlog_file)
+    documents = [transaction.start for transaction in netlog.transactions
+                 if transaction.main_frame and transaction.start >= visit.start_tick - SLACK_MS]
+    start_tick = float(documents[0]) if documents else visit.start_tick
+    exchanges = [_captured(transaction, bodies.get((transaction.source, transaction.hop)), visit.end_tick)
+                 for transaction in of_load(netlog, start_tick, visit.end_tick)]
+    _add_sent_bodies(exchanges, netlog_file)
+    if refetcher is not None:
+        _refetch(exchanges, refetcher)
+    return PageRecording(url, visit, netlog, start_tick, exchanges)
+
+
+def _add_sent_bodies(exchanges: list[CapturedExchange], netlog_file: Path) -> None:
+    """Give each request that was sent its body: of several with one method and URL in the order of sending."""
+    bodies = read_sent_bodies(netlog_file)
+    for exchange in exchanges:
+        transaction = exchange.transaction
+        waiting = bodies.get((transaction.method, exchange.url))
+        if waiting and transaction.sends:
+            exchange.sent = waiting.pop(0)
+
+
+def _captured(transaction: HttpTransaction, body: Body | None, end_tick: float | None) -> CapturedExchange:
+    exchange = CapturedExchange(transaction, over=not cut_off(transaction, end_tick))
+    if not transaction.status:
+        exchange.whole = False
+        exchange.note = transaction.error if exchange.over else "no answer when the recording ended"
+    elif (transaction.redirect_url is None and transaction.status not in NOTHING_TO_KEEP
+          and transaction.method != "HEAD"):
+        exchange.body = body.wire if body else b""
+        length = _header(transaction, "content-length")
+        all_came = int(length) == len(exchange.body) if length.isdigit() else not transaction.error
+        exchange.whole = exchange.over and all_came and _is_all(transaction)
+        if exchange.whole and transaction.error:
+            exchange.note = f"{transaction.error} after its last byte"
+        elif not exchange.over:
+            exchange.note = f"still arriving when the recording ended; {len(exchange.body)} bytes are kept"
+        elif not exchange.whole:
+            exchange.note = f"{transaction.error or 'incomplete'}; {len(exchange.body)} bytes are kept"
+    return exchange
+
+
+def _is_all(transaction: HttpTransaction) -> bool:
+    """Say whether the answer is not a part of something: 206 is, unless the part is all of it (RFC 9110, 14.4)."""
+    if transaction.status != 206:
+        return True
+    unit, _, part = _header(transaction, "content-range").partition(" ")
+    where, _, total = part.partition("/")
+    return unit == "bytes" and total.isdigit() and where == f"0-{int(total) - 1}"
+
+
+def _refetch(exchanges: list[CapturedExchange], refetcher: Refetcher) -> None:
+    """Fetch again what was given up half way, unless the same URL came whole at another time."""
+    whole = {exchange.url for exchange in exchanges if exchange.whole and exchange.transaction.method == "GET"}
+    tried: dict[str, Fetched] = {}
+    for exchange in exchanges:
+        transaction = exchange.transaction
+        if not _given_up(exchange) or exchange.url in whole:
+            continue
+        if exchange.url not in tried:
+            tried[exchange.url] = refetcher.fetch(transaction)
+        fetched = tried[exchange.url]
+        if fetched.error or fetched.status not in (transaction.status or fetched.status, 200):
+            exchange.note += f"; fetching it again: {fetched.error or f'status {fetched.status}'}"
+            continue
+        came = len(exchange.body or b"")
+        exchange.note = f"fetched again by requests after {transaction.error or 'a part'} ({came} bytes)"
+        exchange.refetched, exchange.whole = fetched, True
+        exchange.body = None if fetched.status in NOTHING_TO_KEEP or 300 <= fetched.status < 400 else fetched.body
+
+
+def _given_up(exchange: CapturedExchange) -> bool:
+    """Say whether Chrome ended this GET before all of its answer was there."""
+    transaction = exchange.transaction
+    return (exchange.over and not exchange.whole and transaction.method == "GET"
+            and bool(transaction.status or transaction.error == ABORTED))
+
+
+def _in_log_order(exchanges: list[CapturedExchange]) -> list[CapturedExchange]:
+    """Return the answers with a head in order of completion; a URL's GET last, and a page last of these, since readers
+    go by the last.
+
+    Without 304: the body that it stands for was answered, and is logged, before.
+    """
+    heard = [exchange for exchange in exchanges if exchange.status and exchange.transaction.status != 304]
+    return sorted(heard, key=lambda exchange: (exchange.transaction.method == "GET", exchange.transaction.main_frame,
+                                           _end(exchange)))
+
+
+def _rank(exchange: CapturedExchange) -> tuple[bool, bool, bool, bool, float, bytes]:
+    """Order bodies by how well they stand for their URL: GET, whole, a page's own document, https, late.
+
+    Of several answers to POSTs, which often race each other, none is better: always the same one comes first.
+    """
+    is_get = exchange.transaction.method == "GET"
+    return (is_get, exchange.whole, exchange.transaction.main_frame, exchange.url.startswith("https:"),
+            _end(exchange) if is_get else 0.0, exchange.body or b"")
+
+
+def _end(exchange: CapturedExchange) -> float:
+    return exchange.transaction.end if exchange.over and exchange.transaction.end is not None else float("inf")
+
+
+def _response(exchange: CapturedExchange) -> Response:
+    transaction, fetched = exchange.transaction, exchange.refetched
+    if fetched and not transaction.status:
+        mime_type, charset = mime_type_and_charset(list(fetched.headers))
+        location = next((value for name, value in fetched.headers if name.lower() == "location"), None)
+        return Response(_words(fetched.status, fetched.reason, location), mime_type, charset, exchange.url, location)
+    return Response(_words(transaction.status, transaction.status_text, transaction.redirect_url),
+                    transaction.mime_type, transaction.charset, transaction.url, transaction.redirect_url)
+
+
+def _words(status: int, text: str, redirect_url: str | None) -> str:
+    """Return the status line's text, with the code before it if a reader would not find the code from the text."""
+    return text if status_code(text, redirect_url, in_mirror=True) == status else f"{status} {text}".strip()
+
+
+def _header(transaction: HttpTransaction, wanted: str) -> str:
+    return next((value for name, value in transaction.response_headers if name.lower() == wanted), "")

@@ -1,0 +1,226 @@
+"""Record pages: visit each in Chrome, keep what came, and put the recording in place when it is complete."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from harness.bootstrap import ROOT
+from harness.errors import ExperimentError, InputError
+from harness.files.pages import Page, line_of
+from harness.mirror.manifest import MANIFEST
+from harness.record.archive import to_har
+from harness.record.page import PageRecording, evaluate
+from harness.record.refetch import Refetcher
+from harness.record.sources.restore import restore
+from harness.record.sources.server import ArchiveServer
+from harness.record.store import Store
+from harness.record.verdict import Verdict, judge
+from harness.record.visit import MOST_NETLOG_BYTES, SETTINGS, VISIT, Visit, VisitSettings
+from harness.system.privileges import User, browsing_user, give, invoking_user, passable_temp_root
+from harness.system.processes import adopt_orphans, descendants, end_strays, stop
+from harness.system.untrusted import (
+    MissingFileError,
+    UnreadableFileError,
+    open_untrusted,
+    read_untrusted,
+    read_untrusted_json,
+)
+
+OUTPUT = "output.txt"
+ROOM_BYTES = 1_000_000
+"""What must still fit on the disk after a visit for its net-log to be whole: Chrome writes it in smaller pieces."""
+
+
+@dataclass(frozen=True)
+class RecordingPlan:
+    """What to record and where. `settings` hold all but the URL of each visit. `refetcher` None: nothing twice."""
+
+    directory: Path
+    name: str
+    pages: list[Page]
+    settings: VisitSettings
+    refetcher: Refetcher | None = None
+    append: bool = False
+    note: str = ""
+    archive: ArchiveServer | None = None
+    """What answers in the place of the Internet, for pages that others recorded."""
+
+
+@dataclass
+class Outcome:
+    """How it went: a verdict a page, in order, and `kept`, the name under which an older recording still is."""
+
+    verdicts: list[tuple[Page, Verdict]] = field(default_factory=list)
+    kept: str = ""
+    published: bool = False
+
+    def failed(self) -> list[Page]:
+        """Return the pages that could not be recorded."""
+        return [page for page, verdict in self.verdicts if not verdict.fit]
+
+
+def record(plan: RecordingPlan, done: Callable[[str], None]) -> Outcome:
+    """Record the plan's pages and return what came of each; `done` is told one line a page.
+
+    A recording of the same name is replaced once the new one is complete. If pages failed it is kept under another
+    name, and if all failed, or the disk is full, nothing is changed. Raises InputError when nothing can be written or
+    added to, OSError when the disk is full or broken.
+    """
+    adopt_orphans()         # a browser whose driver was killed becomes our child, and is ended
+    store = Store(plan.directory, plan.name)
+    outcome = Outcome()
+    try:
+        store.make()
+        if plan.append:
+            store.continue_from_existing()
+        outcome.verdicts = _record_all(plan, store, done)
+        if len(outcome.failed()) == len(outcome.verdicts):
+            return outcome
+        if outcome.failed() and store.replaces and not plan.append:
+            outcome.kept = f"{plan.name}.previous"
+        store.write_manifest(note=plan.note)
+        store.publish(invoking_user(), outcome.kept)
+        outcome.published = True
+        return outcome
+    except OSError as error:
+        error.filename = error.filename or str(plan.directory)      # write() does not say where
+        raise
+    finally:
+        store.clean_up()
+
+
+def to_append(directory: Path, name: str, pages: list[Page]) -> list[Page]:
+    """Return those of `pages` that the recording does not have yet: all of them when there is none."""
+    try:
+        manifest = json.loads((directory / f"{name}.fetchlog" / MANIFEST).read_text(encoding="utf-8"))
+        recorded = {page["url"] for page in manifest["pages"]}
+    except FileNotFoundError:
+        return pages
+    except (OSError, ValueError, KeyError, TypeError):
+        return pages            # Store.continue_from_existing says what is wrong with it
+    return [page for page in pages if page.url not in recorded]
+
+
+def _record_all(plan: RecordingPlan, store: Store, done: Callable[[str], None]) -> list[tuple[Page, Verdict]]:
+    verdicts = []
+    settings = plan.settings
+    for page in plan.pages:
+        began_s = time.monotonic()
+        verdict, visit = _record_page(replace(settings, url=page.url), page, plan, store)
+        verdict.seconds = time.monotonic() - began_s
+        settings = replace(settings, user_agent=settings.user_agent or visit.user_agent)
+        verdicts.append((page, verdict))
+        done(verdict.line(page.url))
+    return verdicts
+
+
+def _record_page(settings: VisitSettings, page: Page, plan: RecordingPlan, store: Store) -> tuple[Verdict, Visit]:
+    with _work_dir() as (work_dir, user):
+        visit = _visit(settings, work_dir, user)
+        _require_room(work_dir)
+        try:
+            _require_own_file(work_dir / "netlog.json", user)
+            recording = evaluate(page.url, visit, work_dir / "netlog.json", plan.refetcher)
+        except ExperimentError as error:
+            return Verdict(reasons=[*visit.errors, str(error)]), visit
+    if plan.archive is not None:
+        restore(recording, plan.archive)
+    verdict = judge(recording)
+    if plan.archive is not None:
+        verdict.reasons += plan.archive.source.complaints()
+    if verdict.fit:
+        _keep(recording, page, verdict, store)
+    else:
+        failed = {"url": page.url, "visit": asdict(visit), "har": to_har(recording)} | _figures(verdict)
+        (store.fetchlog / f"{page.name}.failed.json").write_text(json.dumps(failed), encoding="utf-8")
+    return verdict, visit
+
+
+def _keep(recording: PageRecording, page: Page, verdict: Verdict, store: Store) -> None:
+    recording.write(store, page.name)
+    (store.fetchlog / f"{page.name}.har").write_text(json.dumps(to_har(recording)), encoding="utf-8")
+    (store.fetchlog / f"{page.name}.failed.json").unlink(missing_ok=True)
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    visit = recording.visit
+    store.pages = [kept for kept in store.pages if kept["url"] != page.url]
+    store.pages.append({"url": page.url, "page": page.name, "recorded": now, "chrome": visit.chrome, "argv": visit.argv,
+                        "user_agent": visit.user_agent, "quiet": visit.quiet} | _figures(verdict))
+
+
+def _require_own_file(net_log: Path, user: User) -> None:
+    """Raise ExperimentError unless the net-log is a file of `user`'s: root, who reads it, follows no link of theirs."""
+    try:
+        with open_untrusted(net_log, limit=MOST_NETLOG_BYTES * 2, owner=user.uid):
+            pass
+    except MissingFileError:
+        pass                            # reading it says so
+    except UnreadableFileError as error:
+        raise ExperimentError(str(error)) from None
+
+
+def _require_room(work_dir: Path) -> None:
+    """Raise OSError when the disk of `work_dir` is full: then Chrome's net-log lacks the end, and nothing says so."""
+    probe = work_dir / "probe"
+    try:
+        probe.write_bytes(bytes(ROOM_BYTES))
+    except OSError as error:
+        error.filename = str(work_dir)
+        raise
+    probe.unlink()
+
+
+def _figures(verdict: Verdict) -> dict[str, object]:
+    return {name: value for name, value in asdict(verdict).items() if name != "seconds"}
+
+
+def _visit(settings: VisitSettings, work_dir: Path, user: User) -> Visit:
+    """Have a process of its own make the visit, and end it if it does not end."""
+    (work_dir / SETTINGS).write_text(json.dumps(asdict(settings)), encoding="utf-8")
+    known = descendants(os.getpid())
+    with (work_dir / OUTPUT).open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "harness.record.visit", str(work_dir), str(user.uid), str(user.gid)],
+            cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, text=True)
+        try:
+            process.wait(settings.hard_limit_s())
+        except subprocess.TimeoutExpired:
+            return Visit(errors=[f"it did not end within {settings.hard_limit_s():.0f} s"])
+        finally:
+            stop(process, patience_s=10)
+            end_strays(known)
+    try:
+        return Visit(**read_untrusted_json(work_dir / VISIT, owner=user.uid))
+    except (UnreadableFileError, TypeError):
+        words = read_untrusted(work_dir / OUTPUT, owner=os.geteuid())
+        said = words.decode("utf-8", "replace").strip().splitlines()
+        return Visit(errors=[f"the visit broke off: {said[-1] if said else f'status {process.returncode}'}"])
+
+
+@contextmanager
+def _work_dir() -> Iterator[tuple[Path, User]]:
+    """Give a directory that belongs to the user Chrome runs as, and that user; it is removed afterwards."""
+    user = browsing_user()
+    work_dir = Path(tempfile.mkdtemp(prefix="tfo-rec-", dir=passable_temp_root()))
+    try:
+        if os.geteuid() == 0:
+            give(work_dir, user)
+        yield work_dir, user
+    finally:
+        shutil.rmtree(work_dir, ignore_errors=True)
+
+
+def require_log_names(list_file: Path, pages: list[Page]) -> None:
+    """Raise InputError when a page's log would be taken for something else: see harness.mirror.recording."""
+    for page in pages:
+        if page.name.endswith((".json", ".har")):
+            raise InputError(f"{list_file}:{line_of(list_file, page)}: {page.url} would have a log named {page.name}, "
+                             "which is no log's name; add a query such as ?x=1")

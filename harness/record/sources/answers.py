@@ -1,0 +1,147 @@
+"""What an archive answers: its exchanges in the form that every kind of source is read into, and how they are found.
+
+A request is answered, in this order, by what was recorded for
+
+1. the same method, URL and body; of several the next in recorded order, and the last one from then on;
+2. the same with http for https or the other way round: archives file both under one name;
+3. the same URL but for volatile values (numbers and hexadecimal ones of 8 digits and more, fractions, UUIDs, the
+   parameters that pages add against caches): pages put the time of day into URLs, and Chrome's clock is fixed;
+4. the same host and path, with the most parameters of the query in common.
+
+3 and 4 are stand-ins: they never answer a navigation, and never redirect.
+"""
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from urllib.parse import parse_qsl, urlsplit
+
+Headers = tuple[tuple[str, str], ...]
+VOLATILE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d+\.\d+|\b[0-9a-f]{8,}\b|\d{8,}", re.IGNORECASE)
+AGAINST_CACHES = re.compile(r"(?<=[?&])(_|cb|cachebuster|callback|jsonp|ord|rnd|rand|random|ts)=[^&]*", re.IGNORECASE)
+NOT_FOUND = "not in the archive"
+"""The error of a request that a source has no answer to."""
+
+
+@dataclass(frozen=True)
+class ArchivedAnswer:
+    """One recorded answer. `body` is as on the wire, content-encoded, without chunks. `captured` is when it came.
+
+    `protocol` is the recorded one as HAR names it ("HTTP/1.1", "h2"), "" where nobody wrote it down.
+    """
+
+    url: str
+    status: int
+    reason: str
+    headers: Headers
+    body: bytes
+    protocol: str = ""
+    captured: datetime | None = None
+    stand_in: bool = False
+    """Whether it was recorded for another URL than the one it answers."""
+
+    def header(self, wanted: str) -> str:
+        """Return the value of a header, "" without it."""
+        return next((value for name, value in self.headers if name.lower() == wanted), "")
+
+
+@dataclass(frozen=True)
+class ArchivedRequest:
+    """What is asked for. `body` is hashed, `navigation` is whether the answer is to be a document."""
+
+    method: str
+    url: str
+    body: bytes = b""
+    navigation: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One exchange of a source, whose answer is read when it is asked for. `body_hash` is the request body's."""
+
+    method: str
+    url: str
+    status: int
+    read: Callable[[], ArchivedAnswer]
+    body_hash: str = ""
+
+
+@dataclass
+class Index:
+    """All exchanges of one source, in recorded order."""
+
+    entries: list[Entry] = field(default_factory=list)
+    _asked: dict[tuple[str, ...], int] = field(default_factory=lambda: defaultdict(int))
+    _tables: dict[str, Mapping[tuple[str, ...], list[Entry]]] = field(default_factory=dict)
+
+    def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
+        """Return the answer to `request`, None when there is none. Not for several threads at a time."""
+        method = "GET" if request.method == "HEAD" else request.method
+        url, body_hash = without_fragment(request.url), hash_of(request.body)
+        exact = self._table("exact", lambda entry: (entry.method, entry.url, entry.body_hash))
+        for key in ((method, url, body_hash), (method, url, ""), (method, other_scheme(url), body_hash),
+                    (method, other_scheme(url), "")):
+            if exact.get(key):
+                return self._next(key, exact[key])
+        if request.navigation:
+            return None
+        masked = self._table("masked", lambda entry: (entry.method, mask(entry.url)))
+        masked_key = (method, mask(url))
+        standing = [entry for entry in masked.get(masked_key, ()) if not 300 <= entry.status < 400]
+        if standing:
+            return replace(self._next(masked_key, standing), stand_in=True)
+        same_path = self._table("path", lambda entry: (entry.method, url_path(entry.url))).get((method, url_path(url)))
+        standing = [entry for entry in same_path or () if not 300 <= entry.status < 400]
+        if standing and method == "GET":
+            return replace(max(standing, key=lambda entry: _in_common(entry.url, url)).read(), stand_in=True)
+        return None
+
+    def _next(self, key: tuple[str, ...], entries: list[Entry]) -> ArchivedAnswer:
+        turn = self._asked[key]
+        self._asked[key] += 1
+        return entries[min(turn, len(entries) - 1)].read()
+
+    def _table(self, name: str, key: Callable[[Entry], tuple[str, ...]]) -> Mapping[tuple[str, ...], list[Entry]]:
+        """Return the entries by `key`; made once, when all are read."""
+        if name not in self._tables:
+            table: dict[tuple[str, ...], list[Entry]] = {}
+            for entry in self.entries:
+                table.setdefault(key(entry), []).append(entry)
+            self._tables[name] = table
+        return self._tables[name]
+
+
+def hash_of(body: bytes) -> str:
+    """Return what tells request bodies apart, "" for none."""
+    return hashlib.sha256(body).hexdigest() if body else ""
+
+
+def without_fragment(url: str) -> str:
+    """Return `url` as it is asked for: without fragment, and with a path."""
+    bare = url.partition("#")[0]
+    return bare if "/" in bare.partition("//")[2] else f"{bare}/"
+
+
+def other_scheme(url: str) -> str:
+    """Return `url` with https for http, or http for https."""
+    scheme, _, rest = url.partition("://")
+    return f"{'http' if scheme == 'https' else 'https'}://{rest}"
+
+
+def url_path(url: str) -> str:
+    """Return host and path of `url`, whatever its scheme and query."""
+    return url.partition("://")[2].partition("?")[0]
+
+
+def mask(url: str) -> str:
+    """Return `url`, whatever its scheme, with ``*`` in the place of each volatile value behind its host."""
+    host, slash, rest = url.partition("://")[2].partition("/")
+    return host + slash + VOLATILE.sub("*", AGAINST_CACHES.sub(r"\1=*", rest))
+
+
+def _in_common(url: str, other: str) -> int:
+    here, there = (set(parse_qsl(urlsplit(part).query, keep_blank_values=True)) for part in (url, other))
+    return len(here & there)

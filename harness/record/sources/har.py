@@ -1,0 +1,40 @@
+"""HAR files with bodies as a source of pages.
+
+A HAR has the bodies decoded. So that as many bytes cross the network as did then, they are compressed again as their
+Content-Encoding says, at the level that comes nearest to the recorded size.
+"""
+
+from functools import partial
+
+from harness.files.foreign_har import ForeignEntry, page_urls
+from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, without_fragment
+from harness.record.sources.encoding import encode
+
+NOT_MODIFIED = 304
+WITHOUT_CONTENT = (204, 205, 301, 302, 303, 307, 308)
+
+
+def index_har(entries: list[ForeignEntry]) -> tuple[Index, list[str]]:
+    """Return the exchanges of a HAR's pages and the pages' URLs."""
+    pages = page_urls(entries)
+    index = Index()
+    for entry in entries:
+        known = entry.body is not None or entry.status in WITHOUT_CONTENT or not entry.content_bytes
+        if entry.page in pages and entry.status and entry.status != NOT_MODIFIED and known:
+            index.entries.append(Entry(entry.method, without_fragment(entry.url), entry.status,
+                                       partial(_answer, entry), hash_of(entry.request_body)))
+    return index, list(pages.values())
+
+
+def _answer(entry: ForeignEntry) -> ArchivedAnswer:
+    named = entry.header("content-encoding").lower()
+    body, encoding = encode(entry.body or b"", named, entry.wire_bytes)
+    headers = tuple((name, value) for name, value in entry.headers
+                    if name.lower() not in ("content-encoding", "content-length") and not name.startswith(":"))
+    if encoding:
+        headers += (("Content-Encoding", encoding),)
+    if entry.redirect_url and not entry.header("location"):
+        headers += (("Location", entry.redirect_url),)
+    if entry.mime_type and not entry.header("content-type") and body:
+        headers += (("Content-Type", entry.mime_type),)
+    return ArchivedAnswer(entry.url, entry.status, entry.reason, headers, body, entry.protocol, entry.started)

@@ -1,0 +1,106 @@
+"""Recordings of mahimahi (http://mahimahi.mit.edu): a directory with one protobuf message a file, one for each request.
+
+The field numbers are those that mahimahi documents for its RequestResponse message. A body is kept as it came over the
+connection, in chunks where it came so.
+"""
+
+from datetime import datetime, timezone
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError, Message
+
+from harness.errors import InputError
+from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, without_fragment
+from harness.record.sources.encoding import honest_encoding, without_chunks
+
+PACKAGE = "tfolab.mahimahi"
+HTTPS = 2
+OPTIONAL, REPEATED = (descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL,
+                      descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED)
+BYTES, TEXT, NUMBER, MESSAGE = (descriptor_pb2.FieldDescriptorProto.TYPE_BYTES,
+                                descriptor_pb2.FieldDescriptorProto.TYPE_STRING,
+                                descriptor_pb2.FieldDescriptorProto.TYPE_UINT32,
+                                descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE)
+FIELDS: dict[str, list[tuple[str, int, int, int, str]]] = {
+    "Header": [("key", 1, OPTIONAL, BYTES, ""), ("value", 2, OPTIONAL, BYTES, "")],
+    "Http": [("first_line", 1, OPTIONAL, BYTES, ""), ("header", 2, REPEATED, MESSAGE, "Header"),
+             ("body", 3, OPTIONAL, BYTES, "")],
+    # The scheme is an enumeration there: on the wire that is a number.
+    "RequestResponse": [("ip", 1, OPTIONAL, TEXT, ""), ("port", 2, OPTIONAL, NUMBER, ""),
+                        ("scheme", 3, OPTIONAL, NUMBER, ""), ("request", 4, OPTIONAL, MESSAGE, "Http"),
+                        ("response", 5, OPTIONAL, MESSAGE, "Http")]}
+"""By message: name, number, label, type and, of a message, which."""
+
+
+def read_mahimahi(directory: Path) -> Index:
+    """Return the exchanges in a mahimahi recording. Raises InputError when the directory is none."""
+    index = Index()
+    try:
+        files = sorted((path for path in directory.iterdir() if path.is_file()), key=lambda path: path.name)
+    except OSError as error:
+        raise InputError(f"{directory}:1: cannot be read ({error.strerror}); give a recording of mahimahi") from None
+    for path in files:
+        entry = _entry(path)
+        if entry is not None:
+            index.entries.append(entry)
+    if not index.entries:
+        raise InputError(f"{directory}:1: no recording of mahimahi; give the directory that mm-webrecord wrote")
+    return index
+
+
+@cache
+def message_type() -> type[Message]:
+    """Return the class of one recorded exchange."""
+    file = descriptor_pb2.FileDescriptorProto(name="mahimahi.proto", package=PACKAGE, syntax="proto2")
+    for name, fields in FIELDS.items():
+        message = file.message_type.add(name=name)
+        for field, number, label, kind, of in fields:
+            message.field.add(name=field, number=number, label=label, type=kind,
+                              type_name=f".{PACKAGE}.{of}" if of else None)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.RequestResponse"))
+
+
+def _entry(path: Path) -> Entry | None:
+    """Return one file's exchange; None for a file that is none."""
+    message = _load(path)
+    if message is None:
+        return None
+    method, _, rest = message.request.first_line.decode("latin-1").partition(" ")
+    target = rest.rpartition(" ")[0]
+    code = message.response.first_line.decode("latin-1").split(" ")[1:2]
+    host = next((pair.value.decode("latin-1") for pair in message.request.header
+                 if pair.key.lower() == b"host"), message.ip)
+    if not target or not host or not code or not code[0].isdigit():
+        return None
+    scheme = "https" if message.scheme == HTTPS else "http"
+    url = target if target.startswith(("http://", "https://")) else f"{scheme}://{host}{target}"
+    return Entry(method.upper(), without_fragment(url), int(code[0]), partial(_answer, path, url, int(code[0])),
+                 hash_of(message.request.body))
+
+
+def _answer(path: Path, url: str, status: int) -> ArchivedAnswer:
+    message = _load(path)
+    if message is None:
+        raise OSError(f"{path}: changed while it was read")
+    response = message.response
+    headers = tuple((pair.key.decode("latin-1"), pair.value.decode("latin-1").strip()) for pair in response.header)
+    body = bytes(response.body)
+    if any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in headers):
+        body = without_chunks(body)
+    protocol, _, rest = response.first_line.decode("latin-1").strip().partition(" ")
+    captured = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+    return ArchivedAnswer(url, status, rest.partition(" ")[2], honest_encoding(headers, body), body, protocol, captured)
+
+
+def _load(path: Path) -> Any:
+    message: Any = message_type()()
+    try:
+        message.ParseFromString(path.read_bytes())
+    except (OSError, DecodeError):
+        return None
+    return message if message.request.first_line and message.response.first_line else None

@@ -1,0 +1,65 @@
+"""After Chrome has loaded a page from an archive: give each exchange what the archive knows of it.
+
+The net-log has what harness.record.sources.server sent; the recording gets the recorded head, protocol and date.
+Requests without an answer become failures, and not a site's 404. How long anything took is not known: the times of
+loading from loopback are nobody's.
+"""
+
+from collections import Counter
+from dataclasses import replace
+
+from harness.netlog.load import HttpTransaction
+from harness.record.page import CapturedExchange, PageRecording
+from harness.record.sources.answers import NOT_FOUND, ArchivedAnswer
+from harness.record.sources.server import MISSING, NUMBER, ArchiveServer
+
+
+def restore(recording: PageRecording, server: ArchiveServer) -> None:
+    """Put into `recording` what the source of `server` has written down, and say that its times are unknown."""
+    recording.brought_from = server.source.name
+    changed: dict[int, HttpTransaction] = {}
+    for exchange in recording.exchanges:
+        number = _number(exchange.transaction)
+        if number is None:
+            continue
+        before = exchange.transaction
+        if number == MISSING:
+            _lose(exchange)
+        else:
+            answer = server.answers[number]
+            if answer is not None:
+                _restore(exchange, answer)
+        changed[id(before)] = exchange.transaction
+    netlog = recording.netlog
+    netlog.transactions = [changed.get(id(transaction), transaction) for transaction in netlog.transactions]
+
+
+def _number(transaction: HttpTransaction) -> int | None:
+    """Return the number of the server's answer; None where Chrome answered itself, or nobody did."""
+    value = next((value for name, value in transaction.response_headers if name.lower() == NUMBER.lower()), "")
+    return int(value) if value.isdigit() else None
+
+
+def _lose(exchange: CapturedExchange) -> None:
+    """Make a failure of what the archive does not have."""
+    exchange.transaction = replace(exchange.transaction, status=0, status_text="", http_version="", mime_type="",
+                                   charset="", response_headers=(), error=NOT_FOUND, body_bytes=0, content_bytes=0)
+    exchange.body, exchange.whole, exchange.note = None, False, NOT_FOUND
+
+
+def _restore(exchange: CapturedExchange, answer: ArchivedAnswer) -> None:
+    exchange.transaction = replace(exchange.transaction, status_text=answer.reason, response_headers=answer.headers)
+    exchange.archived = answer
+    if answer.stand_in:
+        exchange.note = f"a stand-in: recorded for {answer.url}"
+
+
+def counts(recording: PageRecording) -> Counter[str]:
+    """Return how many requests of a page were answered by stand-ins, and how many not at all, by these words."""
+    found: Counter[str] = Counter()
+    for exchange in recording.exchanges:
+        if exchange.archived is not None and exchange.archived.stand_in:
+            found["stand-in"] += 1
+        elif exchange.transaction.error == NOT_FOUND:
+            found[NOT_FOUND] += 1
+    return found

@@ -1,0 +1,148 @@
+"""A server on loopback that answers for every host from one source, over http and https, while Chrome loads a page.
+
+Headers are those that a replay sends, so what was to last a day then lasts a day now. Each answer carries one more with
+its number, by which harness.record.sources.restore knows afterwards what was answered. What the source does not have
+is answered 404 at once, with the number 0. Chrome's preflights (CORS) are not in most archives: they are allowed.
+"""
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from harness.mirror.headers import replayed
+from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest
+from harness.record.sources.source import Source
+
+NUMBER = "X-TFO-Lab-Answer"
+ADDRESS = "127.0.0.1"
+IDLE_S = 60
+LARGEST_REQUEST = 50_000_000
+MISSING = 0
+ServerContext = Callable[[str], ssl.SSLContext]
+"""Makes what a TLS server needs that answers for a host."""
+
+
+class ArchiveServer:
+    """Answers from `source` while it is entered as a context."""
+
+    def __init__(self, source: Source, trusted_key: str, server_context: ServerContext) -> None:
+        """Bind both ports; `server_context` makes the certificates, whose authority's fingerprint is `trusted_key`."""
+        self.source, self.trusted_key = source, trusted_key
+        self.answers: list[ArchivedAnswer | None] = [None]
+        """What was answered, by number; number 0 is no answer."""
+        self._server_context = server_context
+        self._contexts: dict[str, ssl.SSLContext] = {}
+        self._lock = threading.Lock()
+        self._servers = {scheme: _Listener(self, scheme) for scheme in ("http", "https")}
+
+    @property
+    def rules(self) -> str:
+        """Chrome's host-resolver rules that lead every host here."""
+        http, https = (self._servers[scheme].server_address[1] for scheme in ("http", "https"))
+        return f"MAP *:80 {ADDRESS}:{http},MAP *:443 {ADDRESS}:{https},MAP * ~NOTFOUND"
+
+    def __enter__(self) -> "ArchiveServer":
+        """Begin to answer."""
+        for server in self._servers.values():
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop answering."""
+        for server in self._servers.values():
+            server.shutdown()
+            server.server_close()
+
+    def number_of(self, answer: ArchivedAnswer) -> int:
+        """Note an answer and return its number."""
+        with self._lock:
+            self.answers.append(answer)
+            return len(self.answers) - 1
+
+    def tls(self, connection: socket.socket) -> ssl.SSLSocket:
+        """Return the connection after its TLS handshake, with a certificate for the host that is asked for."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+
+        def choose(tls: ssl.SSLObject | ssl.SSLSocket, host: str | None, _context: ssl.SSLContext) -> None:
+            tls.context = self._context(host or ADDRESS)
+
+        context.sni_callback = choose
+        return context.wrap_socket(connection, server_side=True)
+
+    def _context(self, host: str) -> ssl.SSLContext:
+        with self._lock:
+            if host not in self._contexts:
+                self._contexts[host] = self._server_context(host)
+            return self._contexts[host]
+
+
+class _Listener(ThreadingHTTPServer):
+    """One port; `scheme` is what is spoken there."""
+
+    daemon_threads = True
+    request_queue_size = 256
+
+    def __init__(self, archive: ArchiveServer, scheme: str) -> None:
+        self.archive, self.scheme = archive, scheme
+        super().__init__((ADDRESS, 0), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a browser closes connections when it likes."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = IDLE_S
+    server: _Listener
+
+    def setup(self) -> None:
+        if self.server.scheme == "https":
+            self.request.settimeout(IDLE_S)
+            self.request = self.server.archive.tls(self.request)
+        super().setup()
+
+    def finish(self) -> None:
+        with suppress(OSError):
+            super().finish()
+
+    def answer(self) -> None:
+        """Find the answer to a request and send it."""
+        length = self.headers.get("Content-Length", "0")
+        sent = self.rfile.read(min(int(length), LARGEST_REQUEST)) if length.isdigit() else b""
+        url = f"{self.server.scheme}://{self.headers['Host']}{self.path}"
+        navigation = self.headers.get("Sec-Fetch-Mode") == "navigate"
+        answer = self.server.archive.source.find(ArchivedRequest(self.command, url, sent, navigation))
+        if answer is None and self.command == "OPTIONS" and self.headers.get("Access-Control-Request-Method"):
+            answer = ArchivedAnswer(url, 204, "No Content", self._permission(), b"", "HTTP/1.1")
+        self._send(answer)
+
+    do_GET = do_POST = do_HEAD = do_OPTIONS = do_PUT = do_DELETE = do_PATCH = answer    # noqa: N815
+
+    def _send(self, answer: ArchivedAnswer | None) -> None:
+        self.send_response_only(answer.status if answer else 404, answer.reason if answer else "Not Found")
+        for name, value in replayed(answer.headers, answer.captured) if answer else self._permission():
+            self.send_header(name, value)
+        self.send_header(NUMBER, str(self.server.archive.number_of(answer) if answer else MISSING))
+        body = answer.body if answer else b""
+        if answer is None or answer.status not in (204, 304):
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _permission(self) -> tuple[tuple[str, str], ...]:
+        """Return the headers that let a script of any origin do and see what it asks for."""
+        asked = {"Access-Control-Allow-Methods": self.headers.get("Access-Control-Request-Method"),
+                 "Access-Control-Allow-Headers": self.headers.get("Access-Control-Request-Headers")}
+        return (("Access-Control-Allow-Origin", self.headers.get("Origin", "*")),
+                ("Access-Control-Allow-Credentials", "true"),
+                *((name, value) for name, value in asked.items() if value))
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""

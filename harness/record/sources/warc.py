@@ -1,0 +1,137 @@
+"""WARC files (ISO 28500), and ARC ones before them, compressed or not, as crawlers and web archives write them.
+
+The index keeps where each record is and reads it when it is asked for. A "revisit" record stands for an earlier one
+with the same payload. The method and body of a request are in its own record, which names the response's or is named
+by it (WARC-Concurrent-To); without such a record it was a GET.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
+from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
+from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
+
+from harness.errors import InputError
+from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, without_fragment
+from harness.record.sources.encoding import honest_encoding, without_chunks
+
+ANSWERS = ("response", "revisit", "resource")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a record begins, and what its head says."""
+
+    path: Path
+    offset: int
+    kind: str
+    url: str
+    status: int
+    record_id: str
+    concurrent_to: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a request record holds."""
+
+    method: str
+    body_hash: str
+    record_id: str
+    concurrent_to: str
+
+
+def read_warcs(paths: Iterable[Path]) -> Index:
+    """Return the exchanges in WARC files, in order. Raises InputError when a file is none, or nothing is in them."""
+    places: list[_Place] = []
+    asked: list[_Asked] = []
+    paths = list(paths)
+    for path in paths:
+        _scan(path, places, asked)
+    if not places:
+        raise InputError(f"{paths[0] if paths else 'WARC'}:1: no answers of servers in it; give a WARC of a crawl")
+    by_response = {request.concurrent_to: request for request in asked if request.concurrent_to}
+    by_id = {request.record_id: request for request in asked}
+    originals = {place.digest: place for place in reversed(places) if place.digest and place.kind != "revisit"}
+    index = Index()
+    for place in places:
+        request = by_response.get(place.record_id) or by_id.get(place.concurrent_to)
+        original = originals.get(place.digest) if place.kind == "revisit" else None
+        if place.kind != "revisit" or original is not None:
+            index.entries.append(Entry(request.method if request else "GET", without_fragment(place.url), place.status,
+                                       partial(_read, place, original), request.body_hash if request else ""))
+    return index
+
+
+def _scan(path: Path, places: list[_Place], asked: list[_Asked]) -> None:
+    """Add what the file holds. A file that breaks off keeps what came before."""
+    before = len(places)
+    try:
+        with path.open("rb") as file:
+            records = ArchiveIterator(file, arc2warc=True)
+            for record in records:
+                url = record.rec_headers.get_header("WARC-Target-URI") or ""
+                if record.rec_type == "request" and record.http_headers is not None:
+                    asked.append(_asked(record))
+                elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
+                    places.append(_place(path, records.get_record_offset(), record, url))
+    except OSError as error:
+        raise InputError(f"{path}:1: cannot be read ({error.strerror}); give a WARC file") from None
+    except (ArchiveLoadFailed, EOFError, ValueError) as error:
+        if len(places) == before:
+            words = " ".join(str(error).split())[:160]
+            raise InputError(f"{path}:1: not a WARC ({words}); give a .warc or .warc.gz file") from None
+
+
+def _place(path: Path, offset: int, record: ArcWarcRecord, url: str) -> _Place:
+    head = record.rec_headers.get_header
+    code = record.http_headers.get_statuscode() if record.http_headers else ""
+    status = int(code) if code.isdigit() else 200
+    return _Place(path, offset, record.rec_type, url, status, head("WARC-Record-ID") or "",
+                  head("WARC-Concurrent-To") or "", head("WARC-Payload-Digest") or "")
+
+
+def _asked(record: ArcWarcRecord) -> _Asked:
+    head = record.rec_headers.get_header
+    line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
+    return _Asked(line[0].upper() if line else "GET", hash_of(record.raw_stream.read()),
+                  head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
+
+
+def _read(place: _Place, original: _Place | None) -> ArchivedAnswer:
+    """Return a record as an answer; the body is the `original`'s when it is a revisit."""
+    headers, body, protocol, reason, captured = _record(place)
+    if original is not None:
+        of_original = _record(original)
+        headers, body = headers or of_original[0], of_original[1]
+    if any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in headers):
+        body = without_chunks(body)
+    return ArchivedAnswer(place.url, place.status, reason, honest_encoding(headers, body), body, protocol, captured)
+
+
+def _record(place: _Place) -> tuple[tuple[tuple[str, str], ...], bytes, str, str, datetime | None]:
+    """Return headers, body, protocol, reason and time of the record at a place."""
+    with place.path.open("rb") as file:
+        file.seek(place.offset)
+        record = next(iter(ArchiveIterator(file, arc2warc=True)))
+        body = record.raw_stream.read()
+        head, http = record.rec_headers.get_header, record.http_headers
+        said = {part.strip().lower() for part in (head("WARC-Protocol") or "").split(",")}
+        captured = _time(head("WARC-Date") or "")
+        if http is None:
+            return (("Content-Type", head("Content-Type") or ""),), body, "", "OK", captured
+        protocol = "h2" if said & {"h2", "http/2"} else http.protocol or ""
+        reason = http.statusline.partition(" ")[2]
+        return tuple((str(name), str(value)) for name, value in http.headers), body, protocol, reason, captured
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None

@@ -1,0 +1,146 @@
+"""A web archive on the network, asked for each request as of one day, with the Wayback Machine's addresses.
+
+    https://web.archive.org/web/20130312000000id_/http://www.example.org/
+
+``id_`` asks for the body as it was captured. The archive redirects to the capture that is nearest in time. An answer
+that is a capture says when it was made (Memento-Datetime, RFC 7089); any other is the archive's own. The Internet
+Archive sends the captured headers under names that begin with X-Archive-Orig-, and headers of its own beside them
+(X-Archive-Src among these); pywb renames some, and sends the others as they were.
+"""
+
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urljoin
+
+import requests
+import urllib3
+
+from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest, without_fragment
+from harness.record.sources.encoding import honest_encoding
+
+INTERNET_ARCHIVE = "https://web.archive.org/web"
+CAPTURE = re.compile(r"/(\d{1,14})id_/(?P<url>https?:/.*)$")
+CAPTURED = "x-archive-orig-"
+INTERNET_ARCHIVES = "x-archive-src"
+ARCHIVES_OWN = frozenset(("memento-datetime", "preference-applied", "vary-memento", "server-timing",
+                          "content-location"))
+AT_ONCE = 4
+"""Requests to the archive that may be under way together."""
+MOST_HOPS = 10
+TRIES = 4
+BUSY = (429, 500, 502, 503, 504)
+LONGEST_WAIT_S = 60.0
+ANSWER_S = 60.0
+
+
+class WebArchive:
+    """The pages as they were on `day`, as far as the archive at the address `archive` has them."""
+
+    def __init__(self, day: date, archive: str = INTERNET_ARCHIVE, pause_s: float = 1.0) -> None:
+        """Nothing is asked yet. `pause_s` is how long to wait after the first failure; it doubles with each."""
+        self._pause_s = pause_s
+        self.name = f"{archive.rstrip('/')} as of {day.isoformat()}"
+        self.pages: Sequence[str] = ()
+        self.troubles: Counter[str] = Counter()
+        """Requests that the archive did not answer, by what it did instead."""
+        self._prefix = f"{archive.rstrip('/')}/{day:%Y%m%d}000000id_/"
+        self._session = requests.Session()
+        self._session.headers["Accept-Encoding"] = "gzip, br"
+        self._known: dict[str, ArchivedAnswer | None] = {}
+        self._places = threading.Semaphore(AT_ONCE)
+
+    def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
+        """Return the capture of a GET that is nearest to the day; None without one. Each URL is asked for once."""
+        url = without_fragment(request.url)
+        if request.method not in ("GET", "HEAD"):
+            return None
+        if url not in self._known:
+            with self._places:
+                self._known[url] = self._ask(url)
+        return self._known[url]
+
+    def complaints(self) -> list[str]:
+        """Return what the archive did instead of answering since the last call."""
+        told = [f"{self.name} did not answer {count} requests ({what}); try again later"
+                for what, count in self.troubles.items()]
+        self.troubles.clear()
+        return told
+
+    def _ask(self, url: str) -> ArchivedAnswer | None:
+        address = self._prefix + url
+        for _ in range(MOST_HOPS):
+            answer = self._get(address)
+            if answer is None or "memento-datetime" in answer.headers:
+                return self._capture(url, answer) if answer is not None else None
+            there = urljoin(address, answer.headers.get("location", ""))
+            if not answer.is_redirect or not CAPTURE.search(there):
+                return None
+            address = there
+        return None
+
+    def _get(self, address: str) -> requests.Response | None:
+        """Return what the archive answers, after another try or more when it is busy."""
+        trouble = ""
+        for attempt in range(TRIES):
+            try:
+                answer = self._session.get(address, allow_redirects=False, stream=True, timeout=ANSWER_S)
+            except (requests.RequestException, OSError) as error:
+                trouble = type(error).__name__
+                time.sleep(self._pause_s * 2**attempt)
+                continue
+            if answer.status_code not in BUSY or "memento-datetime" in answer.headers:
+                return answer
+            trouble = f"status {answer.status_code}"
+            after = answer.headers.get("retry-after", "")
+            answer.close()
+            time.sleep(min(LONGEST_WAIT_S, float(after) if after.isdigit() else self._pause_s * 2**attempt))
+        self.troubles[trouble] += 1
+        return None
+
+    def _capture(self, url: str, answer: requests.Response) -> ArchivedAnswer | None:
+        try:
+            body = answer.raw.read(decode_content=False)
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            self.troubles[type(error).__name__] += 1
+            return None
+        headers = _captured_headers(answer)
+        pair = next(((name, value) for name, value in headers if name.lower() == "location"), None)
+        if pair is not None:
+            inside = CAPTURE.search(pair[1])
+            there = inside["url"] if inside else pair[1]
+            headers = (*(other for other in headers if other is not pair), ("Location", there))
+        return ArchivedAnswer(url, answer.status_code, answer.reason or "", honest_encoding(headers, body), body, "",
+                              _when(answer.headers["memento-datetime"]))
+
+
+def _captured_headers(answer: requests.Response) -> tuple[tuple[str, str], ...]:
+    """Return the headers of the capture, with the encoding that the body has now."""
+    pairs = [(str(name), str(value)) for name, value in answer.raw.headers.items()]
+    original = [(name[len(CAPTURED):], value) for name, value in pairs if name.lower().startswith(CAPTURED)]
+    if not any(name.lower() == INTERNET_ARCHIVES for name, _ in pairs):
+        renamed = {name.lower() for name, _ in original}
+        original += [(name, value) for name, value in pairs
+                     if name.lower() not in renamed and not _is_archives_own(name.lower(), value)]
+    lasting = [(name, value) for name, value in original if name.lower() not in ("content-encoding", "content-length")]
+    encoding = answer.headers.get("content-encoding", "")
+    present = {name.lower() for name, _ in lasting}
+    lasting += [(name, answer.headers[name]) for name in ("Content-Type", "Location")
+                if name.lower() not in present and name in answer.headers]
+    return tuple(lasting + ([("Content-Encoding", encoding)] if encoding else []))
+
+
+def _is_archives_own(name: str, value: str) -> bool:
+    return (name in ARCHIVES_OWN or name.startswith("x-archive-")
+            or (name == "link" and re.search(r'rel="?[^";]*(memento|timegate|timemap|original)', value) is not None))
+
+
+def _when(text: str) -> datetime | None:
+    try:
+        return parsedate_to_datetime(text)
+    except ValueError:
+        return None

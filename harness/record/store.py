@@ -1,0 +1,131 @@
+"""A mirror and its logs while they are recorded: hidden beside their place, and put there when they are complete."""
+
+import json
+import os
+import shutil
+import signal
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from harness.errors import ExperimentError, InputError
+from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
+from harness.mirror.paths import md5_name, mirror_file, split_url, write_file
+from harness.system.privileges import User, give
+from harness.system.signals import ENDING_SIGNALS
+
+
+class Store:
+    """Where one recording goes: `mirror` and `fetchlog` are the hidden directories, `pages` the manifest's list."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        """Begin `directory/name/` and `directory/name.fetchlog/` anew."""
+        self._ends = (directory / name, directory / f"{name}.fetchlog")
+        token = uuid.uuid4().hex[:8]
+        self.mirror, self.fetchlog = (directory / f".{end.name}-{token}" for end in self._ends)
+        self._replaced = tuple(directory / f".{end.name}-{token}-old" for end in self._ends)
+        self.pages: list[dict[str, Any]] = []
+
+    @property
+    def replaces(self) -> bool:
+        """Whether there is a recording of this name already."""
+        return any(end.exists() for end in self._ends)
+
+    def make(self) -> None:
+        """Make the hidden directories. Raises InputError when that is not allowed."""
+        try:
+            self.mirror.mkdir()
+            self.fetchlog.mkdir()
+        except OSError as error:
+            raise InputError(f"{error.filename}: cannot be made ({error.strerror}); give a --dir of yours") from None
+
+    def continue_from_existing(self) -> None:
+        """Copy the recording that is there, to add to it. Raises InputError when it was not made by fetch.py."""
+        mirror, fetchlog = self._ends
+        try:
+            manifest = json.loads((fetchlog / MANIFEST).read_text(encoding="utf-8"))
+            if manifest["source"] != "recorded" or manifest["format"] != MANIFEST_FORMAT:
+                raise ValueError("made by another program")
+            self.pages = list(manifest["pages"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{fetchlog / MANIFEST}:1: not a recording that can be added to ({error}); "
+                             "record it without --append") from None
+        try:
+            shutil.copytree(mirror, self.mirror, symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(fetchlog, self.fetchlog, symlinks=True, dirs_exist_ok=True)
+        except shutil.Error as error:           # one tuple a file: from, to, why
+            file, _, why = error.args[0][0]
+            raise ExperimentError(f"{file}: cannot be copied ({why}); make room, or give another --dir") from None
+
+    def put(self, url: str, method: str, body: bytes) -> str:
+        """Keep the body of an answer and return its file, ``host/file``.
+
+        A mirror has one place for a URL, whatever the method and for http and https alike. The first body put there
+        stays (so of several put the best first); another one goes under the MD5 of method, URL and body, where only
+        the HAR's `_file` leads (harness.record.page). Raises ValueError when the URL's host cannot be a directory.
+        """
+        url = url.partition("#")[0]
+        host, target = split_url(url)
+        for name in (mirror_file(target), md5_name(target)):
+            file = self.mirror / host / name
+            if file.is_file():
+                if file.read_bytes() == body:
+                    return f"{host}/{name}"
+                url = f"{url.partition('//')[0]}//{host}/{md5_name(f'/{method} {url} {md5_name(body.hex())}')}"
+                break
+        return write_file(self.mirror, url, body).relative_to(self.mirror).as_posix()
+
+    def write_manifest(self, **more: Any) -> None:
+        """Write the manifest with `more` about the recording."""
+        content = {"format": MANIFEST_FORMAT, "source": "recorded", "pages": self.pages} | more
+        (self.fetchlog / MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+    def publish(self, owner: User, keep: str = "") -> None:
+        """Put the directories in their place, in one step as far as signals can tell, and give them to `owner`.
+
+        What was there is removed; with `keep` it is moved to that name instead.
+        """
+        for directory in (self.mirror, self.fetchlog):
+            if os.geteuid() == 0:
+                give(directory, owner)
+        with _signals_held():
+            _rename_all([(end, old) for end, old in zip(self._ends, self._replaced, strict=True) if end.exists()]
+                        + list(zip((self.mirror, self.fetchlog), self._ends, strict=True)))
+            if keep:
+                for old, kept in zip(self._replaced, (keep, f"{keep}.fetchlog"), strict=True):
+                    if old.exists():
+                        shutil.rmtree(old.with_name(kept), ignore_errors=True)
+                        old.rename(old.with_name(kept))
+
+    def clean_up(self) -> None:
+        """Remove whatever is hidden: all of it unless it was published. What was moved aside in vain comes back."""
+        for end, old in zip(self._ends, self._replaced, strict=True):
+            if old.exists() and not end.exists():
+                old.rename(end)
+        for directory in (self.mirror, self.fetchlog, *self._replaced):
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _rename_all(pairs: list[tuple[Path, Path]]) -> None:
+    """Rename each to the other of its pair; all of them, or none when one cannot be: then raises OSError."""
+    done: list[tuple[Path, Path]] = []
+    try:
+        for source, target in pairs:
+            source.rename(target)
+            done.append((source, target))
+    except OSError:
+        for source, target in reversed(done):
+            target.rename(source)
+        raise
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Have signals that end us wait until this is over: some ms."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

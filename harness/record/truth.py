@@ -1,0 +1,55 @@
+"""Whether a recorded page is the one that was asked for: not hollow, not another one, not empty when replayed."""
+
+from collections import Counter
+from urllib.parse import urlsplit
+
+from harness.mirror.answers import FAILED_RATIO
+from harness.record.page import ABORTED, CapturedExchange, PageRecording
+
+ICON = "/favicon.ico"
+EVENT_STREAM = "text/event-stream"
+MOST_HOSTS = 3
+
+
+def hollowness(recording: PageRecording) -> str:
+    """Return in words that too many requests up to the load event failed, "" when not.
+
+    They will fail in every load of the replay, too, and a page without its parts is a fast page.
+    """
+    asked = [exchange for exchange in recording.exchanges if exchange.over and _counts(exchange, recording)]
+    failed = [exchange for exchange in asked if not exchange.status]
+    if len(failed) <= FAILED_RATIO * len(asked):
+        return ""
+    errors = Counter(exchange.transaction.error.removeprefix("net::") for exchange in failed)
+    hosts = [host for host, _ in Counter(urlsplit(exchange.url).hostname or "" for exchange in failed).most_common()]
+    some = ", ".join([*hosts[:MOST_HOSTS], *(["…"] if len(hosts) > MOST_HOSTS else [])])
+    said = ", ".join(f"{count} x {error}" for error, count in errors.most_common())
+    return f"{len(failed)} of {len(asked)} requests failed: {said} ({some})"
+
+
+def left_for(recording: PageRecording) -> str:
+    """Return the URL of the last page when scripts led from the asked one to another; "" when they did not."""
+    shown = [exchange.url for exchange in recording.documents() if exchange.status]
+    return shown[-1] if shown and shown[-1] != shown[0] else ""
+
+
+def live_connections(recording: PageRecording) -> Counter[str]:
+    """Return what a page keeps open to be told of news, which no replay has, by kind."""
+    found = Counter({"WebSocket": sum(recording.netlog.left_out[scheme] for scheme in ("ws:", "wss:"))})
+    for exchange in recording.exchanges:
+        if exchange.transaction.mime_type == EVENT_STREAM:
+            found["EventSource"] += 1
+        elif exchange.status and not exchange.over:
+            found["answer without an end"] += 1
+    return +found
+
+
+def _counts(exchange: CapturedExchange, recording: PageRecording) -> bool:
+    """Say whether a load is judged by a request: not by what came late, was cancelled, or is Chrome's own."""
+    transaction, visit = exchange.transaction, recording.visit
+    load_end_ms = visit.timing.get("loadEventEnd")
+    if visit.time_origin_ms and load_end_ms:
+        late = transaction.start > recording.netlog.tick(visit.time_origin_ms) + load_end_ms
+    else:
+        late = False
+    return not late and transaction.error != ABORTED and urlsplit(exchange.url).path != ICON

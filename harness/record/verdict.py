@@ -1,0 +1,169 @@
+"""What came of recording a page, in words: is it fit for the experiment, and what could not be recorded?"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import client
+from urllib.parse import urlsplit
+
+from harness.files.hack_dns import PORTS
+from harness.mirror.answers import DOCUMENT_IS_GOOD
+from harness.record import truth
+from harness.record.page import PageRecording
+from harness.record.sources.answers import NOT_FOUND
+
+MOST_RELOADS = 3
+SCHEMES_WITHOUT_RECORDING = {"ws:": "websocket (a live connection)", "wss:": "websocket (a live connection)",
+                             "ftp:": "ftp: address"}
+
+
+@dataclass
+class Verdict:
+    """A page's figures; `reasons` say why it is not fit, `remarks` what else a student should know."""
+
+    requests: int = 0
+    hosts: int = 0
+    bytes: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+    not_recordable: dict[str, int] = field(default_factory=dict)
+    """By what stood in the way."""
+    reasons: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def fit(self) -> bool:
+        """Whether the experiment can use the page."""
+        return not self.reasons
+
+    def line(self, url: str) -> str:
+        """Return the one line of progress."""
+        figures = (f"{url}: {_many(self.requests, 'request')}, {_many(self.hosts, 'host')}, {size(self.bytes)}, "
+                   f"{self.failures} failed, {self.seconds:.1f} s")
+        return figures if self.fit else f"{figures}: NOT FIT: {self.reasons[0]}"
+
+    def lines(self, url: str) -> list[str]:
+        """Return the verdict in full."""
+        head = f"{url}: {'fit for the experiment' if self.fit else 'NOT fit for the experiment'}"
+        body = [f"because {reason}" for reason in self.reasons]
+        body.append(f"{_many(self.requests, 'request')}, answered by {_many(self.hosts, 'host')}, "
+                    f"{size(self.bytes)} over the network")
+        if self.not_recordable:
+            total = sum(self.not_recordable.values())
+            body.append(f"{total} not recordable: " + counted(self.not_recordable))
+        return [head, *(f"    {line}" for line in body + self.remarks)]
+
+
+def judge(recording: PageRecording) -> Verdict:
+    """Judge one page. `seconds` is left to the caller."""
+    exchanges = recording.exchanges
+    verdict = Verdict(
+        requests=len(exchanges),
+        hosts=len({urlsplit(exchange.url).hostname for exchange in exchanges if exchange.status}),
+        bytes=sum(exchange.transaction.body_bytes for exchange in exchanges), reasons=_reasons(recording))
+    _find_failures(recording, verdict)
+    _find_not_recordable(recording, verdict)
+    _find_remarks(recording, verdict)
+    return verdict
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in the words of a person."""
+    return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{count / 1e3:.1f} KB"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Return ``2 x this, 1 x that``."""
+    return ", ".join(f"{count} x {what}" for what, count in counts.items())
+
+
+def _reasons(recording: PageRecording) -> list[str]:
+    documents = recording.documents()
+    bad = [exchange for exchange in documents if exchange.status and exchange.status not in DOCUMENT_IS_GOOD]
+    if bad:
+        status = bad[-1].status
+        words = "asks for a login" if status == 401 else "does not give the page to us"
+        return [f"the server answered {status} {client.responses.get(status, '')}: it {words}"]
+    if documents and documents[-1].transaction.error == NOT_FOUND:
+        return [f"{recording.brought_from} does not have {documents[-1].url}"]
+    reasons = list(recording.visit.errors)
+    if recording.visit.document_uri.startswith("chrome-error://"):
+        reasons.append("Chrome shows an error page")
+    most = max(Counter(exchange.url for exchange in documents).values(), default=0)
+    if most > MOST_RELOADS:
+        reasons.append(f"it keeps loading itself anew, {most} times until the limit")
+    if not reasons and not any(exchange.file or exchange.body for exchange in documents):
+        reasons.append("the page itself never arrived")
+    hollow = "" if reasons else truth.hollowness(recording)
+    return [*reasons, hollow] if hollow else reasons
+
+
+def _find_failures(recording: PageRecording, verdict: Verdict) -> None:
+    """Count by error the URLs that never answered; one that answered another time did not fail."""
+    answered = {exchange.url for exchange in recording.exchanges if exchange.status}
+    failed = {exchange.url: exchange.transaction.error for exchange in recording.exchanges
+              if exchange.over and not exchange.status and exchange.url not in answered}
+    verdict.failures = len(failed)
+    if failed:
+        whose = "" if recording.brought_from else ", as they do for a visitor"
+        verdict.remarks.append(f"{len(failed)} failed{whose}: {counted(Counter(failed.values()))}")
+    errors = Counter(f"{exchange.status} {client.responses.get(exchange.status, '')}".strip()
+                     for exchange in recording.exchanges if exchange.status >= 400)
+    if errors:
+        verdict.remarks.append(f"{errors.total()} answered with an error, which is recorded: {counted(errors)}")
+
+
+def _find_not_recordable(recording: PageRecording, verdict: Verdict) -> None:
+    found: Counter[str] = Counter()
+    for scheme, words in SCHEMES_WITHOUT_RECORDING.items():
+        if recording.netlog.left_out[scheme]:
+            found[words] += recording.netlog.left_out[scheme]
+    for exchange in recording.exchanges:
+        if not exchange.over:
+            found["streaming (the answer had no end)" if exchange.status else "hanging (no answer came)"] += 1
+        elif exchange.status and not exchange.whole:
+            found["given up half way"] += 1
+    verdict.not_recordable = dict(found)
+
+
+def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
+    visit, other = recording.visit, truth.left_for(recording)
+    if other:
+        verdict.remarks.append(f"its scripts lead on to another page, {other}: that is what is shown, and measured")
+    live = truth.live_connections(recording)
+    if live:
+        verdict.remarks.append(f"live connections are not replayed ({counted(live)}): what comes over them is missing, "
+                               "and the page may be empty without it")
+    inline = Counter({scheme: count for scheme, count in visit.inline.items() if count})
+    if inline:
+        verdict.remarks.append(f"nothing to record, they need no network: {counted(inline)}")
+    if recording.brought_from:
+        _describe_source(recording, verdict)
+    refetched = sum(exchange.refetched is not None for exchange in recording.exchanges)
+    if refetched:
+        verdict.remarks.append(f"{refetched} fetched a second time, since Chrome gave up half way")
+    ports = {urlsplit(exchange.url).netloc for exchange in recording.exchanges
+             if urlsplit(exchange.url).port not in (None, *PORTS.values())}
+    if ports:
+        verdict.remarks.append(f"on a port of their own, which is not replayed: {', '.join(sorted(ports))}")
+    if visit.popups:
+        verdict.remarks.append(f"{visit.popups} popups closed")
+    if visit.loaded and not visit.quiet:
+        verdict.remarks.append("it never stopped loading things; what came until the limit is recorded")
+
+
+def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
+    """Say from where and when the answers are, and what stands in for what."""
+    answers = [exchange.archived for exchange in recording.exchanges if exchange.archived is not None]
+    days = sorted(answer.captured.date() for answer in answers if answer.captured is not None)
+    when = ""
+    if days:
+        when = f", captured on {days[0]}" if days[0] == days[-1] else f", captured from {days[0]} to {days[-1]}"
+    verdict.remarks.append(f"brought from {recording.brought_from}{when}; its times are unknown")
+    stand_ins = sum(answer.stand_in for answer in answers)
+    if stand_ins:
+        verdict.remarks.append(f"{stand_ins} answered by what was recorded for a similar URL")

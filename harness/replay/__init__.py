@@ -1,0 +1,1 @@
+"""From a mirror to answers on a socket."""

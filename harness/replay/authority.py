@@ -1,0 +1,153 @@
+"""The certificate authority of this machine's replay servers, made at first use and kept in one directory.
+
+    .authority/ca.pem        its certificate, for curl --cacert or fetch.py --ca
+    .authority/ca-key.pem    its key, readable by its owner only, never committed
+
+Whoever has the key can stand for any site towards a browser that trusts the authority. So nobody trusts it but the
+Chrome of a page load, by the fingerprint that `Authority.fingerprint` returns, for as long as that load lasts.
+Certificates are trustme's, valid for centuries: Chrome's clock is shifted while pages load, and that must not matter.
+"""
+
+import base64
+import fcntl
+import hashlib
+import os
+import ssl
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+
+from harness.bootstrap import ROOT
+from harness.errors import InputError
+from harness.files.har import H2
+from harness.system.privileges import User
+
+AUTHORITY = ROOT / ".authority"
+CERTIFICATE = "ca.pem"
+KEY = "ca-key.pem"
+NAME = "TFO Lab"
+HTTP_1: tuple[str, ...] = ("http/1.1",)
+HTTP_2: tuple[str, ...] = (H2, "http/1.1")
+"""Protocols a server offers in TLS (ALPN, RFC 7301), the best first."""
+
+
+@dataclass(frozen=True)
+class Authority:
+    """A certificate authority that is ready to issue."""
+
+    ca: trustme.CA
+    certificate_file: Path
+
+    @property
+    def certificate_pem(self) -> bytes:
+        """The authority's own certificate."""
+        return self.ca.cert_pem.bytes()
+
+    @property
+    def fingerprint(self) -> str:
+        """The base64 SHA-256 of its public key, for Chrome's --ignore-certificate-errors-spki-list."""
+        return fingerprint(self.certificate_pem)
+
+    def server_context(self, host: str, protocols: Sequence[str]) -> ssl.SSLContext:
+        """Return what a TLS 1.3 server for `host` needs: a fresh certificate, and the `protocols` it offers by ALPN.
+
+        The authority's certificate is sent along, since Chrome compares fingerprints only with what it was sent.
+        Raises ValueError for a name that no certificate can hold.
+        """
+        leaf = self._issue(host)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.set_alpn_protocols(list(protocols))
+        pems = (leaf.private_key_pem, *leaf.cert_chain_pems, self.ca.cert_pem)
+        with _in_memory(b"".join(pem.bytes() for pem in pems)) as file:
+            context.load_cert_chain(file)
+        return context
+
+    def _issue(self, host: str) -> trustme.LeafCert:
+        try:
+            return self.ca.issue_cert(host, organization_name=NAME)
+        except ValueError:    # a name with an underscore is no host name (RFC 952), but some sites have one
+            return self.ca.issue_cert(f"*.{host.partition('.')[2]}", organization_name=NAME)
+
+
+def fingerprint(certificate_pem: bytes) -> str:
+    """Return the base64 SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469, section 2.4)."""
+    key = _public(x509.load_pem_x509_certificate(certificate_pem).public_key())
+    return base64.b64encode(hashlib.sha256(key).digest()).decode()
+
+
+def open_authority(directory: Path = AUTHORITY, owner: User | None = None) -> Authority:
+    """Return the authority kept in `directory`, made now if there is none; an existing one is never replaced.
+
+    What is made belongs to `owner` (default: this process's user). Raises InputError when only half of it is there, it
+    cannot be read, or others may read its key.
+    """
+    if directory.is_symlink():
+        raise InputError(f"{directory}: is a symbolic link, and the authority's key goes through none; "
+                         f"{_advice(directory)}")
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)    # two experiments that start together make one authority
+            if not (directory / CERTIFICATE).exists() and not (directory / KEY).exists():
+                _make(directory, owner)
+        finally:
+            os.close(lock)
+        return _read(directory)
+    except OSError as error:
+        raise InputError(f"{error.filename or directory}: {error.strerror}; {_advice(directory)}") from None
+    except ValueError as error:
+        raise InputError(f"{directory}: not a certificate and its key ({error}); {_advice(directory)}") from None
+
+
+def _make(directory: Path, owner: User | None) -> None:
+    ca = trustme.CA(organization_name=NAME, organization_unit_name="replay servers of this machine", path_length=0)
+    if owner is not None and os.geteuid() == 0:
+        os.chown(directory, owner.uid, owner.gid)
+    # The certificate comes last: whoever finds it finds the key.
+    for name, pem, mode in ((KEY, ca.private_key_pem, 0o600), (CERTIFICATE, ca.cert_pem, 0o644)):
+        file = os.open(directory / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        try:
+            os.fchmod(file, mode)    # whatever the umask
+            if owner is not None and os.geteuid() == 0:
+                os.fchown(file, owner.uid, owner.gid)
+            os.write(file, pem.bytes())
+        finally:
+            os.close(file)
+
+
+def _read(directory: Path) -> Authority:
+    certificate, key = directory / CERTIFICATE, directory / KEY
+    if key.stat().st_mode & 0o077:
+        raise InputError(f"{key}: others may read this key; {_advice(directory)}")
+    ca = trustme.CA.from_pem(certificate.read_bytes(), key.read_bytes())
+    certified = x509.load_pem_x509_certificate(ca.cert_pem.bytes()).public_key()
+    if _public(certified) != _public(load_pem_private_key(key.read_bytes(), None).public_key()):
+        raise ValueError("they do not belong together")
+    return Authority(ca, certificate)
+
+
+def _public(key: PublicKeyTypes) -> bytes:
+    return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+
+
+def _advice(directory: Path) -> str:
+    return f"remove {directory} to have a new authority made"
+
+
+@contextmanager
+def _in_memory(content: bytes) -> Iterator[str]:
+    """Give the name of a file that holds `content` and is on no disk: ssl reads keys from files only."""
+    file = os.memfd_create("certificate", os.MFD_CLOEXEC)
+    try:
+        os.write(file, content)
+        yield f"/proc/self/fd/{file}"
+    finally:
+        os.close(file)

@@ -1,0 +1,97 @@
+"""An accepted connection to a replay server: what is spoken on it, and the notes in the server's log."""
+
+import ssl
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from socket import socket
+
+from harness.files.har import H2
+from harness.files.server_log import RequestLog, ServerRequest
+from harness.replay.site import Site
+from harness.system.tcp import carried_data_in_syn
+
+LARGEST_BODY = 16 * 1024 * 1024
+"""Bytes of a request's body that are read before the answer."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A listening socket, the site behind it, and what is spoken there.
+
+    `protocol` is "HTTP/1.0" (close after each answer) or "HTTP/1.1"; `tls` is None for plain http. Whether HTTP/2 is
+    spoken instead is agreed on in the TLS handshake (ALPN).
+    """
+
+    listener: socket
+    site: Site
+    protocol: str
+    tls: ssl.SSLContext | None = None
+
+
+@dataclass
+class Accepted:
+    """One accepted connection, the `number`th of its server."""
+
+    socket: socket
+    address: object
+    endpoint: Endpoint
+    directories: Mapping[str, int]
+    """Descriptors of the directories that hold bodies, by host."""
+    log: RequestLog
+    number: int
+    idle_limit_s: float
+    accepted_s: float = field(default_factory=time.time)
+    requests: int = 0
+    protocol: str = "-"
+
+    def __post_init__(self) -> None:
+        self.syn_data = carried_data_in_syn(self.socket)
+
+    def agree(self) -> bool:
+        """Shake hands if this endpoint speaks TLS, and say whether the client wants to go on.
+
+        The server's flight leaves as soon as the ClientHello is there: with TCP Fast Open in answer to the SYN.
+        """
+        self.protocol = self.endpoint.protocol
+        if self.endpoint.tls is None:
+            return True
+        self.socket.settimeout(self.idle_limit_s)
+        try:
+            secured = self.endpoint.tls.wrap_socket(self.socket, server_side=True)
+        except OSError:    # ssl.SSLError is one: no ClientHello, or one that trusts another authority
+            self.protocol = "-"
+            self.note_silent()
+            return False
+        self.socket = secured
+        if secured.selected_alpn_protocol() == H2:
+            self.protocol = H2
+        return True
+
+    def count_request(self) -> int:
+        """Return the number of the request that came now, from 1."""
+        self.requests += 1
+        return self.requests
+
+    def note(self, time_s: float, request: int, method: str, path: str, *, status: int = 0, sent: int = 0,
+             found: str, begun_s: float | None = None, answer: str = "-") -> None:
+        """Write a request into the server's log, see harness.files.server_log. `begun_s` is when its answer began,
+        `answer` the identity of what was answered.
+        """
+        site = self.endpoint.site
+        self.log.write(ServerRequest(site.host, time_s, self.number, request, method, path, status, sent, found,
+                                     self.syn_data, site.scheme, self.protocol,
+                                     None if begun_s is None else (begun_s - time_s) * 1000, answer))
+
+    def note_silent(self) -> None:
+        """Write into the log that this connection brought no request."""
+        self.note(self.accepted_s, 0, "-", "-", found="silent")
+
+    def close(self) -> None:
+        """Say goodbye as TLS wants it (RFC 8446, section 6.1), without waiting for the other side's, and close."""
+        with suppress(OSError, ValueError):
+            if isinstance(self.socket, ssl.SSLSocket):
+                self.socket.settimeout(0)
+                self.socket.unwrap()
+        self.socket.close()

@@ -1,0 +1,223 @@
+"""A connection that speaks HTTP/2 (RFC 9113): many requests at once, answered from the recording by one thread.
+
+The h2 package does the framing; here is what it leaves open: which answer's bytes go next, and when. Browsers say how
+urgent each answer is (RFC 9218): style sheets before images. So only a little is handed to the kernel at a time
+(TCP_NOTSENT_LOWAT), as servers that mind priorities do: what lies in the send buffer can no longer be overtaken.
+"""
+
+import re
+import select
+import socket
+import ssl
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.events import ConnectionTerminated, DataReceived, Event, RequestReceived, StreamEnded, StreamReset
+from h2.exceptions import ProtocolError
+
+from harness.mirror.asked import Asked, BodyHasher, headers_of
+from harness.replay.connection import LARGEST_BODY, Accepted
+from harness.replay.matching import Request
+from harness.replay.reply import Reply, reply_to
+
+UNSENT = 32 * 1024
+"""Bytes that wait in the kernel or for it, at most, before the next answer's turn is decided."""
+FRAME = 16 * 1024 - 256
+"""Bytes of a body in a frame: with its header, and that of a response before it, it fits into one record of TLS."""
+READ = 64 * 1024
+DEFAULT_URGENCY = 3
+URGENCY = re.compile(rb"(?:^|[\s,])u=([0-7])(?![0-9])")
+INCREMENTAL = re.compile(rb"(?:^|[\s,])i(?:=\?1)?(?=\s*(?:[,;]|$))")
+
+
+@dataclass
+class Outgoing:
+    """A response that is being sent: its stream, the request it is to, and how urgent it is (0 most, 7 least)."""
+
+    stream: int
+    reply: Reply
+    number: int
+    received_s: float
+    method: str
+    target: str
+    urgency: int
+    incremental: bool
+    left: int
+    sent: int = 0
+    turns: int = 0
+    begun_s: float | None = None
+
+    def rank(self) -> tuple[int, int, int]:
+        """Return what decides whose turn it is: the smallest. Incremental answers take turns, others are sent whole."""
+        return self.urgency, self.turns if self.incremental else 0, self.stream
+
+
+class Http2Connection:
+    """Serves one connection to its end."""
+
+    def __init__(self, accepted: Accepted) -> None:
+        self._accepted = accepted
+        self._socket = accepted.socket
+        self._h2 = H2Connection(H2Configuration(client_side=False, header_encoding=None))
+        self._asked: dict[int, dict[bytes, bytes]] = {}
+        """Requests that have not ended, by stream: their headers."""
+        self._uploaded: dict[int, int] = {}
+        self._hashers: dict[int, BodyHasher] = {}
+        self._answers: dict[int, Outgoing] = {}
+        self._unsent = b""
+        self._ending = False
+
+    def serve(self) -> None:
+        """Answer requests until the client leaves, or is silent for too long."""
+        self._socket.setblocking(False)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
+        self._h2.initiate_connection()
+        try:
+            self._go_on()
+        except OSError:    # the client left
+            pass
+        finally:
+            if not self._accepted.requests:
+                self._accepted.note_silent()
+            for answer in list(self._answers.values()):
+                self._finish(answer)
+
+    def _go_on(self) -> None:
+        poll = select.poll()
+        deadline = time.monotonic() + self._accepted.idle_limit_s
+        while True:
+            self._fill()
+            if self._ending and not self._unsent and not self._answers:
+                return
+            poll.register(self._socket, select.POLLIN | (select.POLLOUT if self._unsent else 0))
+            ready = poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
+            if not ready:
+                return
+            if ready[0][1] & select.POLLOUT:
+                self._write()
+            if ready[0][1] & ~select.POLLOUT and not self._read():
+                return
+            deadline = time.monotonic() + self._accepted.idle_limit_s
+
+    def _write(self) -> None:
+        with suppress(ssl.SSLWantWriteError, ssl.SSLWantReadError, BlockingIOError):
+            self._unsent = self._unsent[self._socket.send(self._unsent):]
+
+    def _read(self) -> bool:
+        """Take what came; say whether the connection goes on. What TLS has decrypted is no longer seen by poll()."""
+        with suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
+            while data := self._socket.recv(READ):
+                try:
+                    events = self._h2.receive_data(data)
+                except ProtocolError:    # h2 has written what to say to that
+                    self._unsent += self._h2.data_to_send()
+                    self._write()
+                    return False
+                for event in events:
+                    self._take(event)
+            return False
+        return True
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, RequestReceived):
+            asked = self._asked[event.stream_id] = {bytes(name): bytes(value) for name, value in event.headers}
+            # Browsers send each cookie in a field of its own (RFC 9113, section 8.2.3).
+            cookies = [bytes(value) for name, value in event.headers if bytes(name) == b"cookie"]
+            if cookies:
+                asked[b"cookie"] = b"; ".join(cookies)
+        elif isinstance(event, DataReceived):
+            self._take_body(event)
+        elif isinstance(event, StreamEnded):
+            self._answer(event.stream_id)
+        elif isinstance(event, StreamReset):
+            self._asked.pop(event.stream_id, None)
+            self._hashers.pop(event.stream_id, None)
+            if event.stream_id in self._answers:
+                self._finish(self._answers[event.stream_id])
+        elif isinstance(event, ConnectionTerminated):
+            self._ending = True
+
+    def _take_body(self, event: DataReceived) -> None:
+        """Take a piece of a request's body, and let the client send the next."""
+        stream = event.stream_id
+        self._uploaded[stream] = self._uploaded.get(stream, 0) + len(event.data)
+        self._hashers.setdefault(stream, BodyHasher()).update(event.data)
+        self._h2.acknowledge_received_data(event.flow_controlled_length, stream)
+        if self._uploaded[stream] > LARGEST_BODY and stream in self._asked:
+            del self._asked[stream]
+            self._h2.reset_stream(stream, ErrorCodes.ENHANCE_YOUR_CALM)
+
+    def _answer(self, stream: int) -> None:
+        """Begin the answer to a request that is complete."""
+        self._uploaded.pop(stream, None)
+        body_hash = self._hashers.pop(stream, BodyHasher()).result()
+        asked = self._asked.pop(stream, None)
+        if asked is None:
+            return
+        received_s, number = time.time(), self._accepted.count_request()
+        method, target = _text(asked[b":method"]), _text(asked.get(b":path", b"/"))
+        fields = headers_of((_text(name), _text(value)) for name, value in asked.items() if not name.startswith(b":"))
+        reply = reply_to(self._accepted.endpoint.site, self._accepted.directories,
+                         Request(method, target, Asked(fields, body_hash)))
+        priority = asked.get(b"priority", b"")
+        urgency = URGENCY.search(priority)
+        body = 0 if method == "HEAD" else reply.size or 0
+        answer = Outgoing(stream, reply, number, received_s, method, target, int(urgency[1]) if urgency else
+                        DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)), body)
+        headers = [(b":status", str(reply.status).encode()),
+                   *_encoded(reply.headers)]
+        if reply.size is not None:
+            headers.append((b"content-length", str(reply.size).encode()))
+        self._answers[stream] = answer
+        if reply.early_hints:
+            self._h2.send_headers(stream, [(b":status", b"103"), *_encoded(reply.early_hints)])
+        answer.begun_s = time.time()
+        self._h2.send_headers(stream, headers, end_stream=not body)
+        if not body:
+            self._finish(answer)
+
+    def _fill(self) -> None:
+        """Decide what goes next, once what was decided before has been handed to the kernel."""
+        self._unsent += self._h2.data_to_send()
+        while len(self._unsent) < UNSENT:
+            answer = min(filter(self._window, self._answers.values()), key=Outgoing.rank, default=None)
+            if answer is None:
+                return
+            self._send_piece(answer)
+            self._unsent += self._h2.data_to_send()
+
+    def _window(self, answer: Outgoing) -> int:
+        """Return how many bytes the client takes now; flow control counts a stream's and the connection's."""
+        return min(self._h2.local_flow_control_window(answer.stream), self._h2.max_outbound_frame_size, FRAME)
+
+    def _send_piece(self, answer: Outgoing) -> None:
+        piece = answer.reply.read(min(answer.left, self._window(answer)))
+        answer.left -= len(piece)
+        answer.sent += len(piece)
+        answer.turns += 1
+        if not piece:    # the file was cut meanwhile
+            self._h2.reset_stream(answer.stream, ErrorCodes.INTERNAL_ERROR)
+        else:
+            self._h2.send_data(answer.stream, piece, end_stream=not answer.left)
+        if not piece or not answer.left:
+            self._finish(answer)
+
+    def _finish(self, answer: Outgoing) -> None:
+        del self._answers[answer.stream]
+        with answer.reply:
+            self._accepted.note(answer.received_s, answer.number, answer.method, answer.target,
+                                status=answer.reply.status, sent=answer.sent, found=answer.reply.found,
+                                begun_s=answer.begun_s, answer=answer.reply.answer)
+
+
+def _encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers]
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "surrogateescape")

@@ -1,0 +1,158 @@
+"""Which recorded answers a request may get, the best first. docs/replay.md has the rules, their sources and cases.
+
+1. exact: this URL and method, and for a request with a body the same body;
+2. masked: the same when volatile values (harness.mirror.masks) are left out of URL and body;
+3. best-match: the same path (without volatile values and an image's size, if need be) with most parameters in common.
+
+An answer found by 2 or 3 is a stand-in. Where a recorded redirect leads to a URL that was not recorded, what was
+recorded ends: there no redirect stands in unless it is known to end, so no chain of stand-ins leads back to itself.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from os.path import commonprefix
+from urllib.parse import unquote, urlsplit
+
+from harness.mirror.answers import Recorded
+from harness.mirror.asked import Asked, BodyHash
+from harness.mirror.masks import mask_target
+from harness.mirror.recording import MOST_REDIRECTS, Recording
+from harness.mirror.transactions import answer_key
+
+EXACT, MASKED, BEST_MATCH = "exact", "masked", "best-match"
+SEPARATOR = re.compile(r"[?&;]|%3[Ff]|%26")
+IMAGE_SIZE = re.compile(r"-[0-9]{2,5}x[0-9]{2,5}(?=\.(?:jpe?g|png|gif|webp|avif)$)", re.IGNORECASE)
+"""As WordPress names an image's sizes, of which each browser chooses by its window and its age."""
+RECORDED, UNRECORDED, LOOP = "recorded", "unrecorded", "loop"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as it decides its answer: method, path and query as received, headers and body."""
+
+    method: str
+    target: str
+    asked: Asked
+
+
+class Matcher:
+    """The recorded answers of one host over one scheme, indexed for all the ways in which they are found."""
+
+    def __init__(self, recording: Recording, scheme: str, host: str) -> None:
+        self._recording, self._scheme, self._host = recording, scheme, host
+        self._masked: dict[str, list[str]] = {}
+        """Key without volatile values -> the keys (harness.mirror.transactions.answer_key) that have it."""
+        self._by_path: dict[str, list[str]] = {}
+        files = recording.files.get(host, frozenset())
+        for key in {**dict.fromkeys(recording.answers.get((scheme, host), {})), **dict.fromkeys(_plain_urls(files))}:
+            self._masked.setdefault(mask_target(key), []).append(key)
+            self._by_path.setdefault(_alike_path(key), []).append(key)
+
+    def tiers(self, request: Request) -> Iterator[tuple[str, list[Recorded]]]:
+        """Yield the candidates for `request`, the most alike first, each group with how it was found."""
+        target = path_and_query(request.target)
+        exact: list[Recorded] = []
+        for form in dict.fromkeys((target, unquote(target, errors="surrogateescape"))):
+            exact = exact or self._exact(form, request.method)
+        yield EXACT, [answer for answer in exact if _same_body(answer.asked.body, request.asked.body)]
+        yield MASKED, [answer for answer in exact if _alike_body(answer.asked.body, request.asked.body)]
+        key = answer_key(request.method, target)
+        for wanted in dict.fromkeys((key, target)):
+            alike = self._answers(self._masked.get(mask_target(wanted), ()))
+            alike = [answer for answer in alike if _alike_body(answer.asked.body, request.asked.body)]
+            yield from ((MASKED, group) for group in _most_in_common(target, alike))
+        for wanted in dict.fromkeys((key, target)):
+            similar = self._answers(self._by_path.get(_alike_path(wanted), ()))
+            yield from ((BEST_MATCH, group) for group in _most_in_common(target, similar))
+
+    def is_unrecorded_end(self, request: Request) -> bool:
+        """Say whether a recorded redirect leads to this URL, and the URL itself was not recorded."""
+        return f"{self._scheme}://{self._host}{path_and_query(request.target)}" in self._recording.unrecorded_ends
+
+    def end_of(self, answer: Recorded) -> str:
+        """Return where following a redirect through recorded URLs comes to: RECORDED, UNRECORDED or LOOP."""
+        for _ in range(MOST_REDIRECTS):
+            if answer.redirect_url is None:
+                return RECORDED
+            recorded = self._recording.exact_url(answer.redirect_url)
+            if not recorded:
+                return UNRECORDED
+            answer = recorded[-1]
+        return LOOP
+
+    def _exact(self, target: str, method: str) -> list[Recorded]:
+        """Return the answers to this URL and method. A text log tells no methods: there every answer is to all."""
+        answers = self._recording.exact(self._scheme, self._host, target, method)
+        if method in ("GET", "HEAD") or answer_key(method, target) in self._recording.answers.get(
+                (self._scheme, self._host), {}):
+            return list(answers)
+        return [answer for answer in answers if answer.headers is None]
+
+    def _answers(self, keys: Iterable[str]) -> list[Recorded]:
+        answers: list[Recorded] = []
+        for key in keys:
+            method, space, target = key.partition(" ")
+            if not space or key.startswith("/"):
+                method, target = "GET", key
+            answers += self._recording.exact(self._scheme, self._host, target, method)
+        return answers
+
+
+def path_and_query(target: str) -> str:
+    """Return a request's target as path and query: it may be an absolute URL (RFC 9112, section 3.2.2)."""
+    if not target.startswith("/") and "://" in target:
+        try:
+            parts = urlsplit(target)
+            target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        except ValueError:
+            pass
+    return target.partition("#")[0]
+
+
+def _same_body(recorded: BodyHash | None, asked: BodyHash | None) -> bool:
+    """Say whether the bodies are the same, as far as the recording knows its own."""
+    return recorded is None or (asked is not None and recorded.sha256 == asked.sha256)
+
+
+def _alike_body(recorded: BodyHash | None, asked: BodyHash | None) -> bool:
+    if recorded is None or asked is None:
+        return recorded is None
+    return recorded.sha256 == asked.sha256 or recorded.masked_sha256 == asked.masked_sha256 != ""
+
+
+def _most_in_common(target: str, answers: list[Recorded]) -> list[list[Recorded]]:
+    """Return the answers in groups that have as much in common with a request's target, the most first."""
+    groups: dict[tuple[int, ...], list[Recorded]] = {}
+    for answer in answers:
+        groups.setdefault(_in_common(target, path_and_query(answer.url)), []).append(answer)
+    return [groups[rank] for rank in sorted(groups, reverse=True)]
+
+
+def _in_common(target: str, other: str) -> tuple[int, ...]:
+    """Return what two targets share: the path, then how many parameters, names, characters in them, at the start."""
+    (path, mine), (other_path, others) = parameters(target), parameters(other)
+    shared = mine & others
+    names = {pair.partition("=")[0] for pair in mine} & {pair.partition("=")[0] for pair in others}
+    begin = commonprefix([target, other])  # noqa: RUF071 (characters are what is compared)
+    return path == other_path, len(shared), len(names), sum(map(len, shared)), len(begin)
+
+
+def parameters(target: str) -> tuple[str, frozenset[str]]:
+    """Split a target into its path and its parameters.
+
+    Some sites write parameters into the path, after semicolons (RFC 3986, section 3.3) or as an encoded query.
+    """
+    path, *rest = SEPARATOR.split(target)
+    return path, frozenset(rest)
+
+
+def _alike_path(target: str) -> str:
+    """Return the path as `best-match` compares it: without volatile values, and an image's without its size."""
+    return IMAGE_SIZE.sub("", mask_target(parameters(target)[0]))
+
+
+def _plain_urls(files: Iterable[str]) -> Iterable[str]:
+    """Return the paths and queries of the files, as far as their names show them."""
+    for name in files:
+        yield "/" if name == "index.html" else "/" + name.partition("#")[0]

@@ -1,0 +1,229 @@
+"""All replay servers of an experiment: one process per host, forked from one parent that has everything loaded.
+
+The parent starts them, says when all listen, watches them, and ends them. A child enters its host's network namespace,
+binds, opens its logs and its part of the mirror, gives up root, and serves.
+"""
+
+import ctypes
+import gc
+import os
+import select
+import signal
+import socket
+import ssl
+import sys
+import time
+import traceback
+from contextlib import nullcontext
+from dataclasses import dataclass
+from errno import EADDRINUSE, EADDRNOTAVAIL
+from pathlib import Path
+
+from harness.errors import ExperimentError, InputError
+from harness.files.server_log import RequestLog
+from harness.replay.connection import Endpoint
+from harness.replay.server import QUEUE_2013, ReplayServer, SingleThreadedServer
+from harness.replay.site import Site
+from harness.system.netns import enter
+from harness.system.privileges import User, acting_as, become, unprivileged
+from harness.system.tcp import QUEUE, listen
+
+STARTING_LIMIT_S = 30.0
+ENDING_LIMIT_S = 1.5
+PR_SET_PDEATHSIG = 1
+OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class ServerHost:
+    """A host that is served; `namespace` is the path of its network namespace, None for the present one."""
+
+    name: str
+    address: str
+    namespace: Path | None
+
+
+@dataclass(frozen=True)
+class Service:
+    """What a host serves on one port: http where `tls` is None. `protocol`: see harness.replay.connection.Endpoint."""
+
+    site: Site
+    port: int
+    protocol: str
+    tls: ssl.SSLContext | None = None
+
+
+@dataclass(frozen=True)
+class ServingOptions:
+    """How all servers serve. `log_dirs` are the directories for TFO off and on, None for no logs."""
+
+    mirror_dir: Path
+    single_threaded: bool
+    log_dirs: tuple[Path, Path] | None
+    user: User | None
+
+
+def run_servers(hosts: list[ServerHost], services: dict[str, list[Service]], options: ServingOptions) -> int:
+    """Run a server for each host until SIGTERM or SIGINT; print ``ready <n>`` when all of them listen.
+
+    `services` are each host's, one or more.
+
+    Returns the exit status: 0 after SIGTERM or SIGHUP, 130 after SIGINT. Raises InputError when one cannot listen and
+    ExperimentError when one ends by itself; no child is left in any case.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, OURS)
+    gc.collect()
+    gc.freeze()    # the collector must not touch, and so copy, what the children share
+    children: dict[int, str] = {}
+    try:
+        read_ready, write_ready = os.pipe()
+        for host in hosts:
+            children[_start(host, services[host.name], options, read_ready, write_ready)] = host.name
+        os.close(write_ready)
+        number = _await_ready(read_ready, len(hosts))
+        os.close(read_ready)
+        if number is None:
+            print(f"ready {len(hosts)}", flush=True)
+            number = _await_end(children)
+        return 130 if number == signal.SIGINT else 0
+    finally:
+        _end(children)
+
+
+def _start(host: ServerHost, services: list[Service], options: ServingOptions, read_ready: int,
+           write_ready: int) -> int:
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        os.close(read_ready)
+        status = _run_child(host, services, options, parent, write_ready)
+    except BaseException:  # noqa: BLE001 (nothing may return into the parent's code, which reports this child's end)
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _run_child(host: ServerHost, services: list[Service], options: ServingOptions, parent: int,
+               write_ready: int) -> int:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C reaches the whole group; the parent ends us
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, OURS)
+    try:
+        server = _make_server(host, services, options)
+    except InputError as error:
+        os.write(write_ready, f"{error}\n".encode())
+        return 2
+    # After become(): the kernel forgets the setting when the user changes (prctl(2)).
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        return 1
+    os.write(write_ready, b"\n")
+    os.close(write_ready)
+    server.serve()
+    return 0
+
+
+def _make_server(host: ServerHost, services: list[Service], options: ServingOptions) -> ReplayServer:
+    files = services[0].site.files
+    endpoints = [Endpoint(_listen(host, service.port, options), service.site, service.protocol, service.tls)
+             for service in services]
+    logs = _open_logs(host.name, options)
+    borrowed = frozenset[str]().union(*(service.site.borrowed for service in services))
+    directories = {name: _open_directory(options.mirror_dir / name)
+                   for name in ({host.name} if files else set()) | borrowed}
+    kind = SingleThreadedServer if options.single_threaded else ReplayServer
+    server = kind(endpoints, directories, logs)
+    become(unprivileged(options.user))
+    _check_readable(options.mirror_dir / host.name, directories.get(host.name), files)
+    return server
+
+
+def _listen(host: ServerHost, port: int, options: ServingOptions) -> socket.socket:
+    try:
+        if host.namespace is not None:
+            enter(host.namespace)
+        return listen(host.address, port, QUEUE_2013 if options.single_threaded else QUEUE)
+    except OSError as error:
+        advice = {EADDRINUSE: "stop what listens there or choose another --port",
+                  EADDRNOTAVAIL: "give an address of this host"}.get(error.errno or 0, "is the network up?")
+        problem = (error.strerror or str(error)).lower()
+        raise InputError(f"{host.address}:{port}: {problem}; {advice}") from None
+
+
+def _open_logs(name: str, options: ServingOptions) -> tuple[RequestLog, RequestLog]:
+    if options.log_dirs is None:
+        nowhere = RequestLog(Path(os.devnull))
+        return nowhere, nowhere
+    try:
+        with acting_as(options.user) if options.user else nullcontext():
+            off, on = (RequestLog(directory / name) for directory in options.log_dirs)
+    except OSError as error:
+        raise InputError(f"{error.filename}: {error.strerror}; give a --logdir that can be written") from None
+    return off, on
+
+
+def _open_directory(directory: Path) -> int:
+    try:
+        return os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise InputError(f"{directory}: {error.strerror}; is this a directory of the mirror?") from None
+
+
+def _check_readable(host_dir: Path, directory: int | None, files: frozenset[str]) -> None:
+    for name in files:
+        if not os.access(name, os.R_OK, dir_fd=directory):
+            raise InputError(f"{host_dir / name}: not readable by user {os.getuid()}; run: chmod -R a+rX {host_dir}")
+
+
+def _await_ready(read_ready: int, count: int) -> int | None:
+    """Wait until `count` children said that they listen; return the number of a signal that ended the wait, or None."""
+    deadline = time.monotonic() + STARTING_LIMIT_S
+    heard = b""
+    while heard.count(b"\n") < count:
+        ended = signal.sigtimedwait((signal.SIGTERM, signal.SIGINT, signal.SIGHUP), 0)
+        if ended is not None:
+            return int(ended.si_signo)
+        if time.monotonic() > deadline:
+            listening = heard.count(b"\n")
+            raise ExperimentError(f"only {listening} of {count} servers listen after {STARTING_LIMIT_S:g} s")
+        if select.select([read_ready], [], [], 0.05)[0]:
+            said = os.read(read_ready, 65536)
+            heard += said
+            problem = next((line for line in heard.decode().split("\n")[:-1] if line), None)
+            if problem is not None:
+                raise InputError(problem)
+            if not said:
+                raise ExperimentError("a server ended before it listened; its last words stand above")
+    return None
+
+
+def _await_end(children: dict[int, str]) -> int:
+    """Wait for a signal and return its number. Raises ExperimentError when a server ended by itself."""
+    while True:
+        number = signal.sigwait(OURS)
+        if number != signal.SIGCHLD:
+            return int(number)
+        for pid, host in list(children.items()):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                del children[pid]
+                raise ExperimentError(f"{host}: its server ended (status {os.waitstatus_to_exitcode(status)})")
+
+
+def _end(children: dict[int, str]) -> None:
+    """End and reap all children: SIGTERM, and SIGKILL for those that are still there after a while."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in children:
+            os.kill(pid, number)    # not reaped yet, so the pid is still this child's
+        deadline = time.monotonic() + ENDING_LIMIT_S
+        while children and time.monotonic() < deadline:
+            for pid in list(children):
+                if os.waitpid(pid, os.WNOHANG)[0]:
+                    del children[pid]
+            if children:
+                signal.sigtimedwait((signal.SIGCHLD,), 0.05)
+    if children:
+        print(f"servers that did not end: {children}", file=sys.stderr)

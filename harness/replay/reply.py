@@ -1,0 +1,180 @@
+"""What a replay server sends for a recorded answer, the same for every version of HTTP: status, headers, body."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from harness.mirror.answers import WITHOUT_BODY, Recorded
+from harness.mirror.headers import OF_THE_BODY, location
+from harness.mirror.paths import open_file
+from harness.replay.body import Body, Piece
+from harness.replay.content_type import SNIFFED, content_type
+from harness.replay.matching import Request
+from harness.replay.ranges import NotSatisfiableError, Span, wanted_span
+from harness.replay.site import MISSING, Site
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+NOT_RECORDED = b"not in the recording\n"
+Headers = list[tuple[str, str]]
+
+
+@dataclass
+class Reply:
+    """One reply. `size` is its body's in bytes, None for a status that has none; use it as a context to close it.
+
+    The body is `body`, or `text` where that is None.
+    """
+
+    status: int
+    found: str
+    headers: Headers = field(default_factory=list)
+    size: int | None = None
+    body: Body | None = None
+    text: bytes = b""
+    early_hints: tuple[tuple[str, str], ...] = ()
+    """Headers of a 103 (RFC 8297) to send before, over HTTP/2."""
+    answer: str = "-"
+    """The identity of the recorded transaction, see harness.mirror.transactions."""
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes of the body, `size` at most; none at its end."""
+        if self.body is not None:
+            return self.body.read(size)
+        chunk, self.text = self.text[:size], self.text[size:]
+        return chunk
+
+    def __enter__(self) -> Reply:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self.body is not None:
+            self.body.close()
+            self.body = None
+
+
+def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Reply:
+    """Return the reply to a request of `site`; `directories` are descriptors of those that hold bodies, by host."""
+    asked = request.asked.headers
+    if request.method == "OPTIONS":
+        return _preflight(site, request)
+    if asked.get("upgrade", "").lower() == "websocket":    # cannot be recorded, so it is no gap in the recording
+        return Reply(501, "live", size=0)
+    answer = site.answer(request.target, request.method, request.asked)
+    if request.method in ("GET", "HEAD") and _is_known(answer, asked):
+        headers = [pair for pair in _headers(answer) if pair[0] not in OF_THE_BODY]
+        return Reply(304, answer.found, headers, answer=answer.identity)
+    body = _open(site, directories, answer)
+    if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
+        return _not_recorded(asked)
+    reply = Reply(answer.status, answer.found, _headers(answer), None, body, answer=answer.identity,
+                  early_hints=answer.early_hints)
+    if answer.status in WITHOUT_BODY:
+        return reply
+    begin = body.beginning(SNIFFED) if body is not None else b""
+    if answer.headers is None and (body is not None or answer.mime_type):
+        kind = content_type(answer.mime_type, answer.charset, answer.file or "it.txt", begin)
+        reply.headers.append(("content-type", kind))
+    if body is not None and request.method == "GET":
+        _select_part(reply, body, answer, asked)
+    reply.size = body.left if body is not None else 0
+    return reply
+
+
+def _select_part(reply: Reply, body: Body, answer: Recorded, asked: Mapping[str, str]) -> None:
+    """Make the reply that of the part that is wanted, if one is."""
+    size = answer.parts[0].total if answer.parts else body.end
+    try:
+        span = wanted_span(answer, asked, size)
+        if span is None:
+            return
+        body.select(span)
+        if not body.left:    # that part was not recorded
+            raise NotSatisfiableError
+    except NotSatisfiableError:
+        reply.status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+        reply.headers = [pair for pair in reply.headers if pair[0] not in OF_THE_BODY]
+        reply.headers.append(("content-range", f"bytes */{size}"))
+        body.select(Span(0, 0))
+        return
+    reply.status = HTTPStatus.PARTIAL_CONTENT
+    reply.headers.append(("content-range", f"bytes {span.start}-{body.end - 1}/{size}"))
+
+
+def _not_recorded(asked: Mapping[str, str]) -> Reply:
+    """Return the reply to a request that the recording knows nothing like: every page may read that it is missing."""
+    reply = Reply(MISSING.status, MISSING.found, size=len(NOT_RECORDED), text=NOT_RECORDED)
+    reply.headers = [("access-control-allow-origin", asked.get("origin", "*")), ("content-type", "text/plain")]
+    if "origin" in asked:    # "*" does not cover requests with cookies
+        reply.headers.append(("access-control-allow-credentials", "true"))
+    return reply
+
+
+def _headers(answer: Recorded) -> Headers:
+    """Return the recorded headers. A recording without any lets every origin read everything."""
+    headers: Headers = [("access-control-allow-origin", "*")] if answer.headers is None else list(answer.headers)
+    if answer.redirect_url is not None and not any(name == "location" for name, _ in headers):
+        headers.append(("location", location(answer.redirect_url)))
+    return headers
+
+
+def _is_known(answer: Recorded, asked: Mapping[str, str]) -> bool:
+    """Say whether the client has this body, as it asks whether it still may use it (RFC 9110, section 13)."""
+    recorded = dict(answer.headers or ())
+    tags = asked.get("if-none-match")
+    if answer.status != 200:
+        return False
+    if tags is not None:
+        return "etag" in recorded and _opaque(recorded["etag"]) in map(_opaque, tags.split(","))
+    since = asked.get("if-modified-since")
+    return since is not None and since == recorded.get("last-modified")
+
+
+def _opaque(tag: str) -> str:
+    """Return an entity tag without the mark that it is weak, which does not count here."""
+    return tag.strip().removeprefix("W/")
+
+
+def _preflight(site: Site, request: Request) -> Reply:
+    """Allow what a page of another origin asks before it asks (CORS), unless the recording says what to allow."""
+    recorded, asked = site.recorded_preflight(request.target), request.asked.headers
+    if recorded is not None:
+        size = None if recorded.status in WITHOUT_BODY else 0
+        return Reply(recorded.status, recorded.found, _headers(recorded), size, answer=recorded.identity)
+    headers = [("access-control-allow-methods", "*"),
+               ("access-control-allow-headers", asked.get("access-control-request-headers", "*"))]
+    if site.has_headers:    # "*" does not cover requests with cookies
+        headers = [("access-control-allow-origin", asked.get("origin", "*")),
+                   ("access-control-allow-credentials", "true"), headers[1],
+                   ("access-control-allow-methods", asked.get("access-control-request-method", "*"))]
+    else:
+        headers.insert(0, ("access-control-allow-origin", "*"))
+    return Reply(204, "status", headers)
+
+
+def _open(site: Site, directories: Mapping[str, int], answer: Recorded) -> Body | None:
+    """Return an answer's body as far as its files are there."""
+    if answer.file is None:
+        return None
+    parts = [(part.start, part.file) for part in answer.parts] or [(0, answer.file)]
+    files = [(start, _open_part(directories.get(answer.file_host or site.host), name)) for start, name in parts]
+    pieces = [Piece(file, start) for start, file in files if file is not None]
+    return Body(pieces) if pieces else None
+
+
+def _open_part(directory: int | None, name: str) -> int | None:
+    if directory is None:
+        return None
+    try:
+        return open_file(directory, name)
+    except OSError as error:
+        with suppress(OSError):    # nobody reads what we say any more
+            print(f"{name}: {error.strerror or error}", file=sys.stderr)
+        return None

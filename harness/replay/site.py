@@ -1,0 +1,104 @@
+"""What one recorded host answers over one scheme, and what it has answered already in the present page load."""
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+
+from harness.files.load_mark import LoadMark
+from harness.files.pages import sanitise
+from harness.mirror.answers import Recorded
+from harness.mirror.asked import Asked
+from harness.mirror.recording import Recording
+from harness.mirror.transactions import answer_key
+from harness.replay.choice import choose, fitting
+from harness.replay.matching import EXACT, LOOP, RECORDED, Matcher, Request, path_and_query
+
+MISSING = Recorded(404, found="missing")
+SILENCE_S = 10.0
+"""Without an experiment's mark (see harness.files.load_mark) a load begins with a navigation to another page of the
+recording, or with the first request at a host after so much silence."""
+
+
+class Site:
+    """One host of a recording over one scheme. Everything is indexed at the start: a request reads no directory."""
+
+    def __init__(self, recording: Recording, host: str, scheme: str = "http", mark: LoadMark | None = None,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self.host, self.scheme = host, scheme
+        self.files = recording.files.get(host, frozenset())
+        self.http2 = scheme == "https" and host in recording.http2_hosts
+        answers = recording.answers.get((scheme, host), {})
+        self.borrowed = frozenset(answer.file_host for sequence in answers.values() for answer in sequence
+                                  if answer.file_host is not None)
+        """Other hosts whose directories hold bodies of this one."""
+        self.has_headers = any(answer.headers is not None for sequence in answers.values() for answer in sequence)
+        """Whether the recording has headers: then only what they allow is allowed."""
+        self._recording = recording
+        self._matcher = Matcher(recording, scheme, host)
+        self._pages = frozenset(answer.page for sequence in answers.values() for answer in sequence)
+        self._mark, self._clock = mark or LoadMark(), clock
+        self._lock = threading.Lock()
+        self._load, self._asked_s = b"", 0.0
+        self._given: set[str] = set()
+        """Identities of what was answered in the present load."""
+
+    def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> Recorded:
+        """Return the answer to a request's target: path and query, as received or as an absolute URL."""
+        request = Request(method, target, asked or Asked())
+        with self._lock:
+            page = self._present_load(request)
+            for tier, candidates in self._matcher.tiers(request):
+                usable = fitting(self._usable(candidates, request, tier), request, page)
+                if not usable:
+                    continue
+                chosen, again = choose(usable, self._given)
+                self._given.add(chosen.identity)
+                if again and (chosen.live or self._matcher.end_of(chosen) == LOOP):
+                    return ended(chosen, request.asked)
+                found = "no-body" if chosen.lacks_body else "live" if chosen.live else tier
+                return chosen if found == EXACT else dataclasses.replace(chosen, found=found)
+            led_here = self._matcher.is_unrecorded_end(request)
+        return ended(MISSING, request.asked) if led_here else MISSING
+
+    def recorded_preflight(self, target: str) -> Recorded | None:
+        """Return the recorded answer to what a browser asked before it asked (CORS preflight, method OPTIONS)."""
+        answers = self._recording.answers.get((self.scheme, self.host), {})
+        return answers.get(answer_key("OPTIONS", path_and_query(target)), (None,))[-1]
+
+    def _usable(self, candidates: list[Recorded], request: Request, found: str) -> list[Recorded]:
+        if found != EXACT:
+            candidates = [answer for answer in candidates if not answer.lacks_body]
+            if self._matcher.is_unrecorded_end(request):
+                return [answer for answer in candidates if self._matcher.end_of(answer) == RECORDED]
+        # A recording with headers knows the body's size: what should be there and is not is a gap in the mirror.
+        return [answer for answer in candidates if not answer.lacks_body or answer.headers is None]
+
+    def _present_load(self, request: Request) -> str:
+        """Forget what was given in an earlier load; return the present load's page, "" where that is not known."""
+        now, page = self._clock(), self._mark.read()[1]
+        silent = now - self._asked_s > SILENCE_S
+        self._asked_s = now
+        if self._mark.own and request.asked.navigation:
+            wanted = sanitise(f"{self.scheme}://{self.host}{path_and_query(request.target)}")
+            if wanted in self._pages and (silent or wanted != page):
+                self._mark.begin(wanted)
+        load, page = self._mark.read()
+        if load != self._load or (self._mark.own and silent):
+            self._given.clear()
+        self._load = load
+        return page
+
+
+def ended(answer: Recorded, asked: Asked) -> Recorded:
+    """Return what ends a chain of redirects where no more of it was recorded: an empty body of the recorded type.
+
+    Without a type that is 204 (No Content), but for a navigation, which 204 would not end.
+    """
+    mime_type = answer.mime_type or ("text/html" if asked.navigation else "")    # of an event stream none: 204 ends it
+    headers = answer.headers
+    if headers is not None:
+        headers = (*(pair for pair in headers if pair[0].startswith("access-control-")),
+                   *((("content-type", mime_type),) if mime_type else ()))
+    return Recorded(200 if mime_type else 204, mime_type, headers=headers, found="ended", content_bytes=0,
+                    identity=answer.identity)

@@ -1,0 +1,51 @@
+"""What is said of answers that were not recorded for their request: under the table, in the figures and the report."""
+
+from collections.abc import Iterator, Sequence
+
+from harness.analysis.answers import PageAnswers, page_answers
+from harness.analysis.selection import Selection
+from harness.files.results import Results
+
+MARK = "*"
+"""Behind a row's improvement when a stand-in lies on the critical path of one of its loads."""
+KINDS = (("exact", "exact"), ("stand_in", "stand-in"), ("missing", "missing"), ("failed", "failed"))
+LONGEST_URL = 100
+
+
+def answer_lines(results: Results, selection: Selection) -> Iterator[str]:
+    """Give a line for each page of which a load got an answer that was recorded for another request."""
+    found = [page_answers(selection, page, results.rtts_ms) for page in results.urls]
+    lines = [_line(answers) for answers in found if answers.has_stand_ins]
+    if lines:
+        yield "Pages with stand-ins, answers that were recorded for another request (requests of a load):"
+        yield from (f"  {line}" for line in lines)
+    if any(answers.critical for answers in found):
+        yield f"{MARK} a stand-in lies on the critical path of a load of this row: its time may not be the page's."
+
+
+def stand_in_words(urls: Sequence[str]) -> str:
+    """Name the stand-ins on a critical path: " A stand-in on the critical path: URL (and 2 more)."; "" for none."""
+    if not urls:
+        return ""
+    more = f" (and {len(urls) - 1} more)" if len(urls) > 1 else ""
+    return f" A stand-in on the critical path: {shortened(urls[0])}{more}."
+
+
+def shortened(url: str) -> str:
+    """Return `url`, cut when it is too long for a line."""
+    return url if len(url) <= LONGEST_URL else f"{url[:LONGEST_URL - 1]}…"
+
+
+def _line(answers: PageAnswers) -> str:
+    counts = ", ".join(f"{_span([getattr(each, name) for each in answers.counts])} {words}" for name, words in KINDS)
+    if not answers.critical:
+        return f"{answers.page}: {counts}; none on a critical path that is known"
+    more = f" and {len(answers.critical) - 1} more" if len(answers.critical) > 1 else ""
+    return f"{answers.page}: {counts}; on a critical path: {shortened(answers.critical[0])}{more}"
+
+
+def _span(numbers: Sequence[int | None]) -> str:
+    known = [number for number in numbers if number is not None]
+    if not known:
+        return "an unknown number"
+    return f"{min(known)}" if min(known) == max(known) else f"{min(known)} to {max(known)}"

@@ -1,0 +1,56 @@
+"""The second table: how many loads, how far apart, and how sure each improvement is."""
+
+from collections.abc import Iterator, Sequence
+
+from harness.analysis.improvement import improvement
+from harness.analysis.intervals import ENOUGH_PAIRS, RESAMPLES, Interval
+from harness.analysis.selection import Cell, Selection
+from harness.analysis.stats import median_confidence
+from harness.errors import printable
+from harness.files.results import Results
+from harness.show.labels import NOT_KNOWN, percent, seconds
+
+COLUMNS = ("Page", "RTT(ms)", "n off", "n on", "off (s)", "on (s)", "MAD off", "MAD on", "Improv.", "95% low", "high",
+           "pairs", "excludes 0")
+"""Under 8 characters each, as are the values, so that tabs align them."""
+
+
+def detail_lines(results: Results, selection: Selection) -> Iterator[str]:
+    """Give the table of details, tab-separated, a page's rows under its name, and what its columns mean."""
+    yield "\t".join(COLUMNS)
+    for page in results.urls:
+        yield printable(page)
+        for rtt_ms in results.rtts_ms:
+            off, on = (selection.plts_ms(Cell(page, rtt_ms, tfo)) for tfo in (0, 1))
+            row = improvement(selection, page, rtt_ms)
+            yield "\t".join((
+                "", f"{rtt_ms:g}", str(len(off)), str(len(on)), seconds(row.off_ms), seconds(row.on_ms),
+                *(_deviation(values) for values in (off, on)), percent(row.percent), *_interval(row.interval)))
+    yield ""
+    yield "off, on: median PLT without and with TFO; n loads each. MAD: median absolute deviation from it, in ms."
+    yield f"95% low, high: limits of the improvement, bootstrapped over pairs of loads of the same run ({RESAMPLES} " \
+          "resamples, percentiles, seed 1). Where pairs is less than n, those limits know less than the medians do."
+    yield "excludes 0: whether 0, no improvement, lies outside those limits. Behind it: how sure, if not 95%, are " \
+          f"limits of fewer than {ENOUGH_PAIRS} pairs."
+
+
+def median_deviation_ms(values_ms: Sequence[float]) -> float | None:
+    """Return the median absolute deviation from the median, in ms and unscaled; None for fewer than two values."""
+    if len(values_ms) < 2:
+        return None
+    from scipy import stats  # half a second to import
+
+    return float(stats.median_abs_deviation(values_ms))
+
+
+def _deviation(values_ms: Sequence[float]) -> str:
+    deviation = median_deviation_ms(values_ms)
+    return NOT_KNOWN if deviation is None else f"{deviation:.1f}"
+
+
+def _interval(interval: Interval | None) -> tuple[str, ...]:
+    if interval is None:
+        return (NOT_KNOWN,) * 4
+    sure = "" if interval.enough else f" ({median_confidence(interval.pairs):.0%})"
+    return (percent(interval.low_percent), percent(interval.high_percent), str(interval.pairs),
+            f"{'yes' if interval.excludes_zero else 'no'}{sure}")

@@ -1,0 +1,39 @@
+"""What things are called in the figures and in the report."""
+
+from harness.files.pages import sanitise
+
+TFO_NAMES = ("TFO off", "TFO on")
+LONGEST_NAME = 44
+NOT_KNOWN = "-"
+"""Stands in a table's cell where nothing was measured."""
+
+
+def seconds(ms: float | None) -> str:
+    """Return a time in ms as seconds to 1 ms, NOT_KNOWN for None."""
+    return NOT_KNOWN if ms is None else f"{ms / 1000:.3f}"
+
+
+def percent(value: float | None) -> str:
+    """Return a percentage with its sign to two digits, never "-0.00%"; NOT_KNOWN for None."""
+    return NOT_KNOWN if value is None else f"{round(value, 2) + 0.0:.2f}%"
+
+
+def figure_names(urls: dict[str, str]) -> dict[str, str]:
+    """Return for each page what its figures go by: its URL without the scheme, sanitised.
+
+    A page that would share that with another one (http://a.org and https://a.org) goes by its full sanitised name.
+    """
+    short = {page: sanitise(url.partition("://")[2] or page.removeprefix("http")) for page, url in urls.items()}
+    taken = list(short.values())
+    return {page: name if name and taken.count(name) == 1 else page for page, name in short.items()}
+
+
+def short_names(urls: dict[str, str]) -> dict[str, str]:
+    """Return for each page what a legend calls it: its URL without the scheme, cut, unless two share that."""
+    cut = {page: _cut(url.partition("://")[2] or url) for page, url in urls.items()}
+    taken = list(cut.values())
+    return {page: name if taken.count(name) == 1 else urls[page] for page, name in cut.items()}
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME - 1]}…"

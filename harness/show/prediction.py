@@ -1,0 +1,82 @@
+"""The table that puts the theory beside the measurement: PLT with TFO as predicted from the loads without it."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+from harness.analysis.answers import stand_ins_without_tfo
+from harness.analysis.prediction import Prediction, predict
+from harness.analysis.selection import Selection
+from harness.errors import printable
+from harness.files.results import Results
+from harness.show.answers import stand_in_words
+from harness.show.labels import NOT_KNOWN, seconds
+
+COLUMNS = ("Page", "RTT(ms)", "PLT: no TFO (s)", "Handshakes", "Predicted (s)", "PLT: TFO (s)", "Difference")
+NOTES = (
+    "Handshakes: TCP handshakes on the critical path of the loads without TFO (lowest to highest where they differ).",
+    "Predicted: each load without TFO played again with every new connection one RTT shorter; the median of these. No "
+    "load with TFO is used for it.",
+    "Difference: (predicted - measured) / measured; positive when TFO saved more than predicted.",
+)
+UNPREDICTED = "No prediction: it needs loads without TFO and their HAR files, which logs of 2013 do not have."
+
+
+def predictions(results: Results, selection: Selection, page: str) -> dict[float, Prediction | None]:
+    """Return what is predicted for a page at each RTT in ms; None where nothing can be.
+
+    PLT is the load event's time here, whatever `selection.metric` is: it is what has a critical path.
+    """
+    return {rtt_ms: predict(selection, page, rtt_ms) for rtt_ms in results.rtts_ms}
+
+
+def prediction_lines(results: Results, selection: Selection) -> Iterator[str]:
+    """The table predicted / measured / difference, tab-separated, and the lines under it that say what it means."""
+    yield "\t".join(COLUMNS)
+    for page in results.urls:
+        yield printable(page)
+        for rtt_ms, prediction in predictions(results, selection, page).items():
+            yield "\t" + "\t".join(prediction_cells(rtt_ms, prediction))
+    yield ""
+    yield from map(printable, prediction_notes(results, selection))
+
+
+def prediction_cells(rtt_ms: float, prediction: Prediction | None) -> list[str]:
+    """Return what stands in a row of the table."""
+    if prediction is None:
+        return [f"{rtt_ms:g}", *[NOT_KNOWN] * 5]
+    low, high = prediction.handshakes
+    difference = prediction.difference_percent(prediction.predicted_ms)
+    return [f"{rtt_ms:g}", seconds(prediction.off_ms), f"{low}" if low == high else f"{low} to {high}",
+            seconds(prediction.predicted_ms), seconds(prediction.measured_ms),
+            NOT_KNOWN if difference is None else f"{round(difference, 1) + 0.0:+.1f}%"]     # + 0.0: no "-0.0%"
+
+
+def prediction_notes(results: Results, selection: Selection) -> Iterator[str]:
+    """Give the lines under the table: what its columns mean, and how far off the predictions are."""
+    found = [prediction for page in results.urls
+             for prediction in predictions(results, selection, page).values() if prediction]
+    if not found:
+        yield UNPREDICTED
+        return
+    yield from NOTES
+    for prediction in found:
+        if urls := stand_ins_without_tfo(selection, prediction.page, prediction.rtt_ms):
+            yield f"{prediction.page} at {prediction.rtt_ms:g} ms:{stand_in_words(urls)} What is predicted from it " \
+                  "may not be the page's."
+    yield from _accuracy(found)
+
+
+def _accuracy(found: Sequence[Prediction]) -> Iterator[str]:
+    """How far off the predictions are, and how far the simple rule of a student's own arithmetic would be."""
+    replayed = _differences(found, "predicted_ms")
+    simple = _differences(found, "simple_ms")
+    if replayed:
+        yield f"Off by {statistics.fmean(replayed):.1f}% on average, {max(replayed):.1f}% at most, over " \
+              f"{len(replayed)} cells; PLT - handshakes x RTT would be off by {statistics.fmean(simple):.1f}% on " \
+              f"average, {max(simple):.1f}% at most."
+
+
+def _differences(predicted: Sequence[Prediction], name: str) -> list[float]:
+    """Return by how many percent each prediction called `name` is off, either way, where there is a measurement."""
+    differences = (prediction.difference_percent(getattr(prediction, name)) for prediction in predicted)
+    return [abs(difference) for difference in differences if difference is not None]

@@ -1,0 +1,82 @@
+"""The critical path, in two sections: where the time until the load event goes, and what PLT with TFO was predicted.
+
+Both are computed from bar load's HAR, so that logs of 2013 have neither; then the sections say so.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from harness.analysis.selection import Selection
+from harness.files.results import Results
+from harness.show.answers import stand_in_words
+from harness.show.breakdown_figure import STYLES, Bar, explained_loads
+from harness.show.prediction import COLUMNS, prediction_cells, prediction_notes, predictions
+from harness.show.report.tables import Section, Table, columns, plain_table
+
+UNEXPLAINED = "No load of this page can be explained: that takes one that counts, has a load event, and a HAR and a " \
+              "record beside its log (logs of 2013 have neither)."
+
+
+def breakdown_section(results: Results, selection: Selection, page: str) -> Section:
+    """Return what each kind of step took on the critical path of the page's drawn loads."""
+    found = explained_loads(results, selection, page)
+    if not found:
+        return Section([UNEXPLAINED])
+    kinds = [kind for kind in STYLES if any(bar.explanation.breakdown_ms.get(kind) for bar in found)]
+    label = "Stacked bars: time on the critical path by kind. " + " ".join(
+        f"{bar.title}: " + ", ".join(f"{kind} {bar.explanation.breakdown_ms[kind]:.0f} ms" for kind in kinds) + "."
+        for bar in found)
+    words = ["The critical path is the chain of waits that ends with the load event: shorten any of them and PLT gets "
+             "shorter, until another chain is the longest. What ran beside it is not in it; which request waited for "
+             "which is inferred. Each bar is the load of the median PLT.",
+             *(f"{bar.title}:{stand_in_words(bar.shown.stand_ins)}" for bar in found if bar.shown.stand_ins)]
+    return Section(words, _figure(found, kinds), label, _breakdown_table(results.urls[page], found, kinds),
+                   [_steps_table(results.urls[page], found)])
+
+
+def prediction_section(results: Results, selection: Selection) -> Section:
+    """Return the table of PLT with TFO as predicted from loads without it, and as measured; the texts are plot.py's."""
+    of_pages = {page: predictions(results, selection, page) for page in results.urls}
+    words = list(prediction_notes(results, selection))
+    if not any(prediction for of_page in of_pages.values() for prediction in of_page.values()):
+        return Section(words)
+    return Section(words, table=Table(
+        "PLT with TFO, predicted from the loads without it and measured", columns(COLUMNS[1], *COLUMNS[2:]),
+        [(results.urls[page], [prediction_cells(rtt_ms, prediction) for rtt_ms, prediction in of_page.items()])
+         for page, of_page in of_pages.items()]))
+
+
+def _figure(found: Sequence[Bar], kinds: Sequence[str]) -> dict[str, Any]:
+    return {
+        "data": [{
+            "type": "bar", "orientation": "h", "name": STYLES[kind].label,
+            "y": [bar.title for bar in found],
+            "x": [round(bar.explanation.breakdown_ms[kind], 1) for bar in found],
+            "hoverinfo": "text", "textposition": "none", "meta": {"ink": kind},
+            "hovertext": [_hover(bar, kind) for bar in found],
+        } for kind in kinds],
+        "layout": {"barmode": "stack", "hovermode": "closest", "height": 170 + 34 * len(found), "bargap": 0.25,
+                   "xaxis": {"title": {"text": "Time on the critical path (ms)"}},
+                   "yaxis": {"autorange": "reversed", "ticksuffix": " "}}}
+
+
+def _hover(bar: Bar, kind: str) -> str:
+    taken, count = bar.explanation.breakdown_ms, bar.explanation.handshakes
+    return f"<b>{bar.title}</b><br>{STYLES[kind].label}: {taken[kind]:.0f} ms of {sum(taken.values()):.0f} ms<br>" \
+           f"{count} TCP handshake{'' if count == 1 else 's'} on the path"
+
+
+def _breakdown_table(url: str, found: Sequence[Bar], kinds: Sequence[str]) -> Table:
+    return plain_table(
+        f"Time on the critical path of {url} (ms)",
+        columns("RTT and TFO", "Run", "PLT", "TCP handshakes", *(STYLES[kind].label for kind in kinds)),
+        [[bar.title, str(bar.shown.load.run), f"{bar.shown.load.plt_ms or 0:.0f}", str(bar.explanation.handshakes),
+          *(f"{bar.explanation.breakdown_ms[kind]:.0f}" for kind in kinds)] for bar in found])
+
+
+def _steps_table(url: str, found: Sequence[Bar]) -> Table:
+    heads = columns("Step", "Start (ms)", "End (ms)", "Took (ms)", words=["URL"])
+    return Table(f"The critical path of {url}, step by step", heads, [
+        (bar.title, [[step.kind, f"{step.start_ms:.0f}", f"{step.end_ms:.0f}", f"{step.length_ms:.0f}",
+                      step.url] for step in bar.explanation.steps])
+        for bar in found])

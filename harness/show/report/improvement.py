@@ -1,0 +1,101 @@
+"""How much TFO saves at which RTT: the table's improvement with its confidence interval, as a chart and as a table."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any
+
+from harness.analysis.improvement import Improvement, improvements
+from harness.analysis.intervals import ENOUGH_PAIRS
+from harness.analysis.selection import Selection
+from harness.analysis.stats import median_confidence
+from harness.files.results import Results
+from harness.show.labels import short_names
+from harness.show.report.tables import UNKNOWN, Section, Table, columns, number
+
+INKS = 6
+"""How many colours report.css has for pages; symbols tell apart what shares point."""
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x")
+
+
+def improvement_section(results: Results, selection: Selection) -> Section:
+    """Return the section that shows improvement against RTT."""
+    found = improvements(results, selection)
+    measured = [point for point in found if point.percent is not None]
+    if not measured:
+        return Section(["No page was measured both without and with TFO: there is no improvement to show."])
+    table = Table("Improvement of PLT by TFO, with its 95% confidence interval",
+                  columns("RTT (ms)", "No TFO (s)", "TFO (s)", "Improvement", "Pairs of runs", "From", "To",
+                          words=["Without 0?"]),
+                  [(url, [_row(point) for point in found if point.page == page]) for page, url in results.urls.items()])
+    label = "Improvement of page load time in percent against RTT in ms. " + " ".join(_spans(results, measured))
+    return Section(list(_words(measured)), _figure(results, measured), label, table)
+
+
+def _row(point: Improvement) -> Sequence[str]:
+    seconds = [number(None if ms is None else ms / 1000, "{:.3f}") for ms in (point.off_ms, point.on_ms)]
+    low, high = (point.interval.low_percent, point.interval.high_percent) if point.interval else (None, None)
+    without = UNKNOWN if point.interval is None else "yes" if point.interval.excludes_zero else "no"
+    return [f"{point.rtt_ms:g}", *seconds, _percent(point.percent), str(point.pairs), _percent(low), _percent(high),
+            without]
+
+
+def _percent(value: float | None) -> str:
+    return number(None if value is None else round(value, 2) + 0.0, "{:.2f}%")      # + 0.0: no "-0.00%"
+
+
+def _words(measured: Sequence[Improvement]) -> Iterator[str]:
+    yield "How much shorter the median PLT is with TFO than without, in percent of the PLT without; negative is a " \
+          "slow-down."
+    counted = [point.pairs for point in measured if point.interval]
+    if not counted:
+        yield "No interval: that takes two runs or more that count both without and with TFO."
+        return
+    yield "Bars: 95% confidence intervals, bootstrapped over pairs of runs (same run without and with TFO). An " \
+          "interval that holds 0 leaves open whether there is an effect."
+    if (fewest := min(counted)) < ENOUGH_PAIRS:
+        yield f"From fewer than {ENOUGH_PAIRS} pairs the bootstrap promises too much: of n = {fewest} its interval " \
+              f"holds the true improvement in about {median_confidence(fewest):.0%} of experiments, not in 95%."
+
+
+def _spans(results: Results, measured: Sequence[Improvement]) -> Iterator[str]:
+    for page, url in results.urls.items():
+        own = [point for point in measured if point.page == page]
+        if own:
+            yield f"{url}: " + ", ".join(f"{_percent(point.percent)} at {point.rtt_ms:g} ms" for point in own) + "."
+
+
+def _figure(results: Results, measured: Sequence[Improvement]) -> dict[str, Any]:
+    rtts_ms = sorted({point.rtt_ms for point in measured})
+    names = short_names(results.urls)
+    pages = [page for page in results.urls if any(point.page == page for point in measured)]
+    traces = [_trace(place, len(pages), names[page], [point for point in measured if point.page == page], rtts_ms)
+              for place, page in enumerate(pages)]
+    return {"data": traces, "layout": {
+        "height": 460, "hovermode": "closest",
+        "xaxis": {"title": {"text": "RTT (ms)"}, "tickvals": list(range(len(rtts_ms))), "zeroline": False,
+                  "ticktext": [f"{rtt_ms:g}" for rtt_ms in rtts_ms], "range": [-0.5, len(rtts_ms) - 0.5]},
+        "yaxis": {"title": {"text": "Improvement (%)"}, "zeroline": True, "zerolinewidth": 2, "rangemode": "tozero"}}}
+
+
+def _trace(place: int, pages: int, name: str, points: Sequence[Improvement], rtts_ms: Sequence[float],
+           ) -> dict[str, Any]:
+    """The points of one page. RTTs stand evenly spaced, whatever they are; pages a little beside each other."""
+    aside = 0.4 * ((place + 0.5) / pages - 0.5)
+    percents = [point.percent or 0.0 for point in points]
+    return {
+        "type": "scatter", "mode": "lines+markers", "name": escape(name, quote=False),
+        "x": [round(rtts_ms.index(point.rtt_ms) + aside, 4) for point in points],
+        "y": [round(percent, 3) for percent in percents],
+        "error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5,
+                    "array": [round(point.errors_percent[1], 3) for point in points],
+                    "arrayminus": [round(point.errors_percent[0], 3) for point in points]},
+        "hoverinfo": "text", "hovertext": [_hover(name, point) for point in points],
+        "meta": {"ink": str(place % INKS)}, "line": {"width": 1.5, "dash": "dot"},
+        "marker": {"size": 9, "symbol": SYMBOLS[place % len(SYMBOLS)]},
+    }
+
+
+def _hover(name: str, point: Improvement) -> str:
+    between = f"<br>95% interval {_percent(point.interval.low_percent)} to {_percent(point.interval.high_percent)}" \
+        if point.interval else "<br>no interval: too few pairs of runs"
+    return f"<b>{escape(name, quote=False)}</b><br>RTT {point.rtt_ms:g} ms: {_percent(point.percent)}{between}"

@@ -1,0 +1,66 @@
+"""Tables of the report, whatever they hold, and the sections they stand in.
+
+The template turns each table into HTML with a caption and headed rows.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+UNKNOWN = "\N{EN DASH}"
+"""Stands in a cell for what is not known; the console table's "-" in type."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """`numeric` columns are set flush right. The first column of a table heads its rows."""
+
+    title: str
+    numeric: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """`groups` are pairs of a heading over rows (None for rows without) and the rows, one text for each column."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    groups: list[tuple[str | None, list[Sequence[str]]]] = field(default_factory=list)
+
+    @property
+    def empty(self) -> bool:
+        """Whether it has no row at all."""
+        return not any(rows for _, rows in self.groups)
+
+
+@dataclass(frozen=True)
+class Section:
+    """`words` stand in front of the chart, `figure` is what report.js draws (None: nothing), `label` says the chart in
+    a sentence or two, `table` has the same numbers, `more` what goes further.
+    """
+
+    words: list[str]
+    figure: dict[str, Any] | None = None
+    label: str = ""
+    table: Table | None = None
+    more: list[Table] = field(default_factory=list)
+
+
+def columns(first: str, *numeric: str, words: Sequence[str] = ()) -> tuple[Column, ...]:
+    """Return columns: `first` of words, then numbers, then the `words` at the end."""
+    return Column(first, numeric=False), *map(Column, numeric), *(Column(title, numeric=False) for title in words)
+
+
+def plain_table(caption: str, heads: tuple[Column, ...], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table whose rows are in no groups."""
+    return Table(caption, heads, [(None, list(rows))])
+
+
+def number(value: float | None, form: str = "{:,.0f}") -> str:
+    """Return `value` as `form` writes it, UNKNOWN for None."""
+    return UNKNOWN if value is None else form.format(value)
+
+
+def known(value: object, form: Callable[[object], str] = str) -> str:
+    """Return any value in words, UNKNOWN for None and ""."""
+    return UNKNOWN if value is None or value == "" else form(value)

@@ -1,0 +1,89 @@
+"""The shape of a page from a HAR without bodies, whoever recorded it: its figures are all that there is.
+
+Who caused what is read from the Referer, which over https may name a site only: then, as without one, it was the
+page's document. What an answer was asked for as follows from its type. How long the page's scripts worked before they
+asked is in no HAR: the synthetic page's work for no time. A size that nobody wrote down is 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from harness.files.foreign_har import ForeignEntry, page_urls
+from harness.synthetic.shape import PageShape, Resource
+
+NOT_MODIFIED = 304
+SMALLEST_PICTURE = 1000
+"""Bytes; a smaller image is made as a GIF, since a JPEG or PNG cannot be made as small."""
+
+
+def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
+    """Return the shape of each page of a HAR, in its order; without what was never answered."""
+    shapes = []
+    for page, url in page_urls(list(entries)).items():
+        answered = [entry for entry in entries if entry.page == page and entry.status not in (0, NOT_MODIFIED)]
+        if answered:
+            shapes.append(_shape(url, answered))
+    return shapes
+
+
+def _shape(url: str, entries: list[ForeignEntry]) -> PageShape:
+    first = next((entry.started for entry in entries if entry.started is not None), None)
+    resources: list[Resource] = []
+    for index, entry in enumerate(entries):
+        redirect_to = _index_of(entry.redirect_url, entries, index + 1)
+        resources.append(_resource(index, entry, _parent(index, entry, entries), redirect_to, first))
+    end = resources[0]
+    while end.redirect_to is not None:
+        end = resources[end.redirect_to]
+    # As in harness.synthetic.plan: a document behind redirects has the size that stands at the first of them.
+    resources[0] = replace(resources[0], size_bytes=end.size_bytes)
+    return PageShape(url, f"{first:%Y-%m}" if first else "-", tuple(resources))
+
+
+def _resource(index: int, entry: ForeignEntry, parent: int | None, redirect_to: int | None,
+              first: datetime | None) -> Resource:
+    parts = urlsplit(entry.url)
+    target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    mime_type, _, rest = entry.mime_type.partition(";")
+    charset = rest.lower().partition("charset=")[2].strip(" \"'") or None
+    size = next((size for size in (entry.wire_bytes, entry.content_bytes) if size >= 0), 0)
+    start_ms = (entry.started - first).total_seconds() * 1000 if entry.started and first else 0.0
+    start = max(0, round(start_ms))
+    mime_type = mime_type.strip().lower()
+    if mime_type.startswith("image/") and size < SMALLEST_PICTURE:
+        mime_type = "image/gif"
+    kind = "document" if index == 0 else _kind(mime_type)
+    return Resource(index, parts.hostname or "", parts.scheme, mime_type or None, charset, size, len(target), parent,
+                    redirect_to, start, start + round(entry.time_ms), kind)
+
+
+def _kind(mime_type: str) -> str:
+    """Return what an answer of this type is most often asked for as (one of harness.synthetic.shape.KINDS)."""
+    main, _, sub = mime_type.partition("/")
+    if main in ("image", "font") or "font" in sub:
+        return "image" if main == "image" else "font"
+    if main in ("audio", "video"):
+        return "media"
+    if "javascript" in sub or "ecmascript" in sub:
+        return "script"
+    return {"text/css": "style", "text/html": "document"}.get(mime_type, "data")
+
+
+def _parent(index: int, entry: ForeignEntry, entries: list[ForeignEntry]) -> int | None:
+    """Return which earlier request caused this one: the one that redirected to it, else its Referer, else the first."""
+    if index == 0:
+        return None
+    for earlier in reversed(range(index)):
+        if entries[earlier].redirect_url.partition("#")[0] == entry.url.partition("#")[0]:
+            return earlier
+    referer = _index_of(entry.request_header("referer"), entries[:index], 0)
+    return referer if referer is not None else 0
+
+
+def _index_of(url: str, entries: list[ForeignEntry], start: int) -> int | None:
+    """Return the first of the entries from `start` on that asked for `url`; None without one."""
+    bare = url.partition("#")[0]
+    return next((index for index in range(start, len(entries))
+                 if bare and entries[index].url.partition("#")[0] == bare), None)

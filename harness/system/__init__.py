@@ -1,0 +1,1 @@
+"""This machine: processes, users, namespaces, kernel switches and counters, the lock, signals."""

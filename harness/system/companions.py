@@ -1,0 +1,70 @@
+"""Programs that run beside an experiment: started, waited for until they are ready, and ended with it."""
+
+import selectors
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import IO
+
+from harness.errors import ExperimentError, InputError
+from harness.system.netns import inside
+from harness.system.processes import stop
+
+START_TIMEOUT_S = 30.0
+BAD_INPUT = 2
+
+
+@dataclass(frozen=True)
+class Companion:
+    """A program that runs beside us; `what` is what to call it in an error."""
+
+    what: str
+    process: subprocess.Popen[str]
+    complaints: IO[str]
+
+    def check(self) -> None:
+        """Raise ExperimentError with its last words if it has ended."""
+        status = self.process.poll()
+        if status is not None:
+            how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
+            raise ExperimentError(f"{self.what} {how}: {_last_line(self.complaints)}")
+
+
+@contextmanager
+def running(command: Sequence[str], ready: str, what: str, namespace_pid: int | None = None,
+            pass_fds: Sequence[int] = ()) -> Iterator[Companion]:
+    """Run `command` while this lasts, in the network namespace of `namespace_pid` if one is given.
+
+    It is running when it has printed the line `ready`. Its errors go to a file, so that no full pipe can stop it. It
+    inherits the descriptors `pass_fds`.
+    Raises InputError or ExperimentError with the last thing it said, as its exit status 2 or other tells, when it does
+    not get ready within 30 s.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
+        with inside(namespace_pid) if namespace_pid else nullcontext():
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True,
+                                       start_new_session=True, pass_fds=pass_fds)
+        try:
+            if _first_line(process) != ready:
+                stop(process)
+                error = InputError if process.returncode == BAD_INPUT else ExperimentError
+                raise error(f"{what} did not start: {_last_line(complaints)}")
+            yield Companion(what, process, complaints)
+        finally:
+            stop(process)
+
+
+def _first_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        return process.stdout.readline().strip() if selector.select(START_TIMEOUT_S) else ""
+
+
+def _last_line(complaints: IO[str]) -> str:
+    complaints.seek(0)
+    lines = complaints.read().strip().splitlines()
+    return lines[-1] if lines else "it did not say why"

@@ -1,0 +1,193 @@
+"""Packets that the kernel hands to a process (NFQUEUE), each held until it is due: what every delay of ours is made of.
+
+    iptables (mangle) --NFQUEUE--> forward(): DelayQueue holds each packet until it is due --accept--> on its way
+
+tfo-test/delay_line.py gives all packets one delay, connie/lab/paths.py each address its own. Should the process be
+killed, packets are dropped, not passed on undelayed: an experiment without its delay must fail, not look fast.
+"""
+
+import ctypes
+import gc
+import heapq
+import os
+import select
+import socket
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+from harness.errors import ExperimentError
+from harness.system.commands import run
+from harness.system.lateness import LatenessCounts
+
+QUEUE_NUMBER = 1
+QUEUE_LENGTH = 100_000
+SOCKET_BUFFER_BYTES = 16 << 20
+REALTIME_PRIORITY = 50
+HIGHEST_PRIORITY = -20
+PR_SET_TIMERSLACK = 29
+SO_TIMESTAMPNS = 35
+"""Of asm-generic/socket.h; Python has no name for it."""
+LOOK_S = 0.005
+"""The longest sleep: whoever stops this process for longer is noticed, even when no packet was held meanwhile."""
+DEVIATIONS = 2
+LEAD_LIMIT_S = 0.0005
+
+
+class Packet(Protocol):
+    """What of netfilterqueue's packets is used."""
+
+    def get_payload(self) -> bytes:
+        """Return its first bytes."""
+
+    def get_timestamp(self) -> float:
+        """Return when it arrived from the network, in seconds since 1970; 0.0 when nobody noted."""
+
+    def accept(self) -> None:
+        """Let it go on."""
+
+    def drop(self) -> None:
+        """Lose it."""
+
+
+class KernelQueue(Protocol):
+    """What of netfilterqueue's NetfilterQueue is used while packets pass."""
+
+    def get_fd(self) -> int:
+        """Return the descriptor that is readable when packets wait."""
+
+    def run(self, *, block: bool) -> None:
+        """Read what waits and give each packet to the function that was bound."""
+
+
+class DelayQueue:
+    """Packets under way, the one due first on top; of equal ones, the one that came first."""
+
+    def __init__(self, lateness: LatenessCounts | None = None) -> None:
+        """Count how late each packet was let go in `lateness`."""
+        self._lateness = lateness
+        self._held: list[tuple[float, int, float, Packet]] = []
+        self._count = 0
+        self.looked_s = time.monotonic()
+        """When all that had come was read: what is read now came later than that."""
+        self.overslept_s = 0.0
+        """How much longer than it had asked for this process slept before it read what it reads now."""
+
+    def hold(self, packet: Packet, delay_s: float, not_before_s: float = 0.0) -> float:
+        """Hold a packet for `delay_s` from when it came, and until the monotonic clock is at `not_before_s`.
+
+        Returns the time at which it is due. A packet that arrives from the network bears the time at which the kernel
+        got it (see `arrivals_stamped`). Nobody notes when one came that leaves this host: its delay counts from now,
+        and by what this process overslept it is late already.
+        """
+        now_s, stamp_s = time.monotonic(), packet.get_timestamp()
+        if stamp_s:
+            # The clock may be set meanwhile; the packet came after we looked last, whatever the clock says.
+            waited_s = min(max(time.time() - stamp_s, 0.0), now_s - self.looked_s)
+            unread_s = 0.0
+        else:
+            waited_s, unread_s = 0.0, self.overslept_s
+        due_s = max(now_s - waited_s + delay_s, not_before_s)
+        self._count += 1
+        heapq.heappush(self._held, (due_s, self._count, unread_s, packet))
+        return due_s
+
+    def release_due(self) -> float | None:
+        """Let all packets go whose time has come; return the seconds until the next one's, None when none waits."""
+        held = self._held
+        while held:
+            late_s = time.monotonic() - held[0][0]
+            if late_s < 0:
+                return -late_s
+            _, _, unread_s, packet = heapq.heappop(held)
+            packet.accept()
+            if self._lateness is not None:
+                self._lateness.count(late_s + unread_s)
+        return None
+
+
+class Alarm:
+    """How long before a packet is due to end a sleep: processors that were idle take a while to wake.
+
+    The estimate is TCP's of a round trip (RFC 6298): the mean of what sleeps took too long, plus mean deviations of it.
+    A sleep that ended early is followed by looking at the clock until the packet is due, which costs processor time: at
+    most LEAD_LIMIT_S a packet.
+    """
+
+    def __init__(self) -> None:
+        self._mean_s = 0.0
+        self._deviation_s = 0.0
+
+    def lead_s(self) -> float:
+        """Return how much too long the next sleep may be."""
+        return min(self._mean_s + DEVIATIONS * self._deviation_s, LEAD_LIMIT_S)
+
+    def overslept(self, late_s: float) -> None:
+        """Learn from a sleep that ended so late, but not from a stop: no processor takes LEAD_LIMIT_S to wake."""
+        if late_s < LEAD_LIMIT_S:
+            self._deviation_s += (abs(late_s - self._mean_s) - self._deviation_s) / 4
+            self._mean_s += (late_s - self._mean_s) / 8
+
+
+def forward(kernel_queue: KernelQueue, held: DelayQueue) -> None:
+    """Hold and release packets until interrupted."""
+    descriptor, alarm = kernel_queue.get_fd(), Alarm()
+    with arrivals_stamped():
+        while True:
+            held.looked_s = time.monotonic()
+            due_in_s = held.release_due()
+            sleep_s = LOOK_S if due_in_s is None else max(min(due_in_s - alarm.lead_s(), LOOK_S), 0.0)
+            fell_asleep_s = time.monotonic()
+            # select, since epoll's timeout counts in whole milliseconds.
+            ready, _, _ = select.select([descriptor], [], [], sleep_s)
+            overslept_s = time.monotonic() - fell_asleep_s - sleep_s
+            held.overslept_s = max(overslept_s, 0.0)
+            if ready:
+                kernel_queue.run(block=False)
+            elif sleep_s:
+                alarm.overslept(overslept_s)
+
+
+@contextmanager
+def arrivals_stamped() -> Iterator[None]:
+    """Have the kernel note when each packet arrives, as it does while any socket asks for it (SO_TIMESTAMPNS)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        asking.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        yield
+
+
+@contextmanager
+def queued_packets(rules: Iterable[Sequence[str]], programs: Sequence[str] = ("iptables",)) -> Iterator[None]:
+    """Send the packets that match one of `rules` (of the table mangle) to QUEUE_NUMBER while this lasts."""
+    done: list[list[str]] = []
+    rules = list(rules)
+    try:
+        for program in programs:
+            for rule in rules:
+                target = [*rule, "-j", "NFQUEUE", "--queue-num", str(QUEUE_NUMBER)]
+                run([program, "-w", "-t", "mangle", "-A", *target], "sending packets to the delay queue")
+                done.append([program, "-w", "-t", "mangle", "-D", *target])
+        yield
+    finally:
+        for undo in done:
+            run(undo, "taking the delay queue's rules back")
+
+
+def be_punctual() -> None:
+    """Real-time priority, exact timers, no garbage collection: lateness here is an error in every RTT.
+
+    Where the first is refused, the highest ordinary one (tfo.py records that). Raises ExperimentError without either.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
+    except PermissionError:    # no CAP_SYS_NICE; or RT_GROUP_SCHED, and a cgroup without cpu.rt_runtime_us (sched(7))
+        try:
+            os.setpriority(os.PRIO_PROCESS, 0, HIGHEST_PRIORITY)
+        except PermissionError:
+            raise ExperimentError("no priority over other programs here, and without it packets would be late; "
+                                  "give the container --privileged: docs/hosts.md") from None
+    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)

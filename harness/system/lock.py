@@ -1,0 +1,121 @@
+"""One experiment at a time on a machine: two would share its two cores, and neither's times would be true.
+
+The lock file says who holds it, and what a run.sh that is killed could not put back:
+
+    pid 4711 (./run.sh --name Paper) since 12:00:00
+    tcp_fastopen 1
+"""
+
+import fcntl
+import os
+import re
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.errors import InputError
+from harness.system.fastopen import SYSCTL
+
+LOCK_FILE = Path("/run/tfo-lab.lock")
+INHERITED_FD = "TFO_LAB_LOCK_FD"
+"""Environment variable: run.sh holds the lock for all its delays and lends it to tfo.py as this descriptor."""
+_HOLDER = re.compile(r"pid (\d{1,10}) \(", re.ASCII)
+_FASTOPEN = re.compile(r"^tcp_fastopen (\d{1,5})$", re.ASCII | re.MULTILINE)
+LONGEST = 4096
+"""Bytes of the lock file that are read."""
+
+
+@contextmanager
+def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Iterator[None]:
+    """Hold the machine's lock (flock(2)): the kernel releases it however we end.
+
+    What a killed run.sh left of net.ipv4.tcp_fastopen is put back. Raises InputError that names the holder when
+    another experiment has the lock, and when what is lent to us as the lock is another file.
+    """
+    lent = os.environ.get(INHERITED_FD)
+    if lent is not None:
+        _check_lent(lent, lock_file)
+        yield           # the caller outlives us, and lets go
+        return
+    lock_fd = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(lock_fd, 0o600)
+        _take(lock_fd, lock_file)
+        _put_fastopen_back(os.pread(lock_fd, LONGEST, 0).decode(errors="replace"), sysctl)
+        os.ftruncate(lock_fd, 0)
+        own = f"pid {os.getpid()} ({shlex.join(sys.argv)}) since {time.strftime('%H:%M:%S')}\n"
+        os.pwrite(lock_fd, own.encode(errors="replace"), 0)
+        yield
+        os.ftruncate(lock_fd, 0)
+    finally:
+        os.close(lock_fd)
+
+
+def holder(lock_file: Path = LOCK_FILE) -> str:
+    """Return who holds the lock now: what it wrote about itself or, when that one is gone, its process that is left."""
+    try:
+        written = lock_file.read_bytes()[:LONGEST].decode(errors="replace").partition("\n")[0].strip()
+    except OSError:
+        written = ""
+    pids = holding_pids(lock_file)
+    named = _HOLDER.match(written)
+    if not pids or (named and int(named[1]) in pids):
+        return written or "unknown"
+    pid = min(pids)
+    command = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    return f"pid {pid} ({shlex.join(word.decode(errors='replace') for word in command)})"
+
+
+def holding_pids(lock_file: Path) -> set[int]:
+    """Return the processes that have the lock: those with a descriptor that shows it (proc(5), fdinfo)."""
+    try:
+        wanted = lock_file.stat()
+    except OSError:
+        return set()
+    return {int(process.name) for process in Path("/proc").glob("[0-9]*") if _has_lock(process, wanted)}
+
+
+def _has_lock(process: Path, lock: os.stat_result) -> bool:
+    """Tell whether a process, a folder of /proc, has a descriptor of the file `lock` with a lock on it."""
+    try:
+        for descriptor in (process / "fd").iterdir():
+            there = descriptor.stat()
+            if (there.st_dev, there.st_ino) == (lock.st_dev, lock.st_ino) and "FLOCK" in (
+                    process / "fdinfo" / descriptor.name).read_text():
+                return True
+    except OSError:
+        pass                # it has ended, or is another user's
+    return False
+
+
+def _check_lent(text: str, lock_file: Path) -> None:
+    """Raise InputError unless descriptor `text` is the lock, held: flock(2) succeeds where its open file has it."""
+    problem = InputError(f"{INHERITED_FD}={text[:20]!a}: that is not the lock of this machine ({lock_file}); unset it")
+    if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
+        raise problem
+    try:
+        lent, real = os.fstat(int(text)), lock_file.stat()
+    except OSError:
+        raise problem from None
+    if (lent.st_dev, lent.st_ino) != (real.st_dev, real.st_ino):
+        raise problem
+    _take(int(text), lock_file)
+
+
+def _take(lock_fd: int, lock_file: Path) -> None:
+    try:
+        fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(f"{lock_file}: another experiment is running: {holder(lock_file)}; "
+                         "wait for its end or stop it") from None
+
+
+def _put_fastopen_back(left: str, sysctl: Path) -> None:
+    """Write back the net.ipv4.tcp_fastopen that a killed run.sh noted in the lock file, and say so."""
+    noted = _FASTOPEN.search(left)
+    if noted:
+        sysctl.write_text(f"{noted[1]}\n")
+        print(f"net.ipv4.tcp_fastopen is {noted[1]} again, as it was before a run that was killed", file=sys.stderr)

@@ -1,0 +1,47 @@
+"""Enter another process's network namespace for a few statements (setns(2))."""
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@contextmanager
+def inside(pid: int) -> Iterator[None]:
+    """Put the calling thread into the network namespace of process `pid`, and back at the end.
+
+    Programs started meanwhile live in that namespace. ``/proc/sys/net`` and ``/proc/thread-self/net`` show it.
+    Raises OSError when the process is gone or the caller is not root.
+    """
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+        try:
+            _enter(target)
+        finally:
+            os.close(target)
+        try:
+            yield
+        finally:
+            _enter(home)
+    finally:
+        os.close(home)
+
+
+def enter(namespace: Path) -> None:
+    """Put the calling thread into the network namespace whose file is `namespace`, for good. Raises OSError."""
+    descriptor = os.open(namespace, os.O_RDONLY)
+    try:
+        _enter(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _enter(namespace_fd: int) -> None:
+    if _libc.setns(namespace_fd, CLONE_NEWNET) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"setns: {os.strerror(error)}")

@@ -1,0 +1,161 @@
+"""Who called us: root only where the kernel asks for it, Chrome and the results belong to the invoking user."""
+
+import ctypes
+import errno
+import os
+import pwd
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import InputError
+from harness.system.options import Whole, number_in_environment
+
+UNPRIVILEGED_ACCOUNT = "nobody"
+AT_EMPTY_PATH = 0x1000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class User:
+    """An account of this machine."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+def require_root(command: str) -> None:
+    """Raise InputError unless this process is root; `command` is what to type instead."""
+    if os.geteuid() != 0:
+        raise InputError(f"{command}: needs root for network namespaces; run: sudo {command}")
+
+
+def invoking_user() -> User:
+    """Return who called sudo, or root when nobody did. Raises InputError when sudo's variables hold no number."""
+    uid, gid = _number_of_sudo("SUDO_UID"), _number_of_sudo("SUDO_GID")
+    uid = os.geteuid() if uid is None else uid
+    try:
+        account = pwd.getpwuid(uid)
+    except KeyError:  # a container may know the number only
+        return User(f"uid {uid}", uid, os.getegid() if gid is None else gid)
+    return User(account.pw_name, account.pw_uid, account.pw_gid)
+
+
+def _number_of_sudo(variable: str) -> int | None:
+    try:
+        return number_in_environment(variable, Whole(0, 2**32 - 2))     # the last one means "no user" (chown(2))
+    except ValueError as error:
+        raise InputError(f"{error}; unset it, or run: sudo ./run.sh") from None
+
+
+def browsing_user() -> User:
+    """Return who Chrome runs as: the invoking user, or an unprivileged account when that is root.
+
+    Chrome's sandbox does not work for root, and pages from anywhere have no business being root.
+    """
+    return unprivileged(invoking_user())
+
+
+def unprivileged(user: User | None) -> User:
+    """Return `user`, or the unprivileged account when that is root or nobody is named."""
+    if user is not None and user.uid != 0:
+        return user
+    account = pwd.getpwnam(UNPRIVILEGED_ACCOUNT)
+    return User(account.pw_name, account.pw_uid, account.pw_gid)
+
+
+def become(user: User) -> None:
+    """Give up root for good in this process."""
+    if os.geteuid() != 0:
+        return
+    os.setgroups([user.gid])
+    os.setresgid(user.gid, user.gid, user.gid)
+    os.setresuid(user.uid, user.uid, user.uid)
+
+
+@contextmanager
+def acting_as(user: User) -> Iterator[None]:
+    """Have this thread open, make, write and remove files as `user` would, and as root again at the end (setfsuid(2)).
+
+    For all that lies in the user's folders: whatever links they hold, root follows none to where the user could not go,
+    and new files are the user's own. The process keeps root for everything else. Start no program meanwhile: it would
+    be root's. Without root, or when `user` is root, nothing changes.
+    """
+    if os.geteuid() != 0 or user.uid == 0:
+        yield
+        return
+    groups = os.getgroups()
+    os.setgroups(_groups(user))
+    fs_gid, fs_uid = _set_fs_ids(user.gid, user.uid)
+    try:
+        yield
+    finally:
+        _set_fs_ids(fs_gid, fs_uid)
+        os.setgroups(groups)
+
+
+def _groups(user: User) -> list[int]:
+    try:
+        return os.getgrouplist(pwd.getpwuid(user.uid).pw_name, user.gid)
+    except KeyError:
+        return [user.gid]
+
+
+def _set_fs_ids(gid: int, uid: int) -> tuple[int, int]:
+    """Change the ids that files are reached by; return what they were. The calls tell no error, so this looks."""
+    before = _libc.setfsgid(gid), _libc.setfsuid(uid)
+    if (_libc.setfsgid(-1), _libc.setfsuid(-1)) != (gid, uid):
+        raise OSError(errno.EPERM, f"cannot act as user {uid}, group {gid}")
+    return before
+
+
+def give(path: Path, user: User) -> None:
+    """Make `user` the owner of `path` and of everything below it. Links are given themselves, and never followed.
+
+    Every entry is opened first, and what was opened is given: whoever exchanges it for something else meanwhile gets
+    nothing. A file that has more than one name is left alone, since another name may stand where it is not the user's.
+    """
+    parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _give_entry(parent, path.name, user)
+    finally:
+        os.close(parent)
+
+
+def _give_entry(parent: int, name: str, user: User) -> None:
+    entry = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        status = os.fstat(entry)
+        is_directory = stat.S_ISDIR(status.st_mode)
+        if is_directory or status.st_nlink == 1:
+            _own_descriptor(entry, user)
+        if is_directory:
+            inside = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=entry)
+            try:
+                for below in os.listdir(inside):     # noqa: PTH208 - a descriptor, no path
+                    _give_entry(inside, below, user)
+            finally:
+                os.close(inside)
+    finally:
+        os.close(entry)
+
+
+def _own_descriptor(descriptor: int, user: User) -> None:
+    """Change the owner of what is open, even if only as a path (fchownat(2), AT_EMPTY_PATH), which os.fchown cannot."""
+    if _libc.fchownat(descriptor, b"", user.uid, user.gid, AT_EMPTY_PATH) != 0:
+        problem = ctypes.get_errno()
+        raise OSError(problem, os.strerror(problem))
+
+
+def passable_temp_root() -> Path:
+    """Return the directory for temporary files, or /tmp where that is closed to others (libpam-tmpdir, say).
+
+    Chrome, as another user, must be able to reach its profile below it.
+    """
+    root = Path(tempfile.gettempdir()).resolve()
+    open_to_all = all(directory.stat().st_mode & stat.S_IXOTH for directory in (root, *root.parents))
+    return root if open_to_all else Path("/tmp")

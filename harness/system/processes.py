@@ -1,0 +1,120 @@
+"""End processes of ours, each by its own pid, and leave none behind."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from types import FrameType
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of every descendant whose own parent dies (prctl(2), PR_SET_CHILD_SUBREAPER).
+
+    So a browser whose driver was killed can still be found, ended and reaped.
+    """
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def die_with_parent() -> None:
+    """Have the kernel end this process by SIGTERM when its parent dies (prctl(2), PR_SET_PDEATHSIG)."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
+def terminate_as_interrupt() -> None:
+    """Have SIGTERM raise KeyboardInterrupt, as Ctrl-C does: programs that run until they are ended unwind alike."""
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def killed_with_parent() -> None:
+    """Have the kernel end this process by SIGKILL when its parent dies: between fork and exec, for what must not stay.
+
+    It outlives exec(2), and is cleared by fork(2) and by a change of user (prctl(2)).
+    """
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def stop(process: subprocess.Popen[str] | subprocess.Popen[bytes], patience_s: float = 3.0) -> None:
+    """End `process` by SIGTERM, or SIGKILL after `patience_s` seconds, and reap it."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            break
+        process.send_signal(number)
+        try:
+            process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            continue
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
+def children_by_parent() -> dict[int, list[int]]:
+    """Return the machine's process tree as {parent pid: [child pids]}."""
+    tree: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            tree.setdefault(int(fields[1]), []).append(int(entry.name))
+    return tree
+
+
+def descendants(pid: int) -> set[int]:
+    """Return all processes below `pid`."""
+    tree = children_by_parent()
+    found: set[int] = set()
+    waiting = list(tree.get(pid, []))
+    while waiting:
+        child = waiting.pop()
+        found.add(child)
+        waiting.extend(tree.get(child, []))
+    return found
+
+
+def end_strays(known: set[int], patience_s: float = 3.0) -> int:
+    """End and reap every descendant of this process that is not in `known`; return how many there were.
+
+    SIGTERM first, SIGKILL after `patience_s` seconds.
+    """
+    strays = _reap(descendants(os.getpid()) - known)
+    count = len(strays)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in strays:
+            _signal(pid, number)
+        deadline = time.monotonic() + patience_s
+        while strays and time.monotonic() < deadline:
+            time.sleep(0.02)
+            strays = _reap(descendants(os.getpid()) - known)
+    return count
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+def _reap(pids: set[int]) -> set[int]:
+    """Collect those of `pids` that have ended and are our own children; return the rest."""
+    running = set()
+    for pid in pids:
+        try:
+            ended, _ = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            ended = 0
+        if ended == 0:
+            running.add(pid)
+    return running

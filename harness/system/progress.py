@@ -1,0 +1,65 @@
+"""How far a long job is: a bar with the time left on a terminal, one plain line a step when piped."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from harness.errors import printable
+from harness.system.run_log import note, uncopied
+
+
+class Steps:
+    """A counted job. `done` reports one finished step in words."""
+
+    def __init__(self, console: Console, bar: Progress | None, total: int) -> None:
+        """Count to `total`; `bar` is None when there is no terminal."""
+        self._console, self._bar, self._total, self._about = console, bar, total, ""
+        self._task = bar.add_task("", total=total) if bar else None
+        self._count, self._began_s = 0, time.monotonic()
+
+    def expect(self, more: int) -> None:
+        """Expect `more` steps from here on: an estimate, and marked as one while there are any."""
+        self._total, self._about = self._count + more, "~" if more else ""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, total=self._total)
+
+    def expect_one_more(self) -> None:
+        """Expect a step more than was known."""
+        self._total += 1
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, total=self._total)
+
+    def done(self, what: str) -> None:
+        """Say that a step is over."""
+        self._count += 1
+        what = printable(what)
+        if self._bar is not None and self._task is not None:
+            self._console.print(what, highlight=False, markup=False)
+            note(what)
+            self._bar.advance(self._task)
+            return
+        left_s = (time.monotonic() - self._began_s) / self._count * (self._total - self._count)
+        about = "about " if self._about else ""
+        line = f"[{self._count:3}/{self._about}{self._total}] {what}  ({about}{duration(left_s)} left)"
+        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+        note(line)
+
+
+@contextmanager
+def counted(total: int) -> Iterator[Steps]:
+    """Show the progress of `total` steps while this lasts."""
+    console = Console(emoji=False, file=uncopied())
+    if not console.is_terminal:
+        yield Steps(console, None, total)
+        return
+    columns = (TextColumn("loads"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True))
+    with Progress(*columns, console=console) as bar:
+        yield Steps(console, bar, total)
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the words of a person: ``40 s``, ``3 min``."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

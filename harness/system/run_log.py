@@ -1,0 +1,77 @@
+"""What a program prints is kept in a file, too: the words, without the bar that shows a terminal how far it is."""
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TextIO
+
+from harness.errors import InputError
+from harness.system.privileges import User
+
+_logs: list[IO[str]] = []
+"""The logs that are being written, the last one last."""
+
+
+class Copied:
+    """A stream, all of whose text goes into a file as well. Everything else about it is the stream's."""
+
+    def __init__(self, stream: TextIO, log: IO[str]) -> None:
+        """Write to `stream` and to `log`."""
+        self.stream, self.log = stream, log
+
+    def write(self, text: str) -> int:
+        """Write to both."""
+        self.log.write(text)
+        return self.stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def run_log(path: Path, owner: User) -> Iterator[None]:
+    """Append all that is printed to `path` while this lasts, and how it ended. The file is the user's `owner`.
+
+    Raises InputError when something else than a file is there.
+    """
+    with _opened(path, owner) as log:
+        print(f"# {time.strftime('%Y-%m-%d %H:%M:%S')} {' '.join(sys.argv)}", file=log)
+        usual = sys.stdout, sys.stderr
+        sys.stdout, sys.stderr = Copied(sys.stdout, log), Copied(sys.stderr, log)
+        _logs.append(log)
+        try:
+            yield
+        except BaseException as error:
+            print(f"ended by {type(error).__name__}: {error}", file=log)
+            raise
+        finally:
+            _logs.pop()
+            sys.stdout, sys.stderr = usual
+
+
+def note(text: str) -> None:
+    """Write a line that was printed past sys.stdout, as a bar does, into the log, if there is one."""
+    if _logs:
+        _logs[-1].write(f"{text}\n")
+
+
+def uncopied() -> TextIO:
+    """Return standard output without the log."""
+    return sys.stdout.stream if isinstance(sys.stdout, Copied) else sys.stdout
+
+
+def _opened(path: Path, owner: User) -> IO[str]:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o644)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); move it away") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InputError(f"{path}: is no file; move it away")
+    os.fchown(descriptor, owner.uid, owner.gid)
+    return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace", buffering=1)

@@ -1,0 +1,44 @@
+"""The TCP socket options of a replay server: its listening socket, and what an accepted one tells."""
+
+import socket
+from contextlib import suppress
+
+QUEUE = 1024
+"""Connections that may wait for accept(), and TFO connections whose handshake is not complete."""
+TCPI_OPTIONS_OFFSET = 5
+"""Byte of tcpi_options in struct tcp_info (linux/tcp.h)."""
+TCPI_OPT_SYN_DATA = 32
+"""linux/tcp.h: the SYN's data was acknowledged with the SYN-ACK."""
+
+
+def listen(address: str, port: int, queue: int = QUEUE) -> socket.socket:
+    """Return a socket that listens with TCP Fast Open allowed (the sysctl decides) and room for `queue` connections.
+
+    Accepted sockets inherit TCP_NODELAY, and CUBIC where the kernel has it: the host's default may be another, and the
+    sysctl cannot always be set in a namespace. Raises OSError.
+    """
+    listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        prefer_cubic(listener)
+        listener.bind((address, port))
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, queue)
+        listener.listen(queue)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def prefer_cubic(tcp_socket: socket.socket) -> str:
+    """Have a TCP socket control congestion by CUBIC if the kernel lets it; return what it uses from now on."""
+    with suppress(OSError):
+        tcp_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
+    return tcp_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode()
+
+
+def carried_data_in_syn(connection: socket.socket) -> bool:
+    """Say whether the accepted `connection`'s SYN carried data that was taken: TCP Fast Open worked."""
+    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCPI_OPTIONS_OFFSET + 1)
+    return bool(info[TCPI_OPTIONS_OFFSET] & TCPI_OPT_SYN_DATA)

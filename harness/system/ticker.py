@@ -1,0 +1,228 @@
+"""A clock that ticks beside a load: what it misses, other programs on this machine missed, too.
+
+Every few milliseconds a thread of this process wakes up. It notes when it woke late, how busy the machine was, how long
+processes of the load waited for a processor, and whether one stood stopped (SIGSTOP, a debugger): all of that looks
+just like a slow page otherwise. Where it may, it runs with real-time priority: when it is late, all are.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.system.pressure import MS_PER_TICK, Pressure, read_pressure
+from harness.system.processes import descendants
+
+TICK_S = 0.01
+LOOK_S = 0.02
+"""So often it looks at the processes: one that stands stopped for 100 ms is seen at least four times."""
+SAMPLE_S = 0.1
+"""So often it reads the machine's pressure and the processes' times."""
+SEARCH_S = 0.5
+"""So often it looks for new processes: that costs 3 ms of a processor for 150 processes on the machine."""
+BEFORE_ITS_NAME = "(zygote)"
+"""What Chrome's processes are called just after their fork."""
+GAP_MS = 5.0
+"""Less is not noted: an ordinary thread is often that late on a busy machine."""
+REALTIME_PRIORITY = 1
+"""The lowest there is: below the delay line's."""
+STOPPED = (b"T", b"t")
+"""States of proc(5): stopped by a signal, stopped by a debugger."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A process that was seen stopped from `start_s` to `end_s`, in s since the epoch."""
+
+    name: str
+    start_s: float
+    end_s: float
+
+
+@dataclass
+class Ticks:
+    """What the ticker noted. Times in s since the epoch.
+
+    `gaps` are (when it should have ticked, ms it was late), `samples` (when, the machine's counts). `waits` are for
+    each process (when, ms that its main thread had waited for a processor until then), `worked` (when, ms that it had
+    had a processor until then), `names` what they are.
+    """
+
+    gaps: list[tuple[float, float]] = field(default_factory=list)
+    samples: list[tuple[float, Pressure]] = field(default_factory=list)
+    stops: list[Stop] = field(default_factory=list)
+    waits: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
+    worked: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+
+    def largest_gap_ms(self, start_s: float, end_s: float) -> float:
+        """Return by how much it was late at most, between two moments."""
+        return max((_overlap_ms(at, at + late_ms / 1000, start_s, end_s) for at, late_ms in self.gaps), default=0.0)
+
+    def pressure(self, start_s: float, end_s: float) -> Pressure:
+        """Return the machine's counts between two moments, to 100 ms."""
+        before = [sample for at, sample in self.samples if at <= start_s] or [self.samples[0][1]]
+        after = [sample for at, sample in self.samples if at >= end_s] or [self.samples[-1][1]]
+        return after[0].since(before[-1])
+
+    def stopped_ms(self, start_s: float, end_s: float) -> dict[str, float]:
+        """Return for how long the processes of each name stood stopped between two moments, those that did at all.
+
+        Of several of a name, the longest stop.
+        """
+        found: dict[str, float] = {}
+        for stop in self.stops:
+            length_ms = _overlap_ms(stop.start_s, stop.end_s, start_s, end_s)
+            if length_ms > 0:
+                found[stop.name] = max(found.get(stop.name, 0.0), length_ms)
+        return found
+
+    def waited_ms(self, ending: str, start_s: float, end_s: float) -> float:
+        """Return how long a process whose name ends so waited for a processor between two moments, to 100 ms.
+
+        Of several the one that waited longest.
+        """
+        return max((_grown(counts, start_s, end_s) for pid, counts in self.waits.items()
+                    if self.names.get(pid, "").endswith(ending)), default=0.0)
+
+    def worked_ms(self, start_s: float, end_s: float) -> float:
+        """Return for how long the processes that were looked at had processors between two moments, to 100 ms."""
+        return sum(_grown(counts, start_s, end_s) for counts in self.worked.values())
+
+
+def _grown(counts: list[tuple[float, float]], start_s: float, end_s: float) -> float:
+    """Return how much a process's count grew; one that was first seen later began with 0."""
+    if counts[0][0] > end_s:
+        return 0.0
+    before = [count for at, count in counts if at <= start_s] or [0.0]
+    after = [count for at, count in counts if at >= end_s] or [counts[-1][1]]
+    return after[0] - before[-1]
+
+
+def _overlap_ms(start_s: float, end_s: float, lower_s: float, upper_s: float) -> float:
+    return max(0.0, min(end_s, upper_s) - max(start_s, lower_s)) * 1000
+
+
+class _Watched:
+    """The processes that are looked at: whatever runs below this one and did not when the ticker started."""
+
+    def __init__(self, ticks: Ticks) -> None:
+        self._ticks = ticks
+        self._known = descendants(os.getpid())
+        self._files: dict[int, int] = {}
+        self._since: dict[int, tuple[str, float]] = {}
+
+    def find(self) -> None:
+        """Take up the processes that are new, and learn names: a process of Chrome gets its own after its fork."""
+        for pid in descendants(os.getpid()) - self._known - self._files.keys():
+            with suppress(OSError):
+                self._files[pid] = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        for pid in self._files:     # not all: to read a command line may take long, of a process that has no processor
+            if self._ticks.names.get(pid, BEFORE_ITS_NAME).endswith(BEFORE_ITS_NAME):
+                self._ticks.names[pid] = process_name(pid)
+
+    def look(self, now_s: float) -> None:
+        """Note which of them stand stopped."""
+        for pid, file in list(self._files.items()):
+            try:
+                line = os.pread(file, 512, 0)
+            except OSError:     # it has ended
+                os.close(self._files.pop(pid))
+                line = b""
+            if is_stopped(line):
+                self._since.setdefault(pid, (process_name(pid), now_s))
+            elif pid in self._since:
+                self._note(pid, now_s)
+
+    def read_times(self, now_s: float) -> None:
+        """Note how long each of them has worked, and waited for a processor, so far."""
+        for pid, file in self._files.items():
+            with suppress(OSError, IndexError, ValueError):     # it may end at any moment
+                so_far_ms = worked_ms(os.pread(file, 512, 0))
+                waited_ms = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e6
+                self._ticks.worked.setdefault(pid, []).append((now_s, so_far_ms))
+                self._ticks.waits.setdefault(pid, []).append((now_s, waited_ms))
+
+    def close(self, now_s: float) -> None:
+        """Note the stops that last still, and close all files."""
+        for pid in list(self._since):
+            self._note(pid, now_s)
+        for file in self._files.values():
+            os.close(file)
+        self._files.clear()
+
+    def _note(self, pid: int, now_s: float) -> None:
+        name, since_s = self._since.pop(pid)
+        self._ticks.stops.append(Stop(name, since_s, now_s))
+
+
+def is_stopped(stat_line: bytes) -> bool:
+    """Tell whether /proc/PID/stat says that a process is stopped; the name in it may hold anything."""
+    state = stat_line.rpartition(b")")[2].split()[:1]
+    return bool(state) and state[0] in STOPPED
+
+
+def worked_ms(stat_line: bytes) -> float:
+    """Return how long a process had processors so far, in ms, by /proc/PID/stat: utime and stime of all its threads."""
+    fields = stat_line.rpartition(b")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * MS_PER_TICK
+
+
+def process_name(pid: int) -> str:
+    """Return the program's name, and of Chrome's processes what they are for: "chrome (renderer)"."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").split()
+        name = Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return f"process {pid}"
+    options = dict(word.split("=", 1) for word in words if word.startswith("--") and "=" in word)
+    purpose = options.get("--utility-sub-type", options.get("--type", "")).partition(".")[0]
+    return f"{name} ({purpose})" if purpose else name
+
+
+@contextmanager
+def ticking() -> Iterator[Ticks]:
+    """Tick beside whatever happens while this lasts; at its end the ticks are complete."""
+    ticks, ended = Ticks(), threading.Event()
+    thread = threading.Thread(target=_tick, args=(ticks, _Watched(ticks), ended), name="ticker", daemon=True)
+    thread.start()
+    try:
+        yield ticks
+    finally:
+        ended.set()
+        thread.join()
+
+
+class _Duty:
+    """Something to do every so often, whatever the rest takes."""
+
+    def __init__(self, every_s: float, what: Callable[[float], object]) -> None:
+        self._every_s, self._what, self._next_s = every_s, what, 0.0
+
+    def do_if_due(self) -> None:
+        """Do it, with the time in s since the epoch, if its time has come."""
+        now_s = time.monotonic()
+        if now_s >= self._next_s:
+            self._next_s = now_s + self._every_s
+            self._what(time.time())
+
+
+def _tick(ticks: Ticks, watched: _Watched, ended: threading.Event) -> None:
+    with suppress(PermissionError):     # no CAP_SYS_NICE: then its gaps also tell of programs that compute
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
+    duties = [_Duty(SAMPLE_S, lambda now_s: ticks.samples.append((now_s, read_pressure()))),
+              _Duty(SAMPLE_S, watched.read_times), _Duty(SEARCH_S, lambda _: watched.find()),
+              _Duty(LOOK_S, watched.look)]
+    while not ended.is_set():
+        for duty in duties:
+            duty.do_if_due()
+        due_s = time.monotonic() + TICK_S
+        ended.wait(TICK_S)
+        late_ms = (time.monotonic() - due_s) * 1000
+        if late_ms >= GAP_MS:
+            ticks.gaps.append((time.time() - late_ms / 1000, late_ms))
+    ticks.samples.append((time.time(), read_pressure()))
+    watched.close(time.time())

@@ -1,0 +1,150 @@
+"""The one reader of files that come from elsewhere: from a browser's user, a classmate's zip, an archive, an old run.
+
+Such a file may be a FIFO, which blocks whoever opens it, a symbolic link to a file that only root may read, 60 GB of
+nothing, JSON nested 100,000 deep, or hold numbers that no float can. Each of these becomes an UnreadableFileError, a
+single line ``file:line: cannot be read (why)``; nothing here hangs, follows a link or ends in a traceback.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from harness.errors import InputError
+
+LARGEST_FILE = 64 * 2**20
+"""Bytes. The records and HARs of the largest pages known have 5 MB; the net-log, which is larger, is streamed."""
+DEEPEST = 60
+"""Levels of JSON. A HAR has 8; Python's own limit of recursion is 1000 for all callers together."""
+MOST_DIGITS = 18
+"""Of a whole number: what 64 bits hold. Times in ns since 1970 have 19, so none of our formats has such."""
+NO_FILE = "it is no regular file"
+SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class UnreadableFileError(InputError):
+    """A file that cannot be read as what it should be: its text is ``path:line: cannot be read (why)``."""
+
+    def __init__(self, path: Path, why: str, line: int = 1) -> None:
+        super().__init__(f"{path}:{line}: cannot be read ({why})")
+        self.path, self.why, self.line = path, why, line
+
+
+class MissingFileError(UnreadableFileError):
+    """There is no such file."""
+
+
+@contextlib.contextmanager
+def open_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None) -> Iterator[IO[bytes]]:
+    """Open `path` for reading if it is a regular file of at most `limit` bytes, and belongs to the user id `owner`.
+
+    The last part of `path` is not followed when it is a link, and a FIFO is not waited for. Raises UnreadableFileError.
+    Whoever reads on when the file grows meanwhile must count.
+    """
+    with os.fdopen(_open(path), "rb") as file:
+        _check(path, os.fstat(file.fileno()), limit, owner)
+        yield file
+
+
+def read_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None) -> bytes:
+    """Return the bytes of a file. Raises UnreadableFileError; see `open_untrusted`."""
+    with open_untrusted(path, limit=limit, owner=owner) as file:
+        try:
+            content = file.read(limit + 1)
+        except OSError as error:
+            raise UnreadableFileError(path, error.strerror or str(error)) from None
+    if len(content) > limit:            # it grew after it was looked at
+        raise UnreadableFileError(path, _too_large(len(content), limit))
+    return content
+
+
+def read_untrusted_text(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None) -> str:
+    """Return the text of a UTF-8 file. Raises UnreadableFileError."""
+    content = read_untrusted(path, limit=limit, owner=owner)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UnreadableFileError(path, "not UTF-8", 1 + content.count(b"\n", 0, error.start)) from None
+
+
+def read_untrusted_json(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None) -> Any:
+    """Return what a JSON file holds. Every number in it is finite, every text can be encoded. UnreadableFileError."""
+    try:
+        return parse_json(read_untrusted_text(path, limit=limit, owner=owner))
+    except json.JSONDecodeError as error:
+        raise UnreadableFileError(path, f"not JSON: {error.msg}", error.lineno) from None
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFileError(path, str(error)) from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return what the JSON in `text` holds; ValueError for anything else.
+
+    Stricter than json.loads: no NaN and no infinity (1e999), no whole number beyond 64 bits, DEEPEST levels at most.
+    Half of a surrogate pair, which Python takes but cannot print or write, is replaced by U+FFFD.
+    """
+    try:
+        found = json.loads(text, parse_int=_whole_number, parse_float=_finite_number, parse_constant=_finite_number)
+    except RecursionError:
+        raise ValueError(f"nested deeper than {DEEPEST} levels") from None
+    return _checked(found, DEEPEST)
+
+
+def _open(path: Path) -> int:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise MissingFileError(path, "there is no such file") from None
+    except OSError as error:
+        why = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror or str(error)
+        raise UnreadableFileError(path, why) from None
+    except ValueError:                  # a NUL, or what the file system's encoding does not have
+        raise UnreadableFileError(path, "no file can have that name") from None
+    if stat.S_ISDIR(os.fstat(descriptor).st_mode):      # which os.fdopen refuses in other words
+        os.close(descriptor)
+        raise UnreadableFileError(path, NO_FILE)
+    return descriptor
+
+
+def _check(path: Path, status: os.stat_result, limit: int, owner: int | None) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableFileError(path, NO_FILE)
+    if status.st_size > limit:
+        raise UnreadableFileError(path, _too_large(status.st_size, limit))
+    if owner is not None and status.st_uid != owner:
+        raise UnreadableFileError(path, f"it belongs to user {status.st_uid}, not to {owner}")
+
+
+def _too_large(size: int, limit: int) -> str:
+    return f"{size} bytes, more than the {limit} that such a file may have"
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits.lstrip("-")) > MOST_DIGITS:
+        raise ValueError(f"a number of {len(digits.lstrip('-'))} digits")
+    return int(digits)
+
+
+def _finite_number(digits: str) -> float:
+    value = float(digits)
+    if value - value != 0:              # NaN or infinite
+        raise ValueError(f"{digits[:20]} is no finite number")
+    return value
+
+
+def _checked(value: Any, levels: int) -> Any:
+    """Return `value` with each text made encodable. Recursive, but never deeper than `levels`."""
+    if isinstance(value, str):
+        return SURROGATES.sub("\ufffd", value)
+    if not isinstance(value, dict | list):
+        return value
+    if levels == 0:
+        raise ValueError(f"nested deeper than {DEEPEST} levels")
+    if isinstance(value, list):
+        return [_checked(item, levels - 1) for item in value]
+    return {_checked(key, levels): _checked(item, levels - 1) for key, item in value.items()}

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Write the shape of recorded pages: figures of their resources, nothing of their content.
+
+Each page of NAME.pages is loaded from its recording twice, in the network of tfo.py and without TFO: once without delay
+and once at an RTT of 100 ms. From the two it is known what caused what, and how long the page worked in between
+(harness/synthetic/measured.py). ``scripts/make_pages.py --shape FILE`` makes pages of the same shape: so a page can be
+shared that may not be shared.
+"""
+
+import argparse
+import sys
+from collections.abc import Collection, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import ROOT, use_project_python
+
+use_project_python()
+
+from harness.analysis.timeline import Timeline, read_timeline
+from harness.errors import ExperimentError
+from harness.files.pages import Page, PageFiles
+from harness.files.results import LoadResult, read_results
+from harness.measure.experiment import Experiment, found_in, settings
+from harness.measure.laboratory import BrowserSettings, ReplayedWeb, running_laboratory
+from harness.measure.limits import TimeLimits
+from harness.measure.plan import plan_loads
+from harness.measure.preflight import PageSet, check_browser, check_pages, check_room
+from harness.measure.reason import worth_another_try
+from harness.measure.server_options import add_server_options, tls_port_beside
+from harness.network.links import kernel_has_netem
+from harness.network.needs import check_kernel, check_programs
+from harness.network.star import LinkSpeeds
+from harness.synthetic.measured import make_shape
+from harness.synthetic.shape import format_shapes
+from harness.system.atomic import write_atomically
+from harness.system.lock import only_experiment
+from harness.system.options import TIMEOUT_S, OptionParser, page_list_name
+from harness.system.privileges import give, invoking_user, passable_temp_root, require_root
+from harness.system.scratch import temporary_directory
+from harness.system.signals import run_interruptible
+
+DELAYS_MS = (0.0, 50.0)
+"""One-way delays of the servers' links: RTTs of 0 and 100 ms."""
+BW_HOME_MBIT, BW_NET_MBIT = 1000.0, 4.0
+RETRIES = 1
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line; what tfo.py's options decide otherwise is fixed here."""
+    parser = OptionParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--name", type=page_list_name, default="Paper", help="the pages: NAME.pages, NAME/ and "
+                        "NAME.fetchlog/ (%(default)s)")
+    parser.add_argument("--dir", type=Path, default=ROOT, help="where these are (the project)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="page-shape file to write (NAME.shape beside them)")
+    add_server_options(parser)
+    parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s,
+                        help="seconds a page may take to its load event (%(default)g)")
+    parser.set_defaults(tfo="0", testruns=1, retries=RETRIES, seed=1, goal=None)
+    arguments = parser.parse_args()
+    arguments.tls_port = tls_port_beside(arguments.port, arguments.tls_port)
+    return arguments
+
+
+def load_all(arguments: argparse.Namespace, page_set: PageSet, delay_ms: float) -> dict[Page, Timeline]:
+    """Load each page once over servers' links of this delay, without TFO; return what happened when in each.
+
+    Raises ExperimentError where no load can be used.
+    """
+    speeds = LinkSpeeds(BW_HOME_MBIT, BW_NET_MBIT, 0.0, delay_ms)
+    netem = kernel_has_netem()
+    check_kernel(delay_line=not netem and delay_ms > 0)
+    web = ReplayedWeb(page_set=page_set, http=arguments.http, server=arguments.server, port=arguments.port,
+                      tls_port=arguments.tls_port)
+    chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits(load_s=arguments.timeout))
+    with temporary_directory() as results_dir, \
+            running_laboratory(speeds, web, chrome, netem=netem, results_dir=results_dir) as lab:
+        plan = plan_loads(page_set.pages, arguments.testruns, [0], arguments.seed)
+        series = Experiment(lab=lab, to_do=plan, goal=None, seed=arguments.seed, retries=RETRIES,
+                            document_bytes=page_set.document_bytes,
+                            description={**settings(arguments, speeds, web, chrome, netem=netem),
+                                         **found_in(lab)}).measure()
+        accidents = {reason.text for measured in series for reason in measured.why_not if worth_another_try([reason])}
+        results = read_results(results_dir / "client")
+        return {page: read_page([load for load in results.loads if load.page == page.name], page, accidents)
+                for page in page_set.pages}
+
+
+def read_page(loads: Sequence[LoadResult], page: Page, accidents: Collection[str]) -> Timeline:
+    """Return a load that counts; else, with a warning, the fastest that nothing but `accidents` are held against."""
+    usable = [load for load in loads if load.plt_ms is not None and set(load.why_not) <= set(accidents)]
+    best = min(usable, key=lambda load: (not load.valid, load.plt_ms), default=None)
+    timeline = read_timeline(best) if best else None
+    if best is None or timeline is None:
+        reasons = {reason for load in loads for reason in load.why_not} or {"no load event, or no HAR"}
+        raise ExperimentError(f"{page.url}: no load of it can be used: {'; '.join(sorted(reasons))}")
+    if not best.valid:
+        print(f"{page.url} at {best.rtt_ms:g} ms: its shape may tell of more work than there is: "
+              f"{'; '.join(best.why_not)}", file=sys.stderr)
+    return timeline
+
+
+def main() -> int:
+    """Measure each page's shape and write the file."""
+    arguments = parse_arguments()
+    require_root("./scripts/shape.py")
+    check_programs(pcap=False)
+    check_room(passable_temp_root())
+    files = PageFiles(arguments.dir.resolve(), arguments.name)
+    page_set = check_pages(files)
+    with only_experiment():
+        near, far = (load_all(arguments, page_set, delay_ms) for delay_ms in DELAYS_MS)
+    month = datetime.now(timezone.utc).strftime("%Y-%m")
+    shapes = [make_shape(page.url, month, near[page], far[page]) for page in page_set.pages]
+    output = arguments.output or files.base / f"{arguments.name}.shape"
+    write_atomically(output, format_shapes(shapes))
+    give(output, invoking_user())
+    print(f"{output}: {len(shapes)} pages of {sum(len(shape.resources) for shape in shapes)} resources")
+    return 0
+
+
+if __name__ == "__main__":
+    run_interruptible(main)

@@ -1,0 +1,313 @@
+"""The critical path of loads whose path is known: made ones, and real net-logs, for which it must at least be whole."""
+
+import gzip
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.analysis.causes import CLOCK_MS, dependencies
+from harness.analysis.critical_path import KINDS, Step, critical_path
+from harness.analysis.timeline import Timeline, make_timeline
+from harness.analysis.what_if import SYN_BYTES, saved_ms
+from harness.measure.client_log import write_client_log
+from tests.support.made_har import PAGE, MadeLoad, chain
+from tests.support.made_record import made_record
+
+DATA = Path(__file__).parent.parent / "data" / "netlog"
+RTT_MS = 100
+
+
+def timeline(load: MadeLoad) -> Timeline:
+    return make_timeline(load.log(), load.record(), load.plt_ms)
+
+
+def path_of(load: MadeLoad) -> list[Step]:
+    found = timeline(load)
+    steps = critical_path(found, dependencies(found))
+    assert_whole(steps, load.plt_ms)
+    return steps
+
+
+def assert_whole(steps: list[Step], plt_ms: float) -> None:
+    """The steps cover the time from 0 to the load event without gap or overlap."""
+    assert steps[0].start_ms == 0
+    assert steps[-1].end_ms == plt_ms
+    assert all(step.end_ms == following.start_ms for step, following in pairwise(steps))
+    assert all(step.length_ms > 0 and step.kind in KINDS for step in steps)
+
+
+def saving(load: MadeLoad, **settings: bool) -> float:
+    found = timeline(load)
+    return saved_ms(found, dependencies(found), RTT_MS, **settings)
+
+
+def connects(steps: list[Step]) -> list[str]:
+    return [step.url for step in steps if step.kind == "connect" and step.length_ms >= RTT_MS / 2]
+
+
+@pytest.mark.parametrize("hosts", [1, 2, 5])
+def test_a_chain_of_hosts_has_a_handshake_each(hosts: int) -> None:
+    load = chain(hosts)
+    steps = path_of(load)
+    assert len(connects(steps)) == hosts
+    assert saving(load) == hosts * RTT_MS
+    assert [step.kind for step in steps] == ["cpu", *["connect", "wait", "receive", "cpu"] * hosts]
+
+
+def test_what_lies_beside_the_path_is_not_on_it() -> None:
+    load = chain(3)
+    load.add("http://beside.test/i.gif", 210, "image", wait=150)
+    assert len(connects(path_of(load))) == 3
+    assert saving(load) == 300
+
+
+def test_a_longer_chain_is_hidden_by_a_shorter_one_that_tfo_helps_less() -> None:
+    """Chain of 5 handshakes (2 s without TFO, 1 s with it) beside an image that takes 1.6 s, with TFO 1.4 s."""
+    load = chain(5)
+    document_head = 3 + 100 + 100
+    end = load.add("http://large.test/i.gif", document_head, "image", receive=load.plt_ms - 200 - document_head - 100)
+    assert end < load.plt_ms
+    assert len(connects(path_of(load))) == 5
+    assert saving(load) == pytest.approx(2 * RTT_MS + load.plt_ms - end)
+
+
+def test_six_images_at_once_are_one_round_and_a_seventh_waits_for_the_first_to_end() -> None:
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="", receive=1) + 2
+    ends = [load.add(f"{PAGE}{number}.gif", found, "image", receive=10 + 10 * number) for number in range(6)]
+    load.plt_ms = max(ends) + 2
+    assert len(connects(path_of(load))) == 2
+    assert saving(load) == 2 * RTT_MS
+    seventh = load.add(f"{PAGE}7.gif", found, "image", queue=ends[0] + 1 - found, receive=40)
+    load.plt_ms = seventh + 2
+    steps = path_of(load)
+    assert connects(steps) == [PAGE, f"{PAGE}0.gif", f"{PAGE}7.gif"]
+    assert "queue" not in {step.kind for step in steps}
+    assert saving(load) == 3 * RTT_MS
+
+
+def test_a_queue_that_nothing_is_known_to_have_freed_is_a_step() -> None:
+    load = MadeLoad(0.0)
+    load.add(PAGE, 0, "document", referer="")
+    load.plt_ms = load.add(f"{PAGE}1.gif", 202, "image", queue=300)
+    assert [step.kind for step in path_of(load)][-3:] == ["queue", "connect", "wait"]
+    assert saving(load) == 2 * RTT_MS
+
+
+def test_keep_alive_needs_one_handshake() -> None:
+    load = MadeLoad(0.0)
+    end = load.add(PAGE, 0, "document", referer="")
+    for number in range(3):
+        end = load.add(f"{PAGE}{number}.js", end + 1, connect=-1, connection=1)
+    load.plt_ms = end + 1
+    steps = path_of(load)
+    assert connects(steps) == [PAGE]
+    assert sum(step.kind == "wait" for step in steps) == 4
+    assert saving(load) == RTT_MS
+
+
+def test_a_stream_on_a_shared_connection_waits_for_its_handshake_too() -> None:
+    """HTTP/2: both requests start together, one makes the connection, the second is sent as soon as it stands."""
+    load = MadeLoad(0.0)
+    found = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 2
+    load.add("https://two.test/a.gif", found, "image", connect=200, ssl=100, connection=9, version="h2")
+    load.plt_ms = load.add("https://two.test/b.gif", found, "image", queue=200, connect=-1, connection=9, receive=50,
+                           version="h2")
+    steps = path_of(load)
+    assert connects(steps) == ["https://page.test/", "https://two.test/a.gif"], "a.gif made the connection"
+    assert [step.length_ms for step in steps if step.kind == "tls"] == [100, 100]
+    assert saving(load) == 2 * RTT_MS
+    assert saving(load, small_client_hello=False) == 0
+
+
+def test_a_stream_that_asked_first_waits_for_the_handshake_of_the_other() -> None:
+    """Chrome opens two sockets, and sends both requests over that of the second, which stood first."""
+    load = MadeLoad(0.0)
+    found = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 2
+    load.plt_ms = load.add("https://two.test/b.gif", found, "image", queue=203, connect=-1, connection=9, receive=50,
+                           version="h2")
+    load.add("https://two.test/a.gif", found + 1, "image", connect=200, ssl=100, connection=9, version="h2")
+    steps = path_of(load)
+    assert connects(steps) == ["https://page.test/", "https://two.test/a.gif"]
+    assert {step.kind: step.length_ms for step in steps if "two" in step.url}["tls"] == 100
+    assert saving(load) == 2 * RTT_MS
+
+
+def test_a_stream_behind_others_on_its_connection_waits_for_one_of_them_to_end() -> None:
+    """The server allows one stream at a time: c.js is sent when b.js is over, b.js when a.js is."""
+    load = MadeLoad(0.0)
+    found = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 2
+    load.add("https://two.test/a.js", found, connect=200, ssl=100, connection=9, receive=50, version="h2")
+    load.add("https://two.test/b.js", found, queue=350, connect=-1, connection=9, receive=50, version="h2")
+    load.plt_ms = load.add("https://two.test/c.js", found, queue=500, connect=-1, connection=9, receive=50,
+                           version="h2")
+    steps = path_of(load)
+    assert [step.url[-4:] for step in steps if step.kind == "wait"] == ["est/", "a.js", "b.js", "c.js"]
+    assert sum(step.length_ms for step in steps if step.kind == "cpu") == 2
+    assert saving(load) == 2 * RTT_MS
+
+
+def test_a_stream_held_back_by_nothing_that_is_known_is_queued() -> None:
+    load = MadeLoad(0.0)
+    found = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 2
+    load.add("https://two.test/a.js", found, connect=200, ssl=100, connection=9, receive=400, version="h2")
+    load.plt_ms = load.add("https://two.test/b.js", found, queue=300, connect=-1, connection=9, receive=500,
+                           version="h2")
+    steps = path_of(load)
+    assert [(step.kind, step.length_ms) for step in steps if "two" in step.url] == [
+        ("connect", 100), ("tls", 100), ("queue", 100), ("wait", 100), ("receive", 500)]
+    assert saving(load) == 2 * RTT_MS
+
+
+def test_a_request_behind_another_on_a_kept_connection_waits_for_its_answer_not_for_its_handshake() -> None:
+    """HTTP/1.1: both are asked for at once, and there is one connection."""
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="") + 2
+    load.add("http://two.test/a.gif", found, "image", connection=9, receive=300)
+    load.plt_ms = load.add("http://two.test/b.gif", found, "image", queue=502, connect=-1, connection=9, receive=50)
+    steps = path_of(load)
+    assert [(step.kind, step.length_ms) for step in steps if "two" in step.url] == [
+        ("connect", 100), ("wait", 100), ("receive", 300), ("cpu", 2), ("wait", 100), ("receive", 50)]
+    assert saving(load) == 2 * RTT_MS
+
+
+def test_modules_are_caused_by_the_module_that_imports_them() -> None:
+    """main.js imports m1.js, that one m2.js, and so on; the last of them over, main.js runs and fetches data."""
+    load = MadeLoad(0.0)
+    end = load.add(PAGE, 0, "document", referer="")
+    importer, depth = PAGE, 20
+    for number in range(depth):
+        beside = load.add(f"{PAGE}side{number}.js", end + 1, connect=-1, connection=1, referer=importer, wait=60)
+        end = load.add(f"{PAGE}m{number}.js", end + 1, connect=-1, connection=1, referer=importer)
+        assert beside < end
+        importer = f"{PAGE}m{number}.js"
+    end = load.add(f"{PAGE}data.json", end + 3, "data", connect=-1, connection=1)
+    load.plt_ms = load.add(f"{PAGE}seen.gif", end + 1, "image", connect=-1, connection=1)
+    steps = path_of(load)
+    waited_for = [step.url.removeprefix(PAGE) for step in steps if step.kind == "wait"]
+    assert waited_for == ["", *(f"m{number}.js" for number in range(depth)), "data.json", "seen.gif"]
+    assert sum(step.length_ms for step in steps if step.kind == "cpu") == pytest.approx(depth + 4)
+
+
+def test_a_load_event_after_the_modules_waits_for_all_of_their_graph() -> None:
+    load = MadeLoad(0.0)
+    end = load.add(PAGE, 0, "document", referer="")
+    image_end = load.add("http://two.test/a.gif", end + 1, "image")
+    end = load.add(f"{PAGE}main.js", end + 1, connect=-1, connection=1)
+    end = load.add(f"{PAGE}deep.js", end + 1, connect=-1, connection=1, referer=f"{PAGE}main.js", wait=150)
+    assert image_end < end
+    load.parsed_ms, load.plt_ms = end + 4, end + 5
+    steps = path_of(load)
+    assert [step.url.removeprefix(PAGE) for step in steps if step.kind == "wait"] == ["", "main.js", "deep.js"]
+
+
+def test_work_of_the_main_thread_hides_handshakes() -> None:
+    """The images come while a script of the document runs: the load event waits for the script, not for them."""
+    load = MadeLoad(1_710.0, long_tasks=[(205.0, 1500.0)])
+    end = load.add(PAGE, 0, "document", referer="", receive=3)
+    for number in range(3):
+        load.add(f"http://aside{number}.test/i.gif", end + 1, "image")
+    steps = path_of(load)
+    assert connects(steps) == [PAGE]
+    assert steps[-1] == Step("cpu", 203, 1710, PAGE)
+    assert saving(load) == RTT_MS
+    load.long_tasks = []
+    assert len(connects(path_of(load))) == 2, "without them nothing tells the work from the images' effect"
+    load.parsed_ms = 1_708.0
+    assert connects(path_of(load)) == [PAGE], "the load event came as soon as the document was parsed"
+    load.parsed_ms = 408.0
+    assert len(connects(path_of(load))) == 2, "it came long after that"
+
+
+def test_an_image_that_comes_after_the_work_is_on_the_path() -> None:
+    load = MadeLoad(0.0, long_tasks=[(205.0, 1500.0)])
+    end = load.add(PAGE, 0, "document", referer="", receive=3)
+    load.plt_ms = load.add("http://aside.test/i.gif", end + 1, "image", wait=1410) + 2
+    assert connects(path_of(load)) == [PAGE, "http://aside.test/i.gif"]
+
+
+def test_redirects_are_followed_back() -> None:
+    load = MadeLoad(0.0)
+    end = load.add("http://short.test/", 0, "document", referer="", redirect=PAGE)
+    load.plt_ms = load.add(PAGE, end + 2, "document", referer="") + 1
+    assert connects(path_of(load)) == ["http://short.test/", PAGE]
+
+
+def test_requests_of_a_frame_wait_for_the_frame() -> None:
+    """A script of another document that ended just before is not the cause: its Referer is another one."""
+    load = MadeLoad(0.0)
+    document = load.add(PAGE, 0, "document", referer="", receive=5)
+    frame = load.add("http://frame.test/", document + 1, "document", receive=5)
+    load.add("http://script.test/s.js", frame + 1 - 200, "script")
+    load.plt_ms = load.add("http://image.test/i.gif", frame + 2, "image", referer="http://frame.test/") + 1
+    assert connects(path_of(load)) == [PAGE, "http://frame.test/", "http://image.test/i.gif"]
+
+
+@pytest.mark.parametrize(("request_bytes", "saved"), [(SYN_BYTES, 100), (SYN_BYTES + 1, 0)])
+def test_a_request_too_long_for_a_syn_saves_nothing(request_bytes: int, saved: int) -> None:
+    load = MadeLoad(0.0)
+    load.plt_ms = load.add(PAGE, 0, "document", referer="", request_bytes=request_bytes) + 1
+    assert saving(load) == saved
+
+
+def test_what_never_ended_is_no_cause() -> None:
+    load = chain(2)
+    load.add("http://hung.test/", 50, "script", wait=load.plt_ms - 151, error="unfinished")
+    assert "http://hung.test/" not in {step.url for step in path_of(load)}
+
+
+def test_with_tfo_there_is_nothing_left_to_save() -> None:
+    load = chain(4, connect=0)
+    assert connects(path_of(load)) == []
+    assert saving(load) == 0
+
+
+@st.composite
+def made_loads(draw: st.DrawFn) -> MadeLoad:
+    """Any load that can happen: requests anywhere, with any phases and causes, on connections that stand by then."""
+    load = MadeLoad(0.0)
+    times, kinds = st.integers(0, 300), st.sampled_from(["document", "style", "image", "script", "data"])
+    ready = [draw(times)]               # of each connection: when it stands, in the order of their numbers
+    load.add(PAGE, 0, "document", referer="", connect=ready[0], wait=draw(times), receive=draw(times))
+    for number in range(draw(st.integers(0, 12))):
+        reuse, start, queue, dns = draw(st.integers(0, len(ready))), draw(st.integers(0, 1500)), draw(times), draw(
+            st.integers(-1, 5))
+        connect = -1 if reuse else draw(times)
+        if reuse:
+            queue = max(queue, ready[reuse - 1] - start)
+        else:
+            ready.append(start + queue + max(0, dns) + connect)
+        load.add(f"http://host{number % 3}.test/{number}", start, draw(kinds), queue=queue, dns=dns, connect=connect,
+                 connection=reuse, wait=draw(times), receive=draw(times),
+                 referer=draw(st.sampled_from(["", PAGE, f"http://host{number % 2}.test/"])))
+    starts = sorted(draw(st.lists(st.integers(0, 2000), max_size=4, unique=True)))
+    load.long_tasks = [(float(start), float(draw(st.integers(50, 400)))) for start in starts]
+    load.plt_ms = draw(st.integers(1, 3000)) + draw(st.floats(0, 1))
+    return load
+
+
+@given(load=made_loads())
+def test_any_load_has_a_whole_path_and_tfo_never_costs_nor_saves_all(load: MadeLoad) -> None:
+    steps = path_of(load)
+    on_path = sum(min(RTT_MS, step.length_ms) for step in steps if step.kind == "connect")
+    assert 0 <= saving(load) <= on_path + CLOCK_MS * (1 + len(load.entries)), "each cause may seem 2 ms late"
+
+
+@pytest.mark.parametrize("scene", ["settled", "hanging"])
+def test_real_loads_have_whole_paths(scene: str, tmp_path: Path) -> None:
+    (tmp_path / "netlog.json").write_bytes(gzip.decompress((DATA / f"{scene}.json.gz").read_bytes()))
+    timing = json.loads((DATA / f"{scene}.served.json").read_text())["timing"]
+    since = timing["navigationStart"]
+    entry = {name: timing[name] - since for name in ("responseStart", "domContentLoadedEventEnd", "loadEventEnd")}
+    report = {"url": "http://a.test/", "time_origin_ms": since, "now_ms": 60_000.0, "timing": entry}
+    record = made_record(**write_client_log(tmp_path, "page", tmp_path / "netlog.json", report))
+    log = json.loads((tmp_path / "page.har").read_text())["log"]
+    found = make_timeline(log, record, entry["loadEventEnd"])
+    steps = critical_path(found, dependencies(found))
+    assert_whole(steps, entry["loadEventEnd"])
+    assert steps[1].url.startswith("http://a.test/")
+    assert len({step.url for step in steps}) > 2

@@ -1,0 +1,78 @@
+"""Explanations of made loads: their breakdown, their handshakes, and that old logs have none."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.critical_path import KINDS
+from harness.analysis.explanation import Explanation, explain
+from harness.analysis.what_if import SYN_BYTES
+from harness.files.results import LoadResult, read_results
+from tests.support.made_har import PAGE, MadeLoad, chain
+
+OLD = Path(__file__).parent.parent / "data" / "2013"
+
+
+def explained(load: LoadResult) -> Explanation:
+    explain.cache_clear()       # a test may have changed the load's files
+    found = explain(load, load.rtt_ms)
+    assert found is not None
+    return found
+
+
+def test_the_breakdown_is_the_page_load_time(tmp_path: Path) -> None:
+    explanation = explained(chain(4).write(tmp_path))
+    assert set(explanation.breakdown_ms) == set(KINDS)
+    assert sum(explanation.breakdown_ms.values()) == pytest.approx(3 + 4 * 207)
+    assert explanation.breakdown_ms["connect"] == explanation.breakdown_ms["wait"] == 400
+    assert explanation.breakdown_ms["receive"] == 8
+    assert explanation.breakdown_ms["cpu"] == pytest.approx(3 + 4 * 5)
+    assert (explanation.handshakes, explanation.savable_handshakes) == (4, 4)
+    assert explanation.predicted_plt_ms == explanation.simple_prediction_ms == pytest.approx(3 + 4 * 107)
+
+
+def test_a_handshake_is_counted_when_half_a_round_trip_of_it_is_on_the_path(tmp_path: Path) -> None:
+    for connect, counted in ((0, 0), (49, 0), (51, 1), (100, 1)):
+        assert explained(chain(1, connect=connect).write(tmp_path)).handshakes == counted
+
+
+def test_a_long_request_has_a_handshake_that_tfo_cannot_save(tmp_path: Path) -> None:
+    load = MadeLoad(0.0)
+    end = load.add(PAGE, 0, "document", referer="")
+    load.plt_ms = load.add(f"{PAGE}?{'x' * 9}", end, "script", request_bytes=SYN_BYTES + 1) + 1
+    explanation = explained(load.write(tmp_path))
+    assert (explanation.handshakes, explanation.savable_handshakes) == (2, 1)
+    assert explanation.predicted_plt_ms == load.plt_ms - 100
+
+
+def test_a_post_quantum_client_hello_saves_nothing(tmp_path: Path) -> None:
+    load = MadeLoad(0.0)
+    load.plt_ms = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 1
+    written = load.write(tmp_path)
+    assert explained(written).predicted_plt_ms == load.plt_ms - 100
+    experiment = {"format": 1, "pages": [PAGE], "rtt_ms": 100, "post_quantum": True}
+    (tmp_path / "experiment-50.json").write_text(json.dumps(experiment))
+    assert explained(written).predicted_plt_ms == load.plt_ms
+    assert explained(written).breakdown_ms["tls"] == 100
+
+
+@pytest.mark.parametrize("har", [None, "", "{", "[]", '{"log": {}}', '{"log": {"pages": [], "entries": []}}',
+                                 '{"log": {"pages": [{"startedDateTime": "yesterday"}], "entries": []}}'])
+def test_without_a_har_that_can_be_read_there_is_no_explanation(har: str | None, tmp_path: Path) -> None:
+    load = chain(1).write(tmp_path)
+    path = load.log.with_name(f"{load.page}.har")
+    path.unlink() if har is None else path.write_text(har)
+    assert explain(load, 100) is None
+
+
+def test_logs_of_2013_have_no_explanation() -> None:
+    loads = read_results(OLD).loads
+    assert loads
+    assert all(explain(load, load.rtt_ms) is None for load in loads)
+
+
+def test_a_load_without_requests_is_all_cpu(tmp_path: Path) -> None:
+    explanation = explained(MadeLoad(50.0).write(tmp_path))
+    assert explanation.breakdown_ms["cpu"] == 50
+    assert explanation.predicted_plt_ms == 50

@@ -1,0 +1,100 @@
+"""Which load stands for a cell: one rule for the figures and the report."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.selection import Cell, Selection, select
+from harness.analysis.shown import file_problems, load_with_requests, shown_load
+from harness.files.pages import sanitise
+from harness.files.results import Results, read_results
+from harness.files.text_log import PageLog, Transaction, format_log
+from harness.show.breakdown_figure import explained_loads
+from harness.show.report.waterfall import make_waterfalls
+from harness.show.table import format_report
+from tests.support.made_har import PAGE, chain
+
+CELL = Cell(sanitise(PAGE), 100, 0)
+LOG = format_log(PageLog(transactions=[Transaction(0, 50, PAGE)], transactions_seen=True))
+
+
+def five_loads(client: Path) -> None:
+    """PLT grows with the run, the median is run 3."""
+    for run in range(1, 6):
+        load = chain(2, connect=100 + run).write(client, run=run)
+        load.log.write_text(LOG)
+
+
+def read(client: Path) -> tuple[Results, Selection]:
+    results = read_results(client)
+    return results, select(results, "load")
+
+
+def shown_runs(client: Path) -> set[int]:
+    """Return the runs that the figures and the report show."""
+    results, selection = read(client)
+    waterfall, = make_waterfalls(results, selection, CELL.page, 1)
+    bar, = explained_loads(results, selection, CELL.page)
+    shown = [shown_load(selection, CELL), load_with_requests(selection, CELL), waterfall.loads[0], bar.shown]
+    return {each.load.run for each in shown if each}
+
+
+def test_it_is_the_median(tmp_path: Path) -> None:
+    five_loads(tmp_path)
+    assert shown_runs(tmp_path) == {3}
+
+
+def test_a_load_that_cannot_be_explained_is_passed_over_by_all(tmp_path: Path) -> None:
+    """Before, the figure of the requests showed run 3 and the breakdown another one."""
+    five_loads(tmp_path)
+    (tmp_path / "50-3-tfo-0" / f"{CELL.page}.har").write_text("{")
+    assert shown_runs(tmp_path) == {2}
+
+
+def test_a_load_that_cannot_be_drawn_is_passed_over_by_all(tmp_path: Path) -> None:
+    five_loads(tmp_path)
+    (tmp_path / "50-3-tfo-0" / CELL.page).unlink()
+    (tmp_path / "50-2-tfo-0" / CELL.page).unlink()
+    assert shown_runs(tmp_path) == {4}
+
+
+def test_without_any_har_it_is_the_median_of_what_can_be_drawn(tmp_path: Path) -> None:
+    five_loads(tmp_path)
+    for path in tmp_path.glob("*/*.har"):
+        path.unlink()
+    shown = shown_load(read(tmp_path)[1], CELL)
+    assert shown is not None
+    assert (shown.load.run, shown.loads, shown.explanation) == (3, 5, None)
+    assert shown.which == "run 3, the median of 5 loads"
+
+
+def test_nothing_to_show(tmp_path: Path) -> None:
+    five_loads(tmp_path)
+    for path in (*tmp_path.glob("*/*.har"), *tmp_path.glob("*/httppage.test")):
+        path.unlink()
+    _, selection = read(tmp_path)
+    assert shown_load(selection, CELL) is None
+    assert shown_load(selection, Cell("httpnone", 100, 0)) is None
+
+
+@pytest.mark.timeout(20)
+def test_files_that_cannot_be_shown_are_problems(tmp_path: Path) -> None:
+    five_loads(tmp_path / "whole")
+    assert list(file_problems(read(tmp_path / "whole")[1])) == []
+    five_loads(tmp_path)
+    cells = [tmp_path / f"50-{run}-tfo-0" for run in range(1, 6)]
+    (cells[0] / f"{CELL.page}.har").write_text('{"log": {"entries": [7]}}')
+    (cells[1] / f"{CELL.page}.har").write_text("[1e999]")
+    (cells[2] / f"{CELL.page}.har").unlink()
+    os.mkfifo(cells[2] / f"{CELL.page}.har")
+    (cells[3] / CELL.page).unlink()
+    (cells[3] / CELL.page).mkdir()
+    (cells[4] / CELL.page).unlink()
+    found = [problem.replace(f"{tmp_path}/", "") for problem in file_problems(read(tmp_path)[1])]
+    assert found == [
+        "50-1-tfo-0/httppage.test.har:1: cannot be read (no HAR: an entry is no object)",
+        "50-2-tfo-0/httppage.test.har:1: cannot be read (1e999 is no finite number)",
+        "50-3-tfo-0/httppage.test.har:1: cannot be read (it is no regular file)",
+        "50-4-tfo-0/httppage.test:1: cannot be read (it is no regular file)"]
+    assert all(f"  {problem}" in format_report(*read(tmp_path)).replace(f"{tmp_path}/", "") for problem in found)

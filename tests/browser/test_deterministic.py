@@ -1,0 +1,131 @@
+"""The injected script in a real Chrome: the same time and randomness each load, and a Date that scripts cannot tell."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.system.privileges import browsing_user
+
+pytestmark = pytest.mark.chrome
+
+INSTANT_MS = 1_363_348_800_000          # `date -d 2013-03-15T12:00Z +%s`000
+
+PAGE = """<!doctype html><title>x</title><iframe srcdoc="<script>parent.inFrame = Date.now()</script>"></iframe><script>
+function probe() {
+  const found = {};
+  found.now = Array.from({length: 60}, () => Date.now());
+  found.randoms = Array.from({length: 1000}, () => Math.random());
+  let waited = 0;
+  for (const began = +new Date(); +new Date() < began + 50 && waited < 100000;) waited++;
+  found.waited = waited;
+  const date = new Date();
+  found.instance = [date instanceof Date, new Date(0) instanceof Date, {} instanceof Date];
+  found.kind = [Object.prototype.toString.call(date), typeof Date, Date.name, Date.length, typeof Date()];
+  found.asked = [new Date(0).getTime(), new Date(2013, 2, 15).getTime(), new Date('2001-02-03T04:05:06Z').getTime(),
+                 new Date(new Date(77)).getTime(), Date.UTC(1970, 0, 2), Date.parse('1970-01-01T00:00:01Z')];
+  found.invalid = [isNaN(new Date(undefined)), isNaN(new Date('x'))];
+  found.called = [Date(), Date(0), Date.call(null, 5)].map(Date.parse);
+  found.constructors = [date.constructor === Date, Date.prototype.constructor === Date,
+                        Object.getPrototypeOf(date) === Date.prototype];
+  class Moment extends Date { constructor(...given) { super(...given); this.more = 1; } twice() { return 2 * this; } }
+  const moment = new Moment(), early = new Moment(21);
+  found.subclass = [moment instanceof Moment, moment instanceof Date, moment.more, early.twice(), moment.getFullYear()];
+  found.reflected = Reflect.construct(Date, [], Moment) instanceof Moment;
+  found.realClock = performance[Symbol.for('tfo-lab.timeOrigin')];
+  found.shownClock = performance.timeOrigin;
+  const before = performance.now();
+  while (performance.now() === before);
+  found.performanceMoves = performance.now() > before;
+  found.inFrame = window.inFrame;
+  return found;
+}
+const atStart = Date.now();
+</script>"""
+
+CHROME = """
+import json, sys
+from pathlib import Path
+from urllib.parse import quote
+from harness.browser.chrome import Settings, deterministic_script, find_browser, start
+from harness.system.privileges import User, become
+page, (work_dir, uid, gid) = sys.stdin.read(), sys.argv[1:]
+browser = find_browser()
+deterministic_script()  # read as root: the project may lie where nobody else can look
+become(User("", int(uid), int(gid)))
+driver = start(browser, Settings(Path(work_dir)))
+try:
+    loads = []
+    for _ in range(2):
+        driver.get("data:text/html," + quote(page))
+        loads.append(driver.execute_script("return {...probe(), atStart}"))
+    print(json.dumps(loads))
+finally:
+    driver.quit()
+"""
+
+
+@pytest.fixture(scope="module")
+def loads() -> list[dict[str, Any]]:
+    """Return what the page's script found in each of two loads, in Chrome in its sandbox."""
+    user = browsing_user()
+    with tempfile.TemporaryDirectory(prefix="d", ignore_cleanup_errors=True) as work_dir:
+        os.chown(work_dir, user.uid, user.gid)
+        done = subprocess.run([sys.executable, "-c", CHROME, work_dir, str(user.uid), str(user.gid)], input=PAGE,
+                              text=True, cwd=ROOT, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    assert len(found) == 2
+    return found
+
+
+def test_two_loads_see_the_same_time_and_randomness(loads: list[dict[str, Any]]) -> None:
+    first, second = ({name: value for name, value in load.items() if name != "realClock"} for load in loads)
+    assert first == second
+    assert loads[0]["realClock"] < loads[1]["realClock"], "performance.now(), which times loads, is left alone"
+    assert loads[0]["performanceMoves"]
+
+
+def test_the_time_is_the_instant_of_the_recording_in_every_frame(loads: list[dict[str, Any]]) -> None:
+    assert loads[0]["atStart"] == loads[0]["inFrame"] == INSTANT_MS
+
+
+def test_the_time_moves_on_but_slowly(loads: list[dict[str, Any]]) -> None:
+    now = loads[0]["now"]
+    assert now == sorted(now)
+    assert now[-1] - now[0] in (2, 3), "60 questions, 20 to the millisecond"
+    assert loads[0]["waited"] == pytest.approx(1000, abs=25), "who waits 50 ms by asking is let go"
+
+
+def test_randomness_looks_like_it(loads: list[dict[str, Any]]) -> None:
+    randoms = loads[0]["randoms"]
+    assert all(0 <= number < 1 for number in randoms)
+    assert len(set(randoms)) == 1000
+    assert sum(randoms) / 1000 == pytest.approx(0.5, abs=0.05)
+
+
+def test_date_behaves_as_date_does(loads: list[dict[str, Any]]) -> None:
+    found = loads[0]
+    assert found["instance"] == [True, True, False]
+    assert found["kind"] == ["[object Date]", "function", "Date", 7, "string"]
+    assert found["constructors"] == [True, True, True]
+    assert found["invalid"] == [True, True]
+
+
+def test_a_date_that_was_asked_for_is_that_date(loads: list[dict[str, Any]]) -> None:
+    # Chrome runs with TZ=UTC, so local time is UTC.
+    assert loads[0]["asked"] == [0, 1_363_305_600_000, 981_173_106_000, 77, 86_400_000, 1000]
+
+
+def test_date_as_a_function_is_the_fixed_time_as_text(loads: list[dict[str, Any]]) -> None:
+    assert all(0 <= called - INSTANT_MS < 1000 for called in loads[0]["called"])
+
+
+def test_date_can_be_subclassed(loads: list[dict[str, Any]]) -> None:
+    assert loads[0]["subclass"] == [True, True, 1, 42, 2013]
+    assert loads[0]["reflected"]

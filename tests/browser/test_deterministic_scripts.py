@@ -1,0 +1,146 @@
+"""The injected script on pages of a server, in a real Chrome: what tells the time, and randomness script by script."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.system.privileges import browsing_user
+
+pytestmark = pytest.mark.chrome
+
+INSTANT_MS = 1_363_348_800_000
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+SCRIPT = """
+(window.found ||= {})['NAME'] = {
+  randoms: [Math.random(), Math.random()], uuids: [crypto.randomUUID(), crypto.randomUUID()],
+  values: Array.from(crypto.getRandomValues(new Uint16Array(4)))};
+setTimeout(() => { found['NAME'].later = Math.random(); found.left = (found.left || 0) + 1; });
+"""
+PAGE = """<!doctype html><link rel=icon href=data:,><script>
+const format = new Intl.DateTimeFormat('en', {dateStyle: 'short', timeStyle: 'medium', timeZone: 'UTC'});
+const refuses = (...given) => { try { crypto.getRandomValues(...given); return ''; } catch (e) { return e.name; } };
+window.clock = {
+  origin: performance.timeOrigin, modified: document.lastModified, formatted: format.format(),
+  same: format.format === format.format, given: format.format(0), parts: format.formatToParts().length,
+  temporal: globalThis.Temporal ? [Temporal.Now.instant().epochMilliseconds, String(Temporal.Now.plainDateISO('UTC')),
+    String(Temporal.Now.zonedDateTimeISO('UTC').year)] : null,
+  real: performance[Symbol.for('tfo-lab.timeOrigin')], hidden: Object.keys(performance).length,
+  refuses: [refuses(new Uint8Array(65537)), refuses(new Float32Array(1)), refuses(5)],
+  returns: (a => crypto.getRandomValues(a) === a)(new Uint8Array(1)),
+  untouched: [Error.stackTraceLimit, 'prepareStackTrace' in Error],
+  get speed() {         // asked for last: so many questions end the streams of single scripts
+    const began = performance.now();
+    for (let i = 0; i < 20000; i++) Math.random();
+    return (performance.now() - began) / 20000;
+  }};
+</script>SCRIPTS<iframe src="/frame"></iframe>"""
+CHROME = """
+import json, sys
+from pathlib import Path
+from harness.browser.chrome import Settings, deterministic_script, end, find_browser, start
+from harness.system.privileges import User, become
+work_dir, uid, gid, *urls = sys.argv[1:]
+browser = find_browser()
+deterministic_script()  # read as root: the project may lie where nobody else can look
+become(User("", int(uid), int(gid)))
+driver = start(browser, Settings(Path(work_dir)))
+try:
+    seen = []
+    for url in urls:
+        driver.get(url)
+        seen.append(driver.execute_async_script(
+            "const done = arguments[0]; const look = () => found.left >= 2 && frames[0].found ?"
+            "done({clock, found, frame: frames[0].found}) : setTimeout(look, 10); look();"))
+    print(json.dumps(seen))
+finally:
+    end(driver)
+"""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Serves /page?ORDER, which loads its scripts in that order, its frame, and the scripts."""
+
+    def do_GET(self) -> None:
+        path, _, order = self.path.partition("?")
+        if path.endswith(".js"):
+            body = SCRIPT.replace("NAME", path[1:-3])
+        else:
+            tags = "".join(f"<script src=/{name}.js></script>" for name in (order or "a"))
+            body = tags if path == "/frame" else PAGE.replace("SCRIPTS", tags)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/javascript" if path.endswith(".js") else "text/html")
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, format: str, *args: Any) -> None:    # noqa: A002 - the name it has in http.server
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def loads() -> list[dict[str, Any]]:
+    """Load the page twice with scripts a and b, then with b before a."""
+    user = browsing_user()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, \
+            tempfile.TemporaryDirectory(prefix="d", ignore_cleanup_errors=True) as work_dir:
+        threading.Thread(target=server.serve_forever).start()
+        os.chown(work_dir, user.uid, user.gid)
+        urls = [f"http://127.0.0.1:{server.server_port}/page?{order}" for order in ("ab", "ab", "ba")]
+        done = subprocess.run([sys.executable, "-c", CHROME, work_dir, str(user.uid), str(user.gid), *urls], text=True,
+                              cwd=ROOT, capture_output=True, timeout=60, check=False)
+        server.shutdown()
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def test_whatever_tells_the_time_of_day_agrees(loads: list[dict[str, Any]]) -> None:
+    for clock in (load["clock"] for load in loads):
+        assert clock["origin"] == INSTANT_MS
+        assert clock["modified"] == "03/15/2013 12:00:00"
+        assert re.fullmatch(r"3/15/13, 12:00:00.PM", clock["formatted"]), clock["formatted"]
+        assert re.fullmatch(r"1/1/70, 12:00:00.AM", clock["given"])
+        assert clock["same"]
+        assert clock["parts"] > 10
+        if clock["temporal"]:
+            assert clock["temporal"] == [INSTANT_MS, "2013-03-15", "2013"]
+
+
+def test_the_harness_still_knows_when_the_page_began(loads: list[dict[str, Any]]) -> None:
+    first, second, third = (load["clock"]["real"] for load in loads)
+    assert INSTANT_MS < first < second < third
+    assert loads[0]["clock"]["hidden"] == 0
+
+
+def test_each_script_gets_the_same_numbers_whatever_ran_before_it(loads: list[dict[str, Any]]) -> None:
+    first, second, other_order = (load["found"] for load in loads)
+    assert first == second
+    assert first["a"] == other_order["a"]
+    assert first["b"] == other_order["b"]
+    assert "later" in first["a"], "in a callback, too"
+
+
+def test_scripts_and_frames_get_numbers_of_their_own(loads: list[dict[str, Any]]) -> None:
+    found = [loads[0]["found"]["a"], loads[0]["found"]["b"], loads[0]["frame"]["a"]]
+    for kind in ("randoms", "uuids", "values"):
+        drawn = [str(part) for script in found for part in script[kind]]
+        assert len(set(drawn)) == len(drawn), (kind, drawn)
+    assert all(UUID.fullmatch(uuid) for script in found for uuid in script["uuids"])
+
+
+def test_crypto_refuses_what_it_refuses(loads: list[dict[str, Any]]) -> None:
+    assert loads[0]["clock"]["refuses"] == ["QuotaExceededError", "TypeMismatchError", "TypeError"]
+    assert loads[0]["clock"]["returns"]
+
+
+def test_scripts_see_no_trace_of_it(loads: list[dict[str, Any]]) -> None:
+    assert loads[0]["clock"]["untouched"] == [10, False]
+    assert loads[0]["clock"]["speed"] < 0.02, "ms for a number; a lookup of the stack takes as much"

@@ -1,0 +1,202 @@
+"""load_page.py against a server on this host: what it leaves when a program dies under it, and that nothing stays."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.browser.chrome import require_shim
+from harness.files.text_log import read_log
+from harness.system.privileges import browsing_user, passable_temp_root
+from harness.system.processes import children_by_parent, descendants
+
+pytestmark = pytest.mark.chrome
+URL, PAGE = "http://www.a.test/", "httpwww.a.test"
+DOCUMENT = b"<!doctype html><link rel=icon href=data:,><title>a</title><img src=never.png>"
+
+
+class Server(threading.Thread):
+    """Answers with `documents`, and never to anything else; `asked` is set when that was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.asked = threading.Event()
+        self.open: list[socket.socket] = []
+        self.threads: list[threading.Thread] = []
+        self.documents = {"/": DOCUMENT}
+
+    def run(self) -> None:
+        with contextlib.suppress(OSError):          # shutdown() ends accept(), close() would not
+            while True:
+                connection, _ = self.listener.accept()
+                self.open.append(connection)
+                self.threads.append(threading.Thread(target=self.answer, args=(connection,), daemon=True))
+                self.threads[-1].start()
+
+    def answer(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            request = connection.recv(65536)
+            document = self.documents.get(request.decode("latin-1").split(" ")[1] if request else "")
+            if document:
+                connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + document)
+                connection.close()
+            elif request:
+                self.asked.set()
+
+    def stop(self) -> None:
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.join(5)
+        self.listener.close()
+        for connection in self.open:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:
+            thread.join(5)
+        for connection in self.open:
+            connection.close()
+
+
+@dataclass
+class Load:
+    """A load that runs."""
+
+    work_dir: Path
+    server: Server
+    process: "subprocess.Popen[str]"
+    all_pids: set[int] = field(default_factory=set)
+
+    def chromedriver(self) -> int:
+        """Wait until the page is half loaded; return chromedriver's pid."""
+        assert self.server.asked.wait(40), self.process.communicate(timeout=5)
+        self.all_pids = descendants(self.process.pid)
+        driver, = children_by_parent()[self.process.pid]
+        return driver
+
+    def report(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.work_dir / "load.json").read_text())
+        return found
+
+    def left_after(self, seconds: float) -> set[int]:
+        """Return which of the load's processes still run when the given time is over, at once when none does."""
+        deadline = time.monotonic() + seconds
+        while (left := {pid for pid in self.all_pids if runs(pid)}) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return left
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Load]]:
+    """Start a load of a page that is never complete."""
+    user, server, loads = browsing_user(), Server(), []
+    server.start()
+    with tempfile.TemporaryDirectory(dir=passable_temp_root(), ignore_cleanup_errors=True) as name:
+        work_dir = Path(name) / "work"
+        work_dir.mkdir()
+        Path(name).chmod(0o755)
+        if os.geteuid() == 0:
+            os.chown(work_dir, user.uid, user.gid)
+        (Path(name) / "hack_dns").write_text(f"www.a.test 127.0.0.1 {server.listener.getsockname()[1]}\n")
+
+        def starter(**documents: bytes) -> Load:
+            server.documents.update({f"/{name.removeprefix('index')}": body for name, body in documents.items()})
+            process = subprocess.Popen(
+                [sys.executable, str(ROOT / "tfo-test" / "load_page.py"), URL, "--hack-dns", f"{name}/hack_dns",
+                 "--work-dir", str(work_dir), "--interface", "lo", "--user", f"{user.uid}:{user.gid}",
+                 "--timeout", "30"], stderr=subprocess.PIPE, text=True)
+            loads.append(Load(work_dir, server, process))
+            return loads[-1]
+
+        require_shim()
+        try:
+            yield starter
+        finally:
+            for load in loads:
+                load.process.kill()
+                load.process.communicate(timeout=10)
+                load.left_after(5)
+            server.stop()
+
+
+def test_the_end_of_chromedriver_loses_neither_log_nor_har(start: Callable[..., Load]) -> None:
+    load = start()
+    os.kill(load.chromedriver(), signal.SIGKILL)
+    _, said = load.process.communicate(timeout=20)
+    assert "Traceback" not in said
+    assert load.process.returncode == 1
+    errors = load.report()["errors"]
+    assert errors[0] == "Chrome: chromedriver ended, or does not answer", errors
+    log = read_log(load.work_dir / PAGE)
+    assert [response.url for response in log.responses][:1] == [URL]
+    entries = json.loads((load.work_dir / f"{PAGE}.har").read_text())["log"]["entries"]
+    assert entries[0]["request"]["url"] == URL
+    assert load.report()["document"]["status"] == 200
+    assert load.left_after(2) == set(), "Chrome is killed with its driver"
+
+
+def test_the_end_of_chrome_is_told(start: Callable[..., Load]) -> None:
+    load = start()
+    driver = load.chromedriver()
+    chrome, = (pid for pid in children_by_parent()[driver])
+    os.kill(chrome, signal.SIGKILL)
+    load.process.communicate(timeout=20)
+    assert load.report()["errors"] == ["Chrome ended in the middle of the load"]
+    assert (load.work_dir / PAGE).exists()
+    assert load.left_after(2) == set()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_whatever_ends_load_page_leaves_no_chrome(start: Callable[..., Load], number: signal.Signals) -> None:
+    load = start()
+    load.chromedriver()
+    assert len(load.all_pids) >= 4, "chromedriver, Chrome, its zygotes and renderers"
+    load.process.send_signal(number)
+    load.process.wait(10)
+    assert load.left_after(2) == set()
+
+
+def test_chromes_own_words_are_kept(start: Callable[..., Load]) -> None:
+    load = start()
+    os.kill(load.chromedriver(), signal.SIGKILL)
+    load.process.communicate(timeout=20)
+    assert "ChromeDriver was started successfully" in (load.work_dir / "chromedriver.log").read_text(errors="replace")
+
+
+ICON = b"<!doctype html><link rel=icon href=data:,>"
+
+
+def test_a_page_that_a_script_leaves_is_another_page(start: Callable[..., Load]) -> None:
+    load = start(index=ICON + b"<script>location.replace('/next')</script>", next=ICON + b"<p>next")
+    load.process.communicate(timeout=40)
+    assert load.report()["errors"] == ["a script of the page led on to another page, http://www.a.test/next: "
+                                       "list that one instead"]
+
+
+def test_a_page_that_changes_its_address_or_loads_itself_again_is_the_same_page(start: Callable[..., Load]) -> None:
+    load = start(index=ICON + b"<script>if (!sessionStorage.again) { sessionStorage.again = 1; location.reload(); }"
+                              b"else history.pushState({}, '', '/shown');</script>")
+    load.process.communicate(timeout=40)
+    assert load.report()["errors"] == []
+    assert load.report()["document_uri"] == "http://www.a.test/shown"
+    assert load.report()["plt_ms"] > 0
+    assert load.report()["time_origin_ms"] > 1_600_000_000_000, "the real one, for placing the load in the net-log"

@@ -1,0 +1,297 @@
+"""Chrome's shim: TFO on connections to other hosts, nothing else changed, and a wall clock some days ahead."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.system.fastopen import OFF, ON, difference, read_counters, set_fastopen
+
+SOURCE = ROOT / "tfo-test" / "chrome_shim.c"
+DAY_S = 86_400
+RECORDER = """
+#include <stdio.h>
+#include <sys/socket.h>
+int setsockopt(int fd, int level, int option, const void *value, socklen_t length)
+{
+    (void)fd, (void)value, (void)length;
+    dprintf(2, "setsockopt %d %d\\n", level, option);
+    return 0;
+}
+"""
+CALL = """
+import ctypes, os, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def connect(fd, address, length=None):
+    "Call connect(2) with the bytes of a socket address; return its result, and errno, which was 77 before."
+    ctypes.set_errno(77)
+    result = libc.connect(fd, address, len(address) if length is None else length)
+    return result, ctypes.get_errno()
+def ipv4(address, port):
+    head = socket.AF_INET.to_bytes(2, sys.byteorder) + port.to_bytes(2, "big")
+    return head + socket.inet_aton(address) + bytes(8)
+"""
+
+
+def gcc(source: Path, library: Path, *options: str) -> str:
+    """Compile as scripts/setup.sh does; return the compiler's complaints."""
+    command = ["gcc", "-O2", "-Wall", "-Wextra", *options, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr
+
+
+def compiled(source: Path, library: Path) -> Path:
+    complaints = gcc(source, library)
+    assert library.exists(), complaints
+    return library
+
+
+def test_it_compiles_without_a_warning(tmp_path: Path) -> None:
+    assert gcc(SOURCE, tmp_path / "shim.so", "-Werror", "-Wshadow") == ""
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(SOURCE, tmp_path_factory.mktemp("shim") / "shim.so")
+
+
+@pytest.fixture(scope="module")
+def recorder(shim: Path) -> Path:
+    """Compile what writes down each setsockopt() instead of making it; preloaded after the shim, it sees the shim's."""
+    source = shim.with_name("recorder.c")
+    source.write_text(RECORDER)
+    return compiled(source, shim.with_name("recorder.so"))
+
+
+def preloaded(*libraries: Path, days: str | None = None) -> dict[str, str]:
+    """Return an environment with `libraries` preloaded and TFO_LAB_CLOCK_DAYS set (None: not)."""
+    others = {name: value for name, value in os.environ.items() if name != "TFO_LAB_CLOCK_DAYS"}
+    return {**others, "LD_PRELOAD": " ".join(map(str, libraries)), "PYTHONPATH": str(ROOT),
+            **({} if days is None else {"TFO_LAB_CLOCK_DAYS": days})}
+
+
+def printed(code: str, environment: dict[str, str], *arguments: str, prefix: tuple[str, ...] = ()) -> str:
+    """Return what a Python program prints, its complaints included."""
+    done = subprocess.run([*prefix, sys.executable, "-c", code, *arguments], env=environment, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=20, check=False)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize(("days", "shift_days"), [
+    ("100", 100), ("1", 1), ("-3", -3), ("0", 0), (None, 0), ("", 0), ("many", 0)])
+def test_date_is_some_days_ahead(shim: Path, days: str | None, shift_days: int) -> None:
+    said = subprocess.run(["date", "+%s"], env=preloaded(shim, days=days), capture_output=True, text=True, timeout=10,
+                          check=True).stdout
+    assert int(said) - time.time() == pytest.approx(shift_days * DAY_S, abs=5)
+
+
+CLOCKS = """
+import ctypes, time
+libc = ctypes.CDLL(None)
+libc.time.restype = ctypes.c_long
+both = (ctypes.c_long * 2)()
+libc.gettimeofday(both, None)
+stored = ctypes.c_long()
+returned = libc.time(ctypes.byref(stored))
+assert returned == stored.value
+print(time.time(), time.clock_gettime(5), both[0], libc.time(None), returned)
+print(time.monotonic(), time.clock_gettime(time.CLOCK_MONOTONIC_RAW), time.clock_gettime(time.CLOCK_BOOTTIME))
+try:
+    time.clock_gettime(999)
+except OSError as error:
+    print(error.errno)
+"""
+
+
+def test_every_way_to_ask_for_the_wall_clock_is_shifted_and_no_other_clock(shim: Path) -> None:
+    wall, others, error = printed(CLOCKS, preloaded(shim, days="100")).splitlines()
+    assert [float(seconds) - time.time() for seconds in wall.split()] == [pytest.approx(100 * DAY_S, abs=5)] * 5
+    real = [time.monotonic(), time.clock_gettime(time.CLOCK_MONOTONIC_RAW), time.clock_gettime(time.CLOCK_BOOTTIME)]
+    assert [float(seconds) for seconds in others.split()] == [pytest.approx(seconds, abs=5) for seconds in real]
+    assert int(error) == 22, "EINVAL"
+
+
+@pytest.mark.parametrize(("make", "error"), [
+    ("os.pipe()[0]", "ENOTSOCK"), ("os.open('/dev/null', os.O_RDWR)", "ENOTSOCK"), ("-1", "EBADF"), ("999", "EBADF")])
+def test_what_is_no_socket_gives_the_kernels_error(shim: Path, make: str, error: str) -> None:
+    code = (f"{CALL}\nimport errno\nresult, number = connect({make}, ipv4('192.0.2.1', 9))\n"
+            "print(result, errno.errorcode[number])")
+    assert printed(code, preloaded(shim)) == printed(code, preloaded()) == f"-1 {error}\n"
+
+
+def test_no_address_gives_the_kernels_error(shim: Path) -> None:
+    code = f"{CALL}\nclient = socket.socket()\nprint(connect(client.fileno(), None, 16))"
+    assert printed(code, preloaded(shim)) == "(-1, 14)\n", "EFAULT"
+
+
+CONNECT = f"""{CALL}
+kind, address = sys.argv[1:]
+family = socket.AF_UNIX if address.startswith("/") else socket.AF_INET6 if ":" in address else socket.AF_INET
+server = socket.socket(family, getattr(socket, kind))
+server.bind("" if family == socket.AF_UNIX else ("::" if family == socket.AF_INET6 else "0.0.0.0", 0))
+if kind == "SOCK_STREAM":
+    server.listen()
+client = socket.socket(family, getattr(socket, kind))
+client.connect(server.getsockname() if family == socket.AF_UNIX else (address, server.getsockname()[1]))
+client.send(b"x")
+print("sent")
+"""
+
+
+def has_ipv6() -> bool:
+    return Path("/proc/net/if_inet6").exists() and "lo" in Path("/proc/net/if_inet6").read_text()
+
+
+needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="no IPv6 on this machine's loopback")
+
+
+@pytest.mark.parametrize(("kind", "address"), [
+    ("SOCK_STREAM", "127.0.0.1"), ("SOCK_STREAM", "127.8.9.10"), ("SOCK_STREAM", "/unix"), ("SOCK_DGRAM", "127.0.0.1"),
+    pytest.param("SOCK_STREAM", "::1", marks=needs_ipv6),
+    pytest.param("SOCK_STREAM", "::ffff:127.0.0.1", marks=needs_ipv6),
+    ("SOCK_STREAM", "0.0.0.0")])
+def test_connections_within_the_machine_are_left_alone(shim: Path, recorder: Path, kind: str, address: str) -> None:
+    # chromedriver and Chrome talk over these.
+    assert printed(CONNECT, preloaded(shim, recorder), kind, address) == "sent\n"
+
+
+SERVER = """
+import socket, sys
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+server = socket.socket(family)
+server.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 16)
+server.bind((sys.argv[1], 8000))
+server.listen(16)
+print("ready", flush=True)
+while True:
+    with server.accept()[0] as client:
+        client.sendall(client.recv(100).upper())
+"""
+FETCH = """
+import select, socket, sys
+address, count, blocking = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "blocking"
+for _ in range(count):
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as client:
+        client.setblocking(blocking)
+        print(client.connect_ex((address, 8000)), end=" ")
+        select.select([], [client], [], 5)
+        client.send(b"hello")
+        select.select([client], [], [], 5)
+        assert client.recv(100) == b"HELLO"
+"""
+
+
+@dataclass(frozen=True)
+class TwoHosts:
+    """Two network namespaces joined by a cable; servers listen on the far host and on the near one's loopback."""
+
+    near: int
+    far: int
+
+    def run(self, code: str, environment: dict[str, str], *arguments: str) -> str:
+        """Run a Python program on the near host."""
+        return printed(code, environment, *arguments, prefix=("nsenter", f"--net=/proc/{self.near}/ns/net"))
+
+    def tfo_connections(self, code: str, environment: dict[str, str], *arguments: str) -> tuple[str, int]:
+        """Run a program; return what it printed, and how many of its connections carried data in the SYN."""
+        before = read_counters(self.near)
+        said = self.run(code, environment, *arguments)
+        return said, difference(read_counters(self.near), before)["TCPFastOpenActive"]
+
+
+@contextmanager
+def started(*command: str) -> Iterator["subprocess.Popen[str]"]:
+    """Run a program that says "ready" for as long as this lasts."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def inside(pid: int, *command: str) -> tuple[str, ...]:
+    return ("nsenter", f"--net=/proc/{pid}/ns/net", *command)
+
+
+@pytest.fixture
+def hosts() -> Iterator[TwoHosts]:
+    with ExitStack() as stack:
+        near, far = (stack.enter_context(started("unshare", "--net", "sh", "-c", "echo ready; exec sleep 60")).pid
+                     for _ in range(2))
+        cable = f"ip link add cable type veth peer name cable netns {far}"
+        subprocess.run(inside(near, *cable.split()), check=True, timeout=10)
+        for pid, last in ((near, 1), (far, 2)):
+            setup = (f"ip link set lo up; ip link set cable up; ip addr add 10.9.0.{last}/24 dev cable; "
+                     f"[ ! -e /proc/net/if_inet6 ] || ip addr add fd09::{last}/64 dev cable nodad")
+            subprocess.run(inside(pid, "sh", "-ec", setup), check=True, timeout=10)
+        set_fastopen([near, far], ON)
+        for pid, address in ((far, "10.9.0.2"), (near, "127.0.0.1"), *([(far, "fd09::2")] if has_ipv6() else [])):
+            stack.enter_context(started(*inside(pid, sys.executable, "-c", SERVER, address)))
+        yield TwoHosts(near, far)
+
+
+@pytest.mark.root
+def test_tfo_to_other_hosts_from_the_second_connection_on(hosts: TwoHosts, shim: Path) -> None:
+    assert hosts.tfo_connections(FETCH, preloaded(shim), "10.9.0.2", "4", "blocking") == ("0 0 0 0 ", 3)
+    assert hosts.tfo_connections(FETCH, preloaded(shim), "10.9.0.2", "4", "blocking") == ("0 0 0 0 ", 4), "cookie kept"
+
+
+@pytest.mark.root
+@needs_ipv6
+def test_tfo_over_ipv6(hosts: TwoHosts, shim: Path) -> None:
+    assert hosts.tfo_connections(FETCH, preloaded(shim), "fd09::2", "3", "blocking") == ("0 0 0 ", 2)
+
+
+@pytest.mark.root
+def test_without_waiting_as_chrome_connects(hosts: TwoHosts, shim: Path) -> None:
+    # 115 EINPROGRESS: no cookie yet, an ordinary handshake; then 0: connected as far as one can tell, nothing sent yet.
+    assert hosts.tfo_connections(FETCH, preloaded(shim), "10.9.0.2", "3", "non-blocking") == ("115 0 0 ", 2)
+
+
+@pytest.mark.root
+def test_no_tfo_without_the_shim(hosts: TwoHosts) -> None:
+    assert hosts.tfo_connections(FETCH, preloaded(), "10.9.0.2", "3", "blocking") == ("0 0 0 ", 0)
+
+
+@pytest.mark.root
+def test_no_tfo_where_it_is_switched_off_but_connections_all_the_same(hosts: TwoHosts, shim: Path) -> None:
+    hosts.run(FETCH, preloaded(shim), "10.9.0.2", "2", "blocking")
+    set_fastopen([hosts.near], OFF)
+    assert hosts.tfo_connections(FETCH, preloaded(shim), "10.9.0.2", "3", "blocking") == ("0 0 0 ", 0)
+
+
+@pytest.mark.root
+def test_never_tfo_on_loopback(hosts: TwoHosts, shim: Path) -> None:
+    assert hosts.tfo_connections(FETCH, preloaded(shim), "127.0.0.1", "4", "blocking") == ("0 0 0 0 ", 0)
+
+
+CONNECT_ONCE = f"""{CALL}
+client = socket.socket(socket.AF_INET, getattr(socket, sys.argv[1]))
+print(*connect(client.fileno(), ipv4("10.9.0.2", int(sys.argv[2]))))
+"""
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("tfo", [OFF, ON])
+def test_errno_is_the_connects_own(hosts: TwoHosts, shim: Path, tfo: int) -> None:
+    set_fastopen([hosts.near], tfo)  # OFF: the shim's own setsockopt() fails with EOPNOTSUPP
+    assert hosts.run(CONNECT_ONCE, preloaded(shim), "SOCK_STREAM", "8001") == "-1 111\n", "ECONNREFUSED"
+    assert hosts.run(CONNECT_ONCE, preloaded(shim), "SOCK_STREAM", "8000") == "0 77\n", "as it was before"
+
+
+@pytest.mark.root
+def test_of_remote_sockets_only_tcp_is_touched(hosts: TwoHosts, shim: Path, recorder: Path) -> None:
+    libraries = preloaded(shim, recorder)
+    tcp_fastopen_connect = f"setsockopt {socket.IPPROTO_TCP} 30\n"
+    assert hosts.run(CONNECT_ONCE, libraries, "SOCK_STREAM", "8000") == f"{tcp_fastopen_connect}0 77\n"
+    assert hosts.run(CONNECT_ONCE, libraries, "SOCK_DGRAM", "8000") == "0 77\n"

@@ -1,0 +1,141 @@
+"""connie's benchmarks as they are typed: their lines, their arithmetic, and what they say of bad input."""
+
+import math
+import re
+import socket
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from connie.bench.own_server import running_server
+from connie.bench.peers import open_peers
+from connie.bench.rounds import run_rounds
+from connie.bench.strategies import OWN
+from connie.bench.summary import Series, format_line, percentile
+
+CONNIE = Path(__file__).resolve().parent.parent.parent / "connie"
+LINE = re.compile(r"(\w+): count (\d+), total (\d+\.\d{4}), per call: (\d+\.\d{4}), std dev: (\d+\.\d{4}), "
+                  r"median: (\d+\.\d{6}), p95: (\d+\.\d{6}), p99: (\d+\.\d{6}), errors: (\d+)")
+NONE_LINE = "slow: count 0, total 0.0000, per call: -, std dev: -, median: -, p95: -, p99: -, errors: 1"
+
+
+def typed(script: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([str(CONNIE / script), *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_line_of_2013() -> None:
+    times_s = [0.05, 0.06, 0.07, 0.08, 0.14]
+    line = format_line("connie_connect", Series(times_s, ["refused"]))
+    assert line == ("connie_connect: count 5, total 0.4000, per call: 0.0800, std dev: 0.0354, "
+                    "median: 0.070000, p95: 0.128000, p99: 0.137600, errors: 1")
+
+
+def test_the_deviation_is_not_that_of_2013() -> None:
+    """300 calls that differ by 50 ms have a deviation of 50 ms; divided by n outside the root it would be 2.9 ms."""
+    times_s = [0.05, 0.15] * 150
+    found = LINE.match(format_line("any", Series(times_s)))
+    assert found is not None
+    by_hand = math.sqrt(sum((time_s - 0.1) ** 2 for time_s in times_s) / (300 - 1))
+    assert found.group(5) == f"{by_hand:.4f}" == "0.0501"
+
+
+def test_no_call_and_one_call() -> None:
+    assert format_line("slow", Series([], ["timed out"])) == NONE_LINE
+    assert "per call: 0.5000, std dev: -, median: 0.500000, p95: 0.500000" in format_line("once", Series([0.5]))
+
+
+@given(st.lists(st.floats(0, 100), min_size=2, max_size=50))
+def test_percentiles_are_those_of_the_statistics_module(values: list[float]) -> None:
+    expected = statistics.quantiles(values, n=100, method="inclusive")
+    for percent in (1, 50, 95, 99):
+        assert percentile(values, percent) == pytest.approx(expected[percent - 1], abs=1e-9)
+
+
+def test_rounds_are_fair_and_keep_errors() -> None:
+    calls: list[tuple[str, str]] = []
+
+    def good(host: str) -> float:
+        calls.append(("good", host))
+        return 1.0
+
+    def bad(host: str) -> float:
+        calls.append(("bad", host))
+        raise ConnectionRefusedError(f"no {host}")
+
+    found = run_rounds({"good": good, "bad": bad}, ["a", "b"], rounds=20, seed=3)
+    assert found["good"].times_s == [1.0] * 20
+    assert found["bad"].errors == ["a: no a", "b: no b"] * 10
+    rounds = [calls[first:first + 2] for first in range(0, 40, 2)]
+    assert all({name for name, _ in calls} == {"good", "bad"} and calls[0][1] == calls[1][1] for calls in rounds)
+    assert len({calls[0][0] for calls in rounds}) == 2, "the same strategy was always first"
+
+
+@pytest.mark.parametrize(("script", "names"), [
+    ("conbench.py", ["connie_connect", "cached_dns_connect", "create_connection"]),
+    ("httpbench.py", ["ConnieHTTPConnection", "CachedDNSHTTPConnection", "HTTPConnection"])])
+def test_loopback_as_the_issue_types_it(script: str, names: list[str]) -> None:
+    done = typed(script, "127.0.0.1", "localhost", "--rounds", "10")
+    assert done.returncode == 0, done.stderr
+    lines = [LINE.fullmatch(line) for line in done.stdout.splitlines()]
+    assert [line and (line[1], line[2], line[9]) for line in lines] == [(name, "10", "0") for name in names]
+
+
+def test_every_strategy_reaches_a_server() -> None:
+    with running_server() as port, open_peers() as peers:
+        for strategy in [*OWN, *peers]:
+            sample = strategy.measure("localhost", port, 5, b"GET / HTTP/1.0\r\n\r\n")
+            assert sample.address in ("127.0.0.1", "::1"), strategy.name
+            assert sample.first_byte_s is not None
+            assert 0 <= sample.connect_s <= sample.first_byte_s, strategy.name
+    assert {strategy.name for strategy in peers} >= {"asyncio", "aiohappyeyeballs"}
+
+
+def test_a_strategy_that_never_succeeds_fails_the_run() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))                # nobody listens there, and nobody else can
+        done = typed("conbench.py", "--peers", "127.0.0.1", "--rounds", "2", "--port", str(taken.getsockname()[1]))
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert all(": count 0, total 0.0000, per call: -" in line for line in lines)
+    assert "create_connection: 2 x 127.0.0.1: [Errno 111] Connection refused" in done.stderr
+    for strategy in (line.partition(":")[0] for line in lines):     # curl's words hold a time, which may be another
+        assert re.search(rf"^{strategy}: [12] x 127\.0\.0\.1: ", done.stderr, re.MULTILINE)
+
+
+def test_a_name_that_cannot_be_one_is_an_error_like_any_other() -> None:
+    done = typed("conbench.py", "x" * 64 + ".test", "127.0.0.1", "--rounds", "2", "--port", "9")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ((), "no hosts; write some"),
+    (("localhost", "--port", "65536"), "'65536' is no TCP port; give 1 to 65535"),
+    (("localhost", "--rounds", "0"), "'0' is no number of rounds; give 1 to 1000000"),
+    (("localhost", "--timeout", "-1"), "'-1' is no time to wait; give seconds, 0.001 to 3600"),
+    (("--file", "hosts.txt"), "hosts.txt:3: not a host name: 'http://b.example/'; write one a line, without http://"),
+    (("--file", "empty.txt"), "empty.txt: no host names in it; write one a line"),
+    (("--file", "nowhere.txt"), "nowhere.txt: cannot be read (No such file or directory); give a file of host names")])
+def test_bad_input(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    (tmp_path / "hosts.txt").write_text("a.example   # a remark\n\nhttp://b.example/\n")
+    (tmp_path / "empty.txt").write_text("# nothing\n")
+    done = subprocess.run([str(CONNIE / "conbench.py"), *arguments], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_package_alone_is_enough(tmp_path: Path) -> None:
+    """Without the rest of the project, and with a Python that has none of its packages."""
+    copied = tmp_path / "connie"
+    subprocess.run(["cp", "-r", str(CONNIE), str(copied)], check=True)
+    done = subprocess.run([sys.executable, "-I", "-S", str(copied / "conbench.py"), "localhost", "--rounds", "3"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == len(OWN)

@@ -1,0 +1,165 @@
+"""connie's cache of getaddrinfo's answers."""
+
+import copy
+import os
+import pickle
+import random
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import connie
+from connie import Address, DnsCache
+from connie.cache import CACHE, TTL_S, Question
+from tests.support.connie_hosts import WAIT_S, Names, names
+
+__all__ = ["names"]
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_an_answer_is_kept_for_its_time_and_no_longer(names: Names) -> None:
+    clock = Clock()
+    cache = DnsCache(clock=clock)
+    names.hosts["a.test"] = [("192.0.2.1", 80)]
+    first = cache.lookup(Question("a.test", 80))
+    names.hosts["a.test"] = [("192.0.2.2", 80)]
+    clock.now += TTL_S - 0.001
+    kept = cache.lookup(Question("a.test", 80))
+    assert (first.cached, kept.cached, kept.addresses) == (False, True, first.addresses)
+    clock.now += 0.001
+    later = cache.lookup(Question("a.test", 80))
+    assert (later.cached, later.addresses[0].sockaddr) == (False, ("192.0.2.2", 80))
+    assert len(names.asked) == 2
+
+
+def test_each_question_has_its_own_answer(names: Names) -> None:
+    cache = DnsCache()
+    names.hosts["a.test"] = [("192.0.2.1", 80)]
+    questions = [Question("a.test", 80), Question("a.test", 81), Question("a.test", "80"),
+                 Question("a.test", 80, socket.AF_INET), Question("a.test", 80, flags=socket.AI_ADDRCONFIG)]
+    for question in questions * 2:
+        cache.lookup(question)
+    assert len(names.asked) == len(cache) == len(questions)
+
+
+def test_names_that_do_not_resolve_are_asked_for_again(names: Names) -> None:
+    cache = DnsCache()
+    names.hosts["empty.test"] = names.hosts["new.test"] = []
+
+    def fail() -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    names.before = fail
+    for _ in range(2):
+        with pytest.raises(socket.gaierror):
+            cache.lookup(Question("new.test", 80))
+    names.before = lambda: None
+    assert cache.lookup(Question("empty.test", 80)).addresses == ()
+    names.hosts["new.test"] = names.hosts["empty.test"] = [("192.0.2.1", 80)]
+    for name in ("new.test", "empty.test"):
+        assert cache.lookup(Question(name, 80)).addresses
+    assert names.asked == ["new.test", "new.test", "empty.test", "new.test", "empty.test"]
+
+
+@given(st.lists(st.sampled_from("abcdef"), max_size=30), st.integers(0, 4))
+def test_the_least_recently_used_answer_goes_first(asked: list[str], size: int) -> None:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        made_up = Names()
+        made_up.hosts = {name: [("192.0.2.1", 80)] for name in "abcdef"}
+        monkeypatch.setattr(socket, "getaddrinfo", made_up)
+        cache = DnsCache(max_entries=size)
+        kept: list[str] = []
+        for name in asked:
+            assert cache.lookup(Question(name, 80)).cached == (name in kept)
+            kept = [*(other for other in kept if other != name), name][-size:] if size else []
+        assert len(cache) == len(kept)
+
+
+def test_threads_share_a_question_under_way_and_clear_does_not_wait_for_it(names: Names) -> None:
+    cache = DnsCache()
+    names.hosts["a.test"] = [("192.0.2.1", 80)]
+    go = threading.Event()
+    names.before = lambda: go.wait(WAIT_S)
+    question = Question("a.test", 80)
+    with ThreadPoolExecutor(20) as pool:
+        answers = [pool.submit(cache.lookup, question) for _ in range(20)]
+        with pytest.raises(TimeoutError):
+            cache.lookup(question, 0.01)
+        cache.clear()                           # what comes of the question under way is old news
+        names.hosts["a.test"] = [("192.0.2.2", 80)]
+        later = pool.submit(cache.lookup, question)
+        go.set()
+        assert len({answer.result().addresses for answer in [*answers, later]}) == 1
+    assert names.asked == ["a.test", "a.test"]
+    assert len(cache) == 1
+    cache.forget(question)
+    assert len(cache) == 0
+
+
+def test_many_threads_do_what_they_like(names: Names) -> None:
+    cache = DnsCache(ttl_s=0.0001, max_entries=3)
+    names.hosts = {f"{n}.test": [(f"192.0.2.{n}", 80)] for n in range(10)}
+
+    def use(seed: int) -> None:
+        choose = random.Random(seed)
+        for _ in range(100):
+            n = choose.randrange(10)
+            assert cache.lookup(Question(f"{n}.test", 80), WAIT_S).addresses[0].sockaddr == (f"192.0.2.{n}", 80)
+            if choose.random() < 0.05:
+                cache.clear()
+            assert len(cache) <= 3
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(use, range(8)))
+
+
+def test_ip_addresses_do_not_enter_the_cache() -> None:
+    cache = DnsCache()
+    answer = cache.lookup(Question("192.0.2.1", 80))
+    assert answer.addresses == (Address(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, ("192.0.2.1", 80)),)
+    assert len(cache) == 0
+
+
+def test_without_more_threads_the_caller_asks_itself(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
+    names.hosts["a.test"] = [("192.0.2.1", 80)]
+
+    def fail(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    assert DnsCache().lookup(Question("a.test", 80), 1).addresses
+
+
+def test_a_child_of_a_fork_asks_itself(names: Names) -> None:
+    """Whatever thread held the lock or had a question under way exists in the parent only."""
+    names.hosts["a.test"] = [("192.0.2.1", 80)]
+    go = threading.Event()
+    names.before = lambda: go.wait(WAIT_S)
+    waiting = CACHE.ask(Question("a.test", 80))
+    with CACHE._lock:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                go.set()
+                status = 0 if CACHE.lookup(Question("a.test", 80), WAIT_S).addresses else 1
+            finally:
+                os._exit(status)
+    go.set()
+    assert waiting.result(WAIT_S)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_copies() -> None:
+    assert pickle.loads(pickle.dumps(CACHE)) is copy.deepcopy(CACHE) is connie.CACHE
+    twin = pickle.loads(pickle.dumps(DnsCache(5, 6)))
+    assert (twin._ttl_s, twin._max_entries, len(twin)) == (5, 6, 0)

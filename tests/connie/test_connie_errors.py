@@ -1,0 +1,109 @@
+"""What connie raises, beside what socket.create_connection raises for the same."""
+
+import copy
+import errno
+import gc
+import pickle
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from connie import ConnectError, cached_dns_connect, connie_connect
+from tests.support.connie_hosts import Names, listening, names, refusing, same_descriptors, silent
+
+__all__ = ["names"]
+
+
+def test_the_error_has_every_address(names: Names) -> None:
+    with refusing("127.0.0.2") as first, refusing("127.0.0.3") as second:
+        names.hosts["dead.test"] = [first, ("127.0.0.4", 0), second, first]
+        with same_descriptors(), pytest.raises(ConnectionRefusedError) as caught:
+            connie_connect("dead.test", 80)
+    error = caught.value
+    assert isinstance(error, ConnectError)
+    assert [(attempt.address.sockaddr, attempt.errno) for attempt in error.attempts] == [
+        (first, errno.ECONNREFUSED), (("127.0.0.4", 0), errno.ECONNREFUSED), (second, errno.ECONNREFUSED)]
+    assert error.errno == errno.ECONNREFUSED
+    for address in (first, second):
+        assert f"{address[0]} port {address[1]}: Connection refused" in str(error)
+    for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert (type(twin), twin.args, twin.message, str(twin)) == (type(error), error.args, error.message, str(error))
+
+
+def test_the_error_is_like_an_exception_group(names: Names) -> None:
+    with refusing() as closed, silent() as dead:
+        names.hosts["dead.test"] = [dead, closed]
+        with pytest.raises(TimeoutError, match=r"dead\.test") as caught:
+            connie_connect("dead.test", 80, 0.05)
+    error = caught.value
+    assert isinstance(error, ConnectError)
+    assert [type(failure) for failure in error.exceptions] == [TimeoutError, ConnectionRefusedError]
+    refused, others = error.split(ConnectionRefusedError)
+    assert refused is not None
+    assert others is not None
+    assert refused.exceptions == error.exceptions[1:]
+    assert others.exceptions == error.exceptions[:1]
+    assert error.subgroup(lambda failure: isinstance(failure, PermissionError)) is None
+
+
+Connect = Callable[..., Any]
+
+BAD = [("127.0.0.1", 65537), ("127.0.0.1", -1), ("127.0.0.1", "no-such-service"), ("127.0.0.1", 80.5), (5, 80),
+       ("é" * 64, 80), ("empty.test", 80), ("unknown.test", 80), ("127.0.0.1", None)]
+
+
+@pytest.mark.parametrize("address", BAD, ids=str)
+@pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect])
+def test_bad_addresses_give_the_error_of_create_connection(names: Names, address: tuple[Any, Any], connect: Connect,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    names.hosts["empty.test"] = []
+
+    def resolve(host: Any, *arguments: Any, **keywords: Any) -> Any:
+        if host == "unknown.test":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return names(host, *arguments, **keywords)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    assert_same_error(lambda: socket.create_connection(address), lambda: connect(*address))
+    assert_same_error(lambda: socket.create_connection(address, 5), lambda: connect(*address, 5))
+
+
+@pytest.mark.parametrize("source", [("192.0.2.9", 0), ("127.0.0.1", 70000), ("::1", 0), "127.0.0.1", (1, 2),
+                                    ("127.0.0.1",)], ids=str)
+@pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect])
+def test_bad_sources_give_the_error_of_create_connection(source: Any, connect: Connect) -> None:
+    with listening() as server:
+        address = server.getsockname()
+        assert_same_error(lambda: socket.create_connection(address, source_address=source),
+                          lambda: connect(*address, source_addr=source))
+
+
+@pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect])
+def test_a_port_in_use_gives_the_error_of_create_connection(connect: Connect) -> None:
+    with listening() as server, listening() as other:
+        source = other.getsockname()
+        assert_same_error(lambda: socket.create_connection(server.getsockname(), source_address=source),
+                          lambda: connect(*server.getsockname(), source_addr=source))
+
+
+@pytest.mark.parametrize("timeout", [-1, float("nan"), "5"])
+def test_bad_timeouts_give_the_class_of_error_of_settimeout(timeout: Any) -> None:
+    connects: tuple[Connect, ...] = (connie_connect, cached_dns_connect)
+    for connect in connects:
+        with listening() as server, pytest.raises((ValueError, TypeError)) as caught:
+            connect(*server.getsockname(), timeout)
+        with socket.socket() as sock, pytest.raises(caught.type):
+            sock.settimeout(timeout)
+
+
+def assert_same_error(theirs: Callable[[], object], ours: Callable[[], object]) -> None:
+    """Fail unless both raise errors that no caller can tell apart by class and arguments, and ours leaks nothing."""
+    with pytest.raises((OSError, ValueError, TypeError, OverflowError)) as expected:
+        theirs()
+    expected.value.__traceback__ = None     # create_connection leaves a socket in there when bind() raises TypeError
+    gc.collect()
+    with same_descriptors(), pytest.raises(type(expected.value)) as caught:
+        ours()
+    assert caught.value.args == expected.value.args
+    assert isinstance(caught.value, ConnectError) or type(caught.value) is type(expected.value)

@@ -1,0 +1,320 @@
+"""Client folders: names, writing, reading, and which loads count."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.analysis.selection import Cell, select
+from harness.errors import InputError
+from harness.files.experiment import write_experiment
+from harness.files.pages import sanitise
+from harness.files.results import attempt_directory, cell_directory, parse_cell_directory, read_results, write_load
+from harness.system.atomic import write_atomically, written_beside
+from tests.support.client_folder import NEWS, POST, add_load, make_client
+from tests.support.made_record import made_record
+
+OLD = Path(__file__).parent.parent / "data" / "2013"
+NEWS_PAGE, POST_PAGE = "httpwww.news.example", "httpblog.example2013post"
+
+
+@pytest.mark.parametrize(("delaynet_ms", "name"), [(10, "10-2-tfo-1"), (10.0, "10-2-tfo-1"), (0.5, "0.5-2-tfo-1"),
+                                                   (1e6, "1e+06-2-tfo-1"), (1e-5, "1e-05-2-tfo-1")])
+def test_directory_names(delaynet_ms: float, name: str) -> None:
+    assert cell_directory(delaynet_ms, 2, 1) == name
+    assert parse_cell_directory(name) == (delaynet_ms, 2, 1)
+
+
+@pytest.mark.parametrize("name", ["10-0-tfo-2", "10-0-tfo-1 ", "10--1-tfo-0", "a-0-tfo-0", "10-0-tfo-0.old", "",
+                                  "\N{ARABIC-INDIC DIGIT THREE}-0-tfo-0"])
+def test_other_names_are_no_cells(name: str) -> None:
+    assert parse_cell_directory(name) is None
+
+
+@given(delaynet_ms=st.floats(0, 1e9).map(lambda delay_ms: float(f"{delay_ms:g}")), run=st.integers(0, 10**6),
+       tfo=st.sampled_from([0, 1]))
+def test_directory_names_read_back(delaynet_ms: float, run: int, tfo: int) -> None:
+    assert parse_cell_directory(cell_directory(delaynet_ms, run, tfo)) == (delaynet_ms, run, tfo)
+
+
+def test_a_new_folder(tmp_path: Path) -> None:
+    results = read_results(make_client(tmp_path))
+    assert not results.old
+    assert results.synthetic
+    assert results.problems == []
+    assert results.rtts_ms == [20, 200]
+    assert results.tfos == [0, 1]
+    assert list(results.urls.items()) == [(NEWS_PAGE, NEWS), (POST_PAGE, POST)]      # .pages order, not alphabetical
+    assert len(results.loads) == 2 * 2 * 4 * 2
+    load = next(load for load in results.loads
+                if (load.page, load.rtt_ms, load.run, load.tfo) == (NEWS_PAGE, 200, 2, 1))
+    assert (load.plt_ms, load.last_ms, load.valid, load.url) == (1402, 1502, True, NEWS)
+    assert load.log == tmp_path / "100-2-tfo-1" / NEWS_PAGE
+
+
+def test_the_warm_up_never_counts(tmp_path: Path) -> None:
+    selection = select(read_results(make_client(tmp_path)), "load")
+    assert {load.run for loads in selection.cells.values() for load in loads} == {1, 2, 3}
+    assert selection.median_ms(Cell(NEWS_PAGE, 20, 0)) == 1062
+    assert selection.missing([0, 1]) == []
+    only_warm_up = tmp_path / "only"
+    make_client(only_warm_up, runs=1)
+    selection = select(read_results(only_warm_up), "load")
+    assert len(selection.missing([0, 1])) == 8
+    assert selection.cold == []
+
+
+def test_failed_loads_are_rows_that_do_not_count(tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[10])
+    add_load(client, NEWS, 10, 2, 1, 99999, valid=False, why_not=["SYN retransmitted: 2", "1 request missing"])
+    add_load(client, NEWS, 10, 3, 1, None)
+    (client / "10-1-tfo-0" / f"{POST_PAGE}.json").write_text("{")
+    (client / "10-2-tfo-0" / f"{POST_PAGE}.json").unlink()
+    results = read_results(client)
+    assert len(results.loads) == 16
+    reasons = {(load.page, load.run, load.tfo): reason for load, reason in select(results, "load").left_out}
+    assert reasons.keys() == {(NEWS_PAGE, 2, 1), (NEWS_PAGE, 3, 1), (POST_PAGE, 1, 0), (POST_PAGE, 2, 0)}
+    assert reasons[NEWS_PAGE, 2, 1] == "SYN retransmitted: 2; 1 request missing"
+    assert reasons[NEWS_PAGE, 3, 1] == "no load event"
+    assert "cannot be read" in reasons[POST_PAGE, 1, 0]
+    assert "cut short" in reasons[POST_PAGE, 2, 0]
+    assert (NEWS_PAGE, 3, 1) not in {(load.page, load.run, load.tfo) for load, _ in select(results, "last").left_out}
+
+
+@pytest.mark.parametrize(("change", "problem"), [
+    ({"run": 7}, "its run is 7, its place says 1"), ({"tfo": 1}, "its tfo is 1"), ({"page": "x"}, "its page is 'x'"),
+    ({"plt_ms": "fast"}, "plt_ms: expected float or null, got str"), ({"plt_ms": -4}, "plt_ms: expected float >= 0"),
+    ({"plt_ms": True}, "plt_ms: expected float or null, got bool"),
+    ({"format": "1"}, "no format version"), ({"format": 0}, "no format version")])
+def test_a_json_that_contradicts_itself_does_not_count(tmp_path: Path, change: dict[str, object], problem: str) -> None:
+    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])
+    path = client / "10-1-tfo-0" / f"{NEWS_PAGE}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    left_out = select(read_results(client), "load").left_out
+    assert len(left_out) == 1
+    assert problem in left_out[0][1]
+
+
+def test_a_load_marked_invalid_without_a_reason_says_so(tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])
+    add_load(client, NEWS, 10, 1, 0, 1000, valid=False)
+    assert [reason for _, reason in select(read_results(client), "load").left_out] == ["not valid, and no reason given"]
+
+
+def test_newer_formats_are_refused(tmp_path: Path) -> None:
+    client = make_client(tmp_path)
+    (client / "10-1-tfo-0" / f"{NEWS_PAGE}.json").write_text('{"format": 3}')
+    with pytest.raises(InputError, match=r"news\.example\.json:1: .*\(format 3 is newer than the 2 known here; update"):
+        read_results(client)
+    add_load(client, NEWS, 10, 1, 0, 1000)
+    write_experiment(client, 10, {"format": 4})
+    with pytest.raises(InputError, match=r"experiment-10\.json:1: .*\(format 4 is newer"):
+        read_results(client)
+
+
+def test_a_broken_experiment_file_is_a_problem_not_a_traceback(tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[10])
+    (client / "experiment-10.json").write_text("[]")
+    (client / "experiment-nan.json").write_text('{"format": 1, "pages": []}')
+    results = read_results(client)
+    assert [problem.removeprefix(str(client)) for problem in results.problems] == [
+        "/experiment-10.json:1: cannot be read (no format version; not a file of this tool)",
+        "/experiment-nan.json:1: cannot be read (its name gives no delay)"]
+    assert sorted(results.urls.values()) == sorted([NEWS, POST])      # from the loads
+    assert results.rtts_ms == [20]
+
+
+def test_delayhome_counts_in_the_rtt(tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS], rtt_ms=30)
+    for tfo in (0, 1):
+        add_load(client, NEWS, 10, 1, tfo, 1000, rtt_ms=30)
+    results = read_results(client)
+    assert 30 in results.rtts_ms
+    assert {load.rtt_ms for load in results.loads if load.run == 1} == {30}
+
+
+def test_cells_that_were_never_reached_are_missing(tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[10])
+    write_experiment(client, 100, {"pages": [NEWS, POST, "http://c.org"], "rtt_ms": 200})
+    (client / "50-1-tfo-0").mkdir()
+    results = read_results(client)
+    assert results.rtts_ms == [20, 100, 200]
+    assert len(select(results, "load").missing([0, 1])) == 3 * 3 * 2 - 2 * 2
+
+
+def test_what_was_asked_for_is_missing_even_when_no_load_of_it_left_a_file(tmp_path: Path) -> None:
+    add_load(tmp_path, NEWS, 10, 1, 0, 1000)
+    assert select(results := read_results(tmp_path), "load").missing(results.tfos) == []
+    write_experiment(tmp_path, 10, {"pages": [NEWS], "rtt_ms": 20, "tfo": "0"})
+    assert select(results := read_results(tmp_path), "load").missing(results.tfos) == []
+    write_experiment(tmp_path, 10, {"pages": [NEWS], "rtt_ms": 20, "tfo": "both"})
+    assert select(results := read_results(tmp_path), "load").missing(results.tfos) == [Cell(NEWS_PAGE, 20, 1)]
+
+
+def test_nothing_to_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such directory"):
+        read_results(tmp_path / "none")
+    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "10-0-tfo-0").mkdir()
+    with pytest.raises(InputError, match="no page loads in it"):
+        read_results(tmp_path)
+
+
+def test_pages_named_like_the_files_beside_them(tmp_path: Path) -> None:
+    urls = ["http://a.org/data.json", "http://a.org/x.har", "http://a.org/y.pcap"]
+    client = make_client(tmp_path, delays_ms=[10], urls=urls, runs=2)
+    (client / "10-1-tfo-1" / f"{sanitise(urls[0])}.pcap").write_bytes(b"a capture of --pcap")
+    results = read_results(client)
+    assert list(results.urls.values()) == urls
+    assert len(results.loads) == 12
+    assert all(load.valid for load in results.loads)
+
+
+def test_half_written_files_are_not_seen(tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])
+    (client / "10-1-tfo-0" / ".5f3a.json").write_text("{")
+    assert {load.page for load in read_results(client).loads} == {NEWS_PAGE}
+
+
+def test_old_logs(tmp_path: Path) -> None:
+    results = read_results(OLD)
+    assert results.old
+    assert list(results.urls.values()) == ["http://blog.example/2013/post.html", "http://www.news.example/",
+                                           "http://www.shop.example/"]
+    selection = select(results, "load")
+    assert selection.metric == "last"
+    reasons = {str(load.log.relative_to(OLD)): reason for load, reason in selection.left_out}
+    assert reasons == {
+        "50-1-tfo-1/httpwww.news.example": "truncated: <transactions> has no end",
+        "10-0-tfo-0/httpwww.shop.example": 'the page itself was answered "file not found"; '
+                                           "only 1 request: nothing but the document was loaded",
+        "50-0-tfo-0/httpwww.shop.example": "no <transactions>: the browser crashed"}
+    assert len(results.problems) == 4
+    assert all(any(known in problem for known in ("no row of", "has no end", "not UTF-8"))
+               for problem in results.problems)
+
+
+def test_old_cells_use_run_0_only_when_there_is_no_other(tmp_path: Path) -> None:
+    log = (OLD / "10-1-tfo-1" / NEWS_PAGE).read_bytes()
+    for name in ("10-0-tfo-0", "10-0-tfo-1", "10-1-tfo-1"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / NEWS_PAGE).write_bytes(log)
+    selection = select(read_results(tmp_path), "last")
+    assert {(cell.tfo, load.run) for cell, loads in selection.cells.items() for load in loads} == {(0, 0), (1, 1)}
+    assert selection.cold == [Cell(NEWS_PAGE, 20, 0)]
+
+
+def test_an_empty_old_log_does_not_count(tmp_path: Path) -> None:
+    (tmp_path / "10-1-tfo-0").mkdir()
+    (tmp_path / "10-1-tfo-0" / NEWS_PAGE).write_text("<transactions>\n</transactions>\n")
+    assert [reason for _, reason in select(read_results(tmp_path), "last").left_out] == ["no request in it"]
+
+
+def write_half(path: Path) -> None:
+    with written_beside(path) as beside:
+        beside.write_text("half")
+        raise RuntimeError
+
+
+def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 250)       # a page's file name may be nearly as long as names can be
+    write_atomically(path, "first")
+    with pytest.raises(RuntimeError):
+        write_half(path)
+    assert path.read_text() == "first"
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_load(tmp_path, replace(made_record(page="y"), plt_ms=float("nan")))
+    assert not (tmp_path / "y.json").exists()
+
+
+def add_older_run(client: Path, experiment: str | None, began_s: float, runs: int = 4) -> None:
+    for run in range(runs):
+        for tfo in (0, 1):
+            add_load(client, NEWS, 10, run, tfo, 400, experiment=experiment, began_s=began_s + run)
+
+
+@pytest.mark.parametrize("older", [None, "older"])
+def test_a_shorter_run_over_an_older_one_is_not_mixed_with_it(tmp_path: Path, older: str | None) -> None:
+    """tfo.py by hand: --testruns 4 --http 1.0, then --testruns 2 --http 1.1 gave a cell of [400, 1062, 1063] ms."""
+    add_older_run(tmp_path, older, 1000)
+    write_experiment(tmp_path, 10, {"id": "newer", "pages": [NEWS], "rtt_ms": 20, "http": "1.1", "tfo": "both"})
+    for run in range(2):
+        for tfo in (0, 1):
+            add_load(tmp_path, NEWS, 10, run, tfo, 1062, experiment="newer", began_s=2000)
+    results = read_results(tmp_path)
+    assert select(results, "load").plts_ms(Cell(NEWS_PAGE, 20, 0)) == [1062]
+    assert [(load.run, load.tfo) for load in results.others] == [(2, 0), (2, 1), (3, 0), (3, 1)]
+    assert all(load.why_not == ("of another, earlier experiment than experiment-10.json describes",)
+               for load in results.others)
+    assert not any(load.valid for load in results.others)
+    assert sum(load.valid for load in results.loads) == 4
+
+
+def test_without_the_experiments_file_the_newest_experiment_counts(tmp_path: Path) -> None:
+    add_older_run(tmp_path, None, 1000)
+    add_older_run(tmp_path, "newer", 2000, runs=3)
+    add_older_run(tmp_path, "oldest", 500, runs=1)
+    results = read_results(tmp_path)
+    assert {(load.run, load.record.experiment) for load in results.loads if load.record} == {
+        (1, "newer"), (2, "newer")}
+    assert {(load.run, load.record.experiment) for load in results.others if load.record} == {
+        (0, "oldest"), (3, None)}
+
+
+def test_each_delay_has_an_experiment_of_its_own(tmp_path: Path) -> None:
+    for delay_ms, name in ((10, "one"), (50, "other")):
+        write_experiment(tmp_path, delay_ms, {"id": name, "pages": [NEWS]})
+        add_load(tmp_path, NEWS, delay_ms, 1, 0, 1000, experiment=name)
+    assert read_results(tmp_path).others == []
+
+
+def test_an_experiment_of_which_nothing_is_done_yet_hides_the_older_one(tmp_path: Path) -> None:
+    add_older_run(tmp_path, "older", 1000)
+    write_experiment(tmp_path, 10, {"id": "newer", "pages": [NEWS], "rtt_ms": 20, "tfo": "both"})
+    results = read_results(tmp_path)
+    assert (results.loads, len(results.others)) == ([], 8)
+    assert len(select(results, "load").missing(results.tfos)) == 2
+
+
+def test_tries_that_were_made_again_are_kept_and_do_not_count(tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])
+    cell = client / "10-2-tfo-1"
+    for attempt in (2, 1, 10):
+        write_load(attempt_directory(cell, attempt), made_record(
+            url=NEWS, page=NEWS_PAGE, run=2, tfo=1, plt_ms=5000, attempt=attempt, why_not=["SYN retransmitted: 1"]))
+    (cell / "attempt-x").mkdir()
+    results = read_results(client)
+    assert [load.record.attempt for load in results.again if load.record] == [1, 2, 10]
+    assert {load.why_not for load in results.again} == {("SYN retransmitted: 1",)}
+    assert sum(load.run == 2 and load.tfo == 1 for load in results.loads) == 1
+    assert select(results, "load").left_out == []
+    assert len(results.everything) == len(results.loads) + 3
+
+
+@pytest.mark.timeout(20)
+def test_files_of_the_wrong_kind_are_reasons_not_tracebacks(tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])
+    paths = [client / f"10-{run}-tfo-{tfo}" / f"{NEWS_PAGE}.json"
+             for run, tfo in ((1, 0), (2, 0), (3, 0), (1, 1), (2, 1))]
+    for path in paths:
+        path.unlink()
+    os.mkfifo(paths[0])
+    paths[1].symlink_to(client / "experiment-10.json")
+    paths[2].write_bytes(b"\xff\xfe")
+    paths[3].write_text('{"format": 2, "plt_ms": 1e999}')
+    paths[4].write_text("[" * 10**6)
+    (client / "experiment-20.json").mkdir()
+    os.mkfifo(client / "experiment-30.json")
+    (client / "1e999-0-tfo-0").mkdir()
+    results = read_results(client)
+    reasons = [reason for load in results.loads for reason in load.why_not]
+    assert sorted(reason.partition("cannot be read: ")[2] for reason in reasons) == [
+        "1e999 is no finite number", "it is a symbolic link", "it is no regular file", "nested deeper than 60 levels",
+        "not UTF-8"]
+    assert [problem.partition("experiment-")[2] for problem in results.problems] == [
+        "20.json:1: cannot be read (it is no regular file)", "30.json:1: cannot be read (it is no regular file)"]

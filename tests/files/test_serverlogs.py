@@ -1,0 +1,65 @@
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.files.server_log import FOUND, HEADER, ServerRequest, format_request, read_server_log, read_server_logs
+
+REQUEST = ServerRequest("a.test", 1700000000.25, 3, 2, "GET", "/x?y", 200, 9500, "plain", True, "https", "h2", 0.25,
+                        "0123456789ab")
+
+
+def test_a_line_is_what_the_format_says() -> None:
+    assert format_request(REQUEST) == ("1700000000.250000\t3\t2\tGET\t/x?y\t200\t9500\tplain\t1\thttps\th2\t0.250\t"
+                                       "0123456789ab\n")
+
+
+def test_all_servers_in_order_of_time(tmp_path: Path) -> None:
+    later = ServerRequest("a.test", 1700000002.0, 4, 0, "-", "-", 0, 0, "silent", False)
+    other = ServerRequest("b.test", 1700000001.5, 1, 1, "POST", "/", 404, 21, "missing", False)
+    (tmp_path / "a.test").write_text(HEADER + format_request(REQUEST) + format_request(later))
+    (tmp_path / "b.test").write_text(HEADER + format_request(other))
+    assert read_server_logs(tmp_path) == [REQUEST, other, later]
+    assert read_server_logs(tmp_path / "nothing") == []
+
+
+def test_logs_from_before_tls_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.test").write_text("#time_s\tconnection\trequest\tmethod\tpath\tstatus\tbytes\tfound\tsyn_data\n"
+                                     "1700000000.250000\t3\t2\tGET\t/x?y\t200\t9500\tplain\t1\n")
+    problems: list[str] = []
+    before_tls = replace(REQUEST, scheme="http", protocol="-", own_ms=None, answer="-")
+    assert read_server_log(tmp_path / "a.test", problems) == [before_tls]
+    assert problems == []
+
+
+def test_logs_from_before_the_servers_timed_themselves_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.test").write_text(HEADER + format_request(REQUEST).rsplit("\t", 2)[0] + "\n")
+    problems: list[str] = []
+    assert read_server_log(tmp_path / "a.test", problems) == [replace(REQUEST, own_ms=None, answer="-")]
+    assert problems == []
+
+
+def test_logs_from_before_answers_were_named_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.test").write_text(HEADER + format_request(REQUEST).rsplit("\t", 1)[0] + "\n")
+    problems: list[str] = []
+    assert read_server_log(tmp_path / "a.test", problems) == [replace(REQUEST, answer="-")]
+    assert problems == []
+
+
+def test_a_line_cut_short_is_reported(tmp_path: Path) -> None:
+    log = tmp_path / "a.test"
+    log.write_text(HEADER + format_request(REQUEST) + format_request(REQUEST)[:40] + "\nx\n")
+    problems: list[str] = []
+    assert read_server_log(log, problems) == [REQUEST]
+    assert [problem.split(": ")[0] for problem in problems] == [f"{log}:3", f"{log}:4"]
+    assert read_server_log(log) == [REQUEST]
+
+
+@given(st.text(min_size=1), st.text(min_size=1), st.sampled_from(sorted(FOUND)))
+def test_no_request_breaks_its_line(method: str, path: str, found: str) -> None:
+    line = format_request(ServerRequest("a.test", 1.0, 1, 1, method, path, 200, 1, found, False))
+    assert line.count("\n") == 1
+    assert len(line.splitlines()) == 1
+    assert len(line.split("\t")) == 13
+    line.encode("utf-8")

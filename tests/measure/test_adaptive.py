@@ -1,0 +1,177 @@
+"""When enough is measured: which pages get more pairs, in what order, and when it ends. No root, no browser."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from harness.analysis.intervals import improvement_interval
+from harness.files.pages import Page
+from harness.measure.adaptive import (
+    MINIMUM_PAIRS,
+    Goal,
+    expected_loads,
+    first_guess,
+    is_precise,
+    more_loads,
+    outcome_lines,
+)
+from harness.measure.plan import Load, plan_loads
+from harness.measure.reason import accident
+from harness.measure.series import Measured, judge_together, valid_pairs_ms
+from tests.support.made_record import made_answers, made_record
+
+STEADY, NOISY, BROKEN = (Page(f"http://{name}.test", f"http{name}.test") for name in ("steady", "noisy", "broken"))
+SEED = 1
+GOAL = Goal(points=3, max_runs=20)
+
+
+def measured(load: Load, plt_ms: float | None) -> Measured:
+    record = made_record(plt_ms=plt_ms, requests=1, answers=made_answers(load.page.url), syn_data_connections=load.tfo,
+                         connections_with_request=1)
+    return Measured(load, record, [] if plt_ms else [accident("no load event")])
+
+
+def plt_ms(load: Load) -> float | None:
+    """Make a page load: TFO saves 20% of 1000 ms; NOISY varies by +-8% from load to load, BROKEN never loads."""
+    if load.page == BROKEN:
+        return None
+    spread = 0.08 if load.page == NOISY else 0.005
+    noise = random.Random(f"{load}").uniform(-spread, spread)
+    return (800 if load.tfo else 1000) * (1 + noise)
+
+
+def experiment(pages: Sequence[Page], goal: Goal, testruns: int = 4,
+               load_page: Callable[[Load], float | None] = plt_ms) -> list[list[Measured]]:
+    """Do what tfo.py does; return the series as it was at the end of each round."""
+    loads = plan_loads(pages, testruns, (0, 1), SEED)
+    series: list[Measured] = []
+    rounds: list[list[Measured]] = []
+    while loads:
+        series += [measured(load, load_page(load)) for load in loads]
+        rounds.append(list(series))
+        loads = more_loads(judge_together(series), goal, SEED)
+        assert len(rounds) <= goal.max_runs + 1, "it does not end"
+    return rounds
+
+
+def runs(series: Sequence[Measured], page: Page) -> int:
+    return max(done.load.run for done in series if done.load.page == page)
+
+
+def test_each_page_gets_what_it_needs_and_no_more() -> None:
+    series = experiment([STEADY, NOISY, BROKEN], GOAL)[-1]
+    assert runs(series, STEADY) == MINIMUM_PAIRS
+    assert MINIMUM_PAIRS < runs(series, NOISY) <= GOAL.max_runs
+    assert runs(series, BROKEN) == GOAL.max_runs
+    assert is_precise(series, STEADY, GOAL)
+    assert not is_precise(series, BROKEN, GOAL)
+
+
+def test_a_page_ends_with_the_first_interval_that_is_narrow_enough() -> None:
+    goal = Goal(points=4.5, max_runs=20)
+    rounds = experiment([NOISY], goal)
+    widths = []
+    for series in rounds:
+        interval = improvement_interval(*valid_pairs_ms(series, NOISY))
+        assert interval
+        widths.append((interval.pairs, interval.half_width_points < goal.points))
+    enough = [pairs >= MINIMUM_PAIRS and narrow for pairs, narrow in widths]
+    assert enough == [False] * (len(rounds) - 1) + [True]
+    assert len(rounds) > 5, "it took several looks"
+
+
+def test_three_runs_that_agree_are_not_enough() -> None:
+    [first, *_] = experiment([STEADY], GOAL)
+    interval = improvement_interval(*valid_pairs_ms(first, STEADY))
+    assert interval
+    assert interval.half_width_points < GOAL.points
+    assert not is_precise(first, STEADY, GOAL)
+
+
+def test_more_runs_continue_the_plan() -> None:
+    """Off and on side by side, the first of the two alternating from run to run, whatever other pages are done."""
+    series = experiment([STEADY, NOISY], GOAL)[-1]
+    for page in (STEADY, NOISY):
+        own = [one.load for one in series if one.load.page == page]
+        pairs = list(zip(own[::2], own[1::2], strict=True))
+        assert [(off.run, {off.tfo, on.tfo}) for off, on in pairs] == [(run, {0, 1}) for run in range(len(pairs))]
+        assert all(one[0].tfo != other[0].tfo for one, other in pairwise(pairs))
+    as_planned = plan_loads([STEADY, NOISY], MINIMUM_PAIRS + 1, (0, 1), SEED)
+    assert [one.load for one in series][:len(as_planned)] == as_planned
+
+
+def test_testruns_beyond_the_goal_add_nothing() -> None:
+    assert len(experiment([STEADY, BROKEN], Goal(3, 20), testruns=21)) == 1
+
+
+def test_a_failed_load_is_no_pair() -> None:
+    def fails_in_run_2(load: Load) -> float | None:
+        return None if (load.run, load.tfo) == (2, 1) else plt_ms(load)
+
+    series = experiment([STEADY], GOAL, load_page=fails_in_run_2)[-1]
+    off_ms, on_ms = valid_pairs_ms(series, STEADY)
+    assert len(off_ms) == len(on_ms) == MINIMUM_PAIRS
+    assert runs(series, STEADY) == MINIMUM_PAIRS + 1
+    by_run = {(one.load.run, one.load.tfo): one.record.plt_ms for one in series}
+    assert by_run[2, 0] not in off_ms
+    assert list(zip(off_ms, on_ms, strict=True)) == [(by_run[run, 0], by_run[run, 1]) for run in (1, 3, 4, 5, 6, 7)]
+
+
+def test_the_warm_up_is_no_pair() -> None:
+    series = experiment([STEADY], GOAL)[-1]
+    warm_up = {one.record.plt_ms for one in series if one.load.run == 0}
+    assert not warm_up & set(valid_pairs_ms(series, STEADY)[0])
+
+
+def test_loads_that_asked_for_other_things_are_judged_before_they_count() -> None:
+    series = experiment([STEADY], GOAL)[-1]
+    other = made_record(plt_ms=1, answers=made_answers("http://other.test/", purpose="document"))
+    series[-1] = replace(series[-1], record=replace(series[-1].record, answers=other.answers))
+    judged = judge_together(series)
+    assert [one.load for one in judged] == [one.load for one in series], "their order stays"
+    assert "got other answers" in judged[-1].why_not[0].text
+    assert judge_together(series) == judged, "judging changes nothing"
+    assert len(valid_pairs_ms(judged, STEADY)[0]) == MINIMUM_PAIRS - 1
+    assert {load.run for load in more_loads(judged, GOAL, SEED)} == {MINIMUM_PAIRS + 1}
+
+
+def test_what_is_said_at_the_end() -> None:
+    series = experiment([STEADY, NOISY, BROKEN], Goal(3, 7))[-1]
+    steady, noisy, broken = outcome_lines(series, Goal(3, 7))
+    assert steady.startswith("http://steady.test: improvement known to +-0.")
+    assert steady.endswith("points (95% interval of 6 pairs) after 6 measured runs")
+    assert "of 7 pairs) after 7 measured runs: --max-runs reached before --until-ci 3" in noisy
+    assert broken == "http://broken.test: no interval of the improvement after 7 measured runs: " \
+        "--max-runs reached before --until-ci 3"
+
+
+def test_the_time_left_is_guessed_within_bounds() -> None:
+    pages = [STEADY, NOISY, BROKEN]
+    assert first_guess(plan_loads(pages, 4, (0, 1), SEED), GOAL) == 3 * 2 * (MINIMUM_PAIRS + 1)
+    assert first_guess(plan_loads(pages, 11, (0, 1), SEED), GOAL) == 3 * 2 * 11
+    rounds = experiment(pages, GOAL)
+    guesses = [expected_loads(series, GOAL) for series in rounds]
+    assert guesses[-1] == 0
+    assert all(0 < guess <= 2 * len(pages) * GOAL.max_runs for guess in guesses[:-1])
+    assert expected_loads(rounds[0], Goal(3, 10**6)) < 10**7, "a page without an interval may need all there are"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("minimum_holds", [True, False])
+def test_coverage_of_an_interval_that_ended_a_cell(minimum_holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopping early flatters: with MINIMUM_PAIRS a little, without it so much that no student should see it."""
+    goal = GOAL if minimum_holds else replace(GOAL, min_pairs=3)
+    monkeypatch.setattr("harness.analysis.intervals.improvement_interval.__kwdefaults__",
+                        {"confidence": 0.95, "seed": 1, "resamples": 299})
+    held, experiments = 0, 150
+    for number in range(experiments):
+        noise = random.Random(number)
+        series = experiment([STEADY], goal, load_page=lambda load, noise=noise: (  # type: ignore[misc]
+            (800 if load.tfo else 1000) * (1 + noise.gauss(0, 0.03))))[-1]
+        interval = improvement_interval(*valid_pairs_ms(series, STEADY))
+        assert interval
+        held += interval.low_percent <= 20 <= interval.high_percent
+    assert (held >= 0.88 * experiments) if minimum_holds else (held <= 0.84 * experiments)

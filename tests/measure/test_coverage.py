@@ -1,0 +1,121 @@
+"""Hollow loads: too many requests failed, or too little of the recording came."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
+from harness.files.load_record import LoadRecord
+from harness.files.pages import sanitise
+from harness.measure.coverage import compared, coverage, reasons, recorded_sizes
+from harness.measure.reason import Kind, texts
+from harness.mirror.recording import read_recording
+from tests.support.made_record import made_record
+from tests.support.small_mirror import ICON, SmallMirror
+
+NOT_RESOLVED, REFUSED = "net::ERR_NAME_NOT_RESOLVED", "net::ERR_CONNECTION_REFUSED"
+
+
+def answer(name: str, **known: Any) -> dict[str, Any]:
+    return {"url": f"http://a.test/{name}", "kind": "exact", "identity": name, "status": 200, "bytes": 10, **known}
+
+
+def failed(name: str, error: str = NOT_RESOLVED, host: str = "blog.example", **known: Any) -> dict[str, Any]:
+    return answer(name, url=f"https://{host}/{name}", kind="failed", identity="", status=0, error=error, **known)
+
+
+def load_of(*answers: dict[str, Any], cover: tuple[int, int, int, int] | None = None, **more: Any) -> LoadRecord:
+    """Return a load with these answers; `cover` is recorded, its bytes, got, its bytes."""
+    covered = dict(zip(("recorded", "recorded_bytes", "got", "got_bytes"), cover, strict=True)) if cover else None
+    return made_record(**{"plt_ms": 900, "answers": {"exact": 0, "stand_in": 0, "missing": 0, "failed": 0,
+                                                     "each": list(answers), "coverage": covered}, **more})
+
+
+def good(count: int) -> list[dict[str, Any]]:
+    return [answer(str(number)) for number in range(count)]
+
+
+def test_a_page_of_which_most_failed_is_hollow_and_no_other_try_helps() -> None:
+    hosts = ["blog.example", "cdn.example", "fonts.example", "ads.example"]
+    [reason] = reasons(load_of(*good(6), *(failed(str(number), host=hosts[number % 4]) for number in range(62))))
+    assert reason.text == ("62 of 68 requests failed: no such host (blog.example, cdn.example, fonts.example, …)")
+    assert reason.kind == Kind.PAGE
+
+
+@pytest.mark.parametrize(("count", "hollow"), [(0, False), (10, False), (11, True)])
+def test_a_tenth_of_the_requests_may_fail(count: int, hollow: bool) -> None:
+    requests = [*good(100 - count), *(failed(str(number)) for number in range(count))]
+    assert bool(reasons(load_of(*requests))) == hollow
+
+
+def test_failures_of_several_kinds_are_told_apart_and_a_dead_server_is_an_accident() -> None:
+    missing = [answer(str(number), kind="missing", identity="", status=404) for number in range(3)]
+    [reason] = reasons(load_of(*good(5), *missing, failed("x"), failed("y", REFUSED, "b.test")))
+    assert reason.text == ("5 of 10 requests failed: 3 not in the recording (a.test); 1 no such host (blog.example); "
+                           "1 connection refused (b.test)")
+    assert reason.kind == Kind.ACCIDENT
+
+
+@pytest.mark.parametrize("harmless", [
+    {"late": True}, {"error": "net::ERR_ABORTED"}, {"error": "net::ERR_BLOCKED_BY_ORB"},
+    {"kind": "missing", "url": "http://a.test/favicon.ico", "error": ""}])
+def test_what_no_page_waits_for_is_no_failure(harmless: dict[str, Any]) -> None:
+    assert reasons(load_of(*good(2), *({**failed(str(number)), **harmless} for number in range(20)))) == []
+
+
+def test_a_recording_of_which_no_half_comes_is_unfit() -> None:
+    [reason] = reasons(load_of(*good(9), cover=(139, 10**6, 69, 5)))
+    assert reason.text == "got only 69 of the 139 answers that the recording holds for this page"
+    assert reason.kind == Kind.PAGE
+    assert reasons(load_of(*good(9), cover=(138, 10**6, 69, 5))) == []
+    assert reasons(load_of(*good(9), cover=(0, 0, 0, 0))) == []
+
+
+def test_a_load_without_a_load_event_has_a_reason_of_its_own() -> None:
+    assert reasons(load_of(failed("x"), cover=(10, 10, 0, 0), plt_ms=None)) == []
+    assert reasons(made_record(plt_ms=900)) == []
+
+
+def verdicts(*covers: tuple[int, int, int, int]) -> list[list[str]]:
+    return [texts(found) for found in compared([load_of(cover=cover) for cover in covers], [True] * len(covers))]
+
+
+def test_a_load_gets_nine_tenths_of_what_the_recording_holds() -> None:
+    whole, enough = (100, 9000, 100, 9000), (100, 9000, 90, 8100)
+    few, small = (100, 9000, 89, 9000), (100, 9000, 95, 8000)
+    assert verdicts(whole, enough, few, small) == [
+        [], [], ["got 89 of the 100 answers that the recording holds"],
+        ["got 8000 of the 9000 bytes that the recording holds"]]
+
+
+def test_or_of_what_the_best_load_gets_where_the_recording_holds_more_than_any_load_asks_for() -> None:
+    assert verdicts((200, 9000, 120, 5000), (200, 9000, 108, 4500), (200, 9000, 107, 4500)) == [
+        [], [], ["got 107 of the 120 answers that the page's best load got"]]
+
+
+def test_a_load_that_is_not_good_otherwise_is_not_the_best() -> None:
+    loads = [load_of(cover=(200, 9000, got, 5000)) for got in (180, 120)]
+    assert [bool(found) for found in compared(loads, [False, True])] == [False, False]
+    assert compared(loads, [False, False]) == [[], []]
+    assert compared([made_record(plt_ms=1)], [True]) == [[]]
+
+
+def test_what_a_recording_holds_for_each_page(tmp_path: Path) -> None:
+    mirror = SmallMirror(tmp_path)
+    mirror.add("http://one.test/", f"<!doctype html>{ICON}")
+    mirror.add("http://one.test/a.css", "p {}", "text/css")
+    mirror.add_redirect("http://one.test/go", "http://one.test/a.css")
+    base = mirror.finish("http://one.test")
+    recording = read_recording(base / "small", base / "small.fetchlog")
+    sizes = recorded_sizes(recording, base / "small", sanitise("http://one.test"))
+    assert sorted(sizes.values()) == [0, 4, len(f"<!doctype html>{ICON}")]
+    assert recorded_sizes(recording, base / "small", "another") == {}
+    style = next(identity for identity, size in sizes.items() if size == 4)
+    got = ReceivedAnswers(2, 0, 0, 0, tuple(_received(identity) for identity in (style, style, "other")))
+    assert coverage(got, sizes) == Coverage(3, sum(sizes.values()), 1, 4)
+    assert coverage(ReceivedAnswers(0, 0, 1, 0, (_received(style, "missing"),)), sizes).got == 0
+
+
+def _received(identity: str, kind: Any = "exact") -> ReceivedAnswer:
+    return ReceivedAnswer("http://one.test/", kind, identity, 200, 4)

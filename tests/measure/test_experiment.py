@@ -1,0 +1,156 @@
+"""The loop over an experiment's loads: what fails by accident is measured again, kept and told. No root needed."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import ExperimentError
+from harness.files.load_record import LoadRecord
+from harness.files.pages import Page
+from harness.files.results import read_results
+from harness.measure import experiment as module
+from harness.measure.experiment import Experiment, summarise
+from harness.measure.loads import cell_of
+from harness.measure.plan import Load, plan_loads
+from harness.measure.reason import Reason, accident, of_the_page
+from harness.measure.resume import EMPTY, Earlier
+from harness.measure.series import Measured, last_tries
+from harness.system.privileges import User
+from tests.support.made_record import made_answers, made_record
+
+FIRST, SECOND = (Page(f"http://{name}.test", f"http{name}.test") for name in ("first", "second"))
+LOST, WRONG = accident("SYN retransmitted by user: 1"), of_the_page("the document answered 404")
+
+
+@dataclass
+class Bench:
+    """A laboratory without a network: `failures` says of each load, try by try, why it is not valid."""
+
+    directory: Path
+    failures: dict[Load, list[list[Reason]]] = field(default_factory=dict)
+    requests: Callable[[Load, int], tuple[str, ...]] = lambda load, _attempt: (load.page.url,)
+    done: list[Load] = field(default_factory=list)
+    ends_after: int = 10**6
+    client_dir: Path = field(init=False)
+    delaynet_ms: float = 10
+    results_user: User = field(default_factory=lambda: User("", os.getuid(), os.getgid()))
+
+    def __post_init__(self) -> None:
+        self.client_dir = self.directory / "client"
+
+    def check_companions(self) -> None:
+        if len(self.done) >= self.ends_after:
+            raise ExperimentError("the delay line was killed by SIGKILL: out of memory")
+
+    def measure_load(self, _lab: object, load: Load) -> LoadRecord:
+        self.done.append(load)
+        cell = cell_of(self, load)           # type: ignore[arg-type]
+        cell.mkdir(parents=True, exist_ok=True)
+        (cell / f"{load.page.name}.har").write_text(f"{self.done.count(load)}")
+        urls = self.requests(load, self.done.count(load))
+        answers = made_record(answers=made_answers(*urls, purpose="document")).answers
+        return LoadRecord(url=load.page.url, page=load.page.name, delaynet_ms=10, rtt_ms=20, tfo=load.tfo,   # type: ignore[arg-type]
+                          run=load.run, plt_ms=100.0, experiment="this", requests=1,
+                          answers=answers)
+
+    def reasons(self, _record: LoadRecord, _bytes: object) -> list[Reason]:
+        failures = self.failures.get(self.done[-1], [])
+        tries = self.done.count(self.done[-1])
+        return list(failures[tries - 1]) if tries <= len(failures) else []
+
+    def run(self, monkeypatch: pytest.MonkeyPatch, retries: int = 2, *, to_do: list[Load] | None = None,
+            earlier: Earlier = EMPTY) -> list[Measured]:
+        monkeypatch.setattr(module, "measure_load", self.measure_load)
+        monkeypatch.setattr("harness.measure.validity.reasons", self.reasons)
+        description: dict[str, Any] = {"id": "this", "pages": [FIRST.url, SECOND.url], "rtt_ms": 20, "tfo": "both",
+                                       "http": "1.0", "server": "threaded"}
+        to_do = to_do if to_do is not None else plan_loads([FIRST, SECOND], 3, (0, 1), 1)
+        return Experiment(lab=self, earlier=earlier, to_do=to_do, goal=None, seed=1,  # type: ignore[arg-type]
+                          retries=retries, document_bytes={}, description=description).measure()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_an_accident_is_measured_again_at_the_end_of_its_run(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    lost = Load(FIRST, 1, 0)
+    bench.failures = {lost: [[LOST]]}
+    series = bench.run(monkeypatch)
+    assert len(bench.done) == 13
+    assert bench.done[8] == lost, "after the other 3 loads of run 1, before those of run 2"
+    assert summarise(series, None) == 0
+    assert capsys.readouterr().out.endswith(
+        "12 of 12 page loads are valid; it took 13 loads, since 1 failed by accident and were measured again\n")
+    cell = cell_of(bench, lost)      # type: ignore[arg-type]
+    assert (cell / f"{FIRST.name}.har").read_text() == "2"
+    assert (cell / "attempt-1" / f"{FIRST.name}.har").read_text() == "1"
+    results = read_results(bench.client_dir)
+    assert (results.problems, len(results.loads), all(load.valid for load in results.loads)) == ([], 12, True)
+    [again] = results.again
+    assert (again.run, again.tfo, again.valid) == (1, 0, False)
+    assert LOST.text in again.why_not
+
+
+def test_a_lost_warm_up_is_made_again_before_anything_is_measured(bench: Bench,
+                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = Load(SECOND, 0, 1)
+    bench.failures = {lost: [[LOST], [LOST]]}
+    series = bench.run(monkeypatch)
+    assert bench.done[4:6] == [lost, lost]
+    assert not any(measured.why_not for measured in last_tries(series))
+
+
+def test_what_fails_again_and_again_leaves_a_gap(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = Load(FIRST, 2, 1)
+    bench.failures = {lost: [[LOST]] * 9}
+    series = bench.run(monkeypatch)
+    assert bench.done.count(lost) == 3
+    assert summarise(series, None) == 1
+    [last] = [measured for measured in last_tries(series) if measured.why_not]
+    assert (last.load, last.attempt) == (lost, 3)
+    results = read_results(bench.client_dir)
+    assert sorted(load.why_not[-1] for load in results.again) == [LOST.text, LOST.text]
+    assert [load.run for load in results.loads if not load.valid] == [2]
+
+
+@pytest.mark.parametrize(("reasons", "retries"), [([WRONG], 2), ([LOST, WRONG], 2), ([LOST], 0)])
+def test_what_another_try_would_not_help_is_left(reasons: list[Reason], retries: int, bench: Bench,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.failures = {Load(FIRST, 1, 1): [reasons] * 9}
+    assert summarise(bench.run(monkeypatch, retries), None) == 1
+    assert len(bench.done) == 12
+
+
+def test_a_load_that_differs_from_the_pages_others_is_known_at_once(bench: Bench,
+                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first load differs from all later ones: known after the third, and then it is measured again."""
+    first = plan_loads([FIRST, SECOND], 1, (0, 1), 1)[0]
+    bench.requests = lambda load, attempt: (
+        ("http://other.test/",) if (load, attempt) == (first, 1) else (load.page.url,))
+    series = bench.run(monkeypatch)
+    assert not any(measured.why_not for measured in last_tries(series))
+    results = read_results(bench.client_dir)
+    assert all(load.valid for load in results.loads)
+    assert any("got other answers than the page's other loads" in why for load in results.again for why in load.why_not)
+
+
+def test_a_companion_that_died_ends_the_experiment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.ends_after = 5
+    with pytest.raises(ExperimentError, match="the delay line was killed by SIGKILL: out of memory"):
+        bench.run(monkeypatch)
+    assert len(bench.done) == 5
+    results = read_results(bench.client_dir)
+    assert [load.valid for load in results.loads].count(False) == 1
+    assert (bench.client_dir / "loads.csv").exists(), "what was done can be read"
+
+
+def test_words_of_a_try() -> None:
+    record = LoadRecord(url=FIRST.url, page=FIRST.name, delaynet_ms=10, rtt_ms=20, tfo=0, run=1, attempt=2)
+    assert "run 1 TFO off try 2  FAILED: SYN" in Measured(Load(FIRST, 1, 0), record, [LOST]).in_words()

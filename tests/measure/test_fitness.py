@@ -1,0 +1,49 @@
+"""A page that no load can get whole is said to be unfit before anything is measured."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.files.pages import Page
+from harness.measure.fitness import blamed_on_the_page, say_ready
+from harness.measure.reason import accident, of_the_page
+from tests.support.small_mirror import ICON, SmallMirror
+
+PAGE = Page("http://one.test", "httpone.test")
+
+
+def test_only_what_the_page_is_to_blame_for_makes_it_unfit() -> None:
+    assert blamed_on_the_page(PAGE, []) == blamed_on_the_page(PAGE, [accident("packets were late")]) == ""
+    verdict = [accident("packets were late"), of_the_page("62 of 68 requests failed"), of_the_page("got only 6 of 68")]
+    assert blamed_on_the_page(PAGE, verdict) == (
+        "http://one.test: not fit to be measured: 62 of 68 requests failed; got only 6 of 68; record it again, or take "
+        "it out")
+
+
+def test_an_unfit_page_is_one_line_and_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert say_ready([], "1 page") == 0
+    assert say_ready(["a", "b"], "2 pages") == 1
+    assert capsys.readouterr() == ("ready: 1 page\n", "a\nb\n")
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.slow
+def test_a_hollow_page_is_found_by_a_dry_run(tmp_path: Path) -> None:
+    mirror = SmallMirror(tmp_path)
+    lost = "".join(f'<img src="http://gone{number}.example/x.gif">' for number in range(9))
+    mirror.add("http://hollow.test/", f"<!doctype html>{ICON}<p>hollow{lost}")
+    mirror.add("http://whole.test/", f"<!doctype html>{ICON}<p>whole")
+    base = mirror.finish("http://hollow.test/", "http://whole.test/")
+    command = [sys.executable, str(ROOT / "tfo.py"), "--dir", str(base), "--name", "small", "--dry-run"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stderr == ("http://hollow.test/: not fit to be measured: 9 of 10 requests failed: no such host "
+                           "(gone0.example, gone1.example, gone2.example, …); record it again, or take it out\n")
+    assert not (base / "client").exists()
+    checked = subprocess.run([*command[:-1], "--dry-run=check", "--testruns", "2"], capture_output=True, text=True,
+                             timeout=110, check=False)
+    assert (checked.returncode, checked.stdout) == (0, "ready: 2 pages on 2 hosts, 8 page loads\n")

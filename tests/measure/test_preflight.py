@@ -1,0 +1,167 @@
+"""What is wrong is said before anything is touched: one line with its place, and exit status 2."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.browser import chrome
+from harness.errors import InputError, run_main
+from harness.files.pages import PageFiles
+from harness.files.text_log import PageLog, Response, Transaction, format_log
+from harness.measure.preflight import check_browser, check_pages
+from harness.network import needs
+from harness.network.needs import PROGRAMS, check_programs
+
+FIRST, SECOND = "http://www.one.test/", "http://two.test/path?x=1"
+BODIES = {"www.one.test/index.html": b"<p>one", "two.test/path?x=1": b"<p>the second"}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> PageFiles:
+    """Make a recording of two pages that has nothing wrong with it."""
+    (tmp_path / "My.pages").write_text(f"{FIRST}\n\n{SECOND}\n")
+    for name, body in BODIES.items():
+        path = tmp_path / "My" / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(body)
+    (tmp_path / "My.fetchlog").mkdir()
+    record(PageFiles(tmp_path, "My"), (FIRST, None), (SECOND, None))
+    return PageFiles(tmp_path, "My")
+
+
+def record(files: PageFiles, *answers: tuple[str, str | None]) -> None:
+    """Write the log of the recording: each URL with where it redirects to, None for an ordinary answer."""
+    responses = [Response("Found" if target else "OK", "text/html", "", url, target) for url, target in answers]
+    log = PageLog([], [Transaction(0, 1, response.url) for response in responses], responses, True)
+    (files.fetchlog / "httpwww.one.test").write_text(format_log(log))
+
+
+def complaint(files: PageFiles, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the one line a user gets to see of check_pages; the exit status is 2."""
+    def main() -> int:
+        check_pages(files)
+        return 0
+
+    with pytest.raises(SystemExit) as ended:
+        run_main(main)
+    seen = capsys.readouterr()
+    assert ended.value.code == 2
+    assert seen.out == ""
+    assert seen.err.endswith("\n")
+    assert seen.err.count("\n") == 1, "one line"
+    return seen.err.rstrip("\n")
+
+
+def test_a_good_recording(files: PageFiles) -> None:
+    page_set = check_pages(files)
+    assert [page.url for page in page_set.pages] == [FIRST, SECOND]
+    assert page_set.document_bytes == dict(zip(page_set.pages, map(len, BODIES.values()), strict=True))
+    assert page_set.page("two.test").url == SECOND
+    with pytest.raises(InputError, match=f"no page with 'three' in its URL; it has {re.escape(FIRST)}, "):
+        page_set.page("three")
+
+
+def test_redirects_lead_to_the_document(files: PageFiles) -> None:
+    files.pages.write_text("http://www.one.test/old\n")
+    record(files, ("http://www.one.test/old", "http://two.test/old"), ("http://two.test/old", SECOND))
+    page_set = check_pages(files)
+    assert page_set.document_bytes == {page_set.pages[0]: len(b"<p>the second")}
+
+
+@pytest.mark.parametrize(("content", "line", "problem"), [
+    (None, 1, "no such file"), ("", 1, "no pages"), (" \n\n", 1, "no pages"),
+    (f"{FIRST}\nfoo\n", 2, "not a URL: 'foo'; write http://host/path"),
+    (f"{FIRST}\n\n\nftp://two.test/\n", 4, "not a URL"),
+    (f"{FIRST}\n{SECOND}\n{SECOND}\n", 3, ".* has the same file name"),
+    ("http://a.test/x\nhttp://a.test/?x\n", 2, r"http://a\.test/\?x has the same file name \(httpa\.testx\) as "
+                                               r"http://a\.test/x in line 1"),
+    (f"{FIRST}\nhttp://three.test/\n", 2, r"the document of http://three\.test/ is not in the mirror My/; run: "),
+    (f"{FIRST}\nhttp://two.test/\n", 2, r"the document of http://two\.test/ is not in the mirror My/; run: "),
+    (f"\n  http://three.test/  \n{FIRST}", 2, r"the document of http://three\.test/ is not in the mirror")])
+def test_a_wrong_list_of_pages(files: PageFiles, capsys: pytest.CaptureFixture[str], content: str | None, line: int,
+                               problem: str) -> None:
+    if content is None:
+        files.pages.unlink()
+    else:
+        files.pages.write_text(content)
+    assert re.match(rf"{re.escape(str(files.pages))}:{line}: {problem}", complaint(files, capsys))
+
+
+@pytest.mark.parametrize("missing", ["mirror", "fetchlog"])
+def test_half_a_recording(files: PageFiles, capsys: pytest.CaptureFixture[str], missing: str) -> None:
+    directory: Path = getattr(files, missing)
+    shutil.rmtree(directory)
+    expected = f"{directory}: no recording of the pages in My.pages; run: ./fetch.py --name My"
+    assert complaint(files, capsys) == expected
+    directory.touch()  # a file of that name is no recording either
+    assert complaint(files, capsys) == expected
+
+
+def test_the_papers_pages_are_made_and_not_fetched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "Paper.pages").write_text(FIRST)
+    assert complaint(PageFiles(tmp_path, "Paper"), capsys).endswith("; run: ./scripts/make_pages.py --name Paper")
+
+
+@pytest.mark.parametrize("answers", [
+    pytest.param([(SECOND, "http://two.test/away")], id="target not in the mirror"),
+    pytest.param([(SECOND, "http://three.test/"), ("http://three.test/", "http://two.test/away")], id="end of a chain"),
+    pytest.param([(SECOND, "http://two.test/b"), ("http://two.test/b", SECOND)], id="circle"),
+    pytest.param([(SECOND, "about:blank")], id="no URL to fetch"),
+    pytest.param([(SECOND, "https://[broken/")], id="not a URL")])
+def test_a_document_that_redirects_lead_away_from(files: PageFiles, capsys: pytest.CaptureFixture[str],
+                                                  answers: list[tuple[str, str | None]]) -> None:
+    record(files, (FIRST, None), *answers)
+    (files.mirror / "two.test" / "path?x=1").unlink()    # with it, the file is what the redirect leads to
+    assert complaint(files, capsys).startswith(f"{files.pages}:3: the document of {SECOND} is not in the mirror My/; ")
+
+
+def test_a_document_whose_file_was_removed(files: PageFiles, capsys: pytest.CaptureFixture[str]) -> None:
+    (files.mirror / "two.test" / "path?x=1").unlink()
+    assert complaint(files, capsys).startswith(f"{files.pages}:3: the document of {SECOND} is not in the mirror")
+
+
+def test_a_recorded_error_page_is_not_the_document(files: PageFiles, capsys: pytest.CaptureFixture[str]) -> None:
+    responses = [Response("Not Found", "text/html", "", SECOND, None)]
+    log = PageLog([], [Transaction(0, 1, SECOND)], responses, True)
+    (files.fetchlog / "httpwww.one.test").write_text(format_log(log))
+    assert complaint(files, capsys).startswith(f"{files.pages}:3: the document of {SECOND} is not in the mirror")
+
+
+def test_missing_programs_are_named_by_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = PROGRAMS.keys() - {"tc", "ip", "brctl"}
+    monkeypatch.setattr(shutil, "which", lambda program: f"/bin/{program}" if program in there else None)
+    monkeypatch.setattr(needs, "kernel_has_fastopen", lambda: True)
+    with pytest.raises(InputError, match=r"^not installed: bridge-utils, iproute2; run: sudo \./scripts/setup\.sh$"):
+        check_programs()
+    monkeypatch.setattr(shutil, "which", lambda program: f"/bin/{program}" if program in PROGRAMS else None)
+    check_programs()
+    monkeypatch.setattr(needs, "kernel_has_fastopen", lambda: False)
+    with pytest.raises(InputError, match="this kernel has no TCP Fast Open"):
+        check_programs()
+
+
+def test_without_the_shim_or_a_browser_nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shim, source = tmp_path / "shim.so", tmp_path / "shim.c"
+    source.touch()
+    monkeypatch.setattr(chrome, "SHIM", shim)
+    monkeypatch.setattr(chrome, "SHIM_SOURCE", source)
+    with pytest.raises(InputError, match=r"shim\.so: not compiled yet; run: sudo .*/scripts/setup\.sh$"):
+        check_browser()
+    shim.touch()
+    monkeypatch.setenv("TFO_LAB_CHROME", str(tmp_path / "no-chrome"))
+    with pytest.raises(InputError, match=r"no Chrome .*; on Debian: sudo apt-get install chromium"):
+        check_browser()
+
+
+@pytest.mark.root
+@pytest.mark.beside
+def test_a_full_disk_is_said_before_chrome_does_not_start_on_it() -> None:
+    on_a_small_disk = 'mount -t tmpfs -o size=8M,mode=1777 tmpfs /mnt && TMPDIR=/mnt "$@" --dry-run'
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", on_a_small_disk, "sh", ROOT / "tfo.py"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(r"/mnt: 8 MB free, and Chrome needs up to \d+; make room there, .*\n", done.stderr)

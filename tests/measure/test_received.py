@@ -1,0 +1,93 @@
+"""What Chrome asked for and what the servers answered are put together, request by request."""
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
+from harness.files.server_log import ServerRequest
+from harness.measure.received import is_cancelled, is_cut, received_answers
+
+BEGAN = datetime(2026, 11, 22, 1, 0, tzinfo=timezone.utc)
+
+
+def entry(url: str, start_ms: float = 0, *, status: int = 200, method: str = "GET", error: str = "", size: int = 10,
+          accept: str = "image/*", connection: str = "7", **more: Any) -> dict[str, Any]:
+    timings = {"blocked": 1, "dns": -1, "connect": 20, "ssl": -1, "send": 0, "wait": 20, "receive": 1}
+    found = {"startedDateTime": (BEGAN + timedelta(milliseconds=start_ms)).isoformat(timespec="milliseconds"),
+             "timings": timings, "request": {"url": url, "method": method,
+                                             "headers": [{"name": "Accept", "value": accept}]},
+             "response": {"status": status, "content": {"size": size, "mimeType": "image/gif"}}, **more}
+    return found | ({"connection": connection} if connection else {}) | ({"_error": error} if error else {})
+
+
+def served(path: str, time_s: float = 0.0, *, found: str = "plain", answer: str = "id", method: str = "GET",
+           host: str = "a.test", scheme: str = "http") -> ServerRequest:
+    return ServerRequest(host, BEGAN.timestamp() + time_s, 1, 1, method, path, 200, 10, found, syn_data=False,
+                         scheme=scheme, answer=answer)
+
+
+def of(entries: list[dict[str, Any]], requests: list[ServerRequest], plt_ms: float | None = 1000,
+       critical: frozenset[str] | None = frozenset()) -> ReceivedAnswers:
+    return received_answers(entries, BEGAN, plt_ms, requests, critical)
+
+
+def test_a_request_is_found_in_its_servers_log() -> None:
+    got = of([entry("http://a.test/x?y=1#z", accept="text/css,*/*;q=0.1")],
+             [served("/x?y=1", answer="right"), served("/x", answer="other path"),
+              served("/x?y=1", host="b.test", answer="other host"), served("/x?y=1", scheme="https", answer="tls"),
+              served("/x?y=1", method="POST", answer="other method"), served("-", found="silent", answer="-")])
+    assert got == ReceivedAnswers(1, 0, 0, 0, (ReceivedAnswer(
+        "http://a.test/x?y=1#z", "exact", "right", 200, 10, critical=False, purpose="style"),))
+
+
+@pytest.mark.parametrize(("url", "path"), [
+    ("http://a.test", "/"), ("http://a.test/", "/"), ("http://a.test?q", "/?q"), ("http://a.test:8000/x", "/x"),
+    ("http://a.test/x?", "/x?"), ("http://a.test//x", "//x")])
+def test_a_urls_target_is_what_the_server_saw(url: str, path: str) -> None:
+    assert of([entry(url)], [served(path)]).each[0].identity == "id"
+
+
+def test_of_several_to_one_url_the_first_sent_was_the_first_served() -> None:
+    entries = [entry("http://a.test/poll", start) for start in (300, 100, 200)]
+    got = of(entries, [served("/poll", at, answer=f"{number}") for number, at in ((3, 0.3), (1, 0.1), (2, 0.2))])
+    assert [answer.identity for answer in got.each] == ["1", "2", "3"]
+
+
+def test_one_that_never_reached_a_server_takes_no_others_answer() -> None:
+    refused = entry("http://a.test/x", 0, status=0, error="net::ERR_CONNECTION_REFUSED", connection="")
+    got = of([refused, entry("http://a.test/x", 100)], [served("/x", 0.1)])
+    assert [(answer.kind, answer.identity) for answer in got.each] == [("failed", ""), ("exact", "id")]
+    assert (got.exact, got.failed) == (1, 1)
+
+
+def test_kinds_of_answers() -> None:
+    statuses = {"plain": 200, "masked": 200, "missing": 404, "not logged": 200, "neither": 404}
+    entries = [entry(f"http://a.test/{name}", status=status) for name, status in statuses.items()]
+    got = of(entries, [served("/plain"), served("/masked", found="masked"), served("/missing", found="missing")])
+    assert [answer.kind for answer in got.each] == ["exact", "stand-in", "missing", "exact", "missing"]
+    assert (got.exact, got.stand_in, got.missing, got.failed) == (2, 1, 2, 0)
+
+
+def test_what_is_not_counted_is_told_as_far_as_it_is_known() -> None:
+    late, cached = entry("http://a.test/late", 1001), entry("http://a.test/cached", _fromCache="disk")
+    cancelled = entry("http://a.test/cancelled", error="net::ERR_ABORTED")
+    got = of([late, cached, cancelled], [served("/late"), served("/cancelled")])
+    assert (got.exact, got.failed) == (0, 0)
+    assert [(answer.late, is_cancelled(answer)) for answer in got.each] == [(False, True), (True, False)]
+    assert not of([late], [served("/late")], plt_ms=None).each[0].late
+
+
+def test_an_answer_that_was_cut_had_begun() -> None:
+    cut = entry("http://a.test/endless", error="unfinished")
+    silent = entry("http://a.test/x", status=0, error="unfinished")
+    got = of([cut, silent], [served("/endless"), served("/x")])
+    assert [(answer.kind, is_cut(answer)) for answer in got.each] == [("exact", True), ("failed", False)]
+
+
+def test_what_the_page_waited_for_is_marked() -> None:
+    entries, critical = [entry("http://a.test/x"), entry("http://a.test/y")], frozenset({"http://a.test/x"})
+    requests = [served("/x"), served("/y")]
+    assert [answer.critical for answer in of(entries, requests, critical=critical).each] == [True, False]
+    assert of(entries, requests, critical=None).each[0].critical is None

@@ -1,0 +1,95 @@
+"""Going on with an experiment: what is there counts, what is missing is measured, under the same settings only."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.errors import InputError
+from harness.files.pages import PageFiles
+from harness.measure.plan import Load, plan_loads
+from harness.measure.reason import accident
+from harness.measure.results_folder import set_aside
+from harness.measure.resume import EMPTY, Earlier, loads_to_do, read_earlier, recording_digest
+from harness.measure.series import last_tries
+from tests.measure.test_experiment import FIRST, LOST, SECOND, Bench
+
+PLAN = plan_loads([FIRST, SECOND], 3, (0, 1), 1)
+SETTINGS = {"pages": [FIRST.url, SECOND.url], "http": "1.0", "tfo": "both"}
+
+
+def earlier_of(bench: Bench, **changed: object) -> Earlier:
+    return read_earlier(bench.client_dir, 10, PLAN, {**SETTINGS, **changed})
+
+
+def test_a_whole_experiment_leaves_nothing_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(tmp_path)
+    bench.run(monkeypatch)
+    earlier = earlier_of(bench)
+    assert (earlier.experiment_id, len(earlier.valid)) == ("this", 12)
+    assert loads_to_do(PLAN, earlier, None, 1) == []
+
+
+def test_only_what_is_missing_is_measured_and_a_warm_up_for_its_page(tmp_path: Path,
+                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = Load(FIRST, 2, 1)
+    first = Bench(tmp_path, failures={lost: [[LOST]] * 3})
+    first.run(monkeypatch)
+    earlier = earlier_of(first)
+    to_do = loads_to_do(PLAN, earlier, None, 1)
+    assert to_do == [load for load in PLAN if load == lost or (load.page == FIRST and load.run == 0)]
+    assert earlier.tries[lost] == 3
+
+    second = Bench(tmp_path)
+    series = second.run(monkeypatch, to_do=to_do, earlier=earlier)
+    assert second.done == to_do
+    assert sorted(map(str, (done.load for done in last_tries(series)))) == sorted(map(str, PLAN))
+    assert not any(measured.why_not for measured in last_tries(series))
+    whole = earlier_of(second)
+    assert loads_to_do(PLAN, whole, None, 1) == []
+    assert list(whole.order) == [*earlier.order, *((load.page.url, load.run, load.tfo) for load in to_do)]
+    assert next(done for done in whole.valid if done.load == lost).attempt == 4
+
+
+@pytest.mark.parametrize("changed", [{"http": "1.1"}, {"pages": [FIRST.url]}, {"kernel": "7.0"}, {"chrome": "999"}],
+                         ids=str)
+def test_other_settings_are_refused(changed: dict[str, object], tmp_path: Path,
+                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(tmp_path)
+    bench.run(monkeypatch)
+    with pytest.raises(InputError, match=rf"experiment-10\.json:1: --resume: {next(iter(changed))} was .*, and is "):
+        earlier_of(bench, **changed)
+
+
+def test_nothing_to_go_on_with(tmp_path: Path) -> None:
+    assert read_earlier(tmp_path, 10, PLAN, SETTINGS) == EMPTY
+    assert loads_to_do(PLAN, EMPTY, None, 1) == PLAN
+
+
+def test_the_digest_tells_recordings_apart(tmp_path: Path) -> None:
+    files = PageFiles(tmp_path, "My")
+    (files.mirror / "a.test").mkdir(parents=True)
+    files.fetchlog.mkdir()
+    files.pages.write_text("http://a.test\n")
+    document = files.mirror / "a.test" / "index.html"
+    seen = set()
+    for text in ("one", "two", "two!"):
+        document.write_text(text)
+        seen.add(recording_digest(files))
+    document.rename(document.with_name("other.html"))
+    seen.add(recording_digest(files))
+    assert len(seen) == 4
+
+
+def test_older_results_of_this_delay_are_moved_aside_and_others_stay(tmp_path: Path,
+                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(tmp_path, failures={Load(FIRST, 1, 1): [[accident("late")]]})
+    bench.run(monkeypatch)
+    for name in ("client/50-0-tfo-0", "serverlogs/10-tfo-0", "serverlogs/50-tfo-1"):
+        (tmp_path / name).mkdir(parents=True)
+    kept = set_aside(tmp_path, 10)
+    assert kept is not None
+    assert sorted(path.name for path in (kept / "client").iterdir()) == [
+        *(f"10-{run}-tfo-{tfo}" for run in (0, 1, 2) for tfo in (0, 1)), "experiment-10.json"]
+    assert [path.name for path in (kept / "serverlogs").iterdir()] == ["10-tfo-0"]
+    assert {path.name for path in (tmp_path / "client").glob("*-tfo-*")} == {"50-0-tfo-0"}
+    assert set_aside(tmp_path, 10) is None

@@ -1,0 +1,169 @@
+"""How well time was kept: each rule, broken alone, gives its one reason, and no load that kept it gives any."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.analysis.critical_path import Step
+from harness.files.load_parts import LateAnswer, Timekeeping
+from harness.measure.reason import Kind, texts
+from harness.measure.timekeeping import (
+    GAP_MS,
+    MACHINE_RATIO,
+    OTHERS_RATIO,
+    STOPPED_MS,
+    SUSPENDED_MS,
+    WAITED_RATIO,
+    Answered,
+    Quiet,
+    late_answers,
+    late_limit_ms,
+    reasons,
+    silence_ms,
+)
+
+DATA = Path(__file__).parent.parent / "data"
+RTT_MS, PLT_MS = 100.0, 2000.0
+LIMIT_MS = 13.0
+GOOD = Timekeeping(connect_late_ms=40.0, delay_line_late_ms=0.6, delay_line_late_p99_ms=0.2, steal_ms=0.0,
+                   stall_ms={"cpu": 900.0, "memory": 0.0, "io": 0.0}, gap_ms=7.0, suspended_ms=0.0, page_waited_ms=20.0,
+                   others_busy_ms=1500.0)
+ALLOWED_MS = {"a.test": 106.0, "b.test": 106.0}
+PATH = [Step("wait", 100, 260, "http://a.test/"), Step("cpu", 260, 1000, "http://b.test/x.js"),
+        Step("receive", 1000, 2000, "http://b.test/y.js")]
+
+
+def late(late_ms: float, *, critical: bool) -> Timekeeping:
+    return replace(GOOD, late=(LateAnswer("a.test", 500, late_ms, critical),))
+
+
+def stall(what: str, stall_ms: float) -> Timekeeping:
+    return replace(GOOD, stall_ms={**GOOD.stall_ms, what: stall_ms})
+
+
+def test_a_load_that_kept_time_has_no_reason_against_it() -> None:
+    assert reasons(GOOD, RTT_MS, PLT_MS) == []
+    assert reasons(replace(GOOD, delay_line_late_ms=None, delay_line_late_p99_ms=None), RTT_MS, PLT_MS) == []
+
+
+@pytest.mark.parametrize(("kept", "reason"), [
+    (late(LIMIT_MS + 0.1, critical=True), "an answer of a.test was late by 13 ms, and the page waited for it"),
+    (late(103.1, critical=False), "an answer of a.test was late by 103 ms: "),
+    (replace(GOOD, delay_line_late_ms=312.0),
+     "packets were late by up to 312 ms: the delay line could not run, another program kept the processor"),
+    (replace(GOOD, stopped_ms={"chromium (renderer)": 99.0}), "chromium (renderer) was stopped for 99 ms"),
+    (replace(GOOD, suspended_ms=5000.0), "the machine was suspended for 5.0 s"),
+    (replace(GOOD, gap_ms=312.0), "the machine stood still for 312 ms"),
+    (replace(GOOD, steal_ms=101.0), "the hypervisor gave the processor to others for 101 ms of the load"),
+    (stall("memory", 101.0), "programs waited for memory for 101 ms of the load"),
+    (stall("io", 101.0), "programs waited for the disk for 101 ms of the load"),
+    (replace(GOOD, page_waited_ms=1 + WAITED_RATIO * PLT_MS), "the page waited for a processor for")])
+def test_one_broken_rule_is_one_reason_and_an_accident(kept: Timekeeping, reason: str) -> None:
+    [found] = reasons(kept, RTT_MS, PLT_MS)
+    assert found.text.startswith(reason)
+    assert found.kind == Kind.ACCIDENT
+
+
+@pytest.mark.parametrize("kept", [
+    late(LIMIT_MS, critical=True), late(103.0, critical=False), replace(GOOD, delay_line_late_ms=LIMIT_MS),
+    replace(GOOD, stopped_ms={"chromium": STOPPED_MS}), replace(GOOD, suspended_ms=SUSPENDED_MS),
+    replace(GOOD, gap_ms=GAP_MS), replace(GOOD, steal_ms=MACHINE_RATIO * PLT_MS), stall("memory", 100.0),
+    stall("io", 100.0), replace(GOOD, page_waited_ms=WAITED_RATIO * PLT_MS), stall("cpu", PLT_MS)])
+def test_the_threshold_itself_is_allowed(kept: Timekeeping) -> None:
+    assert reasons(kept, RTT_MS, PLT_MS) == []
+
+
+def test_the_thresholds_are_those_of_the_method() -> None:
+    assert late_limit_ms(20) == 5
+    assert late_limit_ms(100) == LIMIT_MS
+    assert late_limit_ms(200) == 23
+
+
+def test_only_the_latest_answer_is_told() -> None:
+    kept = replace(GOOD, late=tuple(LateAnswer("a.test", at, 300 - at, critical=True) for at in range(100)))
+    assert len(reasons(kept, RTT_MS, PLT_MS)) == 1
+    assert "late by 300 ms" in texts(reasons(kept, RTT_MS, PLT_MS))[0]
+
+
+def test_a_silence_within_a_round_trip_and_a_packet_each_way_is_not_late() -> None:
+    assert silence_ms(100, 4) == pytest.approx(106.056)
+    assert late_answers([Quiet("a.test", 100, 206)], [], ALLOWED_MS, PATH) == []
+
+
+def test_the_page_waited_for_what_its_critical_path_waited_for_at_that_moment() -> None:
+    [answer] = late_answers([Quiet("a.test", 100, 260)], [], ALLOWED_MS, PATH)
+    assert answer == LateAnswer("a.test", 100, 54, critical=True)
+    [elsewhere] = late_answers([Quiet("b.test", 100, 260)], [], ALLOWED_MS, PATH)
+    assert not elsewhere.critical, "another host's"
+    [computing] = late_answers([Quiet("b.test", 300, 600)], [], ALLOWED_MS, PATH)
+    assert not computing.critical, "the page ran a script then"
+    [before] = late_answers([Quiet("b.test", 0, 1000)], [], ALLOWED_MS, PATH)
+    assert not before.critical, "the path meets this host only when the silence is over"
+
+
+def test_the_servers_own_time_is_not_lateness() -> None:
+    quiet = [Quiet("a.test", 100, 260)]
+    assert late_answers(quiet, [Answered("a.test", 200, 54)], ALLOWED_MS, PATH) == []
+    for other in (Answered("b.test", 200, 54), Answered("a.test", 261, 54), Answered("a.test", 99, 54)):
+        assert late_answers(quiet, [other], ALLOWED_MS, PATH)[0].late_ms == 54
+
+
+def test_the_latest_comes_first() -> None:
+    quiet = [Quiet("a.test", 0, 110), Quiet("a.test", 110, 400), Quiet("b.test", 0, 300)]
+    assert [answer.late_ms for answer in late_answers(quiet, [], ALLOWED_MS, PATH)] == [194, 184, 4]
+
+
+def test_a_page_that_waits_for_its_own_browser_only_is_no_accident() -> None:
+    """On a machine with one core it waits a lot, and nobody else works."""
+    alone = replace(GOOD, page_waited_ms=0.6 * PLT_MS, others_busy_ms=OTHERS_RATIO * PLT_MS)
+    assert reasons(alone, RTT_MS, PLT_MS) == []
+    assert len(reasons(replace(alone, others_busy_ms=OTHERS_RATIO * PLT_MS + 1), RTT_MS, PLT_MS)) == 1
+
+
+def test_what_was_not_measured_is_no_reason() -> None:
+    assert reasons(Timekeeping(), RTT_MS, PLT_MS) == []
+
+
+def real_loads(load_average: float) -> list[dict[str, Any]]:
+    """Return real loads of en.wikipedia.org as recorded in 2013, at 100 ms, made by benchmarks/disturbed.py.
+
+    `stopped` stood still for 100 ms; the machine was as busy as `load_average` says, on two cores.
+    """
+    loads = [json.loads(line) for line in (DATA / "injections.jsonl").read_text().splitlines()]
+    return [load for load in loads if load["load_average"] == load_average]
+
+
+def verdict_on(load: dict[str, Any]) -> list[str]:
+    kept = msgspec.convert(load["timekeeping"], Timekeeping)
+    return texts(reasons(kept, load["rtt_ms"], load["plt_ms"]))
+
+
+@pytest.mark.parametrize("load_average", [6.3, 14.4])
+@pytest.mark.parametrize(("stopped", "told"), [
+    ("delay line", "packets were late by up to 10"), ("network process", "chromium (network) was stopped for 10"),
+    ("everything", "packets were late by up to 10"), ("renderer", "chromium (renderer) was stopped for ")])
+def test_real_stalls_are_found(load_average: float, stopped: str, told: str) -> None:
+    for load in real_loads(load_average):
+        if load["stopped"] == stopped:
+            assert any(reason.startswith(told) for reason in verdict_on(load)), load
+
+
+def test_real_stalls_of_servers_are_found_when_somebody_waited_for_them() -> None:
+    found = [load for load in real_loads(6.3) if load["stopped"] == "all servers"]
+    assert [reason.startswith("an answer of en.wikipedia.org was late by 54 ms, and the page waited") for load in found
+            for reason in verdict_on(load)] == [True]
+    asked_nothing = next(load for load in real_loads(6.3) if load["stopped"] == "one server")
+    assert verdict_on(asked_nothing) == []
+    assert asked_nothing["plt_ms"] < 3000, "as fast as undisturbed ones"
+
+
+def test_real_loads_that_nobody_disturbed_are_accepted_unless_the_machine_was_overloaded() -> None:
+    quiet = [verdict_on(load) for load in real_loads(6.3) if not load["stopped"]]
+    assert [bool(verdict) for verdict in quiet].count(True) == 1, "one whose server answered 43 ms late"
+    assert len(quiet) == 8
+    busy = [verdict_on(load) for load in real_loads(14.4) if not load["stopped"]]
+    assert all(any("the hypervisor gave the processor to others" in reason for reason in verdict) for verdict in busy)

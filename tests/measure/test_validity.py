@@ -1,0 +1,194 @@
+"""Validity of a load: a good record passes; each rule, broken alone, gives its one reason."""
+
+import copy
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import run_main
+from harness.measure import validity
+from harness.measure.left_behind import LeftBehind
+from harness.measure.reason import Kind, texts, worth_another_try
+from harness.system.fastopen import COUNTERS
+from harness.system.privileges import User
+from tests.support.made_record import made_record
+
+BYTES = 5000
+Record = dict[str, Any]
+
+
+def reasons(record: Record, recorded_bytes: int | None) -> list[str]:
+    """Return the reasons in words."""
+    return texts(validity.reasons(made_record(**record), recorded_bytes))
+
+
+def valid_record(tfo: int = 1, run: int = 1, connections: int = 100) -> Record:
+    """Return a load with nothing wrong, as tfo.py makes it."""
+    none = dict.fromkeys(COUNTERS, 0)
+    carried = connections if tfo else 0
+    return {
+        "url": "http://a.org", "page": "httpa.org", "tfo": tfo, "run": run, "plt_ms": 1234.5, "errors": [],
+        "document": {"url": "http://a.org/", "status": 200, "bytes": BYTES}, "failed_requests": {"net::ERR_ABORTED": 1},
+        "counters": {"user": none | {"TCPFastOpenActive": carried}, "servers": none | {"TCPFastOpenPassive": carried}},
+        "delay_line_drops": 0, "connections_with_request": connections, "syn_data_connections": carried,
+        "request_urls": ["http://a.org/"],
+    }
+
+
+def broken(change: Callable[[Record], object], **which: int) -> Record:
+    record = copy.deepcopy(valid_record(**which))
+    change(record)
+    return record
+
+
+def put(record: Record, *path: Any) -> None:
+    """Set what the path of keys leads to: the last item is the value."""
+    *way, key, value = path
+    for step in way:
+        record = record[step]
+    record[key] = value
+
+
+@pytest.mark.parametrize("tfo", [0, 1])
+@pytest.mark.parametrize("run", [0, 1, 3])
+def test_a_good_load_has_no_reason_against_it(tfo: int, run: int) -> None:
+    assert reasons(valid_record(tfo, run), BYTES) == []
+
+
+@pytest.mark.parametrize(("change", "reason"), [
+    (lambda record: put(record, "plt_ms", None), "no load event"),
+    (lambda record: record.pop("plt_ms"), "no load event"),
+    (lambda record: put(record, "failed_requests", "unfinished", 2), "requests that never ended: 2"),
+    (lambda record: put(record, "document", None), "the document never answered"),
+    (lambda record: record.pop("document"), "the document never answered"),
+    (lambda record: put(record, "document", "status", 404), "the document answered 404"),
+    (lambda record: put(record, "document", "status", 206), "the document answered 206"),
+    (lambda record: record["document"].update(status=304, bytes=0),
+     "the document had 0 bytes, the recorded one has 5000"),
+    (lambda record: put(record, "document", "status", 0), "the document never answered"),
+    (lambda record: put(record, "document", "bytes", BYTES - 1),
+     "the document had 4999 bytes, the recorded one has 5000"),
+    (lambda record: put(record, "document", "bytes", BYTES + 1),
+     "the document had 5001 bytes, the recorded one has 5000"),
+    (lambda record: put(record, "counters", "user", "TCPSynRetrans", 3), "SYN retransmitted by user: 3"),
+    (lambda record: put(record, "counters", "servers", "TCPSynRetrans", 1), "SYN retransmitted by servers: 1"),
+    (lambda record: put(record, "counters", "servers", "ListenOverflows", 2), "ListenOverflows at servers: 2"),
+    (lambda record: put(record, "counters", "servers", "TCPFastOpenListenOverflow", 4),
+     "TCPFastOpenListenOverflow at servers: 4"),
+    (lambda record: put(record, "delay_line_drops", 5), "packets dropped by the delay line: 5"),
+    (lambda record: put(record, "connections", [{"id": 7, "requests": 1}] * 101),
+     "the servers' logs know of 100 of the 101 connections that carried a request"),
+    (lambda record: put(record, "errors", ["Chrome shows an error page"]), "Chrome shows an error page")])
+@pytest.mark.parametrize("tfo", [0, 1])
+def test_one_broken_rule_is_one_reason(change: Callable[[Record], object], reason: str, tfo: int) -> None:
+    assert reasons(broken(change, tfo=tfo), BYTES) == [reason]
+
+
+@pytest.mark.parametrize(("change", "kind"), [
+    (lambda record: put(record, "plt_ms", None), Kind.ACCIDENT),
+    (lambda record: put(record, "errors", ["Chrome did not start"]), Kind.ACCIDENT),
+    (lambda record: put(record, "failed_requests", "unfinished", 2), Kind.ACCIDENT),
+    (lambda record: put(record, "document", None), Kind.ACCIDENT),
+    (lambda record: put(record, "document", "status", 404), Kind.PAGE),
+    (lambda record: put(record, "document", "bytes", BYTES - 1), Kind.PAGE),
+    (lambda record: put(record, "counters", "user", "TCPSynRetrans", 3), Kind.ACCIDENT),
+    (lambda record: put(record, "counters", "servers", "ListenOverflows", 2), Kind.ACCIDENT),
+    (lambda record: put(record, "delay_line_drops", 5), Kind.ACCIDENT),
+    (lambda record: put(record, "syn_data_connections", 0), Kind.ACCIDENT),
+    (lambda record: put(record, "connections", [{"id": 7, "requests": 1}] * 101), Kind.ACCIDENT)])
+def test_each_reason_says_whether_another_try_can_help(change: Callable[[Record], object], kind: Kind) -> None:
+    verdict = validity.reasons(made_record(**broken(change)), BYTES)
+    assert [reason.kind for reason in verdict] == [kind]
+    assert worth_another_try(verdict) == (kind == Kind.ACCIDENT)
+
+
+def test_what_the_page_itself_is_to_blame_for_is_not_tried_again_whatever_else_happened() -> None:
+    record = broken(lambda record: put(record, "document", "status", 404))
+    put(record, "delay_line_drops", 1)
+    verdict = validity.reasons(made_record(**record), BYTES)
+    assert len(verdict) == 2
+    assert not worth_another_try(verdict)
+    assert not worth_another_try([])
+
+
+def test_a_page_that_loads_itself_again_is_asked_for_only_if_it_changed() -> None:
+    assert reasons(broken(lambda record: put(record, "document", "status", 304)), BYTES) == []
+
+
+def test_a_page_without_a_recorded_document_is_never_valid() -> None:
+    assert len(reasons(valid_record(), None)) == 1
+
+
+@pytest.mark.parametrize(("answer", "counts"), [
+    ({"status": 0}, True), ({"status": 200}, False), ({"status": 0, "late": True}, False)])
+def test_a_page_that_goes_on_loading_after_its_load_event_is_valid(answer: dict[str, Any], counts: bool) -> None:
+    """Of what was asked for before it, what our limit of time cut does not count; what nobody answered does."""
+    each = [{"url": "http://a.org/endless", "kind": "failed", "error": "unfinished", **answer},
+            *({"url": f"http://a.org/{number}", "kind": "exact", "status": 200} for number in range(20))]
+    answers = {"exact": 20, "stand_in": 0, "missing": 0, "failed": 1, "each": each}
+    record = broken(lambda record: record.update(answers=answers, failed_requests={"unfinished": 1}))
+    assert reasons(record, BYTES) == (["requests that never ended: 1"] if counts else [])
+
+
+def test_a_load_that_failed_early_has_its_own_error_and_no_reasons_that_follow_from_it() -> None:
+    record = broken(lambda record: put(record, "errors", ["no load event within 60 s"]))
+    for document in (None, {"url": "http://a.org/", "status": 0, "bytes": 0}):
+        record |= {"plt_ms": None, "document": document, "connections": [{"id": 7, "requests": 1}] * 101}
+        assert reasons(record, BYTES) == ["no load event within 60 s"]
+
+
+def test_a_load_without_room_for_its_files_is_not_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What load_page.py says when /tmp is full is the load's reason. (For real it takes chromedriver 60 s.)"""
+    with pytest.raises(SystemExit, match="1"):
+        run_main(lambda: Path("/dev/full").write_text("load.json"))
+    complaint = capsys.readouterr().err.strip()
+    assert complaint.endswith("the disk is full; make room and try again")
+    user = User("", os.getuid(), os.getgid())
+    left = LeftBehind(tmp_path, user, tmp_path, user, "page")
+    record = valid_record() | {"plt_ms": None, "document": None} | left.report(complaint)
+    assert reasons(record, BYTES) == [complaint]
+
+
+def test_all_broken_rules_are_told() -> None:
+    record = broken(lambda record: put(record, "document", "status", 500))
+    put(record, "counters", "user", "TCPSynRetrans", 1)
+    put(record, "delay_line_drops", 1)
+    assert len(reasons(record, BYTES)) == 3
+
+
+def test_tfo_off_but_data_in_the_syn() -> None:
+    logged = broken(lambda record: put(record, "syn_data_connections", 1), tfo=0)
+    assert reasons(logged, BYTES) == ["TFO is off, but 1 connections carried data in the SYN"]
+    warm_up = broken(lambda record: put(record, "syn_data_connections", 1), tfo=0, run=0)
+    assert len(reasons(warm_up, BYTES)) == 1
+    counted = broken(lambda record: put(record, "counters", "servers", "TCPFastOpenPassive", 2), tfo=0)
+    assert len(reasons(counted, BYTES)) == 1
+
+
+def test_the_reason_gives_the_number_that_was_wrong() -> None:
+    counted = broken(lambda record: put(record, "counters", "servers", "TCPFastOpenPassive", 2), tfo=0)
+    assert "0 connections" not in reasons(counted, BYTES)[0]
+
+
+@pytest.mark.parametrize(("connections", "in_syn", "valid"), [
+    (100, 100, True), (100, 99, True), (100, 98, False), (99, 98, False), (1, 0, False), (1, 1, True), (0, 0, True),
+    (200, 198, True), (200, 197, False), (101, 100, True), (100, 0, False)])
+def test_tfo_on_needs_99_percent_of_requests_in_the_syn(connections: int, in_syn: int, valid: bool) -> None:
+    record = broken(lambda record: put(record, "syn_data_connections", in_syn), connections=connections)
+    expected = f"TFO is on, but only {in_syn} of {connections} connections carried their request in the SYN"
+    assert reasons(record, BYTES) == ([] if valid else [expected])
+
+
+@given(hundreds=st.integers(1, 50))
+def test_exactly_99_percent_is_enough_whatever_the_number(hundreds: int) -> None:
+    record = broken(lambda record: put(record, "syn_data_connections", 99 * hundreds), connections=100 * hundreds)
+    assert reasons(record, BYTES) == []
+
+
+def test_the_warm_up_has_no_cookies_yet() -> None:
+    assert reasons(broken(lambda record: put(record, "syn_data_connections", 0), run=0), BYTES) == []

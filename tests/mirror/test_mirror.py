@@ -1,0 +1,214 @@
+import contextlib
+import os
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.errors import InputError
+from harness.mirror.paths import (
+    hosts,
+    is_host_name,
+    list_files,
+    lookups,
+    md5_name,
+    mirror_file,
+    open_file,
+    split_url,
+    write_file,
+)
+
+LONG = "/" + "a" * 64
+HOSTILE_PARTS = st.sampled_from([
+    "..", ".", "", "\0", "%00", "%2f", "%2F", "%2e%2e", "%2e", "..%2f..", "\\", "..\\..", "a", "b?c", "#", "?",
+    "x" * 256,    "\udce9", "é", "\ud800", "%", "%zz", "etc", "passwd", "~", " "])
+HOSTILE = st.one_of(st.text(), st.lists(HOSTILE_PARTS, max_size=8).map("/".join), st.lists(HOSTILE_PARTS).map("".join))
+PATH_CHARACTERS = st.sampled_from("abcZ09-._~!$&'()*+,;=:@%20/")
+QUERY = st.text("abc=&?/%7C|;", max_size=80)
+
+
+def names(path_and_query: str) -> list[str]:
+    """Return the files that are looked for, in order."""
+    return [name for name, _ in lookups(path_and_query)]
+
+
+@pytest.mark.parametrize(("path", "file"), [
+    ("", "index.html"), ("/", "index.html"), ("/a.css", "a.css"), ("/a/b.css?x=1&y=/z", "a/b.css?x=1&y=/z"),
+    ("/a#part", "a#part"), ("/?q", "?q"), ("/" + "a" * 63, "a" * 63), (LONG, md5_name(LONG)),
+    ("/a/", md5_name("/a/")), ("/a//b", md5_name("/a//b")), ("/../x", md5_name("/../x")), ("/a\0", md5_name("/a\0")),
+])
+def test_file_of_a_url(path: str, file: str) -> None:
+    assert mirror_file(path) == file
+
+
+def test_md5_is_of_the_path_with_its_slash() -> None:
+    assert md5_name(LONG) == "0c0f32cba354829aae394f5332466664"    # printf %s /aaa...a | md5sum
+
+
+@pytest.mark.parametrize("bare", ["?", "#", "?#"])
+def test_a_bare_end_is_dropped_before_hashing(bare: str) -> None:
+    assert md5_name(LONG + bare) == md5_name(LONG)
+    assert md5_name(LONG + "?b" + bare) != md5_name(LONG)
+
+
+def test_reading_order_is_plain_then_md5_then_decoded() -> None:
+    assert names("/a%20b?c") == ["a%20b?c", md5_name("/a%20b?c"), "a b?c", md5_name("/a b?c")]
+
+
+def test_collapsed_slashes_of_2013_come_last() -> None:
+    assert names("/a//b") == [md5_name("/a//b"), "a/b"]
+
+
+def test_split_url_keeps_the_path_as_written() -> None:
+    assert split_url("http://WWW.Example.org:8080/a/../b?c#d") == ("www.example.org", "/a/../b?c#d")
+    assert split_url("http://www.example.org?x") == ("www.example.org", "/?x")
+    assert split_url("http://www.example.org") == ("www.example.org", "/")
+    with pytest.raises(ValueError, match="not a URL"):
+        split_url("about:blank")
+
+
+@given(HOSTILE)
+def test_no_name_leaves_the_host(path: str) -> None:
+    for name in [mirror_file(path), *names(path)]:
+        assert "\0" not in name
+        assert not name.startswith("/")
+        assert not {"", ".", ".."} & set(name.split("/"))
+        assert all(len(os.fsencode(part)) <= 255 for part in name.split("/"))
+
+
+@pytest.fixture(scope="module")
+def fortress(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A host's directory with a secret beside it and links that lead to the secret."""
+    mirror: Path = tmp_path_factory.mktemp("mirror")
+    host = mirror / "host"
+    (host / "deep").mkdir(parents=True)
+    (mirror / "secret").write_text("secret")
+    (host / "file").write_text("public")
+    (host / "deep" / "file").write_text("public")
+    (host / "link").symlink_to("../secret")
+    (host / "out").symlink_to("..")
+    os.mkfifo(host / "pipe")
+    return host
+
+
+@given(st.one_of(HOSTILE, st.sampled_from(["link", "out/secret", "../secret", "deep/../../secret", "pipe", "deep",
+                                           "/etc/passwd"])))
+def test_opening_never_leaves_the_host(fortress: Path, name: str) -> None:
+    directory = os.open(fortress, os.O_PATH)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    try:
+        file = open_file(directory, name)
+    except OSError:
+        pass
+    else:
+        assert os.read(file, 10) == b"public"
+        os.close(file)
+    finally:
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+        os.close(directory)
+
+
+def test_opening_finds_what_is_there(fortress: Path) -> None:
+    directory = os.open(fortress, os.O_PATH)
+    for name in ("file", "deep/file"):
+        file = open_file(directory, name)
+        assert os.read(file, 10) == b"public"
+        os.close(file)
+    os.close(directory)
+
+
+def test_listing_leaves_links_and_pipes_out(fortress: Path) -> None:
+    assert list_files(fortress) == {"file", "deep/file"}
+    assert list_files(fortress / "nothing") == frozenset()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.text(PATH_CHARACTERS, max_size=90), st.one_of(st.none(), QUERY)), min_size=1, max_size=12))
+def test_what_was_written_is_found_again(tmp_path_factory: pytest.TempPathFactory,
+                                         urls: list[tuple[str, str | None]]) -> None:
+    mirror = tmp_path_factory.mktemp("written")
+    bodies = {}
+    for path, query in urls:
+        target = "/" + path + ("" if query is None else f"?{query}")
+        same = md5_name(target) if mirror_file(target) == md5_name(target) else mirror_file(target)
+        bodies[same] = target
+        written = write_file(mirror, "http://host.test" + target, target.encode())
+        assert written.relative_to(mirror / "host.test")
+    files = list_files(mirror / "host.test")
+    for target in bodies.values():
+        name = next(name for name in names(target) if name in files)
+        body = (mirror / "host.test" / name).read_text()
+        assert body == target or unquote(body) == unquote(target)
+
+
+def test_a_directory_of_the_name_gives_way_to_md5(tmp_path: Path) -> None:
+    assert write_file(tmp_path, "http://h/a/b", b"1").name == "b"
+    assert write_file(tmp_path, "http://h/a", b"2").name == md5_name("/a")
+    assert write_file(tmp_path, "http://h/c", b"3").name == "c"
+    assert write_file(tmp_path, "http://h/c/d", b"4") == tmp_path / "h" / md5_name("/c/d")
+
+
+@pytest.mark.parametrize("url", ["http://../x", "http://a%2fb%00/..", "data:text/plain,x"])
+def test_writing_stays_in_the_mirror(tmp_path: Path, url: str) -> None:
+    inside = tmp_path / "mirror"
+    try:
+        written = write_file(inside, url, b"x")
+    except ValueError:
+        assert not inside.exists()
+    else:
+        assert inside in written.resolve().parents
+
+
+def test_hosts(tmp_path: Path) -> None:
+    for name in ("b.test", "a.test", ".git"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("/etc")
+    assert hosts(tmp_path) == ["a.test", "b.test"]
+
+
+def test_no_mirror_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no mirror can be read here"):
+        hosts(tmp_path / "nothing")
+    with pytest.raises(InputError, match="no hosts"):
+        hosts(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["www.a.test 0.0.0.0 -\nb.test", "a b", "a\tb", "b\u00fccher.test", "a..b", "-a.test",
+                                  "a" * 254, "a,b", "*"])
+def test_a_directory_that_is_no_host_ends_the_run(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.test").mkdir()
+    (tmp_path / name).mkdir()
+    with pytest.raises(InputError, match="is not the name of a host") as raised:
+        hosts(tmp_path)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["www.a.test", "WWW.A.test", "a_b.test", "xn--bcher-kva.test", "10.0.0.1",
+                                  "a", "a-b.test"])
+def test_names_of_hosts(name: str) -> None:
+    assert is_host_name(name)
+
+
+@given(st.text(max_size=20))
+def test_no_name_of_a_host_leads_elsewhere(name: str) -> None:
+    if is_host_name(name):
+        assert name.isascii()
+        assert name.split() == [name]
+        assert not set(name) & set("/\\,:*\0")
+        assert name not in ("", ".", "..")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.text(max_size=30) | st.sampled_from(["..", "a/../b", "a\0b", "%2e%2e", "[::1]", "a b"]), st.text(max_size=40))
+def test_no_url_is_written_outside(tmp_path: Path, host: str, path: str) -> None:
+    mirror = tmp_path / "below" / "mirror"
+    mirror.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(ValueError, OSError):
+        file = write_file(mirror, f"http://{host}/{path}", b"")
+        assert file.resolve().is_relative_to(mirror.resolve())
+        file.unlink()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["below"]
+    assert [entry.name for entry in (tmp_path / "below").iterdir()] == ["mirror"]

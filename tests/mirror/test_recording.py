@@ -1,0 +1,164 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.errors import InputError
+from harness.files.text_log import PageLog, Response, format_log
+from harness.mirror.answers import Recorded, status_code
+from harness.mirror.manifest import Manifest, read_manifest
+from harness.mirror.paths import md5_name
+from harness.mirror.recording import Recording, read_recording
+from harness.replay.site import Site
+
+LONG = "/" + "l" * 70
+
+
+@pytest.mark.parametrize(("status", "redirect", "in_mirror", "code"), [
+    ("OK", None, True, 200), ("ok", None, False, 200), ("Moved Temporarily", "http://x/", False, 302),
+    ("Found", "http://x/", False, 302), ("Moved Permanently", "http://x/", False, 301),
+    ("See Other", "http://x/", True, 303),
+    ("Temporary Redirect", "http://x/", False, 307), ("No Content", None, False, 204), ("Not Found", None, True, 404),
+    ("Internal Server Error", None, False, 500), ("Partial Content", None, True, 200),
+    ("Not Modified", None, True, 200),
+    ("Hello", "http://x/", False, 302), ("Hello", None, True, 200), ("Hello", None, False, 404), ("", None, True, 200),
+    ("404 gone fishing", None, False, 404), ("Found", None, True, 200), ("OK", "http://x/", True, 302),
+    ("100 Continue", None, True, 200), ("999", None, False, 404),
+])
+def test_status_words(status: str, redirect: str | None, in_mirror: bool, code: int) -> None:
+    assert status_code(status, redirect, in_mirror) == code
+
+
+def record(directory: Path, files: dict[str, str], responses: list[Response]) -> Recording:
+    """Write a recording with these files (host/name) and one log, and read it."""
+    mirror, logs = directory / "Web", directory / "Web.fetchlog"
+    for name, body in files.items():
+        (mirror / name).parent.mkdir(parents=True, exist_ok=True)
+        (mirror / name).write_text(body)
+    logs.mkdir()
+    (logs / "page").write_text(format_log(PageLog(responses=responses, transactions_seen=True)))
+    return read_recording(mirror, logs)
+
+
+def response(url: str, redirect: str | None = None, status: str = "OK", mime: str = "text/html", charset: str = "utf-8",
+             ) -> Response:
+    return Response(status, mime, charset, url, redirect)
+
+
+def test_index(tmp_path: Path) -> None:
+    recording = record(tmp_path, {"a.test/index.html": "", f"a.test/{md5_name(LONG)}": "", "b.test/x?1": ""}, [
+        response("http://a.test/"), response(f"http://a.test{LONG}#top", mime="text/css", charset=""),
+        response("http://b.test/go", "http://a.test/", "Found"), response("http://b.test/none", None, "No Content"),
+        response("http://c.test/go", "http://b.test/go", "Moved Temporarily"),
+        response("http://b.test/gone", None, "Not Found")])
+    assert recording.problems == []
+    assert recording.lookup("a.test", "/") == Recorded(200, "text/html", "utf-8", None, "index.html", "plain")
+    assert recording.lookup("a.test", LONG) == Recorded(200, "text/css", "", None, md5_name(LONG), "md5")
+    assert recording.lookup("b.test", "/go") == Recorded(302, "text/html", redirect_url="http://a.test/",
+                                                             found="redirect")
+    assert recording.lookup("b.test", "/x?1") == Recorded(200, file="x?1", found="plain")
+    assert recording.lookup("b.test", "/x?2") is None
+    none, gone = recording.lookup("b.test", "/none"), recording.lookup("b.test", "/gone")
+    assert none is not None
+    assert (none.status, none.found) == (204, "status")
+    assert gone is not None
+    assert (gone.status, gone.found) == (404, "status")
+    assert recording.hosts() == ["a.test", "b.test", "c.test"]
+
+
+def test_documents_are_followed_through_redirects(tmp_path: Path) -> None:
+    recording = record(tmp_path, {"a.test/index.html": "", "a.test/error": ""}, [
+        response("http://a.test/"), response("http://c.test/", "http://b.test/", "Found"),
+        response("http://b.test/", "http://a.test/", "Found"),
+        response("http://loop.test/", "http://loop.test/2", "Found"),
+        response("http://loop.test/2", "http://loop.test/", "Found"), response("http://lost.test/"),
+        response("http://a.test/error", None, "Not Found"), response("http://odd.test/", "nonsense", "Found")])
+    assert recording.document("http://c.test/") == "http://a.test/"
+    assert recording.document("http://a.test") == "http://a.test"
+    assert recording.document("http://a.test/#top") == "http://a.test/#top"
+    for missing in ("http://loop.test/", "http://lost.test/", "http://a.test/error", "http://odd.test/",
+                    "http://no.test/", "nonsense"):
+        assert recording.document(missing) is None, missing
+
+
+def test_a_url_that_set_a_cookie_and_came_back_answers(tmp_path: Path) -> None:
+    recording = record(tmp_path, {"a.test/index.html": ""}, [
+        response("http://a.test/", "http://b.test/", "Found"), response("http://a.test/")])
+    assert recording.document("http://a.test/") == "http://a.test/"
+
+
+def test_from_http_to_https_of_itself_is_no_redirect(tmp_path: Path) -> None:
+    recording = record(tmp_path, {"a.test/index.html": ""}, [
+        response("http://a.test/", "https://a.test/", "Moved Permanently")])
+    assert recording.document("http://a.test/") == "http://a.test/"
+
+
+def test_fragments_of_2013_file_names(tmp_path: Path) -> None:
+    recording = record(tmp_path, {"a.test/x#part": ""}, [response("http://a.test/x#part")])
+    assert recording.lookup("a.test", "/x") == Recorded(200, "text/html", "utf-8", None, "x#part", "plain")
+
+
+def test_broken_logs_are_reported_and_the_rest_kept(tmp_path: Path) -> None:
+    (tmp_path / "Web" / "a.test").mkdir(parents=True)
+    (tmp_path / "Web" / "a.test" / "index.html").touch()
+    logs = tmp_path / "Web.fetchlog"
+    logs.mkdir()
+    (logs / "page").write_bytes(b"\xff\xfe crash\n<responses>\nstatus | mime_type | charset | url -> redirect_url\n"
+                                b"OK | text/html | utf-8 | http://a.test/ -> nil\nOK | x\n"
+                                b"OK | text/html | | not a url -> nil\n")
+    (logs / "page.har").write_text("{}")
+    recording = read_recording(tmp_path / "Web", logs)
+    assert recording.document("http://a.test/")
+    assert any("not a URL: 'not a url'" in problem for problem in recording.problems)
+
+
+def test_missing_directories_are_input_errors(tmp_path: Path) -> None:
+    (tmp_path / "Web" / "a.test").mkdir(parents=True)
+    with pytest.raises(InputError, match="no logs can be read here"):
+        read_recording(tmp_path / "Web", tmp_path / "nothing")
+    with pytest.raises(InputError, match="no mirror can be read here"):
+        read_recording(tmp_path / "nothing", None)
+
+
+def test_manifest(tmp_path: Path) -> None:
+    problems: list[str] = []
+    assert read_manifest(tmp_path, problems) == Manifest("recorded", None, "")
+    (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "source": "synthetic", "seed": 7, "note": "made"}))
+    manifest = read_manifest(tmp_path, problems)
+    assert manifest == Manifest("synthetic", 7, "made")
+    assert manifest.synthetic
+    assert problems == []
+    for broken in ("[]", "{", "{}", "\udc80"):
+        (tmp_path / "manifest.json").write_bytes(broken.encode("utf-8", "surrogateescape"))
+        problems.clear()
+        assert read_manifest(tmp_path, problems) == Manifest()
+        assert len(problems) == 1
+    (tmp_path / "manifest.json").write_text('{"format": 2}')
+    with pytest.raises(InputError, match="newer than this program"):
+        read_manifest(tmp_path, problems)
+
+
+def test_best_match_shares_most_of_the_query(tmp_path: Path) -> None:
+    recording = record(tmp_path, {"a.test/p?id=1&size=big&t=1": "", "a.test/p?id=2&size=big&t=2": "", "a.test/q": ""}, [
+        response("http://a.test/go?r=1", "http://b.test/", "Found"), response("http://a.test/lost?r=1")])
+    site = Site(recording, "a.test")
+    assert site.answer("/p?id=2&size=big&t=99").file == "p?id=2&size=big&t=2"
+    assert site.answer("/p?t=1").file == "p?id=1&size=big&t=1"
+    assert site.answer("/p?id=1&size=big&t=1").found == "plain"
+    assert site.answer("/p").found == "best-match"
+    assert site.answer("/go?r=2") == Recorded(302, "text/html", redirect_url="http://b.test/", found="best-match")
+    for missing in ("/other", "/lost?r=2", "*", ""):
+        assert site.answer(missing).found == "missing", missing
+    assert (site.answer("/lost?r=1").status, site.answer("/lost?r=1").found) == (200, "no-body")
+    assert site.answer("http://a.test/q").file == "q"
+    assert site.answer("/q#part").file == "q"
+    assert site.answer("/%71").file == "q"
+
+
+def test_urls_whose_host_is_none_are_left_out(tmp_path: Path) -> None:
+    recording = record(tmp_path, {"a.test/index.html": ""}, [
+        response("http://a.test/"), response("http://b.test 0.0.0.0 -/x"), response("http://[::1]/x"),
+        response("http://a.test:8080/x"), response("ftp://a.test/x"), response("http://b%0a.test/")])
+    assert recording.hosts() == ["a.test"]
+    assert len(recording.problems) == 5
+    assert not any("\n" in problem for problem in recording.problems)

@@ -1,0 +1,202 @@
+"""What a HAR beside a page's log says counts: headers, statuses, schemes, bodies; the text log then does not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.mirror.answers import Recorded
+from harness.mirror.har import read_har
+from harness.mirror.paths import md5_name
+from harness.mirror.recording import Recording, read_recording
+from harness.replay.site import Site
+from tests.support.https_recording import HttpsRecording
+
+HTML = (("Content-Type", "text/html"),)
+
+
+def read(recorded: HttpsRecording) -> Recording:
+    directory = recorded.finish(recorded.urls[0])
+    return read_recording(directory / recorded.name, directory / f"{recorded.name}.fetchlog")
+
+
+def found(recording: Recording, url: str, method: str = "GET") -> Recorded:
+    scheme, _, rest = url.partition("://")
+    host, _, path = rest.partition("/")
+    recorded = recording.lookup(host, f"/{path}", scheme, method)
+    assert recorded is not None
+    return recorded
+
+
+def test_http_and_https_of_a_host_are_two(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("http://a.test/", status=301, headers=(("Location", "https://a.test/"),), version="http/1.1")
+    recorded.add("https://a.test/", b"secure", HTML)
+    recorded.add("http://plain.test/", b"plain", HTML, version="http/1.1")
+    recorded.add("https://old.test/", b"old", HTML, version="http/1.1")
+    recording = read(recorded)
+    assert recording.problems == []
+    assert {host: recording.schemes(host) for host in recording.hosts()} == {
+        "a.test": ("http", "https"), "old.test": ("https",), "plain.test": ("http",)}
+    assert recording.http2_hosts == {"a.test"}
+    assert found(recording, "http://a.test/") == Recorded(
+        301, redirect_url="https://a.test/", found="redirect", headers=(("location", "https://a.test/"),))
+    assert found(recording, "https://a.test/").file == "index.html"
+    assert recording.lookup("plain.test", "/", "https") is None
+    assert recording.document("http://a.test/") == "https://a.test/"
+    assert recording.document("https://plain.test/") is None
+
+
+def test_status_and_headers_are_those_of_the_har(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/", b"zipped", (*HTML, ("Content-Encoding", "br"), ("Server", "x")), size=999)
+    recorded.add("https://a.test/gone", b"sorry", HTML, status=410)
+    recorded.add("https://a.test/beacon", status=204, headers=(("Cache-Control", "no-store"), *HTML))
+    recorded.add("https://a.test/part", b"all", (("Content-Type", "video/mp4"), ("Content-Range", "bytes 0-2/3")),
+                 status=206)
+    recorded.add("https://a.test/same", status=304)
+    recording = read(recorded)
+    page = found(recording, "https://a.test/")
+    assert page.headers == (("content-type", "text/html"), ("content-encoding", "br"))
+    assert (page.status, page.encoded, page.content_bytes) == (200, True, 999)
+    gone = found(recording, "https://a.test/gone")
+    assert (gone.status, gone.file) == (410, "gone")
+    beacon = found(recording, "https://a.test/beacon")
+    assert (beacon.status, beacon.headers) == (204, (("cache-control", "no-store"),))
+    part = found(recording, "https://a.test/part")
+    assert (part.status, part.file, part.headers) == (
+        200, "part", (("content-type", "video/mp4"), ("accept-ranges", "bytes")))
+    assert found(recording, "https://a.test/same").status == 404
+
+
+def test_methods_have_their_own_answers_and_bodies(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/api", b"got", HTML)
+    posted = md5_name("/some name")
+    (tmp_path / "Web" / "a.test" / posted).write_bytes(b"posted")
+    recorded.add("https://a.test/api", headers=(("Content-Type", "application/json"),), method="POST", size=6,
+                 _file=f"a.test/{posted}")
+    recorded.add("https://a.test/api", status=200, method="HEAD", size=0)
+    recorded.add("https://a.test/api", status=200, method="OPTIONS", size=0,
+                 headers=(("Access-Control-Allow-Methods", "PUT"),))
+    recorded.add("https://a.test/log", status=200, method="POST", size=0)
+    site = Site(read(recorded), "a.test", "https")
+    assert [site.answer("/api", method).file for method in ("GET", "POST", "PUT")] == ["api", posted, "api"]
+    assert site.answer("/api", "POST").headers == (("content-type", "application/json"),)
+    assert site.answer("/api?x=1", "POST").file == posted
+    preflight = site.recorded_preflight("/api")
+    assert preflight is not None
+    assert preflight.headers == (("access-control-allow-methods", "PUT"),)
+    assert site.recorded_preflight("/log") is None
+    assert (site.answer("/log", "POST").found, site.answer("/log", "POST").status) == ("plain", 200)
+
+
+def test_the_last_whole_answer_that_leads_nowhere_counts(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/", status=302, headers=(("Location", "/"), ("Set-Cookie", "seen=1")))
+    recorded.add("https://a.test/", b"page", HTML)
+    recorded.add("https://a.test/", status=200, _error="net::ERR_ABORTED")
+    recording = read(recorded)
+    assert found(recording, "https://a.test/").headers == (("content-type", "text/html"),)
+    assert recording.document("https://a.test/") == "https://a.test/"
+
+
+@pytest.mark.parametrize("status", [304, 206])
+def test_an_answer_that_is_not_the_whole_body_does_not_take_its_headers_away(tmp_path: Path, status: int) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/", b"zipped", (*HTML, ("Content-Encoding", "gzip"), ("ETag", '"1"')), size=999)
+    recorded.add("https://a.test/", status=status, headers=(("ETag", '"1"'),))
+    page = found(read(recorded), "https://a.test/")
+    assert (page.status, page.file, page.content_bytes) == (200, "index.html", 999)
+    assert page.headers == (("content-type", "text/html"), ("content-encoding", "gzip"), ("etag", '"1"'))
+
+
+def test_relative_redirects_are_followed(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/x/old", status=307, headers=(("Location", "../new?a=1"),))
+    recorded.add("https://a.test/new?a=1", b"new", HTML)
+    recording = read(recorded)
+    assert recording.document("https://a.test/x/old") == "https://a.test/new?a=1"
+    assert found(recording, "https://a.test/x/old").headers == (("location", "../new?a=1"),)
+
+
+def test_what_never_came_is_answered_at_once_and_who_never_answered_is_not_there(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/", b"page", HTML)
+    recorded.add("https://a.test/hangs", status=0, _error="unfinished")
+    recorded.add("https://expired.test/", status=0, _error="net::ERR_CERT_DATE_INVALID")
+    recording = read(recorded)
+    assert found(recording, "https://a.test/hangs") == Recorded(504, headers=())
+    assert recording.hosts() == ["a.test"]
+
+
+def test_a_body_that_was_fetched_again_and_an_empty_one(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/again", b"all of it", HTML, size=3, _error="net::ERR_ABORTED", _refetched=True)
+    recorded.add("https://a.test/empty", headers=HTML)
+    recorded.add("https://a.test/lost", headers=HTML, size=77)
+    site = Site(read(recorded), "a.test", "https")
+    assert site.answer("/again").file == "again"
+    empty = site.answer("/empty")
+    assert (empty.status, empty.file, empty.found) == (200, None, "plain")
+    assert site.answer("/lost").found == "missing"
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"log": {"entries": [{}]}}', '{"log": {"entries": 7}}', "\x00",
+                                     '{"log": {"entries": [{"request": null, "response": null}]}}'])
+def test_a_broken_har_is_reported_and_the_text_log_counts(tmp_path: Path, content: str) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("http://a.test/", b"page", HTML)
+    directory = recorded.finish("http://a.test/")
+    (directory / "Web.fetchlog" / "httpa.test.har").write_text(content)
+    recording = read_recording(directory / "Web", directory / "Web.fetchlog")
+    assert len(recording.problems) == 1
+    assert "httpa.test.har:" in recording.problems[0]
+    assert recording.problems[0].endswith("; its headers are not replayed")
+    assert found(recording, "http://a.test/").status == 404    # as its text log has it
+
+
+def test_other_schemes_and_ports_are_left_out(tmp_path: Path) -> None:
+    entries: list[dict[str, Any]] = [
+        {"request": {"method": "GET", "url": url}, "response": {"status": 200}} for url in (
+            "data:,x", "blob:https://a.test/1", "wss://a.test/", "https://a.test:8443/", "http://a.test:80/", "https://[")]
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    problems: list[str] = []
+    exchanges = read_har(tmp_path / "x.har", problems)
+    assert [exchange.url for exchange in exchanges or []] == ["http://a.test:80/"]
+    assert [problem.rpartition(": ")[2] for problem in problems] == ["https://a.test:8443/", "https://["]
+
+
+ODD = st.one_of(st.none(), st.booleans(), st.integers(-10**17, 10**17), st.just(0.5),
+                st.text(max_size=20), st.lists(st.text(max_size=5), max_size=2),
+                st.dictionaries(st.sampled_from(["name", "value", "text", "_sha256", "size"]), st.text(max_size=9)))
+REQUEST = {"method": ODD, "url": st.sampled_from(["https://a.test/", "http://a.test/x?y", "https://b.test:443/"]) | ODD,
+           "headers": ODD | st.lists(st.fixed_dictionaries({"name": ODD, "value": ODD}), max_size=2), "postData": ODD}
+NAMES = st.sampled_from(["Content-Range", "Vary", "Location", "Content-Type", "a\nb"]) | st.text(max_size=9)
+VALUES = st.sampled_from(["bytes 0-1/9", "bytes 5-4/3", "*", "text/event-stream"]) | st.text(max_size=9)
+RESPONSE = {"status": st.sampled_from([0, 99, 101, 200, 204, 206, 302, 304, 404, 600, 99999]) | ODD,
+            "redirectURL": st.sampled_from(["/", "//[", "https://a.test/", "javascript:1"]) | ODD, "content": ODD,
+            "headers": st.lists(st.fixed_dictionaries({"name": NAMES, "value": VALUES}), max_size=3) | ODD,
+            "_earlyHints": ODD, "httpVersion": ODD}
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.fixed_dictionaries({
+    "request": st.fixed_dictionaries(REQUEST), "response": st.fixed_dictionaries(RESPONSE), "_file": ODD,
+    "_partial": ODD, "startedDateTime": ODD}), max_size=4))
+def test_whatever_a_har_says_it_is_read_and_answers_are_final(tmp_path: Path, entries: list[dict[str, Any]]) -> None:
+    mirror, logs = tmp_path / "Web", tmp_path / "Web.fetchlog"
+    (mirror / "a.test").mkdir(parents=True, exist_ok=True)
+    logs.mkdir(exist_ok=True)
+    (logs / "page").write_text("<responses>\n</responses>\n")
+    (logs / "page.har").write_text(json.dumps({"log": {"entries": entries}}))
+    recording = read_recording(mirror, logs)
+    for host in recording.hosts():
+        for scheme in recording.schemes(host):
+            site = Site(recording, host, scheme)
+            for _ in range(3):
+                assert 200 <= site.answer("/").status <= 599
+                assert 200 <= site.answer("/x?z", "POST").status <= 599

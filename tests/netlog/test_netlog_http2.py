@@ -1,0 +1,73 @@
+"""Which connection carried which request over HTTP/2: Chrome's net-log against nginx's own count."""
+
+import base64
+import hashlib
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+from harness.browser.chrome import FLAGS, find_browser
+from harness.files.hack_dns import read_hack_dns, resolver_rules
+from harness.netlog.load import NetLog, read_netlog
+from tests.support.internet.server import Internet, serve
+from tests.support.internet.site import MODERN
+
+SETTLED_S = 20.0
+LOADS = 3
+
+
+def load(internet: Internet, url: str) -> NetLog:
+    """Load `url` in a fresh Chrome until the server's log has stood still for a second; return the net-log."""
+    certificate = x509.load_pem_x509_certificate(internet.ca.read_bytes())
+    key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    fingerprint = base64.b64encode(hashlib.sha256(key).digest()).decode()
+    work_dir = Path(tempfile.mkdtemp(prefix="tfo-lab-test-"))
+    try:
+        options = Options()
+        browser = find_browser()
+        options.binary_location = browser.binary
+        for flag in (*FLAGS, "--no-sandbox", f"--user-data-dir={work_dir / 'profile'}",
+                     f"--log-net-log={work_dir / 'netlog.json'}",
+                     f"--ignore-certificate-errors-spki-list={fingerprint}",
+                     f"--host-resolver-rules={resolver_rules(read_hack_dns(internet.remap))}"):
+            options.add_argument(flag)
+        driver = webdriver.Chrome(options, Service(browser.driver))
+        try:
+            driver.get(url)
+            seen, since, end = -1, 0.0, time.monotonic() + SETTLED_S
+            while time.monotonic() < end and (len(internet.requests()) != seen or time.monotonic() < since + 1):
+                if len(internet.requests()) != seen:
+                    seen, since = len(internet.requests()), time.monotonic()
+                time.sleep(0.05)
+        finally:
+            driver.quit()
+        return read_netlog(work_dir / "netlog.json")
+    finally:
+        shutil.rmtree(work_dir, ignore_errors=True)
+
+
+@pytest.mark.chrome
+def test_each_request_is_credited_to_the_connection_that_carried_it() -> None:
+    """The page asks a server twice at once before it is known to speak HTTP/2: two sockets, one of them stays idle."""
+    idle = 0
+    for _ in range(LOADS):
+        with serve() as internet:
+            netlog = load(internet, MODERN)
+            counted = [connection.requests for connection in netlog.connections if connection.requests]
+            websockets = [1] * netlog.left_out["wss:"]
+            assert sorted(counted + websockets) == internet.requests_per_connection()
+        over_http2 = [transaction for transaction in netlog.transactions
+                      if transaction.sends and transaction.request_headers[0][0].startswith(":")]
+        assert over_http2
+        assert all(transaction.connection is not None for transaction in over_http2)
+        handed = {connection.id for connection in netlog.connections if connection.jobs}
+        idle += len(handed - {transaction.connection for transaction in netlog.transactions})
+    assert idle, "no load left a socket idle that was meant for a request: this page tests nothing any more"

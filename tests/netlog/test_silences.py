@@ -1,0 +1,83 @@
+"""A silence is a time in which a server was asked for something and nothing of it came."""
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+from harness.netlog.connections import Connection
+from harness.netlog.load import NetLog, read_netlog
+from harness.netlog.silences import Silence, silences
+from harness.netlog.transactions import HttpTransaction, Phases
+
+SLOWEST_MS = 100
+SETTLED = Path(__file__).parent.parent / "data" / "netlog" / "settled.json.gz"
+CONNECTION = Connection(1, "a.test:80", "10.0.0.3:80", 9, 1000, 100.0, 0, False, [], None,
+                        [1200, 1300, 1310])
+PHASES = Phases(0.0, -1.0, 100.0, -1.0, 0.0, 100.0, 110.0)
+REQUEST = HttpTransaction(
+    source=1, hop=0, url="http://a.test/", method="GET", main_frame=True, initiator="", start=1000, end=1310,
+    http_version="HTTP/1.0", status=200, status_text="OK", mime_type="text/html", charset="", request_line="",
+    request_headers=(), response_headers=(), redirect_url=None, error="", body_bytes=1, content_bytes=1,
+    from_cache=False, connection=1, sends=1, phases=PHASES)
+
+
+def of(*connections: Connection, requests: tuple[HttpTransaction, ...] = (REQUEST,),
+       end: float = 2000) -> list[Silence]:
+    return silences(NetLog(transactions=list(requests), connections=list(connections)), 1000, end)
+
+
+def test_a_connect_a_wait_and_a_pause_in_a_body_are_one_silence_each() -> None:
+    assert of(CONNECTION) == [Silence("10.0.0.3", 0, 100), Silence("10.0.0.3", 100, 200), Silence("10.0.0.3", 200, 300),
+                              Silence("10.0.0.3", 300, 310)]
+
+
+def test_a_server_that_nobody_asks_is_not_silent() -> None:
+    kept_open = replace(CONNECTION, received=[1200, 1300, 1310, 1900])
+    later = replace(REQUEST, start=1850, end=1900, phases=Phases(0.0, -1.0, -1.0, -1.0, 0.0, 50.0, 0.0))
+    assert of(kept_open, requests=(REQUEST, later))[-1] == Silence("10.0.0.3", 850, 900)
+    assert len(of(kept_open, requests=(REQUEST, later))) == 5
+
+
+def test_what_queues_behind_another_answer_of_the_same_server_is_not_silence() -> None:
+    """The second connect takes 300 ms, behind a body that comes all the time."""
+    other = replace(CONNECTION, id=2, start=1010, connect_ms=300.0, received=list(range(1010, 1320, 4)))
+    assert max(silence.end_ms - silence.start_ms for silence in of(CONNECTION, other)) == 10
+    elsewhere = replace(other, address="10.0.0.4:80")
+    assert max(silence.end_ms - silence.start_ms for silence in of(CONNECTION, elsewhere)) == 100
+
+
+def test_a_handshake_of_tls_waits_too() -> None:
+    secure = replace(CONNECTION, ssl=(1100, 1250), received=[1250, 1310])
+    assert of(secure, requests=()) == [Silence("10.0.0.3", 0, 100), Silence("10.0.0.3", 100, 250)]
+
+
+def test_what_never_came_is_cut_at_the_end_and_what_was_refused_is_none() -> None:
+    hanging = replace(REQUEST, end=None)
+    assert of(CONNECTION, requests=(hanging,), end=1700)[-1] == Silence("10.0.0.3", 310, 700)
+    refused = replace(CONNECTION, error=-102, connect_ms=None, received=[])
+    assert of(refused, requests=()) == []
+
+
+def test_a_request_that_was_never_sent_waits_for_no_server() -> None:
+    cached = replace(REQUEST, sends=0, connection=None)
+    assert of(CONNECTION, requests=(cached,)) == [Silence("10.0.0.3", 0, 100)]
+
+
+def test_what_chrome_does_after_the_last_byte_is_its_own_time() -> None:
+    busy = replace(REQUEST, end=1700)
+    assert of(CONNECTION, requests=(busy,))[-1] == Silence("10.0.0.3", 300, 310)
+
+
+def test_a_log_that_chrome_wrote_tells_when_bytes_came(tmp_path: Path) -> None:
+    """On the loopback every answer comes at once: only what its server never answers is silent for long."""
+    log = tmp_path / "netlog.json"
+    log.write_bytes(gzip.decompress(SETTLED.read_bytes()))
+    netlog = read_netlog(log)
+    answered = [connection for connection in netlog.connections if connection.requests and connection.connected]
+    assert len(answered) > 3
+    assert sum(bool(connection.received) for connection in answered) > len(answered) / 2
+    assert all(at >= connection.start for connection in answered for at in connection.received)
+    complete = [request for request in netlog.transactions if request.status and not request.error]
+    quick = NetLog(transactions=complete, connections=netlog.connections)
+    start, end = netlog.transactions[0].start, netlog.end_tick
+    assert max(silence.end_ms - silence.start_ms for silence in silences(quick, start, end)) < SLOWEST_MS

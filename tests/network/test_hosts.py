@@ -1,0 +1,110 @@
+"""Other machines than this one: their firewalls, programs and kernels, as far as namespaces and false programs go."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import PYTHON, ROOT
+from harness.errors import ExperimentError, InputError
+from harness.network import nodes
+from harness.network.needs import check_kernel
+from harness.system import environment
+from harness.system.netns import inside
+from harness.system.tcp import listen
+from tests.network.test_links import host_with
+
+pytestmark = pytest.mark.root
+
+ALL_DROPPED = """
+for chain in INPUT FORWARD OUTPUT; do iptables -P $chain DROP; done
+[ ! -e /proc/sys/net/bridge ] || echo 1 >/proc/sys/net/bridge/bridge-nf-call-iptables
+[ ! -e /proc/sys/net/ipv6 ] || echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6
+"""
+"""More than Docker (FORWARD), ufw (INPUT, FORWARD) and firewalld do; in a namespace that stands for the root one."""
+
+
+def path_with(directory: Path, program: str, does: str) -> dict[str, str]:
+    """Return an environment in which `program` is a script that `does` something else."""
+    directory.mkdir(exist_ok=True)
+    (directory / program).write_text(f"#!/bin/sh\n{does}\n")
+    (directory / program).chmod(0o755)
+    return {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("iptables", ["iptables-nft", "iptables-legacy"])
+def test_a_star_on_a_machine_that_drops_all_packets(iptables: str, tmp_path: Path) -> None:
+    program = shutil.which(iptables)
+    if program is None or subprocess.run(["unshare", "--net", program, "-t", "mangle", "-L"], capture_output=True,
+                                         check=False).returncode != 0:
+        pytest.skip(f"no {iptables} here")
+    there = f"{ALL_DROPPED} exec {PYTHON} tests/support/star_elsewhere.py"
+    done = subprocess.run(["unshare", "--net", "sh", "-ec", there],
+                          cwd=ROOT, env=path_with(tmp_path, "iptables", f'exec {program} "$@"'),
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    print(f"wanted 20 ms, measured {found['measured_ms']}")
+    assert len(found["measured_ms"]) == 2     # check_rtts has compared them
+    assert found["sent_again"] == 0, "the star was not ready for packets when it was given"
+    assert found["ipv6"] == []
+
+
+@pytest.mark.parametrize(("program", "says", "problem"), [
+    ("ip", "RTNETLINK answers: Operation not supported", r"^this kernel has no veth links \(module veth\): RTNETLINK"),
+    ("tc", "Error: Specified qdisc kind is unknown.", r"^this kernel has no HTB rates \(module sch_htb\): Error: .*;"),
+    ("iptables", "iptables: No chain/target/match by that name.",
+     r"^this kernel can delay packets neither by netem .* nor by NFQUEUE .*: iptables: No .*; boot .*docs/hosts\.md"),
+])
+def test_a_kernel_that_lacks_a_part(program: str, says: str, problem: str, tmp_path: Path,
+                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    lacking = path_with(tmp_path, program, f"echo '{says}' >&2; exit 2")
+    check_kernel(delay_line=True)
+    monkeypatch.setenv("PATH", lacking["PATH"])
+    with pytest.raises(InputError, match=problem):
+        check_kernel(delay_line=True)
+    if program == "iptables":
+        check_kernel(delay_line=False)
+
+
+@pytest.mark.parametrize(("lacking", "command", "status", "problem"), [
+    ("-sys_admin", ["tests/support/star_elsewhere.py"], 2, "no network namespace can be set up here ("),
+    ("-sys_nice", ["tfo-test/delay_line.py", "--interface", "lo", "--delay-ms", "1"], 1, "no priority over other"),
+])
+def test_a_container_without_a_privilege(lacking: str, command: list[str], status: int, problem: str) -> None:
+    done = subprocess.run(["unshare", "--net", "setpriv", "--bounding-set", lacking, "--inh-caps", lacking, "--",
+                           str(PYTHON), *command], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == status
+    assert done.stderr.startswith(problem)
+    assert done.stderr.count("\n") == 1, "one line"
+    assert "docs/hosts.md" in done.stderr
+
+
+def test_servers_use_cubic_whatever_the_default() -> None:
+    with host_with("echo reno >/proc/sys/net/ipv4/tcp_congestion_control; ip link set lo up") as host:
+        assert environment.sysctls(host.pid)["net.ipv4.tcp_congestion_control"] == "reno"
+        assert environment.server_congestion_control(host.pid) == "cubic"
+        with inside(host.pid), listen("127.0.0.1", 8000) as listener:
+            with socket.create_connection(("127.0.0.1", 8000), timeout=5), listener.accept()[0] as accepted:
+                used = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+    assert used.rstrip(b"\0") == b"cubic"
+
+
+def test_a_command_that_fails_is_named() -> None:
+    """Mininet would go on without."""
+    with host_with("") as host:
+        node = type("Node", (), {"name": "s0", "pid": host.pid})()
+        with pytest.raises(ExperimentError, match=r"setting up s0: `tc -batch -` .* \(class add dev lo .* htb\)$"):
+            nodes.run_batch(node, "tc", ["qdisc add dev lo root handle 5: htb", "class add dev lo parent 9: htb"])
+        with inside(host.pid), pytest.raises(ExperimentError, match=r"^none: tso cannot be turned off: "):
+            nodes.offloads_off(["none"])
+
+
+def test_the_python_of_the_project_runs_the_tests() -> None:
+    """Else the scripts above would run with other packages than these tests."""
+    assert Path(sys.prefix) == PYTHON.parent.parent

@@ -1,0 +1,41 @@
+"""tfo.py --on-user: a program of the student's own on `user`, while the servers replay."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from tests.support.small_mirror import one_document
+
+pytestmark = pytest.mark.root
+
+
+def tfo(base: Path, command: str) -> "subprocess.CompletedProcess[str]":
+    argv = [sys.executable, str(ROOT / "tfo.py"), "--dir", str(base), "--name", "small", "--delaynet", "0",
+            "--on-user", command]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False, cwd=base)
+
+
+def test_a_program_reaches_the_servers_and_no_page_is_loaded(tmp_path: Path) -> None:
+    script = ("import urllib.request as u; host, ip, port, *_ = open('hack_dns').read().split(); "
+              "ask = u.Request(f'http://{ip}:{port}/', headers={'Host': host}); print(u.urlopen(ask).read().decode())")
+    base = one_document(tmp_path)
+    done = tfo(base, f'{sys.executable} -c "{script}"')
+    assert done.returncode == 0, done.stderr
+    assert "One small document." in done.stdout
+    assert not (base / "client").exists()
+
+
+@pytest.mark.parametrize(("command", "status"), [("true", 0), ("sh -c 'exit 7'", 7)])
+def test_its_exit_status_is_passed_on(tmp_path: Path, command: str, status: int) -> None:
+    assert tfo(one_document(tmp_path), command).returncode == status
+
+
+@pytest.mark.parametrize("command", ["no-such-program", "'unclosed"])
+def test_what_cannot_be_started_is_said(tmp_path: Path, command: str) -> None:
+    done = tfo(one_document(tmp_path), command)
+    assert done.returncode == 2
+    assert done.stderr.startswith("tfo.py: --on-user:")
+    assert done.stderr.count("\n") == 1

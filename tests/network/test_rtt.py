@@ -1,0 +1,127 @@
+"""The measured RTT: how it is timed, and how far off it may be."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import ExperimentError
+from harness.network.rtt import MORE_SAMPLES, check_rtts, connect_times_ms, measure_rtts, rtt_tolerance_ms
+from harness.network.star import Star
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.mark.parametrize(("nominal_ms", "measured_ms", "right"), [
+    (20, 20, True), (20, 21.4, True), (20, 18.6, True), (20, 21.41, False), (20, 18.59, False),
+    (200, 205, True), (200, 195, True), (200, 205.01, False), (200, 194.99, False), (200, 100, False), (200, 0, False),
+    (2, 2.79, True), (2, 2.81, False), (2, 1.21, True), (2, 1.19, False), (2, 1, False), (2, 3, False),
+    (5, 6.1, True), (5, 6.11, False), (1, 1.4, True), (1, 1.41, False),
+    (0, 0.05, True), (0, 1, True), (0, 1.01, False), (20, float("inf"), False)])
+def test_two_percent_and_a_millisecond(nominal_ms: float, measured_ms: float, right: bool) -> None:
+    problem = ""
+    try:
+        check_rtts({"a.org": measured_ms}, nominal_ms)
+    except ExperimentError as error:
+        problem = str(error)
+    assert (problem == "") == right
+
+
+def test_one_wrong_server_among_many_is_named() -> None:
+    measured_ms = {f"{index}.org": 100.2 for index in range(80)} | {"slow.org": 250.04}
+    with pytest.raises(ExperimentError, match=r"^RTT to slow\.org is 250\.0 ms, not 100 \+- 3\.0 ms: .* try again$"):
+        check_rtts(measured_ms, 100)
+
+
+@given(nominal_ms=st.floats(0, 1000), share=st.floats(-1, 1))
+def test_whatever_is_well_within_the_tolerance_passes(nominal_ms: float, share: float) -> None:
+    check_rtts({"a.org": nominal_ms + 0.999 * share * rtt_tolerance_ms(nominal_ms)}, nominal_ms)
+
+
+def test_no_server_at_all_is_not_an_error_here() -> None:
+    check_rtts({}, 20)
+    assert connect_times_ms([], 8000) == []
+
+
+@pytest.mark.parametrize(("late_ms", "right"), [([3.0, 3.0, *[0.1] * 11], True), ([3.0] * 13, False)])
+def test_what_looks_wrong_is_measured_again(late_ms: list[float], right: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of the first 3 samples late, because another program worked then: the median of 13 is the RTT."""
+    samples = {"10.0.0.2": iter([0.2] * 3), "10.0.0.3": iter(late_ms)}
+    star = SimpleNamespace(user=SimpleNamespace(pid=os.getpid()), servers={
+        "good.org": SimpleNamespace(address="10.0.0.2"), "busy.org": SimpleNamespace(address="10.0.0.3")})
+    monkeypatch.setattr("harness.network.rtt.connect_times_ms",
+                        lambda addresses, _: [5 + next(samples[address]) for address in addresses])
+    monkeypatch.setattr("harness.network.rtt.inside", lambda _: nullcontext())
+    measured_ms = measure_rtts(cast(Star, star), 8000, nominal_ms=5)
+    assert len(late_ms) == 3 + MORE_SAMPLES
+    assert measured_ms == {"good.org": 5.2, "busy.org": 5.1 if right else 8.0}
+
+
+def test_accepted_and_refused_both_take_one_round_trip() -> None:
+    with socket.create_server(("127.0.0.2", 0)) as server:
+        times_ms = connect_times_ms(["127.0.0.2", "127.0.0.3"], server.getsockname()[1])
+        accepted, _ = server.accept()
+        accepted.close()
+    assert len(times_ms) == 2
+    assert all(0 < time_ms < 500 for time_ms in times_ms)
+
+
+def test_many_at_once_each_with_its_own_time() -> None:
+    addresses = [f"127.0.1.{last}" for last in range(1, 65)]
+    times_ms = connect_times_ms(addresses, 9)  # nobody listens there: refused
+    assert len(times_ms) == 64
+    assert all(0 < time_ms < 500 for time_ms in times_ms)
+
+
+def silent_server() -> tuple[socket.socket, socket.socket]:
+    """Return a listener whose queue is full, and what fills it: further SYNs get no answer (listen(2))."""
+    server = socket.create_server(("127.0.0.4", 0), backlog=0)
+    return server, socket.create_connection(server.getsockname(), timeout=5)
+
+
+def test_a_silent_server_is_an_error_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.network.rtt.TIMEOUT_S", 0.3)
+    server, filler = silent_server()
+    with server, filler:
+        port = server.getsockname()[1]
+        began_s = time.monotonic()
+        with pytest.raises(ExperimentError, match=rf"^127\.0\.0\.4:{port} did not answer within 0\.3 s; "):
+            connect_times_ms(["127.0.0.5", "127.0.0.4", "127.0.0.6"], port)
+        assert 0.3 <= time.monotonic() - began_s < 2
+
+
+@pytest.mark.filterwarnings("error::ResourceWarning")
+def test_sockets_are_closed_also_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.network.rtt.TIMEOUT_S", 0.1)
+    server, filler = silent_server()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with server, filler, pytest.raises(ExperimentError):
+        connect_times_ms(["127.0.0.4"], server.getsockname()[1])
+    assert len(list(Path("/proc/self/fd").iterdir())) == before - 2
+
+
+def test_an_address_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.network.rtt.TIMEOUT_S", 0.1)
+    assert len(connect_times_ms(["127.0.0.5", "127.0.0.5"], 9)) == 2
+
+
+NO_ROUTE = """
+from harness.network.rtt import connect_times_ms
+print(connect_times_ms(["10.9.9.9"], 8000))
+"""
+
+
+@pytest.mark.root
+def test_an_address_without_a_route_did_not_answer() -> None:
+    done = subprocess.run(["unshare", "--net", sys.executable, "-c", NO_ROUTE], cwd=ROOT, capture_output=True,
+                          text=True, timeout=20, check=False)
+    assert "ExperimentError" in done.stderr, f"ENETUNREACH was taken for {done.stdout}"

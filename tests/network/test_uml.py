@@ -1,0 +1,118 @@
+"""scripts/uml.sh: what a command does in there, what is left of it out here, and how it says that it cannot."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.system.processes import adopt_orphans
+from tests.support.networks import KERNEL, NO_BOOT
+
+UML = ROOT / "scripts" / "uml.sh"
+# Root, since then conftest.py looks for what is left behind; the script itself works without.
+pytestmark = [pytest.mark.root, pytest.mark.beside,
+              pytest.mark.skipif(not KERNEL.exists(), reason="there is no user-mode-linux")]
+
+
+CHROME = "/usr/lib/chromium/chromium"
+# That kernel has no seccomp, which Chrome's sandbox needs. The page is ours, and nothing leaves the kernel.
+LOAD_TINY = f"""printf '#!/bin/sh\\nexec {CHROME} --no-sandbox "$@"\\n' >/tmp/chrome && chmod 755 /tmp/chrome &&
+cd .. && scripts/make_tiny.py && TFO_LAB_CHROME=/tmp/chrome ./tfo.py --name tiny --delaynet 100 --testruns 2 --tfo 1 \\
+    --retries 0 --patience 0
+echo "status $?"; cat client/100-1-tfo-1/*.json"""
+OUT_OF_TIME = re.compile(r"late by|stood still|processor|stood for")
+"""What a load may be refused for in there: that kernel shares a processor with the other tests."""
+
+
+def run_uml(*arguments: str | Path, timeout_s: float = 100, **environment: str) -> "subprocess.CompletedProcess[str]":
+    done = subprocess.run([UML, *arguments], cwd=ROOT / "tests", env={**os.environ, **environment}, text=True,
+                          capture_output=True, timeout=timeout_s, check=False)
+    if NO_BOOT in done.stderr:
+        pytest.skip(done.stderr)
+    return done
+
+
+def test_a_command_runs_in_a_kernel_of_its_own(tmp_path: Path) -> None:
+    kept, lost = tmp_path / "kept here", ROOT / "test_uml.lost"
+    script = ('echo "$PWD"; echo "to stderr" >&2; uname -r >"$1/kernel"; printf %s "$SAID" >"$1/said"; '
+              'echo gone >"$2" && cat "$2"; tc qdisc add dev lo root netem delay 5ms; tc qdisc show dev lo; exit 7')
+    done = run_uml("--out", kept, "sh", "-c", script, "sh", kept, lost, SAID="two words\nand 'lines'")
+    print(done)
+    assert done.returncode == 7
+    assert done.stderr == "to stderr\n"
+    assert done.stdout.splitlines()[:2] == [str(ROOT / "tests"), "gone"]
+    assert "netem" in done.stdout
+    assert (kept / "kernel").read_text().strip() != os.uname().release
+    assert (kept / "said").read_text() == "two words\nand 'lines'"
+    assert not lost.exists()
+
+
+@pytest.mark.chrome
+@pytest.mark.slow
+@pytest.mark.timeout(320)
+@pytest.mark.skipif(not Path(CHROME).exists(), reason="only Debian's Chromium is known to start in there")
+def test_chrome_loads_a_tiny_page_over_netem() -> None:
+    done = run_uml("--memory", "3000", "sh", "-c", LOAD_TINY, timeout_s=300)
+    print(done)
+    assert "ms wanted (netem)" in done.stdout
+    warm = json.loads(done.stdout[done.stdout.index("\n{") + 1:])
+    assert warm["requests"] == warm["syn_data_connections"] == warm["connections_with_request"] == 3, warm["why_not"]
+    assert all(OUT_OF_TIME.search(reason) for reason in warm["why_not"]), warm["why_not"]
+    assert ("status 0" in done.stdout) == ("2 of 2 page loads are valid" in done.stdout)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+def test_nothing_is_left_of_an_interrupted_command(number: signal.Signals) -> None:
+    """Not even of the kernel's own processes; SIGKILL leaves the directory of the console's log, which we remove."""
+    adopt_orphans()         # and reap none, as PID 1 of many a container: nothing of ours may wait for that
+    with subprocess.Popen([UML, "sh", "-c", "echo up; sleep 60 & sleep 60"], stdout=subprocess.PIPE, text=True,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:  # noqa: PLW1509
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        if not first and process.wait(10) == 125:
+            pytest.skip(NO_BOOT)
+        assert first == "up\n"
+        began_s = time.monotonic()
+        process.send_signal(number)
+        process.wait(10)
+    assert process.returncode == -number
+    assert time.monotonic() - began_s < 10
+    scratch = list(Path(os.environ["TMPDIR"]).glob("tfo-lab-uml-*"))
+    assert len(scratch) == (number == signal.SIGKILL)
+    for directory in scratch:
+        subprocess.run(["rm", "-r", directory], check=True)
+
+
+def test_a_kernel_that_dies_is_said_in_a_line() -> None:
+    done = run_uml("sh", "-c", "echo c >/proc/sysrq-trigger; sleep 9")
+    assert done.returncode == 125
+    assert done.stderr.startswith("uml.sh: User-mode Linux ended before the command did: ")
+    assert "Kernel panic" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("arguments", "problem"), [
+    ([], "give a command"), (["--memory"], "--memory needs a value"), (["--odd", "true"], "unknown option: --odd"),
+    (["--memory", "1G", "true"], "--memory: '1G' is not a number of MB from 100 on"),
+    (["--memory", "999999", "true"], "no room for 999999 MB in /dev/shm")])
+def test_bad_use(arguments: list[str], problem: str) -> None:
+    done = run_uml(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"uml.sh: {problem}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_missing_kernel_is_said_with_what_installs_it(tmp_path: Path) -> None:
+    script = tmp_path / "scripts" / "uml.sh"
+    script.parent.mkdir()
+    script.write_text(UML.read_text().replace(str(KERNEL), "/nowhere/linux.uml"))
+    done = subprocess.run(["bash", script, "true"], capture_output=True, text=True, timeout=10, check=False)
+    assert done.returncode == 2
+    assert done.stderr == ("uml.sh: user-mode-linux or kmod is not installed; run: sudo ./scripts/setup.sh --tests; "
+                           "only Debian on x86_64 has it\n")

@@ -1,0 +1,64 @@
+"""Stalls made on purpose in real loads are found, each by its rule, and loads that nobody disturbs are not rejected.
+
+What stands still is chosen at random among a dozen cases; the seed is printed. docs/statistics.md has the
+table of many.
+"""
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from tests.support.small_mirror import ICON, SmallMirror
+
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
+
+DISTURBED = [sys.executable, str(ROOT / "benchmarks" / "disturbed.py")]
+STEPS = 8
+"""Frames one in the other: each waits for the one before, so that at any moment of the load the page waits."""
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    mirror = SmallMirror(tmp_path_factory.mktemp("disturbed"))
+    for step in range(STEPS):
+        inner = f'<iframe src="/{step + 1}.html"></iframe>' if step + 1 < STEPS else ""
+        mirror.add(f"http://one.test/{f'{step}.html' if step else ''}", f"<!doctype html>{ICON}<p>{step}{inner}")
+    return mirror.finish("http://one.test/")
+
+
+def disturb(base: Path, *options: str) -> list[dict[str, Any]]:
+    """Run the benchmark; return what it wrote about each load."""
+    records = base / "records.jsonl"
+    records.unlink(missing_ok=True)
+    command = [*DISTURBED, "--dir", str(base), "--name", "small", "--page", "one.test", "--delaynet", "50",
+               "--records", str(records), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    print(done.stdout, done.stderr)
+    return [json.loads(line) for line in records.read_text().splitlines()][1:]
+
+
+def test_stalls_are_found_and_undisturbed_loads_are_mostly_accepted(base: Path) -> None:
+    seed = random.randrange(10_000)
+    print(f"seed {seed}")
+    loads = disturb(base, "--undisturbed", "4", "--injections", "2", "--stall-ms", "300", "--seed", str(seed))
+    alone = [load for load in loads if not load["part"]]
+    plts_ms = sorted(load["plt_ms"] for load in alone)
+    assert len(loads) == 4 + 2 * 6
+    for load in loads:
+        slower = load["plt_ms"] is None or load["plt_ms"] > plts_ms[0] + 150
+        assert load["why_not"] or not (load["part"] and slower), (load["part"], load["after_ms"], load["plt_ms"])
+    assert sum(bool(load["why_not"]) for load in loads if load["part"] == "delay line") == 2
+
+
+def test_a_delay_line_that_stood_for_five_seconds_is_found(base: Path) -> None:
+    loads = disturb(base, "--undisturbed", "1", "--injections", "1", "--parts", "delay line", "--stall-ms", "5000")
+    [reason, *_] = loads[-1]["why_not"]
+    assert reason.startswith("packets were late by up to "), reason
+    assert 4000 < float(reason.split(" ")[6]) < 5200
+    assert loads[-1]["timekeeping"]["delay_line_late_ms"] > 4000

@@ -1,0 +1,183 @@
+"""tfo.py on real loads: real star, real Chrome, real TFO, and what it refuses."""
+
+import io
+import json
+import os
+import random
+import statistics
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from harness.errors import InputError
+from harness.files.results import read_results
+from harness.measure.options import parse_arguments
+from harness.network.rtt import check_rtts
+from tests.support.har_schema import assert_har
+from tests.support.project_copy import TFO
+from tests.support.small_mirror import ICON, SmallMirror, chain_of_hosts, one_document
+
+SYN_SHARE = 0.99
+HANDSHAKE_TOLERANCE = 0.15
+"""Share of the predicted saving that noise of a 2-core machine's Chrome may take or add, on medians of 3."""
+
+
+def experiment(base: Path, *options: str, timeout_s: float = 110) -> "subprocess.CompletedProcess[str]":
+    command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+
+
+def records(base: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted((base / "client").glob("*/*.json"))]
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.timing
+def test_chain_of_hosts_saves_a_handshake_per_connection(tmp_path: Path) -> None:
+    """Three nested frames, each found in the one before, and the last one's style sheet: 4 connections in a row.
+
+    The other frames' style sheets load beside the next frame. So TFO saves 4 RTTs.
+    """
+    base = chain_of_hosts(tmp_path, hosts=3)
+    done = experiment(base, "--delaynet", "100")
+    assert done.returncode == 0, done.stdout + done.stderr
+    loads = records(base)
+    measured_rtt_ms = loads[0]["environment"]["measured_rtt_ms"]
+    assert len(measured_rtt_ms) == 3
+    assert "RTT to 3 servers: " in done.stdout
+    check_rtts(measured_rtt_ms, nominal_ms=200)
+    assert len(loads) == 8
+    assert all(load["valid"] and load["why_not"] == [] and load["requests"] == 6 for load in loads)
+    measured = [load for load in loads if load["run"] > 0]
+    for load in measured:
+        passive = load["counters"]["servers"]["TCPFastOpenPassive"]
+        assert load["connections_with_request"] == 6
+        if load["tfo"]:
+            assert load["syn_data_connections"] >= SYN_SHARE * 6
+            assert passive == load["syn_data_connections"]
+        else:
+            assert load["syn_data_connections"] == passive == 0
+    off, on = (statistics.median(load["plt_ms"] for load in measured if load["tfo"] == tfo) for tfo in (0, 1))
+    expected_ms = 4 * statistics.median(measured_rtt_ms.values())
+    assert off - on == pytest.approx(expected_ms, rel=HANDSHAKE_TOLERANCE), (
+        f"4 handshakes lie on the critical path, {expected_ms:.0f} ms together; TFO saved {off - on:.0f} ms")
+    assert_results_are_whole(base)
+
+
+def assert_results_are_whole(base: Path) -> None:
+    results = read_results(base / "client")
+    assert results.problems == []
+    assert [load.page for load in results.loads] == ["httpwww.nytimes.com"] * 8
+    for directory in (base / "client").glob("100-*"):
+        har = assert_har(directory / "httpwww.nytimes.com.har")
+        assert (har["version"], len(har["entries"])) == ("1.2", 6)
+    environment = records(base)[0]["environment"]
+    assert "--headless" in " ".join(environment["argv"])
+    assert "--no-sandbox" not in environment["argv"]
+    assert environment["versions"]["chrome"]
+    assert sorted(path.name for path in (base / "serverlogs").iterdir()) == ["100-tfo-0", "100-tfo-1"]
+    order = json.loads((base / "client" / "experiment-100.json").read_text())["order"]
+    first_of_pair = [tfo for _, _, tfo in order[::2]]
+    assert first_of_pair in ([0, 1, 0, 1], [1, 0, 1, 0])
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+def test_keep_alive_and_tfo_only_on(tmp_path: Path) -> None:
+    """With HTTP/1.1 three frames of two requests share three connections; --tfo 1 measures nothing else."""
+    base = chain_of_hosts(tmp_path, hosts=3)
+    done = experiment(base, "--delaynet", "10", "--http", "1.1", "--tfo", "1", "--testruns", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {load["tfo"] for load in records(base)} == {1}
+    measured = [load for load in records(base) if load["run"] == 1]
+    assert [load["syn_data_connections"] for load in measured] == [3]
+    assert [load["requests"] for load in measured] == [6]
+
+
+BAD_OPTIONS = [
+    (["--testruns", "1"], "tfo.py: argument --testruns: '1' is not a whole number from 2 to 1000; see tfo.py --help"),
+    (["--port", "80"], "argument --port: '80' is not a whole number from 1024 to 65535"),
+    (["--bwnet", "0"], "argument --bwnet: '0' is not a number from 0.1 to 1000"),
+    (["--delaynet", "-1"], "argument --delaynet: '-1' is not a number that is 0 or from 0.01 to 60000"),
+    (["--delaynet", "50000", "--delayhome", "50000"], "--delaynet, --delayhome: together at most 60000 ms"),
+    (["--port", "65535"], "--tls-port: there is no port after 65535"),
+    (["--tfo", "2"], "invalid choice: '2'"),
+    (["--server", "2013", "--http", "1.1"], "--server 2013: speaks HTTP/1.0 only"),
+    (["--until-ci", "0"], "argument --until-ci: '0' is not a number from 0.01 to 99"),
+    (["--until-ci", "3", "--tfo", "1"], "--until-ci: compares TFO off and on"),
+    (["--until-ci", "3", "--max-runs", "5"], "--max-runs: at least 6: an interval of fewer than 6 runs"),
+    (["--max-runs", "9"], "--max-runs: only together with --until-ci"),
+]
+
+
+@pytest.mark.parametrize(("options", "complaint"), BAD_OPTIONS)
+def test_options_that_make_no_experiment(options: list[str], complaint: str, monkeypatch: pytest.MonkeyPatch,
+                                         capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["tfo.py", *options])
+    with pytest.raises((InputError, SystemExit)) as ended:
+        parse_arguments("")
+    said = capsys.readouterr().err or str(ended.value)
+    assert complaint in said.splitlines()[-1]
+    assert not isinstance(ended.value, SystemExit) or ended.value.code == 2
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("options", "complaint"), [([], "nothing.pages:1: no such file"), BAD_OPTIONS[0],
+                                                    BAD_OPTIONS[-1]])
+def test_bad_input_is_one_clear_line(options: list[str], complaint: str, tmp_path: Path) -> None:
+    done = subprocess.run([*TFO, "--dir", str(tmp_path), "--name", "nothing", *options], capture_output=True, text=True,
+                          timeout=30, check=False)
+    assert done.returncode == 2
+    assert complaint in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.root
+def test_page_that_is_not_in_the_mirror(tmp_path: Path) -> None:
+    base = one_document(tmp_path)
+    (base / "small.pages").write_text("http://one.test/\n\nhttp://elsewhere.test/\n")
+    done = experiment(base)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{base}/small.pages:3: the document of http://elsewhere.test/ is not in the mirror")
+    assert not (base / "client").exists()
+
+
+@pytest.mark.root
+def test_no_chrome_is_one_clear_line(tmp_path: Path) -> None:
+    base = one_document(tmp_path)
+    done = subprocess.run([*TFO, "--dir", str(base), "--name", "small"], capture_output=True, text=True, timeout=30,
+                          env={**os.environ, "TFO_LAB_CHROME": "/nowhere/chrome"}, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("/nowhere/chrome: no Chrome")
+
+
+@pytest.mark.root
+def test_without_root_is_one_clear_line(tmp_path: Path) -> None:
+    command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *TFO, "--dir", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    if "Permission denied" in done.stderr:
+        pytest.skip("the project lies in a directory that other users may not enter")
+    assert (done.returncode, done.stderr) == (2, "./tfo.py: needs root for network namespaces; run: sudo ./tfo.py\n")
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+def test_dialogs_before_a_late_load_event_do_not_end_the_load(tmp_path: Path) -> None:
+    """A page that alerts while its image is on the way: its PLT is the image's, not the dialog's."""
+    picture = io.BytesIO()          # a real one: Chrome gives up others as soon as it sees their first bytes
+    Image.frombytes("RGB", (220, 220), random.Random(1).randbytes(220 * 220 * 3)).save(picture, "png")
+    body = picture.getvalue()
+    mirror = SmallMirror(tmp_path)
+    mirror.add("http://one.test/", f"<!doctype html>{ICON}<img src=/slow.png>"
+               "<script>setTimeout(() => { alert('one'); confirm('two') }, 300)</script>")
+    mirror.add("http://one.test/slow.png", body, "image/png")
+    base = mirror.finish("http://one.test/")
+    done = experiment(base, "--delaynet", "10", "--bwnet", "1", "--tfo", "0", "--testruns", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for load in records(base):
+        assert load["plt_ms"] > len(body) * 8 / 1000

@@ -1,0 +1,43 @@
+"""The house keeps its order: who may import whom is checked, and the two texts people begin with are short."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import harness
+from harness.bootstrap import ROOT
+
+LONGEST_README_BYTES = 11_000
+LONGEST_TFO_LINES = 120
+
+
+def lint_imports(project: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([Path(sys.executable).parent / "lint-imports", "--no-logo", "--no-cache"], cwd=project,
+                          capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_an_import_that_points_up_is_found(tmp_path: Path) -> None:
+    """The contract of pyproject.toml, on a copy in which `system` imports `files`."""
+    for folder in ("harness", "connie"):
+        for path in (ROOT / folder).rglob("*.py"):
+            copy = tmp_path / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+    (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
+    module = tmp_path / "harness" / "system" / "atomic.py"
+    module.write_text(module.read_text() + "\nimport harness.files.pages\nimport tfo\n")
+    done = lint_imports(tmp_path)
+    assert done.returncode == 1
+    assert "harness.system.atomic -> harness.files.pages" in done.stdout
+    assert "harness.system.atomic -> tfo" in done.stdout
+
+
+def test_the_map_names_every_package() -> None:
+    assert harness.__doc__
+    packages = {path.parent.name for path in (ROOT / "harness").glob("*/__init__.py")}
+    assert packages <= set(harness.__doc__.split())
+
+
+def test_the_first_texts_are_short() -> None:
+    assert (ROOT / "README.md").stat().st_size <= LONGEST_README_BYTES
+    assert len((ROOT / "tfo.py").read_text().splitlines()) <= LONGEST_TFO_LINES

@@ -1,0 +1,122 @@
+"""tfo.py on a page of https and http hosts: what TFO saves over TLS, and whose certificates Chrome takes."""
+
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.files.server_log import ServerRequest, read_server_logs
+from harness.replay.authority import AUTHORITY, open_authority
+from tests.support.har_schema import assert_har
+from tests.support.https_recording import HttpsRecording
+from tests.support.project_copy import TFO
+
+RTT_MS = 200
+TOLERANCE = 0.2
+"""Share of the predicted saving that noise of a 2-core machine's Chrome may take or add, on medians of 2 or 1."""
+HTML = (("Content-Type", "text/html"), ("Cache-Control", "max-age=600"))
+ICON = '<link rel="icon" href="data:,">'
+URL = "https://www.nytimes.com/"
+
+
+def record(directory: Path) -> Path:
+    """Record a redirect from http to a page of https, whose frames are a chain of hosts: HTTP/2, HTTP/1.1, HTTP/2."""
+    recorded = HttpsRecording(directory, "small")
+
+    def page(url: str, inner: str, version: str, *more: tuple[str, str]) -> None:
+        frame = f'<iframe src="{inner}"></iframe>' if inner else ""
+        body = f'<!doctype html>{ICON}<link rel="stylesheet" href="/s.css"><p>{url}</p>{frame}'
+        recorded.add(url, body.encode(), (*HTML, *more), version=version)
+        recorded.add(f"{url}s.css", b"p { color: green }", (("Content-Type", "text/css"),), version=version)
+
+    recorded.add("http://www.nytimes.com/", status=301, headers=(("Location", URL),), version="http/1.1")
+    page(URL, "https://two.test/", "h2", ("Content-Security-Policy", "script-src 'none'"))
+    page("https://two.test/", "https://three.test/", "http/1.1")
+    page("https://three.test/", "", "h2")
+    return recorded.finish("http://www.nytimes.com/")
+
+
+def experiment(base: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+    command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+
+
+def loads(base: Path) -> list[dict[str, Any]]:
+    records = [json.loads(path.read_text()) for path in sorted((base / "client").glob("*/*.json"))]
+    return [record for record in records if record["run"] > 0]
+
+
+def requests(base: Path, tfo: int) -> list[ServerRequest]:
+    return read_server_logs(base / "serverlogs" / f"{RTT_MS // 2}-tfo-{tfo}")
+
+
+def saving_ms(base: Path) -> float:
+    off, on = (statistics.median(float(load["plt_ms"]) for load in loads(base) if load["tfo"] == tfo)
+               for tfo in (0, 1))
+    return off - on
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.timing
+def test_one_rtt_saved_per_connection_over_tls_too(tmp_path: Path) -> None:
+    """Four connections in a row: http, then three of https. TFO saves 4 RTTs."""
+    base = record(tmp_path)
+    done = experiment(base, "--delaynet", f"{RTT_MS / 2:g}", "--testruns", "3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (base / "hack_dns").read_text().count(" 8001 https\n") == 3
+    for load in loads(base):
+        assert (load["valid"], load["requests"], load["missing"]) == (True, 7, 0)
+        passive = load["counters"]["servers"]["TCPFastOpenPassive"]
+        assert load["connections_with_request"] == 4
+        assert load["syn_data_connections"] == passive == (4 if load["tfo"] else 0)
+    for tfo in (0, 1):
+        spoken = {(one.host, one.scheme, one.protocol) for one in requests(base, tfo) if one.found != "silent"}
+        assert spoken == {("www.nytimes.com", "http", "HTTP/1.0"), ("www.nytimes.com", "https", "h2"),
+                          ("two.test", "https", "HTTP/1.1"), ("three.test", "https", "h2")}
+        per_connection = {(one.host, one.connection): one.scheme for one in requests(base, tfo)}
+        assert list(per_connection.values()).count("https") == 3 * 3, "both requests to a host share its connection"
+    assert saving_ms(base) == pytest.approx(4 * RTT_MS, rel=TOLERANCE)
+    for path in (base / "client").glob("*/*.har"):
+        entries = assert_har(path)["entries"]
+        assert [one["response"]["httpVersion"] for one in entries].count("h2") == 4
+        assert {one["connection"] for one in entries if one["request"]["httpVersion"] == "HTTP/1.1"}
+    argv = " ".join(loads(base)[0]["environment"]["argv"])
+    assert f"--ignore-certificate-errors-spki-list={open_authority(AUTHORITY).fingerprint}" in argv
+    assert "--ignore-certificate-errors " not in f"{argv} "
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.timing
+def test_with_its_post_quantum_key_the_hello_does_not_fit_and_nothing_is_saved(tmp_path: Path) -> None:
+    """Only the one connection of plain http saves its RTT, though every SYN carries the beginning of a hello."""
+    base = record(tmp_path)
+    done = experiment(base, "--delaynet", f"{RTT_MS / 2:g}", "--testruns", "2", "--post-quantum", "--http", "1.1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {load["syn_data_connections"] for load in loads(base) if load["tfo"]} == {4}
+    assert {one.protocol for one in requests(base, 1)} == {"HTTP/1.1"}
+    assert saving_ms(base) == pytest.approx(RTT_MS, abs=TOLERANCE * 4 * RTT_MS)
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+def test_a_certificate_of_another_authority_is_refused(tmp_path: Path) -> None:
+    """The servers' certificates are made by one authority, Chrome is told another one's fingerprint."""
+    base = record(tmp_path / "base")
+    open_authority(tmp_path / "other")
+    command = [sys.executable, str(ROOT / "tests" / "support" / "spoiled_experiment.py"),
+               f"authority={tmp_path / 'other'}", "--dir", str(base), "--name", "small",
+               "--testruns", "2", "--tfo", "1", "--delaynet", "5"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    failed = [load["failed_requests"] for load in loads(base)]
+    assert failed == [{"net::ERR_CERT_AUTHORITY_INVALID": 1}]
+    assert all("Chrome shows an error page" in load["why_not"] for load in loads(base))
+    assert not any(one.scheme == "https" and one.found != "silent" for path in (base / "serverlogs").iterdir()
+                   for one in read_server_logs(path))

@@ -1,0 +1,169 @@
+"""Ctrl-C or SIGTERM at any moment: within 10 s nothing of ours is left, and the logs written so far are whole.
+
+What is left is found by the leak detectors of conftest.py, after each of these tests.
+"""
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.files.results import read_results
+from harness.system.lock import LOCK_FILE
+from harness.system.processes import descendants
+from harness.system.scratch import temporary_directory
+from tests.support.project_copy import copy_project, typed
+from tests.support.small_mirror import chain_of_hosts
+
+pytestmark = [pytest.mark.root, pytest.mark.chrome]
+
+LIMIT_S = 10.0
+START_LIMIT_S = 60.0
+ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a copy of the project with a small mirror."""
+    copy = copy_project(tmp_path / "project")
+    chain_of_hosts(copy, hosts=12)
+    return copy
+
+
+def start_run(project: Path) -> "subprocess.Popen[str]":
+    # In a session of its own, as from another terminal; SIGINT is not ignored, as it would be in the background.
+    command = typed(project, "./run.sh", "--name", "small", "--delays", "20", "--pcap",
+                    "--quiet", "0.3", "--patience", "0")
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            start_new_session=True,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # noqa: PLW1509
+
+
+def read_until(process: "subprocess.Popen[str]", wanted: str) -> str:
+    """Read output until it holds `wanted`; fail when it ends or takes too long."""
+    assert process.stdout is not None
+    seen, deadline = "", time.monotonic() + START_LIMIT_S
+    os.set_blocking(process.stdout.fileno(), False)
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while wanted not in seen:
+            assert selector.select(max(0, deadline - time.monotonic())), f"no {wanted!r} in: {seen}"
+            chunk = process.stdout.read()
+            assert chunk, f"ended before {wanted!r}: {seen}"
+            seen += chunk
+    os.set_blocking(process.stdout.fileno(), True)
+    return seen
+
+
+def while_building(process: "subprocess.Popen[str]") -> None:
+    """Wait until Mininet has begun to make hosts."""
+    read_until(process, "page loads;")
+    wait_for(lambda: "mininet:server" in commands_below(process))
+
+
+def while_starting_servers(process: "subprocess.Popen[str]") -> None:
+    """Wait until the network stands and the servers are being started."""
+    read_until(process, "RTT to 12 servers")
+
+
+def while_loading(process: "subprocess.Popen[str]") -> None:
+    """Wait until the second page load runs in Chrome."""
+    read_until(process, "[  1/8]")
+    wait_for(lambda: "--log-net-log" in commands_below(process))
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + START_LIMIT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def commands_below(process: "subprocess.Popen[str]") -> str:
+    """Return the command lines of all that `process` started and that still runs."""
+    pids = ",".join(map(str, [process.pid, *descendants(process.pid)]))
+    return subprocess.run(["ps", "-ww", "-o", "args", "-p", pids], capture_output=True, text=True, check=False).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+@pytest.mark.parametrize("moment", [while_building, while_starting_servers, while_loading],
+                         ids=lambda moment: moment.__name__)
+def test_nothing_is_left(moment: Callable[["subprocess.Popen[str]"], None], number: signal.Signals,
+                         project: Path) -> None:
+    fastopen_before = ROOT_FASTOPEN.read_text()
+    process = start_run(project)
+    try:
+        moment(process)
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # Ctrl-C reaches the whole foreground job
+        else:
+            process.send_signal(number)
+        output, _ = process.communicate(timeout=LIMIT_S)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == -number, output
+    assert "Traceback" not in output
+    assert ROOT_FASTOPEN.read_text() == fastopen_before
+    if (project / "client").exists():
+        results = read_results(project / "client")
+        assert results.problems == []
+        assert len(results.loads) == len(list((project / "client").glob("*/*.json")))
+
+
+@pytest.mark.slow
+def test_second_experiment_is_refused(project: Path) -> None:
+    process = start_run(project)
+    try:
+        read_until(process, "RTT to 12 servers")
+        for command in (["./run.sh", "--name", "small"], ["./tfo.py", "--name", "small"]):
+            second = subprocess.run(typed(project, *command), capture_output=True, text=True, timeout=30, check=False)
+            assert second.returncode == 2
+            assert second.stderr.startswith(f"{LOCK_FILE}: another experiment is running: pid {process.pid} (./run.sh")
+            assert second.stderr.count("\n") == 1
+        read_until(process, "[  1/8]")
+    finally:
+        process.terminate()
+        process.communicate(timeout=LIMIT_S)
+
+
+@pytest.mark.slow
+def test_killed_tfo_leaves_nothing(project: Path) -> None:
+    """Even SIGKILL, which nobody can clean up after: the kernel ends our processes, and the network with them."""
+    process = subprocess.Popen(typed(project, "./tfo.py", "--name", "small", "--delaynet", "20", "--quiet", "0.3",
+                                     "--patience", "0"),
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    try:
+        read_until(process, "[  1/8]")
+        scratch = [path for path in Path(os.environ["TMPDIR"]).glob("tfo-lab-*") if path.is_dir()]
+    finally:
+        process.kill()
+        process.communicate(timeout=LIMIT_S)
+    # Chrome's profile is the one thing that stays, until the next experiment.
+    assert all(directory.is_dir() for directory in scratch)
+    with temporary_directory():
+        assert not any(directory.exists() for directory in scratch)
+
+
+def test_logs_of_an_interrupted_run_can_be_plotted(project: Path) -> None:
+    process = start_run(project)
+    try:
+        read_until(process, "[  2/8]")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=LIMIT_S)
+    loads = [json.loads(path.read_text()) for path in (project / "client").glob("*/*.json")]
+    assert all(load["valid"] for load in loads)
+    order = json.loads((project / "client" / "experiment-20.json").read_text())["order"]
+    assert sorted([load["url"], load["run"], load["tfo"]] for load in loads) == sorted(order)
+    assert len((project / "client" / "loads.csv").read_text().splitlines()) == 1 + len(loads)
+    plot = subprocess.run(typed(project, "./plot.py"), capture_output=True, text=True, timeout=60, check=False)
+    assert plot.returncode == 1, "cells are missing, and the exit status says so"
+    assert "\t40\t-\t-\t-" in plot.stdout, "only warm-up loads were done"

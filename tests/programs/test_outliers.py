@@ -1,0 +1,76 @@
+"""docs/outliers.md: the server of 2013 stands still behind a connection that sends nothing, and TFO hides it."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from tests.support.project_copy import TFO, copy_project, typed
+from tests.support.small_mirror import ICON, SmallMirror
+
+LESSON = (ROOT / "docs" / "outliers.md").read_text(encoding="utf-8")
+DELAY_MS = 50
+RTT_MS = 2 * DELAY_MS
+LIMIT_S = 3.0
+FRAMES = '<iframe src="http://ads.test/"></iframe><iframe src="http://ads.test/two"></iframe>'
+
+
+def page_with_frames(directory: Path) -> Path:
+    mirror = SmallMirror(directory)
+    mirror.add("http://news.test/", f'<!doctype html>{ICON}<script src="http://ads.test/s.js"></script>{FRAMES}')
+    mirror.add("http://ads.test/s.js", "document.title = 'news'", "text/javascript")
+    for frame in ("", "two"):
+        mirror.add(f"http://ads.test/{frame}", f"<!doctype html>{ICON}<p>frame {frame}")
+    return mirror.finish("http://news.test/")
+
+
+def measured(base: Path, server: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the measured loads with TFO off and on."""
+    command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--testruns", "2",
+               "--delaynet", str(DELAY_MS), "--predict", "--timeout", f"{LIMIT_S:g}", "--server", server]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    assert "page loads are valid" in done.stdout, done.stdout + done.stderr
+    off, on = (json.loads((base / "client" / f"{DELAY_MS}-1-tfo-{tfo}" / "httpnews.test.json").read_text())
+               for tfo in (0, 1))
+    return off, on
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.slow
+@pytest.mark.timing
+def test_a_silent_connection_stops_the_server_of_2013_but_not_with_tfo(tmp_path: Path) -> None:
+    old_off, old_on = measured(page_with_frames(tmp_path / "old"), "2013")
+    new_off, new_on = measured(page_with_frames(tmp_path / "new"), "threaded")
+    assert [one["why_not"] for one in (new_off, new_on, old_on)] == [[], [], []]
+    assert new_off["preconnects_unused"] > 0, "Chrome opened no connection ahead of need: there is nothing to show"
+    for off in (old_off, new_off):
+        assert off["silent_connections"] == off["preconnects_unused"], "all of them are known, closed only with Chrome"
+    assert old_on["silent_connections"] == new_on["silent_connections"] == 0
+    assert old_on["preconnects_unused"] > 0, "they are there with TFO too, but their SYNs never left"
+    assert f"no load event within {LIMIT_S:g} s" in old_off["why_not"]
+    assert old_off["document"]["status"] == 200
+    assert old_off["plt_ms"] is None, "Chrome was told to stop, and that is followed by a load event"
+    assert new_off["plt_ms"] < 1000 * LIMIT_S / 2
+    assert old_on["plt_ms"] == pytest.approx(new_on["plt_ms"], rel=0.3), "with TFO, both servers are equally fast"
+    assert 0 < new_off["plt_ms"] - new_on["plt_ms"] < 6 * RTT_MS, "with threads TFO saves some round trips, no more"
+
+
+@pytest.mark.root
+def test_the_lessons_commands_are_right(tmp_path: Path) -> None:
+    """All of them typed as they stand there, in a fresh copy; what measures only says that it is ready."""
+    project = copy_project(tmp_path)
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", LESSON, re.DOTALL) for line in block.splitlines()]
+    to_measure = [command for command in commands if "./run.sh" in command]
+    assert len(to_measure) == 2
+    for command in commands:
+        if command.startswith("grep"):
+            continue
+        line = f"{command} --dry-run" if command in to_measure else command
+        done = subprocess.run(typed(project, "bash", "-c", line.replace("sudo ", "")), capture_output=True, text=True,
+                              timeout=60, check=False)
+        assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"

@@ -1,0 +1,106 @@
+"""Every command the README tells a reader to type works, in its quick form: so the README cannot rot."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from tests.support.project_copy import copy_project, typed
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = 4
+
+QUICK = {
+    "sudo ./run.sh": "./run.sh --quick --delays 10",
+    "sudo ./scripts/test.sh": "./scripts/test.sh --collect-only -q",
+    "sudo ./run.sh --quick --delays 50": "./run.sh --quick --delays 50 --dry-run",
+    "sudo ./run.sh --http 1.1": "./run.sh --http 1.1 --dry-run",
+    "sudo ./run.sh --testruns 11": "./run.sh --testruns 11 --dry-run",
+    "sudo ./run.sh --bwnet 20": "./run.sh --bwnet 20 --dry-run",
+    "sudo ./run.sh --until-ci 3": "./run.sh --until-ci 3 --dry-run",
+    "sudo ./run.sh --sweep-rtt 2,5,10,20,50,100,200": "./run.sh --sweep-rtt 2,5,10,20,50,100,200 --dry-run",
+    "sudo ./run.sh --pcap": "./run.sh --pcap --dry-run",
+    "./plot.py --compare client results-2026": "./plot.py --compare client client",
+    "sudo ./connie/star.py --profile home --fault dead-v6":
+        "./connie/star.py --profile near --fault none --strategies connie_connect --rounds 2",
+    # Recording needs the Internet; tests/record/test_fetch.py and test_replay_internet.py do it from one of their own.
+    "./fetch.py --name myURLS": "./fetch.py --help",
+    "sudo ./run.sh --name myURLS": "./run.sh --help",
+    # Wants the table of myURLS in the observations; tests/course/test_submission.py packs.
+    "./scripts/submission.sh gtlogin": "./scripts/submission.sh --help",
+}
+"""What takes minutes, and the form that shows in seconds that it works. Whatever is not here is run as it stands."""
+
+
+def commands() -> list[str]:
+    """Return the commands in the README's shell blocks, in order, without the remarks behind them."""
+    blocks = re.findall(r"^ *```sh\n(.*?)^ *```", README, re.MULTILINE | re.DOTALL)
+    lines = [re.split(r"\s+# ", line)[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_the_first_screen_has_the_two_commands() -> None:
+    assert commands()[:2] == ["sudo ./run.sh", "sudo ./scripts/test.sh"]
+    assert README.index("sudo ./scripts/test.sh") < len("\n".join(README.splitlines()[:20]))
+
+
+def test_no_command_is_stale() -> None:
+    assert set(QUICK) <= set(commands())
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_every_command_works(tmp_path: Path) -> None:
+    """The first is a real, quick experiment on the paper's pages; those after it read its results."""
+    project = copy_project(tmp_path / "project")
+    (project / "observations.txt").write_text("what I saw\n")
+    (project / "myURLS.pages").write_text("http://a.example.org/\nhttps://b.example.com/\nhttps://c.example.net/\n")
+    outputs = {}
+    for command in commands():
+        words = re.sub(r"^sudo ", "", QUICK.get(command, command)).split()
+        done = subprocess.run(typed(project, *words), capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        outputs[command] = done.stdout
+    table = [line for line in outputs["sudo ./run.sh"].splitlines() if line.startswith("\t")]
+    assert len(table) == PAGES
+    assert all(re.fullmatch(r"\t20\t\d+\.\d{3}\t\d+\.\d{3}\t-?\d+\.\d\d%", row) for row in table), table
+    assert len(list((project / "output-figures").glob("timing-*-20.png"))) == PAGES
+    assert "synthetic" in outputs["sudo ./run.sh"]
+    observations = (project / "observations.txt").read_text()
+    assert observations.startswith("what I saw\n")
+    assert table[0] in observations
+
+
+def test_links_and_files_exist() -> None:
+    for target in re.findall(r"\]\(((?!https?:)[^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
+    table = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
+    for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE):
+        folder = Path()
+        for name in re.findall(r"`([^`]+)`", row):
+            folder = Path(name).parent if "/" in name.rstrip("/") else folder
+            path = ROOT / name if (ROOT / name).exists() else ROOT / folder / name
+            assert path.exists(), name
+
+
+def test_every_message_is_explained() -> None:
+    """Each message that the program can print stands in docs/troubleshooting.md, by its longest constant part."""
+    explained = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    missing = [words for words in messages() if words not in explained]
+    assert not missing, missing
+
+
+def messages() -> list[str]:
+    """Return the longest constant part of each message of InputError and ExperimentError in the code."""
+    found = set()
+    for path in [*ROOT.glob("*.py"), *ROOT.glob("harness/**/*.py"), *ROOT.glob("tfo-test/*.py")]:
+        for text in re.findall(r'(?:InputError|ExperimentError)\(\s*f?"([^"]+)"', path.read_text(encoding="utf-8")):
+            parts = [part.strip(" :;,.()`") for part in re.split(r"\{[^}]*\}", text)]
+            longest = re.sub(r"^1: ", "", max(parts, key=len))
+            if len(longest) > 8:
+                found.add(longest)
+    return sorted(found)

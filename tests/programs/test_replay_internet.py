@@ -1,0 +1,124 @@
+"""What fetch.py records of the test internet, tfo.py loads: every page, again and again, with nothing missing."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.files.pages import sanitise
+from harness.files.server_log import ServerRequest, read_server_logs
+from harness.mirror.recording import Recording, read_recording
+from tests.support.internet import site
+from tests.support.internet.server import NGINX, serve
+from tests.support.project_copy import TFO
+
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240),
+              pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
+NAME = "demo"
+PAGES = (*site.PAGES, site.SECURE)
+LOADS = 5
+DELAY_MS = 5
+SYN_SHARE = 0.99
+WEBSOCKET = "/socket"
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A recording of the test internet, after an experiment with TFO on every page, and one without and with on two."""
+
+    directory: Path
+    said: str
+
+    def loads(self, url: str) -> list[dict[str, Any]]:
+        """Return the records of a page's loads with TFO."""
+        return [json.loads((directory / f"{sanitise(url)}.json").read_text())
+                for directory in sorted((self.directory / "client").glob(f"{DELAY_MS}-*-tfo-1"))]
+
+    def requests(self) -> list[ServerRequest]:
+        """Return what the servers were asked for over TFO."""
+        return read_server_logs(self.directory / "serverlogs" / f"{DELAY_MS}-tfo-1")
+
+    def recording(self) -> Recording:
+        """Return what was recorded."""
+        return read_recording(self.directory / NAME, self.directory / f"{NAME}.fetchlog")
+
+
+def run(*command: object, statuses: tuple[int, ...] = (0,), timeout_s: float = 150) -> str:
+    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, check=False,
+                          timeout=timeout_s)
+    assert done.returncode in statuses, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("recorded")
+    (directory / f"{NAME}.pages").write_text("\n".join(PAGES))
+    with serve() as internet:
+        run(ROOT / "fetch.py", "--dir", directory, "--name", NAME, "--remap", internet.remap, "--ca", internet.ca,
+            "--quiet", "1", "--quiet-limit", "4", "--timeout", "8", "--refetch-limit", "6")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def replayed(recorded: Path) -> Replayed:
+    said = run(TFO[1], "--quiet", "0.5", "--dir", recorded, "--name", NAME, "--tfo", "1", "--testruns", str(LOADS),
+               "--delaynet", str(DELAY_MS), "--bwnet", "1000")
+    return Replayed(recorded, said)
+
+
+def test_every_page_loads_five_times_as_it_was_recorded(replayed: Replayed) -> None:
+    for url in PAGES:
+        loads = replayed.loads(url)
+        assert len(loads) == LOADS
+        for load in loads:
+            assert (load["missing"], load["best_match"]) == (0, 0), (url, load["run"])
+            assert load["plt_ms"] > DELAY_MS
+            assert load["valid"], (url, load["run"], load["why_not"])
+        assert len({frozenset(Counter(load["request_urls"]).items()) for load in loads}) == 1, url
+
+
+def test_no_answer_is_an_error_that_was_not_recorded(replayed: Replayed) -> None:
+    recording = replayed.recording()
+    asked = [one for one in replayed.requests() if one.found != "silent" and one.path != WEBSOCKET]
+    assert len(asked) > LOADS * 60
+    errors = {(one.host, one.path): (one.status, recorded.status if recorded else None) for one in asked
+              if one.status >= 400
+              for recorded in [recording.lookup(one.host, one.path, one.scheme, one.method)]}
+    assert {path for _, path in errors} >= {"/gone.png", "/frame"}      # both answer with an error on the Internet, too
+    assert all(status == recorded for status, recorded in errors.values()), errors
+    assert {one.status for one in replayed.requests() if one.path == WEBSOCKET} == {501}
+
+
+def test_requests_ride_in_the_syn(replayed: Replayed) -> None:
+    """Over http a request, over https a ClientHello: on every new connection once the cookies are there."""
+    warm = [load for url in PAGES for load in replayed.loads(url) if load["run"] > 0]
+    assert len(warm) == (LOADS - 1) * len(PAGES)
+    for load in warm:
+        assert load["syn_data_connections"] >= SYN_SHARE * load["connections_with_request"] > 0
+        assert load["counters"]["servers"]["TCPFastOpenPassive"] >= load["syn_data_connections"]
+    began_s = min(load["began_s"] for load in warm)
+    first = {(one.scheme, one.protocol) for one in replayed.requests()
+             if one.time_s > began_s and one.request == 1 and one.syn_data}
+    assert first >= {("http", "HTTP/1.0"), ("https", "HTTP/1.1"), ("https", "h2")}
+
+
+def test_the_table_has_rows_for_http_and_https(recorded: Path, tmp_path: Path) -> None:
+    pages = (site.CLASSIC, site.MODERN)
+    for name in (NAME, f"{NAME}.fetchlog"):
+        shutil.copytree(recorded / name, tmp_path / name)
+    (tmp_path / f"{NAME}.pages").write_text("\n".join(pages))
+    run(TFO[1], "--quiet", "0.5", "--dir", tmp_path, "--name", NAME, "--testruns", "2", "--delaynet", "20")
+    lines = run(ROOT / "plot.py", "--clientdir", tmp_path / "client", "--outputdir", tmp_path / "figures").splitlines()
+    for page in pages:
+        rtt, off, on, improvement = lines[lines.index(sanitise(page)) + 1].strip().split("\t")
+        assert rtt == "40"
+        assert 0.1 < float(on) < float(off) < 5
+        assert float(improvement.rstrip("%")) == pytest.approx((1 - float(on) / float(off)) * 100, abs=1)

@@ -1,0 +1,164 @@
+"""run.sh as a student types it, in a copy of the project with a small mirror."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.measure.options import MAX_RUNS
+from harness.system.lock import LOCK_FILE
+from tests.support.project_copy import copy_project, typed
+from tests.support.small_mirror import chain_of_hosts
+
+NOBODY = 65534
+SOON = ("--quiet", "0.3", "--patience", "0")
+"""Nobody waits for a SYN that was lost and is sent again."""
+ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a copy of the project with a small mirror."""
+    copy = copy_project(tmp_path / "project")
+    chain_of_hosts(copy, hosts=2)
+    return copy
+
+
+def run(project: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(typed(project, "./run.sh", *options), capture_output=True, text=True, timeout=110,
+                          env={**os.environ, **environment}, check=False)
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.slow
+def test_two_runs_and_nothing_lost(project: Path) -> None:
+    fastopen_before = ROOT_FASTOPEN.read_text()
+    first = run(project, "--name", "small", "--quick", *SOON, "--sweep-rtt", "2,5,20", "--detail")
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert "setup: everything is there" in first.stdout
+    assert "1 pages x 2 runs x TFO off and on x 3 delays = 12 page loads;" in first.stdout
+    rows = [line.split("\t")[1] for line in first.stdout.splitlines() if line.startswith("\t")]
+    assert rows[:3] == ["2", "5", "20"]
+    assert "95% low" in first.stdout, "--detail reaches plot.py"
+    figures = sorted(path.name for path in (project / "output-figures").glob("*.png"))
+    assert {"improvement-vs-rtt.png", *(f"timing-www.nytimes.com-{rtt_ms}.png" for rtt_ms in (2, 5, 20))} <= {*figures}
+    loads = {path.relative_to(project): path.read_bytes() for path in (project / "client").rglob("*") if path.is_file()}
+
+    second = run(project, "--name", "small", "--quick", *SOON, "--delays", "5", "--tfo", "1", "--http", "1.1",
+                 "--format", "svg")
+    assert second.returncode == 0, second.stdout + second.stderr
+    [kept] = project.glob("results-*")
+    assert {path: (kept / path).read_bytes() for path in loads} == loads
+    assert sorted(path.name for path in (kept / "output-figures").glob("*.png")) == figures
+    assert not list((project / "client").glob("10-*"))
+    assert (project / "output-figures" / "timing-www.nytimes.com-10.svg").exists()
+    assert ROOT_FASTOPEN.read_text() == fastopen_before
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.slow
+def test_results_belong_to_who_called_sudo(project: Path) -> None:
+    for path in (project, *project.rglob("*")):
+        os.lchown(path, NOBODY, NOBODY)
+    if not all(directory.stat().st_mode & 0o001 for directory in ROOT.parents):
+        pytest.skip("the project lies in a directory that other users may not enter")
+    sudo = {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
+    done = run(project, "--name", "small", "--quick", *SOON, "--delays", "5", "--pcap", **sudo)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = [path for name in ("client", "serverlogs", "output-figures") for path in (project / name).rglob("*")]
+    assert len(results) > 10
+    assert {"loads.csv", "httpwww.nytimes.com.pcap"} <= {path.name for path in results}
+    assert {path.lstat().st_uid for path in results} == {NOBODY}
+
+
+BAD_USE = [
+    (["--delays", "ten"], "run.sh: --delays: 'ten' is not a number of milliseconds; see ./run.sh --help"),
+    (["--delays", " "], "run.sh: --delays: no delay given; see ./run.sh --help"),
+    (["--testruns", "1"], "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
+    (["--name", "../x"], "run.sh: --name: letters, digits, '.', '_' and '-' only; see ./run.sh --help"),
+    (["--name"], "run.sh: --name needs a value; see ./run.sh --help"),
+    (["--testruns=1"], "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
+    (["--testruns", "010"], "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
+    (["--testruns", "4294967296"],
+     "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
+    (["--delays", "10 10.0"], "run.sh: --delays: 10.0 stands there twice; see ./run.sh --help"),
+    (["--delays", "٣"], "run.sh: --delays: '٣' is not a number of milliseconds; see ./run.sh --help"),
+    (["--dir", "/tmp"], "run.sh: --dir: is for ./tfo.py alone; see ./run.sh --help"),
+    (["--dir=/tmp"], "run.sh: --dir: is for ./tfo.py alone; see ./run.sh --help"),
+    (["--on-user", "bash"], "run.sh: --on-user: is for ./tfo.py alone; see ./run.sh --help"),
+    (["--tfo", "2"], "run.sh: --tfo: 0, 1 or both; see ./run.sh --help"),
+    (["--resume"], "run.sh: --resume: there is no run to go on with (client/run.options); leave it out; "
+     "see ./run.sh --help"),
+    (["--format", "gif"], "run.sh: --format: png, svg or pdf; see ./run.sh --help"),
+    (["--delaynet", "5"], "run.sh: --delaynet: say --delays, or --sweep-rtt; see ./run.sh --help"),
+    (["--sweep-rtt", "2;5"], "run.sh: --sweep-rtt: write RTTs in ms such as 2,5,10; see ./run.sh --help"),
+    (["--sweep-rtt", "2,5", "--delays", "1"],
+     "run.sh: --sweep-rtt and --delays both say how long packets take; leave one out; see ./run.sh --help"),
+    (["--sweep-rtt", "2,5", "--delayhome", "5"],
+     "run.sh: --sweep-rtt: leave out --delayhome, which adds to the RTT; see ./run.sh --help"),
+]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("options", "complaint"), BAD_USE)
+def test_bad_use_is_one_line(options: list[str], complaint: str, project: Path) -> None:
+    done = run(project, *options)
+    assert (done.returncode, done.stderr) == (2, complaint + "\n")
+
+
+@pytest.mark.root
+def test_what_may_be_done_at_most_is_said(project: Path) -> None:
+    done = run(project, "--name", "small", "--until-ci", "3", "--sweep-rtt", "5,20", "--dry-run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    loads = (MAX_RUNS + 1) * 2 * 2
+    assert f"at most 1 pages x {MAX_RUNS + 1} runs x TFO off and on x 2 delays = {loads} page loads;" in done.stdout
+
+
+@pytest.mark.root
+def test_bad_input_moves_no_results(project: Path) -> None:
+    (project / "client").mkdir()
+    (project / "client" / "precious").touch()
+    for options, complaint in (
+        (["--name", "nothing"], "nothing.pages:1: no such file"),
+        (["--name", "small", "--bwnet", "0"], "tfo.py: argument --bwnet: '0' is not a number from 0.1 to 1000"),
+        (["--name", "small", "--delays", "5 60001"], "argument --delaynet: '60001' is not a number"),
+        (["--name", "small", "--no-such-option"], "unrecognized arguments: --no-such-option"),
+    ):
+        done = run(project, *options)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert complaint in done.stderr.splitlines()[-1]
+    assert (project / "client" / "precious").exists()
+    assert not list(project.glob("results-*"))
+
+
+@pytest.mark.root
+def test_options_with_an_equals_sign_and_a_lost_tcp_fastopen(project: Path) -> None:
+    before = ROOT_FASTOPEN.read_text()
+    other = "0" if before.strip() != "0" else "1"
+    try:
+        LOCK_FILE.write_text(f"pid 999999999 (./run.sh) since 12:00:00\ntcp_fastopen {other}\n")
+        done = run(project, "--name=small", "--testruns=3", "--delays=5", "--tfo=1", "--dry-run")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "1 pages x 3 runs x TFO on x 1 delays = 3 page loads;" in done.stdout
+        assert f"net.ipv4.tcp_fastopen is {other} again" in done.stderr
+        assert ROOT_FASTOPEN.read_text().strip() == other
+        assert LOCK_FILE.stat().st_mode & 0o777 == 0o600
+    finally:
+        ROOT_FASTOPEN.write_text(before)
+
+
+@pytest.mark.root
+def test_sudo_variables_that_are_no_numbers(project: Path) -> None:
+    done = run(project, "--name", "small", SUDO_UID="abc")
+    assert (done.returncode, done.stderr) == (
+        2, "run.sh: SUDO_UID: 'abc' is not a number; unset it, or run: sudo ./run.sh\n")
+
+
+def test_without_root_it_says_what_to_type(project: Path) -> None:
+    command = ["bash", "-c", 'id() { echo 1000; }; export -f id; "$0"', str(project / "run.sh")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (2, "run.sh: needs root for network namespaces; run: sudo ./run.sh\n")

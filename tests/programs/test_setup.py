@@ -1,0 +1,221 @@
+"""What scripts/setup.sh installs and when, with stand-ins for the distribution's tools that write down their calls."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SCRIPTS = (*ROOT.glob("scripts/*.sh"), *ROOT.glob("tfo-test/*.sh"), *ROOT.glob("*.sh"), ROOT / ".ci" / "run")
+NOBODY = 65534
+pytestmark = pytest.mark.beside
+
+ALL_INSTALLED = 'shift 3; for package; do [ "$package" = "$MISSING" ] || echo "installed $package"; done'
+"""Stand-in for dpkg-query: everything asked for is installed, but the package $MISSING."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of what setup.sh needs, with empty requirements, and the stand-ins' record of their calls."""
+
+    root: Path
+    tools: Path
+    calls: Path
+
+    def setup(self, *arguments: str, path: str | None = None, prefix: tuple[str, ...] = (), user: int | None = None,
+              **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run setup.sh with the stand-ins first in PATH."""
+        environment = {"PATH": path or f"{self.tools}:/usr/bin:/bin", "TMPDIR": str(self.root), **environment}
+        return subprocess.run([*prefix, self.root / "scripts" / "setup.sh", *arguments], env=environment, cwd="/",
+                              user=user, group=user, extra_groups=[] if user else None, capture_output=True, text=True,
+                              check=False, timeout=100)
+
+    def stand_in(self, name: str, script: str) -> None:
+        """Put a shell script in the place of a command."""
+        tool = self.tools / name
+        tool.write_text(f'#!/bin/sh\necho {name} $* | tr "\\n" " " >>{self.calls}; echo >>{self.calls}\n{script}\n')
+        tool.chmod(0o755)
+
+    def calls_made(self) -> list[str]:
+        """Return the calls of apt-get and pip, each as its command line."""
+        calls = self.calls.read_text().splitlines() if self.calls.exists() else []
+        return [call.strip() for call in calls if not call.startswith("dpkg-query")]
+
+
+@pytest.fixture
+def project() -> Iterator[Project]:
+    """Copy setup.sh to where every user can read it (pytest's tmp_path is its owner's alone)."""
+    with tempfile.TemporaryDirectory(prefix="tfo-lab-") as name:
+        made = Project(Path(name), Path(name) / "tools", Path(name) / "calls")
+        made.root.chmod(0o777)
+        for directory in (made.tools, made.root / "scripts"):
+            directory.mkdir()
+        shutil.copy(ROOT / "scripts" / "setup.sh", made.root / "scripts")
+        for file in ROOT.glob("requirements*.txt"):
+            (made.root / file.name).write_text("# nothing\n")
+        made.stand_in("dpkg-query", ALL_INSTALLED)
+        made.stand_in("apt-get", "exit 100")
+        yield made
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: str(script.relative_to(ROOT)))
+def test_script_can_be_parsed_and_run(script: Path) -> None:
+    subprocess.run(["bash", "-n", script], check=True, timeout=10)
+    assert os.access(script, os.X_OK)
+
+
+def test_second_run_installs_nothing(project: Project) -> None:
+    first = project.setup()
+    assert first.returncode == 0, first.stderr
+    assert "making the Python environment" in first.stdout
+    python = project.root / ".venv" / "bin" / "python"
+    sees_mininet = subprocess.run([python, "-c", "import sys; print('/usr/lib/python3/dist-packages' in sys.path)"],
+                                  capture_output=True, text=True, check=True, timeout=10)
+    assert sees_mininet.stdout == "True\n"
+    # From here on, an environment that pip touches is a failure.
+    python.unlink()
+    python.symlink_to("/bin/false")
+    second = project.setup()
+    assert (second.returncode, second.stdout, second.stderr) == (0, "setup: everything is there\n", "")
+    assert project.calls_made() == []
+    assert not list(project.root.glob("tfo-lab-setup-*"))
+
+
+def test_other_requirements_are_installed_again(project: Project) -> None:
+    assert project.setup().returncode == 0
+    (project.root / "requirements-test.txt").write_text("# something else\n")
+    assert project.setup().stdout == "setup: everything is there\n"
+    assert "requirements-test.txt" in project.setup("--tests").stdout
+    (project.root / "requirements.txt").write_text("# something else\n")
+    assert "requirements.txt" in project.setup().stdout
+
+
+def test_moved_clone_gets_a_new_environment(project: Project) -> None:
+    """An environment does not survive being moved: the programs in its bin/ name the old place."""
+    assert project.setup().returncode == 0
+    with tempfile.TemporaryDirectory(prefix="tfo-lab-") as name:
+        shutil.copytree(project.root, name, symlinks=True, dirs_exist_ok=True)
+        moved = Project(Path(name), project.tools, project.calls)
+        assert "making the Python environment" in moved.setup().stdout
+        assert (moved.root / ".venv" / "bin" / "pip").read_text().startswith(f"#!{name}/")
+        assert moved.setup().stdout == "setup: everything is there\n"
+
+
+@pytest.mark.root
+def test_real_project_needs_no_network_once_it_is_set_up() -> None:
+    """The second time it installs nothing, on this very clone, in a namespace that has no network."""
+    stamp = ROOT / ".venv" / "tfo-lab-installed"
+    if not stamp.exists() or "requirements-test.txt" not in stamp.read_text():
+        pytest.skip("this environment was not made by scripts/setup.sh --tests; run: sudo ./scripts/test.sh")
+    answer = subprocess.run(["unshare", "--net", ROOT / "scripts" / "setup.sh", "--tests"], capture_output=True,
+                            text=True, check=False, timeout=60)
+    assert (answer.returncode, answer.stdout) == (0, "setup: everything is there\n"), answer.stderr
+
+
+@pytest.mark.root
+def test_only_what_is_missing_is_installed(project: Project) -> None:
+    project.stand_in("apt-get", "exit 0")
+    answer = project.setup(MISSING="ethtool")
+    assert answer.returncode == 0, answer.stderr
+    update, install = project.calls_made()
+    assert update.endswith("update")
+    assert install.endswith("--no-install-recommends install ethtool")
+
+
+@pytest.mark.root
+def test_failed_installation_names_command_and_log(project: Project) -> None:
+    project.stand_in("apt-get", "echo E: no such package; exit 100")
+    answer = project.setup(MISSING="mininet")
+    assert answer.returncode == 1
+    *tail, last = answer.stderr.splitlines()
+    assert "E: no such package" in tail
+    assert last.startswith("setup: failed with status 100: apt-get ")
+    log = Path(last.rpartition("the whole log: ")[2])
+    assert "install mininet" in log.read_text()
+
+
+@pytest.mark.root
+def test_missing_package_without_root_is_one_line(project: Project) -> None:
+    answer = project.setup(MISSING="mininet", user=NOBODY)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("setup: root is needed to install mininet; run: sudo ")
+    assert answer.stderr.count("\n") == 1
+    assert project.calls_made() == []
+
+
+@pytest.mark.root
+def test_environment_belongs_to_who_called_sudo(project: Project) -> None:
+    assert project.setup(SUDO_UID="12345", SUDO_GID="12346").returncode == 0
+    owners = {(path.lstat().st_uid, path.lstat().st_gid) for path in (project.root / ".venv").rglob("*")}
+    assert owners == {(12345, 12346)}
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("release", "browser", "complains", "asks_for_chromium"), [
+    ("ID=debian", "", False, True),
+    ('ID="ubuntu"\nID_LIKE=debian', "", True, False),
+    ("ID=ubuntu\nID_LIKE=debian", "google-chrome", False, False),
+    ('ID=pop\nID_LIKE="ubuntu debian"', "google-chrome-stable", False, False),
+])
+def test_browser_by_distribution(project: Project, release: str, browser: str, complains: bool,
+                                 asks_for_chromium: bool) -> None:
+    (project.root / "os-release").write_text(f"NAME=x\nVERSION_ID=1\n{release}\n")
+    if browser:
+        project.stand_in(browser, "")
+    # The package missing stops the run early; the mount ends with the namespace.
+    answer = project.setup(MISSING="mininet", prefix=(
+        "unshare", "--mount", "sh", "-c", f'mount --bind {project.root}/os-release /etc/os-release && exec "$0" "$@"'))
+    assert answer.returncode == 1
+    assert ("no google-chrome" in answer.stderr) == complains
+    assert ("chromium" in project.calls.read_text()) == asks_for_chromium
+
+
+def test_other_distribution_is_one_line(project: Project) -> None:
+    for tool in ("bash", "dirname", "sed", "tr"):
+        (project.tools / tool).symlink_to(shutil.which(tool) or tool)
+    for tool in ("apt-get", "dpkg-query"):
+        (project.tools / tool).unlink()
+    answer = project.setup(path=str(project.tools))
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("setup: only Debian and Ubuntu are supported")
+    assert "mininet" in answer.stderr
+
+
+def test_unknown_argument_is_bad_use(project: Project) -> None:
+    answer = project.setup("--test")
+    assert answer.returncode == 2
+    assert "unknown argument: --test" in answer.stderr
+
+
+@pytest.mark.root
+def test_sigterm_ends_the_step_at_hand(project: Project) -> None:
+    project.stand_in("apt-get", 'case "$*" in *install*) exec sleep 60;; esac')
+    environment = {"PATH": f"{project.tools}:/usr/bin:/bin", "TMPDIR": str(project.root), "MISSING": "gcc"}
+    with subprocess.Popen([project.root / "scripts" / "setup.sh"], stdout=subprocess.PIPE, text=True,
+                          env=environment) as process:
+        assert process.stdout
+        while "installing gcc" not in process.stdout.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 128 + signal.SIGTERM
+    assert not list(project.root.glob("tfo-lab-setup-*"))
+
+
+def test_pins_are_exact_and_named_once() -> None:
+    """A version that is not pinned would change under a user's hands."""
+    names = []
+    for file in ("requirements.txt", "requirements-test.txt", "requirements-build.txt"):
+        for line in (ROOT / file).read_text().splitlines():
+            requirement = line.partition("#")[0].partition(";")[0].strip()
+            if requirement:
+                name, pinned, version = requirement.partition("==")
+                assert pinned, f"{file}: {requirement} has no exact version"
+                assert version, f"{file}: {requirement} has no exact version"
+                names.append(name.lower().replace("_", "-"))
+    assert len(names) == len(set(names))

@@ -1,0 +1,38 @@
+"""scripts/shape.py measures a recording, and what make_pages.py makes of it has the same requests."""
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.synthetic.build import make_page_set
+from harness.synthetic.shape import read_shapes
+from tests.support.explained_pages import CHAIN, make_pages
+
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(180)]
+SHAPE = ROOT / "scripts" / "shape.py"
+
+
+def test_a_chain_of_hosts_keeps_its_causes_and_sizes(tmp_path: Path) -> None:
+    make_pages(tmp_path, CHAIN)
+    command = [sys.executable, str(SHAPE), "--dir", str(tmp_path), "--name", "small"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    shape, = read_shapes(tmp_path / "small.shape")
+    assert shape.url == CHAIN
+    assert [resource.parent for resource in shape.resources] == [None, *range(len(shape.resources) - 1)], "a chain"
+    assert len({resource.host for resource in shape.resources}) == len(shape.resources)
+    assert all(resource.size_bytes for resource in shape.resources)
+    page, = make_page_set([shape], seed=1)
+    assert Counter(url.split("/")[2] for url in page.urls) == Counter(resource.host for resource in shape.resources)
+
+
+def test_it_says_what_is_missing(tmp_path: Path) -> None:
+    command = [sys.executable, str(SHAPE), "--dir", str(tmp_path), "--name", "none"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "none.pages" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,132 @@
+"""make-vm.sh and run-vm.sh without a VM: what they refuse, what they would do, and what they hand on."""
+
+import os
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.files.pages import PageFiles
+from harness.measure.preflight import check_pages
+from scripts.make_tiny import make_tiny
+from scripts.vm.bios_boot import mbr_code, placed_core
+
+QEMU = """#!/bin/sh
+case "$*" in "-device help") exit 0 ;; esac
+[ -z "$QEMU_FAILS" ] || { echo "no such machine" >&2; exit 1; }
+echo $$ >"$STATE/qemu"
+exec sleep 50
+"""
+SSH = """#!/bin/sh
+for line; do :; done
+case "$line" in *poweroff*) kill "$(cat "$STATE/qemu")" ;; *) cd "$STATE" && exec sh -c "$line" ;; esac
+"""
+"""Stand-ins: a VM that is a sleeping process, and an SSH that runs the command line it is given here."""
+
+
+def run(script: str, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([ROOT / "scripts" / script, *arguments], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, **environment}, check=False)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> dict[str, str]:
+    """Return the environment in which QEMU and SSH are stand-ins; TMPDIR shows what is left behind."""
+    for name, text in {"qemu-system-x86_64": QEMU, "ssh": SSH}.items():
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(0o755)
+    (tmp_path / "tfo-lab").mkdir()
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "image").touch()
+    return {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "STATE": str(tmp_path),
+            "TMPDIR": str(tmp_path / "scratch")}
+
+
+def run_vm(machine: dict[str, str], *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    image = f"{machine['STATE']}/image"
+    return run("run-vm.sh", "--arch", "amd64", "--image", image, *arguments, **machine, **more)
+
+
+@pytest.mark.parametrize(("script", "arguments", "message"), [
+    ("make-vm.sh", ["--arch", "riscv64"], "amd64 or arm64, not 'riscv64'"),
+    ("make-vm.sh", ["--disk", "2"], "at least 6"),
+    ("make-vm.sh", ["--mirror", "debian"], "a URL such as"),
+    ("make-vm.sh", ["--arch"], "needs a value"),
+    ("make-vm.sh", ["image"], "unknown argument: image"),
+    ("run-vm.sh", ["--arch", "i386"], "amd64 or arm64, not 'i386'"),
+    ("run-vm.sh", ["--accel", "magic"], "kvm, hvf or tcg, not 'magic'"),
+    ("run-vm.sh", ["--cpus", "0"], "--cpus: a whole number over 0"),
+    ("run-vm.sh", ["--port", "70000"], "up to 65535"),
+    ("run-vm.sh", ["--image", "/nowhere"], "/nowhere: no such image; make it with: sudo ./scripts/make-vm.sh"),
+    ("run-vm.sh", ["--get"], "--get: copies after a command"),
+    ("run-vm.sh", ["./run.sh"], "a command stands behind --"),
+    ("run-vm.sh", ["--"], "-- wants a command"),
+])
+def test_bad_use(script: str, arguments: list[str], message: str) -> None:
+    done = run(script, *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not done.stdout
+
+
+@pytest.mark.parametrize("script", ["make-vm.sh", "run-vm.sh"])
+def test_help(script: str) -> None:
+    assert "usage:" in run(script, "--help").stdout
+
+
+@pytest.mark.parametrize("arch", ["amd64", "arm64"])
+def test_make_vm_says_what_it_would_do(arch: str, tmp_path: Path) -> None:
+    done = run("make-vm.sh", "--dry-run", "--arch", arch, "--disk", "20", "--output", str(tmp_path / "vm"))
+    assert done.returncode == 0, done.stderr
+    assert f"linux-image-{arch}" in done.stdout
+    assert "20 GiB" in done.stdout
+    assert f"{tmp_path}/vm/tfo-lab-{arch}.qcow2" in done.stdout
+    assert not (tmp_path / "vm").exists()
+
+
+def test_run_vm_says_how_it_would_start(machine: dict[str, str]) -> None:
+    line = run_vm(machine, "--dry-run", "--accel", "tcg", "--port", "2300", "--snapshot").stdout.replace("\\", "")
+    assert line.startswith("qemu-system-x86_64 -machine q35 -accel tcg -cpu max ")
+    assert "hostfwd=tcp:127.0.0.1:2300-:22" in line, "to this machine only"
+    assert "-snapshot" in line
+    assert not (Path(machine["STATE"]) / "qemu").exists()
+
+
+def test_run_vm_hands_on_words_output_and_status(machine: dict[str, str]) -> None:
+    done = run_vm(machine, "--", "sh", "-c", 'basename "$PWD"; echo "$1" >&2; exit 7', "sh", "two  words; $HOME")
+    assert done.returncode == 7
+    assert done.stdout == "tfo-lab\n"
+    assert "two  words; $HOME\n" in done.stderr
+    pid = (Path(machine["STATE"]) / "qemu").read_text().strip()
+    assert not Path("/proc", pid).exists()
+    assert not list(Path(machine["TMPDIR"]).iterdir())
+
+
+def test_run_vm_when_qemu_fails(machine: dict[str, str]) -> None:
+    (Path(machine["STATE"]) / "bin" / "ssh").write_text("#!/bin/sh\nexit 255\n")
+    done = run_vm(machine, "--", "true", QEMU_FAILS="yes")
+    assert done.returncode == 1
+    assert "no such machine" in done.stderr
+    assert not list(Path(machine["TMPDIR"]).iterdir())
+
+
+def test_bios_boot_code_says_where_the_rest_lies() -> None:
+    core = bytearray(5 * 512 - 100)
+    struct.pack_into("<QHH", core, 500, 1, 4, 0x820)
+    assert struct.unpack_from("<QHH", placed_core(bytes(core), 2048), 500) == (2049, 4, 0x820)
+    code = mbr_code(bytes([0xEB]) * 512, 2048)
+    assert len(code) == 440, "the partition table behind it stays"
+    assert struct.unpack_from("<Q", code, 0x5C) == (2048,)
+    with pytest.raises(ValueError, match="4 sectors from 1 on follow its first one; 5 do"):
+        placed_core(bytes(core) + bytes(512), 2048)
+
+
+def test_the_tiny_page_can_be_replayed(tmp_path: Path) -> None:
+    make_tiny(tmp_path, "tiny")
+    page_set = check_pages(PageFiles(tmp_path, "tiny"))
+    assert [page.url for page in page_set.pages] == ["http://www.tiny.test/"]
+    assert sorted(page_set.hosts) == ["static.tiny.test", "www.tiny.test"]
+    assert not page_set.recording.manifest.synthetic, "that says made from the figures of 2013"

@@ -1,0 +1,135 @@
+"""fetch.py --to: others' tools find in a recording what was recorded, byte for byte."""
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
+
+from harness.errors import InputError
+from harness.files.pages import Page
+from harness.mirror.paths import write_file
+from harness.record.export.wacz import sort_key
+from harness.record.export.write import export
+from harness.record.sources.answers import ArchivedRequest
+from harness.record.sources.opened import opened
+from tests.support.har_schema import assert_har
+from tests.support.made_recording import STYLE, TYPED, URL, make_recording
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> list[Page]:
+    return make_recording(tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["warc", "warc.gz"])
+def test_warcio_reads_every_answer_byte_for_byte(tmp_path: Path, pages: list[Page], ending: str) -> None:
+    file = tmp_path / f"made.{ending}"
+    assert export(tmp_path, "made", pages, file) == f"{file}: 1 pages with 5 answers"
+    bodies, requests = {}, []
+    with file.open("rb") as opened_file:
+        for record in ArchiveIterator(opened_file, check_digests="raise"):
+            url = record.rec_headers.get_header("WARC-Target-URI")
+            if record.rec_type == "response":
+                headers = dict(record.http_headers.headers)
+                assert "Content-Length" in headers
+                assert "transfer-encoding" not in headers
+                bodies[url] = record.raw_stream.read()
+                assert record.rec_headers.get_header("WARC-Date").startswith("2026-03-01T10:00:00.5")
+            elif record.rec_type == "request":
+                requests.append((record.http_headers.protocol, record.rec_headers.get_header("WARC-Protocol"), url,
+                                 record.raw_stream.read()))
+    assert {url: bodies[url] for url in TYPED} == {url: body for url, (body, _) in TYPED.items()}
+    assert bodies[f"{URL}api"] == b'{"answer": 1}'
+    assert ("POST", "h2", f"{URL}api", b'{"question": 1}') in requests
+    assert ("GET", "http/1.1", "http://img.made.test/p.png?x=1", b"") in requests
+    assert f"{URL}gone" not in bodies
+
+
+def test_the_index_of_a_wacz_leads_to_the_records(tmp_path: Path, pages: list[Page]) -> None:
+    export(tmp_path, "made", pages, tmp_path / "made.wacz")
+    with zipfile.ZipFile(tmp_path / "made.wacz") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+        assert all(member.compress_type == zipfile.ZIP_STORED for member in archive.infolist())
+    package = json.loads(members["datapackage.json"])
+    for resource in package["resources"]:
+        content = members[resource["path"]]
+        assert (resource["bytes"], resource["hash"]) == (len(content), f"sha256:{hashlib.sha256(content).hexdigest()}")
+    digest = json.loads(members["datapackage-digest.json"])
+    assert digest["hash"] == f"sha256:{hashlib.sha256(members['datapackage.json']).hexdigest()}"
+    lines = members["indexes/index.cdx"].decode().splitlines()
+    assert lines == sorted(lines)
+    for line in lines:
+        key, _, text = line.split(" ", 2)
+        found = json.loads(text)
+        at, size = int(found["offset"]), int(found["length"])
+        record = next(iter(ArchiveIterator(io.BytesIO(members["archive/data.warc.gz"][at:at + size]))))
+        assert record.rec_headers.get_header("WARC-Target-URI") == found["url"]
+        assert key == sort_key(found["url"])
+    listed = [json.loads(line) for line in members["pages/pages.jsonl"].splitlines()]
+    assert (listed[0]["format"], [page["url"] for page in listed[1:]]) == ("json-pages-1.0", [URL])
+
+
+def test_a_har_has_the_bodies_decoded(tmp_path: Path, pages: list[Page]) -> None:
+    export(tmp_path, "made", pages, tmp_path / "made.har")
+    log = assert_har(tmp_path / "made.har")
+    assert [page["title"] for page in log["pages"]] == [URL]
+    entries = {entry["request"]["url"]: entry for entry in log["entries"]}
+    content = entries[f"{URL}style.css"]["response"]["content"]
+    assert (content["text"], content["size"]) == ("body { color: red }" * 50, 950)
+    assert entries[f"{URL}style.css"]["response"]["bodySize"] == len(STYLE)
+    assert entries[URL]["time"] == 12.5
+    assert "_file" not in json.dumps(log)
+
+
+@pytest.mark.parametrize("ending", ["warc.gz", "wacz", "har"])
+def test_what_is_written_can_be_brought_back(tmp_path: Path, pages: list[Page], ending: str) -> None:
+    file = tmp_path / f"made.{ending}"
+    export(tmp_path, "made", pages, file)
+    with opened(file) as source:
+        for url, (body, headers) in TYPED.items():
+            answer = source.find(ArchivedRequest("GET", url))
+            assert answer is not None
+            assert answer.protocol == ("h2" if url.startswith("https:") else "HTTP/1.1")
+            assert answer.header("content-encoding") == headers.get("content-encoding", "")
+            assert answer.body == body or ending == "har"       # compressed again, which need not give the same bytes
+        posted = source.find(ArchivedRequest("POST", f"{URL}api", b'{"question": 1}'))
+        assert posted is not None
+        assert posted.body == b'{"answer": 1}'
+        assert source.find(ArchivedRequest("GET", f"{URL}gone")) is None
+
+
+def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
+    page = Page("http://a.test", "httpa.test")
+    write_file(tmp_path / "old", "http://a.test/", b"<title>old</title>")
+    (tmp_path / "old.fetchlog").mkdir()
+    (tmp_path / "old.fetchlog" / page.name).write_text(
+        "<responses>\nstatus       | mime_type       | charset | url -> redirect_url\n"
+        "          OK |       text/html |   utf-8 | http://a.test/ -> nil\n"
+        "       Found |       text/html |         | http://a.test/x -> http://a.test/\n</responses>\n")
+    for ending in ("har", "warc"):
+        export(tmp_path, "old", [page], tmp_path / f"old.{ending}")
+        with opened(tmp_path / f"old.{ending}") as source:
+            answer = source.find(ArchivedRequest("GET", "http://a.test/"))
+            assert answer is not None
+            assert (answer.body, answer.header("content-type")) == (b"<title>old</title>", "text/html; charset=utf-8")
+            there = source.find(ArchivedRequest("GET", "http://a.test/x"))
+            assert there is not None
+            assert (there.status, there.header("location")) == (302, "http://a.test/")
+    assert_har(tmp_path / "old.har")
+
+
+def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, pages: list[Page]) -> None:
+    (tmp_path / "there.har").write_text("mine")
+    for name, words in (("made.zip", "ending|end in"), ("there.har", "is there already")):
+        with pytest.raises(InputError, match=words):
+            export(tmp_path, "made", pages, tmp_path / name)
+    with pytest.raises(InputError, match=r"no log of http://other\.test"):
+        export(tmp_path, "made", [Page("http://other.test", "other")], tmp_path / "x.har")
+    with pytest.raises(InputError, match="no mirror"):
+        export(tmp_path, "none", pages, tmp_path / "x.har")
+    assert (tmp_path / "there.har").read_text() == "mine"
+    assert not (tmp_path / "x.har").exists()

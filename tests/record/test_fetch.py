@@ -1,0 +1,433 @@
+"""fetch.py against the test internet: what Chrome got is in the recording, byte for byte, whatever the page does."""
+
+import gzip
+import json
+import os
+import pwd
+import re
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import brotli  # type: ignore[import-untyped]
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.files.hack_dns import read_hack_dns
+from harness.files.pages import sanitise
+from harness.files.text_log import read_log
+from harness.mirror.recording import read_recording
+from harness.system.privileges import User, give, passable_temp_root
+from harness.system.processes import descendants
+from tests.support.devtools import import_hars
+from tests.support.har_schema import assert_har
+from tests.support.internet import app, site
+from tests.support.internet.server import NGINX, Internet, serve
+from tests.support.internet.site import API, APP, CDN, CLASSIC, EXPIRED, HOME, LOGIN, MEDIA, MODERN, ODD, RUDE
+
+pytestmark = [pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(300),
+              pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
+GOOD = site.SECURE
+NAME = "demo"
+NOT_LOGGED = {f"https://{API}/hanging", f"https://{EXPIRED}/x.png"}
+"""What nginx logs as 499 at best, or never sees as a request."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One recording, and what the servers say they were asked for it."""
+
+    directory: Path
+    output: str
+    asked: set[str]
+
+    def har(self, url: str) -> list[dict[str, Any]]:
+        """Return the entries of a page's HAR."""
+        return list(assert_har(self.directory / f"{NAME}.fetchlog" / f"{sanitise(url)}.har")["entries"])
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return those of all pages."""
+        return [entry for page in site.EVERY_PAGE for entry in self.har(page)]
+
+    def find(self, url: str, method: str = "GET", status: int | None = None) -> dict[str, Any]:
+        """Return the first entry of this URL with this method and status (None: any)."""
+        return next(entry for entry in self.entries() if entry["request"]["url"] == url
+                    and entry["request"]["method"] == method and status in (None, entry["response"]["status"]))
+
+    def file(self, entry: dict[str, Any]) -> Path:
+        """Return where an entry's body is."""
+        return self.directory / NAME / str(entry["_file"])
+
+    def body(self, entry: dict[str, Any]) -> bytes:
+        """Return an entry's body, decoded."""
+        return DECODERS[header(entry, "content-encoding")](self.file(entry).read_bytes())
+
+
+DECODERS: dict[str, Callable[[bytes], bytes]] = {"": bytes, "gzip": gzip.decompress, "br": brotli.decompress}
+
+
+def header(entry: dict[str, Any], wanted: str, side: str = "response") -> str:
+    return next((str(one["value"]) for one in entry[side]["headers"] if one["name"].lower() == wanted), "")
+
+
+def fetch(internet: Internet, directory: Path, urls: list[str], *more: str,
+          timeout: float = 140) -> subprocess.CompletedProcess[str]:
+    """Run fetch.py on `urls` to its end."""
+    (directory / f"{NAME}.pages").write_text("\n".join(urls))
+    return subprocess.run(command(internet, directory, *more), capture_output=True, text=True, timeout=timeout,
+                          check=False)
+
+
+def command(internet: Internet, directory: Path, *more: str) -> list[str]:
+    return [sys.executable, str(ROOT / "fetch.py"), "--dir", str(directory), "--name", NAME,
+            "--remap", str(internet.remap), "--ca", str(internet.ca), "--quiet", "1", "--quiet-limit", "4",
+            "--timeout", "8", "--refetch-limit", "6", "--command-limit", "4", *more]
+
+
+def tree(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def names(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def internet() -> Iterator[Internet]:
+    with serve() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def recorded(internet: Internet, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    directory = tmp_path_factory.mktemp("recorded")
+    done = fetch(internet, directory, list(site.EVERY_PAGE))
+    assert done.returncode == 0, done.stdout + done.stderr
+    asked = {" ".join(line.split()[:3]) for line in internet.requests()}
+    return Recorded(directory, done.stdout, asked)
+
+
+def test_devtools_imports_the_recording(recorded: Recorded) -> None:
+    """HTTP/2, what was fetched once more, what came in part; the schema is checked where the HARs are read."""
+    archives = [{"log": assert_har(path)} for path in sorted(recorded.directory.glob(f"{NAME}.fetchlog/*.har"))]
+    imported = import_hars(*archives)
+    assert len(imported) == len(site.EVERY_PAGE)
+    for archive, shown in zip(archives, imported, strict=True):
+        assert not isinstance(shown, str), shown
+        assert len(shown) == len(archive["log"]["entries"]) > 0
+    assert "h2" in {one["protocol"] for shown in imported for one in shown}
+
+
+def test_everything_the_servers_answered_is_recorded_and_nothing_else(recorded: Recorded) -> None:
+    heard = {f"{entry['request']['method']} {entry['request']['url']} {entry['response']['status']}"
+             for entry in recorded.entries() if entry["request"]["url"] not in NOT_LOGGED}
+    heard.discard(f"GET https://{CDN}/font.ttf 0")      # Chrome's own look into its cache
+    heard.add(f"GET https://{CDN}/film.bin 200")        # fetched again as a whole, since Chrome got parts
+    asked = {line for line in recorded.asked if line.split()[1] not in NOT_LOGGED and "/socket" not in line}
+    assert heard == asked
+
+
+def test_bodies_are_what_the_servers_hold(recorded: Recorded, internet: Internet) -> None:
+    compared = 0
+    for entry in recorded.entries():
+        parts = urlsplit(entry["request"]["url"])
+        served = internet.hosts[parts.hostname or ""].files.get(parts.path)
+        if served is None or entry["response"]["status"] != 200 or entry.get("_partial") or (
+                header(entry, "hx-request", "request")):
+            continue
+        sent_encoded = any("Content-Encoding" in option for option in served.options)
+        body = recorded.file(entry).read_bytes() if sent_encoded else recorded.body(entry)
+        assert body == served.body, entry["request"]["url"]
+        compared += 1
+    assert compared > 30
+    big = recorded.find(f"https://{MEDIA}/big.png")
+    assert recorded.file(big).stat().st_size > 5_000_000
+
+
+def test_files_have_the_size_that_came_over_the_wire(recorded: Recorded) -> None:
+    for entry in recorded.entries():
+        response = entry["response"]
+        if response["bodySize"] > 0 and not entry.get("_fromCache"):
+            assert recorded.file(entry).stat().st_size == response["bodySize"], entry["request"]["url"]
+    zipped = recorded.find(f"http://{HOME}/gzip.js")
+    assert zipped["response"]["content"]["size"] > 2 * recorded.file(zipped).stat().st_size
+    assert header(recorded.find(f"https://{CDN}/brotli.css"), "content-encoding") == "br"
+    chunked = recorded.find(f"http://{HOME}/chunked.js")
+    assert header(chunked, "transfer-encoding") == "chunked"
+    assert header(chunked, "content-length") == ""
+
+
+def test_protocols_and_addresses(recorded: Recorded, internet: Internet) -> None:
+    addresses = {remap.host: remap.address for remap in read_hack_dns(internet.remap)}
+    for entry in recorded.entries():
+        if not entry["response"]["status"]:
+            continue
+        parts = urlsplit(entry["request"]["url"])
+        is_h2 = parts.scheme == "https" and parts.hostname not in site.ONLY_HTTP_1
+        assert entry["response"]["httpVersion"] == ("h2" if is_h2 else "HTTP/1.1"), entry["request"]["url"]
+        if not entry.get("_fromCache"):
+            assert entry["serverIPAddress"] == addresses[parts.hostname or ""]
+
+
+def test_redirects_across_hosts_and_schemes(recorded: Recorded) -> None:
+    chain = []
+    url = f"http://{HOME}/hop1.png"
+    while url:
+        response = recorded.find(url)["response"]
+        chain.append((response["status"], response["redirectURL"]))
+        url = response["redirectURL"]
+    assert chain == [(302, f"http://{HOME}/hop2.png"), (301, f"https://{MEDIA}/hop3.png"),
+                     (307, f"http://{HOME}/end.png"), (200, "")]
+    log = read_log(recorded.directory / f"{NAME}.fetchlog" / sanitise(CLASSIC))
+    redirects = {one.url: (one.status, one.redirect_url) for one in log.responses if one.redirect_url}
+    assert redirects[f"http://{MEDIA}/away.png"] == ("See Other", f"https://{MEDIA}/small1.png")
+    assert redirects[f"http://{HOME}/hop1.png"] == ("Moved Temporarily", f"http://{HOME}/hop2.png")
+
+
+def test_headers_are_as_received(recorded: Recorded) -> None:
+    assert header(recorded.find(f"http://{HOME}/cookie", status=302), "set-cookie") == "seen=1"
+    assert header(recorded.find(f"http://{HOME}/cookie", status=200), "cookie", "request") == "seen=1"
+    document = recorded.find(MODERN)
+    assert header(document, "vary") == "Accept-Language"
+    assert header(document, "content-security-policy").startswith("default-src 'self'")
+    assert header(recorded.find(f"https://{CDN}/font.ttf", status=200), "access-control-allow-origin") == "*"
+    assert header(recorded.find(f"https://{LOGIN}/frame"), "www-authenticate") == 'Basic realm="secret"'
+    assert header(recorded.find(f"http://{HOME}/style.css"), "server") == "nginx"
+
+
+def test_the_visitor_is_no_headless_browser(recorded: Recorded) -> None:
+    agents = {header(entry, "user-agent", "request") for entry in recorded.entries()} - {""}
+    assert len(agents) == 1
+    assert "Headless" not in "".join(agents)
+    assert "Chrome/" in "".join(agents)
+
+
+def test_scripts_workers_frames_and_posts(recorded: Recorded) -> None:
+    assert recorded.find(f"http://{HOME}/beacon", "POST")["response"]["status"] == 204
+    assert recorded.find(f"https://{API}/json", "OPTIONS")["response"]["status"] == 204
+    assert recorded.body(recorded.find(f"https://{API}/json", "POST")) == b'{"method": "POST"}'
+    assert recorded.find(f"https://{API}/json", "POST")["request"]["postData"]["text"] == "a=1"
+    assert recorded.find(f"http://{HOME}/beacon", "POST")["request"]["postData"]["text"] == "x"
+    assert "postData" not in recorded.find(f"https://{API}/json")["request"]
+    assert recorded.body(recorded.find(f"https://{API}/json")) == b'{"method": "GET"}'
+    assert (recorded.directory / NAME / API / "json").read_bytes() == b'{"method": "GET"}'
+    for worker in ("sw", "worker"):
+        assert recorded.body(recorded.find(f"https://{HOME}/from-worker.txt?{worker}")) == b"asked for by a worker"
+    for scheme in ("http", "https"):                    # a frame in a frame
+        assert recorded.find(f"{scheme}://{API}/inner?of=frame")["response"]["status"] == 200
+    assert recorded.find(f"http://{MEDIA}/lazy.png")["response"]["status"] == 200
+    assert recorded.find(f"http://{HOME}/gone.png")["response"]["status"] == 404
+    inserted = [entry["request"]["url"] for entry in recorded.har(CLASSIC) if "/inserted.js" in entry["request"]["url"]]
+    assert len(inserted) == 1
+    assert re.search(r"now=1363348800000&r=0\.\d+$", inserted[0]), inserted
+
+
+def test_odd_urls_have_bodies_of_their_own(recorded: Recorded) -> None:
+    recording = read_recording(recorded.directory / NAME, recorded.directory / f"{NAME}.fetchlog")
+    for url in site.ODD_URLS:
+        entry = recorded.find(f"https://{CDN}{url}")
+        assert recorded.body(entry) == f"// {url} https\n".encode()
+        answer = recording.lookup(CDN, url, "https")
+        assert answer is not None
+        assert f"{CDN}/{answer.file}" == entry["_file"]
+    over_255 = recorded.find(f"https://{CDN}{site.OVER_255}")["_file"]
+    assert len(over_255.removeprefix(f"{CDN}/")) == 32
+    assert all(path.resolve().is_relative_to(recorded.directory) for path in recorded.directory.rglob("*"))
+
+
+def test_an_application(recorded: Recorded) -> None:
+    """Answers of one URL are kept apart: by what was posted, by a header, by what was a navigation."""
+    posted = {entry["request"]["postData"]["text"]: recorded.body(entry) for entry in recorded.har(APP)
+              if entry["request"]["method"] == "POST"}
+    for name in ("first", "second"):
+        body = next(body for text, body in posted.items() if name in text)
+        assert body == f'{{"data": {{"picture": "/picture-{name}.png"}}}}'.encode()
+        assert recorded.find(f"https://{CDN}/picture-{name}.png")["response"]["status"] == 200
+    whole, part = (entry for entry in recorded.har(APP) if entry["request"]["url"] == APP)
+    assert (recorded.body(whole), recorded.body(part)) == (app.document(), app.fragment())
+    assert whole["_file"] == f"{CDN}/app"
+    assert header(part, "hx-request", "request") == "true"
+    assert recorded.body(recorded.find(f"https://{CDN}/film.bin")) == app.film()
+    for number in range(1, app.MODULES + 1):
+        assert recorded.body(recorded.find(f"https://{CDN}/m{number}.js")) == app.module(number)
+
+
+def test_the_rude_page(recorded: Recorded) -> None:
+    statuses = [entry["response"]["status"] for entry in recorded.har(RUDE) if entry["request"]["url"] == RUDE]
+    assert statuses in ([200, 304], [200, 200])         # it loaded itself anew
+    slow = recorded.find(f"https://{API}/slow.bin")
+    assert slow["_refetched"]
+    assert "_error" not in slow
+    stream = recorded.find(f"https://{API}/stream")
+    assert (stream["_error"], stream["_partial"]) == ("unfinished", True)
+    assert recorded.file(stream).stat().st_size == stream["response"]["bodySize"]
+    hanging = recorded.find(f"https://{API}/hanging")
+    assert (hanging["response"]["status"], hanging["_error"]) == (0, "unfinished")
+    expired = [entry for entry in recorded.har(RUDE) if entry["request"]["url"] == f"https://{EXPIRED}/x.png"]
+    assert expired[-1]["_error"].startswith("net::ERR_CERT_")
+    assert recorded.find(f"https://{API}/download")["response"]["status"] == 200
+    assert not any("popup" in entry["request"]["url"] for entry in recorded.entries())
+    log = (recorded.directory / f"{NAME}.fetchlog" / sanitise(RUDE)).read_text()
+    assert f"note: GET https://{API}/slow.bin: fetched again by requests" in log
+    assert f"note: GET https://{API}/hanging: no answer" in log
+
+
+def test_logs_and_manifest_are_what_the_other_programs_read(recorded: Recorded) -> None:
+    fetchlog = recorded.directory / f"{NAME}.fetchlog"
+    recording = read_recording(recorded.directory / NAME, fetchlog)
+    assert recording.problems == []
+    assert not recording.manifest.synthetic
+    for url in site.EVERY_PAGE:
+        assert recording.document(url) == url
+        log = read_log(fetchlog / sanitise(url))
+        assert log.problems == []
+        assert log.transactions_whole
+        assert log.transactions == sorted(log.transactions, key=lambda one: one.end_ms)
+        assert min(one.start_ms for one in log.transactions) == pytest.approx(0, abs=1)
+    manifest = json.loads((fetchlog / "manifest.json").read_text())
+    assert (manifest["format"], manifest["source"]) == (1, "recorded")
+    assert [page["url"] for page in manifest["pages"]] == list(site.EVERY_PAGE)
+
+
+def test_verdicts_say_what_a_student_needs(recorded: Recorded) -> None:
+    progress = [line for line in recorded.output.splitlines() if line.startswith("[")]
+    assert len(progress) == len(site.EVERY_PAGE)
+    for line, url in zip(progress, site.EVERY_PAGE, strict=True):
+        assert url in line
+        assert all(word in line for word in (" requests, ", " host", " failed, "))
+    assert recorded.output.count(": fit for the experiment") == len(site.EVERY_PAGE)
+    for words in ("1 x websocket", "1 x blob:", "1 x data:", "1 x hanging", "1 x streaming", "net::ERR_CERT_"):
+        assert words in recorded.output
+
+
+def test_recorded_again_in_parts_the_mirror_is_the_same(internet: Internet, recorded: Recorded, tmp_path: Path) -> None:
+    first = fetch(internet, tmp_path, [CLASSIC, ODD, APP])
+    assert first.returncode == 0, first.stderr
+    second = fetch(internet, tmp_path, [CLASSIC, ODD, APP, MODERN], "--append")
+    assert second.returncode == 0, second.stderr
+    assert "[  1/1]" in second.stdout
+    third = fetch(internet, tmp_path, [CLASSIC, ODD, APP, MODERN], "--append")
+    assert (third.returncode, "recorded already" in third.stdout) == (0, True)
+    before = tree(recorded.directory / NAME)
+    again = tree(tmp_path / NAME)
+    assert again == {name: before[name] for name in again}
+    rude_hosts = (f"{API}/", f"{LOGIN}/")
+    assert {name for name in before.keys() - again.keys() if not name.startswith(rude_hosts)} == set()
+    manifest = json.loads((tmp_path / f"{NAME}.fetchlog" / "manifest.json").read_text())
+    assert [page["url"] for page in manifest["pages"]] == [CLASSIC, ODD, APP, MODERN]
+
+
+def test_pages_that_fail_do_not_lose_the_others(internet: Internet, tmp_path: Path) -> None:
+    old = tmp_path / NAME / "old.test"
+    old.mkdir(parents=True)
+    (old / "index.html").write_text("old")
+    alone = fetch(internet, tmp_path, [site.FAILING[0]])
+    assert (alone.returncode, site.FAILING[0] in alone.stderr) == (1, True)
+    assert names(tmp_path) == {f"{NAME}.pages", NAME}
+    assert tree(tmp_path / NAME) == {"old.test/index.html": b"old"}
+
+    done = fetch(internet, tmp_path, [*site.FAILING, GOOD])
+    assert done.returncode == 1
+    assert all(url in done.stderr for url in site.FAILING)
+    assert GOOD not in done.stderr
+    for why in ("ERR_CERT_", "asks for a login", "404 Not Found", "a file to download"):
+        assert why in done.stdout
+    assert (tmp_path / NAME / CDN / "secure").read_bytes().startswith(b"<title>safe")
+    assert tree(tmp_path / f"{NAME}.previous") == {"old.test/index.html": b"old"}
+    assert not any(name.startswith(".") for name in names(tmp_path))
+    failed = json.loads((tmp_path / f"{NAME}.fetchlog" / f"{sanitise(site.FAILING[2])}.failed.json").read_text())
+    assert failed["reasons"] == ["the server answered 404 Not Found: it does not give the page to us"]
+    recording = read_recording(tmp_path / NAME, tmp_path / f"{NAME}.fetchlog")
+    assert recording.document(GOOD) == GOOD.replace("http:", "https:")
+
+
+def test_pages_that_never_rest_end_all_the_same(internet: Internet, tmp_path: Path) -> None:
+    began_s = time.monotonic()
+    done = fetch(internet, tmp_path, [site.STUCK, site.ALERTS, site.AGAIN, site.NEVER_LOADS], "--timeout", "3")
+    assert time.monotonic() - began_s < 45
+    assert done.returncode == 1
+    lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    for line, why in zip(lines, ("kept Chrome from answering", "no load event before 3 s", "loading itself anew",
+                                 "no load event before 3 s"), strict=True):
+        assert f"NOT FIT: {why}" in line or why in line
+    assert names(tmp_path) == {f"{NAME}.pages"}
+
+
+@pytest.mark.root
+@pytest.mark.beside
+@pytest.mark.skipif(not all(parent.stat().st_mode & stat.S_IXOTH for parent in ROOT.parents),
+                    reason="the project lies where nobody else may go")
+def test_no_root_is_needed(internet: Internet) -> None:
+    account = pwd.getpwnam("nobody")
+    with tempfile.TemporaryDirectory(dir=passable_temp_root()) as name:
+        directory = Path(name)
+        (directory / f"{NAME}.pages").write_text(GOOD)
+        give(directory, User(account.pw_name, account.pw_uid, account.pw_gid))
+        done = subprocess.run(command(internet, directory), capture_output=True, text=True, timeout=60, check=False,
+                              user=account.pw_uid, group=account.pw_gid, extra_groups=[])
+        assert done.returncode == 0, done.stderr
+        assert (directory / NAME / CDN / "twice.png").read_bytes() == internet.hosts[CDN].files["/twice.png"].body
+
+
+@pytest.mark.root
+@pytest.mark.beside
+def test_a_full_disk_ends_it_with_a_line_and_leaves_the_old_recording(internet: Internet, tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    prepare = 'mount -t tmpfs -o size=128k small "$0" && mkdir "$0/demo" && echo old >"$0/demo/kept"'
+    record = f'printf %s "$1" >"$0/{NAME}.pages" && shift && "$@"; status=$?; find "$0" -type f; exit $status'
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", f"{prepare} && {record}", str(tmp_path / "small"), ODD,
+                           *command(internet, tmp_path / "small")],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1, done.stdout
+    assert done.stderr == f"{tmp_path / 'small'}: the disk is full; make room and try again\n"
+    assert set(done.stdout.split()) == {f"{tmp_path}/small/demo/kept", f"{tmp_path}/small/{NAME}.pages"}
+
+
+@pytest.mark.parametrize("content", ["", "cdn.gamma.test 127.0.0.1\n"])
+def test_wrong_input_is_told_in_one_line(internet: Internet, tmp_path: Path, content: str) -> None:
+    wrong = tmp_path / "wrong"
+    wrong.write_text(content)
+    for option in ("--remap", "--ca"):
+        done = fetch(internet, tmp_path, [GOOD], option, str(wrong))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"{wrong}:1: ")
+        assert done.stderr.count("\n") == 1
+    done = fetch(internet, tmp_path, [GOOD, "https://a.test/data.json"])
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{tmp_path / NAME}.pages:2: ")
+    assert names(tmp_path) == {f"{NAME}.pages", "wrong"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_leaves_the_old_recording_and_nothing_else(internet: Internet, tmp_path: Path,
+                                                                  number: signal.Signals) -> None:
+    old = tmp_path / NAME
+    old.mkdir()
+    (old / "kept").write_text("old")
+    (tmp_path / f"{NAME}.pages").write_text(site.NEVER_LOADS)
+    asked = len(internet.requests())
+    process = subprocess.Popen(command(internet, tmp_path, "--timeout", "60"), text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    deadline_s = time.monotonic() + 30
+    while len(internet.requests()) == asked and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    running = descendants(process.pid)
+    assert any("chrom" in Path(f"/proc/{pid}/comm").read_text() for pid in running if Path(f"/proc/{pid}").exists())
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)                  # as a terminal does
+    else:
+        process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == -number
+    assert "everything is cleaned up" in said
+    assert names(tmp_path) == {f"{NAME}.pages", NAME}
+    assert tree(old) == {"kept": b"old"}
+    assert not [pid for pid in running if Path(f"/proc/{pid}").exists()]

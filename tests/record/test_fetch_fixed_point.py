@@ -1,0 +1,88 @@
+"""Recording a replay gives the recording that is replayed: the same files, bytes, statuses and protocols."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.files.server_log import read_server_log
+from harness.mirror.recording import read_recording
+from harness.system.companions import running
+from tests.support.internet import site
+from tests.support.internet.server import NGINX, serve
+from tests.support.internet.site import API, HOME
+
+pytestmark = [pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(300),
+              pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
+PORT, TLS_PORT = 28400, 28401
+NOT_MODIFIED = 304
+FIRST, SECOND = "first", "second"
+MEANT_TO_DIFFER = {
+    ("GET", f"https://{API}/hanging"),          # no answer at all: the replay says 504, so that loads end
+    ("GET", f"http://{HOME}/cookie"),           # 302 to itself, then 200: the replay answers 200 at once
+    ("GET", site.RUDE),                         # the second time 304, where a replay sends the page again
+}
+
+
+def fetch(directory: Path, name: str, remap: Path, ca: Path) -> None:
+    (directory / f"{name}.pages").write_text("\n".join(site.EVERY_PAGE))
+    command = [sys.executable, str(ROOT / "fetch.py"), "--dir", str(directory), "--name", name, "--remap", str(remap),
+               "--ca", str(ca), "--quiet", "1", "--quiet-limit", "4", "--timeout", "8", "--refetch-limit", "6"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=140, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@contextmanager
+def replayed(directory: Path, name: str) -> Iterator[tuple[Path, Path]]:
+    """Replay a recording on loopback addresses; give the remap file and the CA that lead to it."""
+    recording = read_recording(directory / name, directory / f"{name}.fetchlog")
+    assert recording.problems == []
+    places = {host: f"127.84.0.{number}" for number, host in enumerate(recording.hosts(), start=1)}
+    (directory / "hosts").write_text("".join(f"{host} {address} -\n" for host, address in places.items()))
+    ports = {"http": PORT, "https": TLS_PORT}
+    (directory / "remap").write_text("".join(
+        f"{host} {address} {ports[scheme]} {scheme}\n" for host, address in places.items()
+        for scheme in recording.schemes(host)))
+    command = [sys.executable, str(ROOT / "tfo-test" / "http_tfo.py"), "--mirror", str(directory / name), "--fetchlog",
+               str(directory / f"{name}.fetchlog"), "--hosts", str(directory / "hosts"), "--port", str(PORT),
+               "--tls-port", str(TLS_PORT), "--http", "recorded", "--authority", str(directory / "authority"),
+               "--logdir", str(directory / "logs")]
+    with running(command, f"ready {len(places)}", "the servers"):
+        yield directory / "remap", directory / "authority" / "ca.pem"
+
+
+def tree(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def answers(fetchlog: Path) -> set[tuple[object, ...]]:
+    """Return what a recording's HARs say of every request, but for times and sizes.
+
+    Without 304: what a page that loads itself again asks for again depends on how far it had come.
+    """
+    entries = [(har.name, entry) for har in fetchlog.glob("*.har")
+               for entry in json.loads(har.read_text())["log"]["entries"]]
+    return {(page, entry["request"]["method"], entry["request"]["url"], entry["response"]["status"],
+             entry["response"]["redirectURL"], entry["response"]["httpVersion"], entry.get("_file"))
+            for page, entry in entries
+            if (entry["request"]["method"], entry["request"]["url"]) not in MEANT_TO_DIFFER
+            and entry["response"]["status"] != NOT_MODIFIED}
+
+
+def test_recording_a_replay_gives_the_same_recording(tmp_path: Path) -> None:
+    with serve() as internet:
+        fetch(tmp_path, FIRST, internet.remap, internet.ca)
+    with replayed(tmp_path, FIRST) as (remap, ca):
+        fetch(tmp_path, SECOND, remap, ca)
+    assert tree(tmp_path / SECOND) == tree(tmp_path / FIRST)
+    assert answers(tmp_path / f"{SECOND}.fetchlog") == answers(tmp_path / f"{FIRST}.fetchlog")
+    problems: list[str] = []
+    asked = [request for log in (tmp_path / "logs").rglob("*.test") for request in read_server_log(log, problems)]
+    assert problems == []
+    assert len(asked) > 60
+    assert [one.path for one in asked if one.found in ("missing", "best-match")] == []

@@ -1,0 +1,267 @@
+"""A visit turned into a recording and a verdict: what is kept of answers that came half, in parts, or never."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.files.text_log import read_log
+from harness.mirror.recording import read_recording
+from harness.netlog.load import HttpTransaction
+from harness.record.archive import to_har
+from harness.record.page import CapturedExchange, PageRecording, evaluate
+from harness.record.refetch import Fetched, Refetcher
+from harness.record.store import Store
+from harness.record.verdict import judge
+from harness.record.visit import Visit
+from tests.support.made_netlog import MadeNetLog
+
+PAGE = "http://a.test/"
+
+
+class Again(Refetcher):
+    """Answers from a table, and notes what it was asked for."""
+
+    def __init__(self, answers: dict[str, Fetched]) -> None:
+        self.answers, self.asked = answers, list[str]()
+
+    def fetch(self, transaction: HttpTransaction) -> Fetched:
+        self.asked.append(transaction.url)
+        return self.answers.get(transaction.url, Fetched(error="no such host"))
+
+
+@pytest.fixture
+def log() -> MadeNetLog:
+    made = MadeNetLog()
+    made.request(PAGE, "200 OK", b"page", "Content-Type: text/html", main_frame=True)
+    return made
+
+
+def seen(log: MadeNetLog, tmp_path: Path, refetcher: Refetcher | None = None, **visit: object) -> PageRecording:
+    report = Visit(start_tick=1000, end_tick=1000.0 + len(log.events), loaded=True, quiet=True, document_uri=PAGE)
+    for name, value in visit.items():
+        setattr(report, name, value)
+    return evaluate(PAGE, report, log.write(tmp_path / "netlog.json"), refetcher)
+
+
+def answer(recording: PageRecording, url: str) -> CapturedExchange:
+    return next(exchange for exchange in recording.exchanges if exchange.url == url)
+
+
+def test_an_answer_is_whole_when_its_length_came(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request("http://a.test/all", "200 OK", b"12345", "Content-Length: 5", cancelled=True)
+    log.request("http://a.test/half", "200 OK", b"12345", "Content-Length: 9")
+    log.request("http://a.test/chunked", "200 OK", b"12345", cancelled=True)
+    recording = seen(log, tmp_path)
+    assert [exchange.whole for exchange in recording.exchanges] == [True, True, False, False]
+    assert answer(recording, "http://a.test/half").body == b"12345"
+
+
+@pytest.mark.parametrize(("content_range", "whole"), [
+    ("bytes 0-4/5", True), ("bytes 0-4/9", False), ("bytes 4-8/9", False), ("bytes 0-4/*", False), ("", False)])
+def test_a_part_is_whole_when_it_is_all(log: MadeNetLog, tmp_path: Path, content_range: str, whole: bool) -> None:
+    log.request("http://a.test/film", "206 Partial Content", b"12345", f"Content-Range: {content_range}")
+    assert answer(seen(log, tmp_path), "http://a.test/film").whole == whole
+
+
+def test_what_was_given_up_is_fetched_again(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request("http://a.test/half", "200 OK", b"12", "Content-Length: 4", "Content-Type: text/css", cancelled=True)
+    log.begin("http://a.test/early")
+    log.end(cancelled=True)
+    again = Again({"http://a.test/half": Fetched(200, "OK", (), b"1234"),
+                   "http://a.test/early": Fetched(404, "Gone Fishing", (("Content-Type", "text/plain"),), b"none")})
+    recording = seen(log, tmp_path, again)
+    assert again.asked == ["http://a.test/half", "http://a.test/early"]
+    store = Store(tmp_path, "demo")
+    store.make()
+    recording.write(store, "page")
+    assert (store.mirror / "a.test/half").read_bytes() == b"1234"
+    text = read_log(store.fetchlog / "page")
+    assert {response.url: (response.status, response.mime_type) for response in text.responses} == {
+        PAGE: ("OK", "text/html"), "http://a.test/half": ("OK", "text/css"),
+        "http://a.test/early": ("404 Gone Fishing", "text/plain")}
+    half, early = to_har(recording)["log"]["entries"][1:]
+    assert (half["_refetched"], half["response"]["bodySize"], "_error" in half) == (True, 4, False)
+    assert (early["response"]["status"], early["_file"]) == (404, "a.test/early")
+    assert judge(recording).remarks[-1] == "2 fetched a second time, since Chrome gave up half way"
+
+
+def test_what_came_another_time_or_was_posted_is_not_fetched_again(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request("http://a.test/x", "200 OK", b"12", "Content-Length: 4", cancelled=True)
+    log.request("http://a.test/x", "200 OK", b"1234", "Content-Length: 4")
+    log.request("http://a.test/post", "200 OK", b"1", method="POST", cancelled=True)
+    again = Again({})
+    recording = seen(log, tmp_path, again)
+    assert again.asked == []
+    store = Store(tmp_path, "demo")
+    store.make()
+    recording.write(store, "page")
+    assert (store.mirror / "a.test/x").read_bytes() == b"1234"
+
+
+def test_fetching_again_in_vain_is_said(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request("http://a.test/half", "200 OK", b"12", "Content-Length: 4", cancelled=True)
+    log.request("http://a.test/other", "200 OK", b"12", "Content-Length: 4", cancelled=True)
+    recording = seen(log, tmp_path, Again({"http://a.test/other": Fetched(403, "Forbidden")}))
+    assert "no such host" in recording.text()
+    assert "status 403" in recording.text()
+    assert judge(recording).not_recordable == {"given up half way": 2}
+
+
+def test_what_is_not_over_is_kept_as_far_as_it_came(log: MadeNetLog, tmp_path: Path) -> None:
+    log.begin("http://a.test/stream")
+    log.head("200 OK")
+    log.body(b"12345")
+    log.begin("http://a.test/hanging")
+    again = Again({})
+    recording = seen(log, tmp_path, again)
+    assert again.asked == []
+    assert answer(recording, "http://a.test/stream").body == b"12345"
+    assert judge(recording).not_recordable == {"streaming (the answer had no end)": 1, "hanging (no answer came)": 1}
+    assert judge(recording).fit
+    store = Store(tmp_path, "demo")
+    store.make()
+    recording.write(store, "page")
+    stream, hanging = to_har(recording)["log"]["entries"][1:]
+    assert (stream["_partial"], stream["_error"]) == (True, "unfinished")
+    assert stream["_file"] == "a.test/stream"
+    assert (hanging["_partial"], hanging["_error"], hanging["response"]["status"]) == (True, "unfinished", 0)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_a_full_or_broken_disk_ends_the_recording(log: MadeNetLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                  number: int) -> None:
+    def fail(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    store = Store(tmp_path, "demo")
+    store.make()
+    recording = seen(log, tmp_path)
+    monkeypatch.setattr(Path, "write_bytes", fail)
+    with pytest.raises(OSError, match=os.strerror(number)):
+        recording.write(store, "page")
+
+
+def test_a_body_whose_url_makes_no_file_is_only_noted(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request(f"http://{'a' * 300}.test/", "200 OK", b"12345")
+    store = Store(tmp_path, "demo")
+    store.make()
+    recording = seen(log, tmp_path)
+    recording.write(store, "page")
+    assert recording.exchanges[1].note.startswith("its body cannot be kept: ")
+
+
+def test_readers_of_the_text_log_find_each_status_again(log: MadeNetLog, tmp_path: Path) -> None:
+    statuses = {200: "OK", 201: "Created", 404: "Nope", 418: "Short and Stout", 500: "", 301: "Gone", 307: "Internal"}
+    for code, words in statuses.items():
+        log.begin(f"http://a.test/{code}")
+        log.head(f"{code} {words}")
+        if code in (301, 307):
+            log.add("URL_REQUEST_REDIRECTED", location="http://b.test/")
+            log.job("http://b.test/")
+            log.head("200 OK")
+        log.body(b"body")
+        log.end()
+    store = Store(tmp_path, "demo")
+    store.make()
+    seen(log, tmp_path).write(store, "page")
+    recording = read_recording(store.mirror, store.fetchlog)        # without the HAR, which has the codes
+    for code in statuses:
+        found = recording.lookup("a.test", f"/{code}")
+        assert found is not None
+        assert found.status == code
+
+
+def test_a_get_stands_for_its_url_whatever_else_was_sent_there(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request("http://a.test/x", "200 OK", b"to a GET", "Content-Type: text/plain")
+    log.request("http://a.test/x", "403 Forbidden", b"to a POST", method="POST")
+    log.request("http://a.test/x", "304 Not Modified")
+    store = Store(tmp_path, "demo")
+    store.make()
+    seen(log, tmp_path).write(store, "page")
+    assert (store.mirror / "a.test/x").read_bytes() == b"to a GET"
+    found = read_recording(store.mirror, store.fetchlog).lookup("a.test", "/x")
+    assert found is not None
+    assert (found.status, found.mime_type) == (200, "text/plain")
+
+
+@pytest.mark.parametrize(("status", "visit", "reason"), [
+    ("404 Not Found", {}, "404 Not Found"), ("401 Unauthorized", {}, "asks for a login"),
+    ("503 Service Unavailable", {}, "503"), ("200 OK", {"errors": ["no load event within 3 s"]}, "no load event"),
+    ("200 OK", {"document_uri": "chrome-error://chromewebdata/"}, "error page")])
+def test_pages_that_are_not_fit(tmp_path: Path, status: str, visit: dict[str, object], reason: str) -> None:
+    log = MadeNetLog()
+    log.request(PAGE, status, b"page", main_frame=True)
+    verdict = judge(seen(log, tmp_path, None, **visit))
+    assert not verdict.fit
+    assert reason in verdict.reasons[0]
+    assert f"NOT FIT: {verdict.reasons[0]}" in verdict.line(PAGE)
+    assert verdict.lines(PAGE)[0] == f"{PAGE}: NOT fit for the experiment"
+
+
+def test_a_page_that_never_came_or_came_too_often_is_not_fit(log: MadeNetLog, tmp_path: Path) -> None:
+    assert judge(seen(MadeNetLog(), tmp_path)).reasons == ["the page itself never arrived"]
+    for _ in range(3):
+        log.request(PAGE, "200 OK", b"page", main_frame=True)
+    assert judge(seen(log, tmp_path)).reasons == ["it keeps loading itself anew, 4 times until the limit"]
+
+
+def test_figures_of_a_verdict(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request("http://b.test/x", "200 OK", bytes(2000))
+    log.request("http://c.test:8080/y", "404 Not Found", b"1")
+    log.begin("http://d.test/")
+    log.end(cancelled=True)
+    verdict = judge(seen(log, tmp_path, quiet=False, popups=2, inline={"data:": 3, "blob:": 0}))
+    assert (verdict.fit, verdict.requests, verdict.hosts, verdict.bytes, verdict.failures) == (True, 4, 3, 2005, 1)
+    assert verdict.line(PAGE) == f"{PAGE}: 4 requests, 3 hosts, 2.0 KB, 1 failed, 0.0 s"
+    said = "\n".join(verdict.remarks)
+    for words in ("1 failed, as they do for a visitor: 1 x net::ERR_ABORTED", "1 x 404 Not Found", "3 x data:",
+                  "2 popups closed", "c.test:8080", "never stopped loading"):
+        assert words in said
+    assert "blob" not in said
+
+
+@pytest.mark.parametrize(("failing", "fit"), [(1, True), (2, False)])
+def test_a_page_most_of_which_came_is_fit_and_a_hollow_one_is_not(log: MadeNetLog, tmp_path: Path, failing: int,
+                                                                  fit: bool) -> None:
+    for number in range(10 - failing):
+        log.request(f"http://a.test/{number}", "200 OK", b"x")
+    for number in range(failing):
+        log.begin(f"http://gone.test/{number}")
+        log.end(error=-105)
+    log.begin("http://a.test/cancelled")
+    log.end(cancelled=True)
+    verdict = judge(seen(log, tmp_path))
+    assert verdict.fit == fit
+    if not fit:
+        assert verdict.reasons == ["2 of 11 requests failed: 2 x ERR_NAME_NOT_RESOLVED (gone.test)"]
+
+
+def test_what_fails_after_the_load_event_does_not_make_a_page_hollow(log: MadeNetLog, tmp_path: Path) -> None:
+    origin = 1000.0
+    log.begin("http://gone.test/")
+    log.end(error=-105)
+    late = seen(log, tmp_path, time_origin_ms=origin, timing={"loadEventEnd": 4.0})
+    assert judge(late).fit
+    assert not judge(seen(log, tmp_path, time_origin_ms=origin, timing={"loadEventEnd": 400.0})).fit
+
+
+def test_a_page_that_scripts_lead_on_from_is_another_page(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request("http://a.test/home", "200 OK", b"home", main_frame=True)
+    assert any("lead on to another page, http://a.test/home" in remark
+               for remark in judge(seen(log, tmp_path)).remarks)
+
+
+def test_a_page_that_reloads_is_the_same_page(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request(PAGE, "200 OK", b"page", main_frame=True)
+    assert not any("another page" in remark for remark in judge(seen(log, tmp_path)).remarks)
+
+
+def test_live_connections_are_said_to_be_missing(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request("wss://a.test/live", "101 Switching Protocols")
+    log.begin("http://a.test/news")
+    log.head("200 OK", "Content-Type: text/event-stream")
+    said = "\n".join(judge(seen(log, tmp_path)).remarks)
+    assert "live connections are not replayed (1 x WebSocket, 1 x EventSource)" in said
+    assert "may be empty" in said

@@ -1,0 +1,61 @@
+"""fetch.py --from: a page that others recorded becomes a recording like our own."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.mirror.recording import read_recording
+from tests.support.har_schema import assert_har
+from tests.support.made_warc import DAY, PAGE, SCRIPT, picture, site_records, write_warc
+
+pytestmark = [pytest.mark.chrome, pytest.mark.slow]
+
+
+def fetch(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "fetch.py"), "--dir", str(directory), "--name", "old", "--quiet", "0.5",
+               "--timeout", "15", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_page_from_a_warc(tmp_path: Path) -> None:
+    source = write_warc(tmp_path / "site.warc.gz", *site_records())
+    (tmp_path / "old.pages").write_text(PAGE)
+    done = fetch(tmp_path, "--from", str(source))
+    assert done.returncode == 0, done.stdout + done.stderr
+    for words in ("fit for the experiment", "captured on 2013-03-12; its times are unknown", "1 x not in the archive",
+                  "1 answered by what was recorded for a similar URL"):
+        assert words in done.stdout
+    mirror = tmp_path / "old"
+    assert (mirror / "www.old.test" / "style.css").read_bytes() == b"body { }"
+    assert gzip.decompress((mirror / "cdn.old.test" / "x.js").read_bytes()) == SCRIPT
+    assert (mirror / "cdn.old.test" / "here.png").read_bytes() == picture()
+    assert not (mirror / "gone.test").exists()
+    log = assert_har(
+        next((tmp_path / "old.fetchlog").glob("*.har")))
+    entries = {entry["request"]["url"]: entry for entry in log["entries"]}
+    assert all(set(entry["timings"].values()) == {-1} and entry["time"] == 0 for entry in log["entries"])
+    assert entries[PAGE]["startedDateTime"].startswith(DAY[:10])
+    assert "X-TFO-Lab-Answer" not in json.dumps(log)
+    assert entries[f"{PAGE}moved.png"]["response"]["redirectURL"] == "http://cdn.old.test/here.png"
+    assert entries["http://gone.test/lost.png"]["_error"] == "not in the archive"
+    posted = next(entry for entry in log["entries"] if entry["request"]["method"] == "POST")
+    assert posted["comment"] == f"a stand-in: recorded for {PAGE}count?t=1363082400000"
+    recording = read_recording(mirror, tmp_path / "old.fetchlog")
+    assert recording.problems == []
+    assert recording.document(PAGE) == PAGE
+    assert "gone.test" not in recording.hosts()
+    assert "<transactions>" not in (tmp_path / "old.fetchlog" / "httpwww.old.test").read_text()
+
+
+def test_a_page_that_the_archive_lacks_is_not_fit(tmp_path: Path) -> None:
+    source = write_warc(tmp_path / "site.warc", *site_records())
+    (tmp_path / "old.pages").write_text("http://www.new.test/")
+    done = fetch(tmp_path, "--from", str(source))
+    assert done.returncode == 1
+    assert "because site.warc does not have http://www.new.test/" in done.stdout
+    assert not (tmp_path / "old").exists()

@@ -1,0 +1,180 @@
+"""Where a recording's bodies go, and how it takes the place of an older one."""
+
+import errno
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.errors import ExperimentError, InputError
+from harness.mirror.paths import md5_name
+from harness.record.store import Store
+from harness.system.privileges import invoking_user
+
+
+def tree(directory: Path) -> dict[str, str]:
+    return {str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    made = Store(tmp_path, "demo")
+    made.make()
+    return made
+
+
+def test_a_body_goes_where_its_url_says(store: Store) -> None:
+    assert store.put("http://a.test/", "GET", b"1") == "a.test/index.html"
+    assert store.put("https://a.test/dir/x?y=1#z", "GET", b"2") == "a.test/dir/x?y=1"
+    long = "/" + "x" * 64
+    assert store.put(f"http://a.test{long}", "GET", b"3") == f"a.test/{md5_name(long)}"
+    assert (store.mirror / "a.test/dir/x?y=1").read_bytes() == b"2"
+
+
+def test_the_same_body_of_http_and_https_has_one_file(store: Store) -> None:
+    assert store.put("https://a.test/x", "GET", b"1") == store.put("http://a.test/x", "GET", b"1") == "a.test/x"
+    assert len(tree(store.mirror)) == 1
+
+
+def test_another_body_of_a_url_gets_a_file_of_its_own(store: Store) -> None:
+    first = store.put("https://a.test/x", "GET", b"1")
+    others = {store.put("http://a.test/x", "GET", b"2"), store.put("https://a.test/x", "POST", b"3"),
+              store.put("https://a.test/x", "GET", b"4")}
+    assert len(others | {first}) == 4
+    assert (store.mirror / first).read_bytes() == b"1"
+    assert sorted((store.mirror / name).read_bytes() for name in others) == [b"2", b"3", b"4"]
+    assert all(len(name.removeprefix("a.test/")) == 32 for name in others)
+    assert store.put("http://a.test/x", "GET", b"2") in others      # and always the same one
+
+
+def test_a_file_where_a_directory_has_to_be(store: Store) -> None:
+    assert store.put("http://a.test/dir", "GET", b"1") == "a.test/dir"
+    below = store.put("http://a.test/dir/below", "GET", b"2")
+    assert below == f"a.test/{md5_name('/dir/below')}"
+    assert store.put("http://a.test/dir/below", "GET", b"2") == below
+    assert store.put("http://a.test/b/c", "GET", b"3") == "a.test/b/c"
+    assert store.put("http://a.test/b", "GET", b"4") == f"a.test/{md5_name('/b')}"
+
+
+@pytest.mark.parametrize("url", ["http://../x", "http://a%2f..%2f..%2fb/x", "http:///x"])
+def test_no_host_leaves_the_mirror(store: Store, url: str) -> None:
+    try:
+        name = store.put(url, "GET", b"1")
+    except ValueError:
+        return
+    assert (store.mirror / name).resolve().is_relative_to(store.mirror.resolve())
+
+
+def test_published_it_takes_the_place_of_the_older_one(tmp_path: Path, store: Store) -> None:
+    for name in ("demo", "demo.fetchlog"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "old").write_text("old")
+    assert store.replaces
+    store.put("http://a.test/x", "GET", b"new")
+    store.write_manifest(note="a note")
+    store.publish(invoking_user())
+    store.clean_up()
+    assert tree(tmp_path / "demo") == {"a.test/x": "new"}
+    assert json.loads((tmp_path / "demo.fetchlog" / "manifest.json").read_text())["note"] == "a note"
+    assert {path.name for path in tmp_path.iterdir()} == {"demo", "demo.fetchlog"}
+
+
+def test_the_older_one_can_be_kept(tmp_path: Path) -> None:
+    for content in ("1", "2", "3"):
+        store = Store(tmp_path, "demo")
+        store.make()
+        store.put("http://a.test/x", "GET", content.encode())
+        store.write_manifest()
+        store.publish(invoking_user(), keep="demo.previous")
+        store.clean_up()
+    assert tree(tmp_path / "demo") == {"a.test/x": "3"}
+    assert tree(tmp_path / "demo.previous") == {"a.test/x": "2"}
+    assert {path.name for path in tmp_path.iterdir()} == {"demo", "demo.fetchlog", "demo.previous",
+                                                         "demo.previous.fetchlog"}
+
+
+def test_what_was_moved_aside_in_vain_comes_back(tmp_path: Path, store: Store) -> None:
+    for name in ("demo", "demo.fetchlog"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "old").write_text("old")
+    shutil.rmtree(store.mirror)                     # somebody removed it: it cannot be put in place
+    with pytest.raises(OSError, match="No such file"):
+        store.publish(invoking_user())
+    store.clean_up()
+    assert tree(tmp_path / "demo") == tree(tmp_path / "demo.fetchlog") == {"old": "old"}
+    assert {path.name for path in tmp_path.iterdir()} == {"demo", "demo.fetchlog"}
+
+
+def test_a_new_mirror_never_stands_beside_old_logs(tmp_path: Path, store: Store,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("demo", "demo.fetchlog"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "old").write_text("old")
+    rename = Path.rename
+
+    def full(self: Path, target: Path) -> Path:
+        if target == tmp_path / "demo.fetchlog" and not self.name.endswith("-old"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OSError, match="No space"):
+        store.publish(invoking_user())
+    store.clean_up()
+    assert tree(tmp_path / "demo") == tree(tmp_path / "demo.fetchlog") == {"old": "old"}
+
+
+def test_given_up_it_leaves_everything_as_it_was(tmp_path: Path, store: Store) -> None:
+    (tmp_path / "demo").mkdir()
+    store.put("http://a.test/x", "GET", b"new")
+    store.clean_up()
+    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
+
+
+def test_adding_to_a_recording_leaves_what_is_there_alone(tmp_path: Path, store: Store) -> None:
+    store.put("http://a.test/x", "GET", b"first")
+    store.pages.append({"url": "http://a.test/x"})
+    store.write_manifest()
+    store.publish(invoking_user())
+    more = Store(tmp_path, "demo")
+    more.make()
+    more.continue_from_existing()
+    assert more.pages == [{"url": "http://a.test/x"}]
+    assert more.put("http://a.test/x", "GET", b"second") != "a.test/x"
+    assert (tmp_path / "demo/a.test/x").read_text() == "first"
+    more.publish(invoking_user())
+    more.clean_up()
+    assert (tmp_path / "demo/a.test/x").read_text() == "first"
+    assert len(tree(tmp_path / "demo")) == 2
+
+
+@pytest.mark.parametrize("manifest", ["", "[]", '{"format": 1, "source": "synthetic", "pages": []}',
+                                      '{"format": 2, "source": "recorded", "pages": []}',
+                                      '{"format": 1, "source": "recorded"}'])
+def test_nothing_is_added_to_a_recording_of_others(tmp_path: Path, store: Store, manifest: str) -> None:
+    (tmp_path / "demo.fetchlog").mkdir()
+    (tmp_path / "demo.fetchlog" / "manifest.json").write_text(manifest)
+    with pytest.raises(InputError, match=r"manifest\.json:1: "):
+        store.continue_from_existing()
+
+
+def test_a_recording_that_cannot_be_copied_is_not_added_to(tmp_path: Path, store: Store,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put("http://a.test/x", "GET", b"first")
+    store.write_manifest()
+    store.publish(invoking_user())
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copystat", full)
+    more = Store(tmp_path, "demo")
+    more.make()
+    with pytest.raises(ExperimentError, match="No space left on device"):
+        more.continue_from_existing()
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be made"):
+        Store(tmp_path / "none", "demo").make()

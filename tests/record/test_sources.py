@@ -1,0 +1,189 @@
+"""What others recorded, read into answers: WARC, WACZ, mahimahi's directories, HAR with bodies."""
+
+import base64
+import gzip
+import json
+import zipfile
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import brotli  # type: ignore[import-untyped]
+import pytest
+
+from harness.errors import InputError
+from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest
+from harness.record.sources.encoding import decode, encode, honest_encoding, without_chunks
+from harness.record.sources.listing import list_pages
+from harness.record.sources.mahimahi import message_type, read_mahimahi
+from harness.record.sources.opened import is_figures_only, opened
+from harness.record.sources.source import IndexedSource
+from harness.record.sources.warc import read_warcs
+from tests.support.made_warc import DAY, write_warc
+
+PAGE = "http://a.test/"
+
+
+def find(source: IndexedSource, url: str, method: str = "GET", body: bytes = b"") -> ArchivedAnswer:
+    answer = source.find(ArchivedRequest(method, url, body))
+    assert answer is not None
+    return answer
+
+
+def entry(url: str, body: bytes | None, mime_type: str = "text/html", **more: Any) -> dict[str, Any]:
+    content: dict[str, Any] = {"size": len(body or b"12345"), "mimeType": mime_type}
+    if body is not None:
+        content |= {"text": base64.b64encode(body).decode(), "encoding": "base64"}
+    headers = [{"name": name, "value": value} for name, value in more.pop("headers", {}).items()]
+    return {"pageref": "p", "startedDateTime": DAY, "time": 5, "request": {"method": "GET", "url": url, "headers": []},
+            "response": {"status": 200, "statusText": "OK", "httpVersion": "h2", "headers": headers,
+                         "content": content, "redirectURL": "", "bodySize": -1}} | more
+
+
+def har(path: Path, *entries: dict[str, Any]) -> Path:
+    path.write_text(json.dumps({"log": {"version": "1.2", "pages": [], "entries": list(entries)}}))
+    return path
+
+
+def test_a_warc_answers_as_the_servers_did(tmp_path: Path) -> None:
+    zipped = gzip.compress(b"body {}")
+    path = write_warc(tmp_path / "x.warc.gz",
+                ("response", PAGE, "HTTP/1.1 200 OK", [("Content-Type", "text/html")], b"page"),
+                ("response", "http://a.test/s.css", "HTTP/1.1 200 OK",
+                 [("Content-Encoding", "gzip"), ("Transfer-Encoding", "chunked")],
+                 b"%x\r\n%s\r\n0\r\n\r\n" % (len(zipped), zipped)),
+                ("response", "http://a.test/old", "HTTP/1.0 302 Found", [("Location", "/new")], b""))
+    with opened(path) as source:
+        assert isinstance(source, IndexedSource)
+        assert find(source, "http://a.test").body == b"page"
+        style = find(source, "http://a.test/s.css")
+        assert (style.body, style.header("content-encoding")) == (zipped, "gzip")
+        old = find(source, "http://a.test/old")
+        assert (old.status, old.reason, old.protocol, old.header("location")) == (302, "Found", "HTTP/1.0", "/new")
+        assert old.captured == datetime(2013, 3, 12, 10, tzinfo=timezone.utc)
+        assert source.find(ArchivedRequest("GET", "http://b.test/")) is None
+
+
+def test_posts_are_told_apart_by_their_bodies(tmp_path: Path) -> None:
+    records = [record for text in (b"one", b"two") for record in (
+        ("request", "http://a.test/api", "POST /api HTTP/1.1", [("Host", "a.test")], text),
+        ("response", "http://a.test/api", "HTTP/1.1 200 OK", [], b"answer to " + text))]
+    index = read_warcs([write_warc(tmp_path / "x.warc", *records)])
+    source = IndexedSource("x", index)
+    assert find(source, "http://a.test/api", "POST", b"two").body == b"answer to two"
+    assert find(source, "http://a.test/api", "POST", b"one").body == b"answer to one"
+    assert source.find(ArchivedRequest("GET", "http://a.test/api")) is None
+
+
+def test_one_url_with_several_answers_gives_them_in_order_and_then_the_last(tmp_path: Path) -> None:
+    path = write_warc(tmp_path / "x.warc", *(("response", PAGE, "HTTP/1.1 200 OK", [], body) for body in (b"1", b"2")))
+    source = IndexedSource("x", read_warcs([path]))
+    assert [find(source, PAGE).body for _ in range(3)] == [b"1", b"2", b"2"]
+
+
+def test_stand_ins_differ_in_volatile_values_or_parameters_and_are_no_documents(tmp_path: Path) -> None:
+    ok = "HTTP/1.1 200 OK"
+    path = write_warc(tmp_path / "x.warc", ("response", "http://a.test/b?t=1363082400123&r=0.123", ok, [], b"beacon"),
+                ("response", "http://a.test/c?a=1&b=2", ok, [], b"near"),
+                ("response", "http://a.test/c?a=1&b=3&d=4", ok, [], b"far"),
+                ("response", "http://a.test/r?t=1363082400123", "HTTP/1.1 302 Found", [("Location", "/r")], b""))
+    source = IndexedSource("x", read_warcs([path]))
+    stand_in = find(source, "https://a.test/b?t=1400000000000&r=0.5")
+    assert (stand_in.body, stand_in.stand_in, stand_in.url) == (b"beacon", True, "http://a.test/b?t=1363082400123&r=0.123")
+    assert find(source, "http://a.test/c?a=1&b=2&x=9").body == b"near"
+    assert not find(source, "https://a.test/c?a=1&b=2").stand_in         # http for https is the same page
+    assert source.find(ArchivedRequest("GET", "http://a.test/c?a=7", navigation=True)) is None
+    assert source.find(ArchivedRequest("GET", "http://a.test/r?t=1400000000000")) is None
+
+
+def test_a_wacz_names_its_pages(tmp_path: Path) -> None:
+    inner = write_warc(tmp_path / "data.warc.gz", ("response", PAGE, "HTTP/1.1 200 OK", [], b"page"))
+    path = tmp_path / "site.wacz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(inner, "archive/data.warc.gz")
+        archive.writestr("pages/pages.jsonl", '{"format": "json-pages-1.0"}\n{"url": "http://a.test/"}\nnonsense\n')
+    with opened(path) as source:
+        assert list(source.pages) == [PAGE]
+        assert isinstance(source, IndexedSource)
+        assert find(source, PAGE).body == b"page"
+        list_pages(tmp_path / "A.pages", source)
+    assert (tmp_path / "A.pages").read_text() == f"{PAGE}\n"
+
+
+def field(number: int, value: bytes) -> bytes:
+    """Encode one field of bytes as protobuf puts it on the wire; lengths under 128."""
+    return bytes([number << 3 | 2, len(value)]) + value
+
+
+def test_a_recording_of_mahimahi(tmp_path: Path) -> None:
+    """Written byte by byte from the format's field numbers, not by the reader's own schema."""
+    host = field(1, b"Host") + field(2, b"a.test")
+    request = field(1, b"GET /x?y HTTP/1.1") + field(2, host)
+    response = (field(1, b"HTTP/1.1 200 OK") + field(2, field(1, b"Transfer-Encoding") + field(2, b"chunked"))
+                + field(3, b"4\r\npage\r\n0\r\n\r\n"))
+    (tmp_path / "save.1").write_bytes(field(1, b"10.0.0.1") + bytes([2 << 3, 80, 3 << 3, 2])
+                                      + field(4, request) + field(5, response))
+    (tmp_path / "save.2").write_bytes(b"\xff\xff not a message")
+    source = IndexedSource("x", read_mahimahi(tmp_path))
+    answer = find(source, "https://a.test/x?y")
+    assert (answer.status, answer.reason, answer.body, answer.protocol) == (200, "OK", b"page", "HTTP/1.1")
+    message: Any = message_type()()
+    message.ParseFromString((tmp_path / "save.1").read_bytes())
+    assert (message.ip, message.port, message.scheme) == ("10.0.0.1", 80, 2)
+
+
+def test_bodies_of_a_har_are_compressed_again(tmp_path: Path) -> None:
+    script = b"const answer = 42;\n" * 500
+    sent = gzip.compress(script, 9, mtime=0)
+    headers = {"Content-Encoding": "gzip", "Content-Length": str(len(sent)), "Content-Type": "text/javascript"}
+    path = har(tmp_path / "page.har", entry(PAGE, b"<title>x</title>"),
+               entry("https://b.test/x.js", script, headers=headers),
+               entry("https://b.test/y.js", script, headers=headers | {"Content-Encoding": "zstd"}),
+               entry("https://b.test/lost.js", None))
+    assert not is_figures_only(path)
+    with opened(path) as source:
+        assert isinstance(source, IndexedSource)
+        assert list(source.pages) == [PAGE]
+        answer = find(source, "https://b.test/x.js")
+        assert (len(answer.body), gzip.decompress(answer.body)) == (len(sent), script)
+        assert (answer.protocol, answer.header("content-type")) == ("h2", "text/javascript")
+        other = find(source, "https://b.test/y.js")
+        assert decode(other.body, "zstd") == (script, True)
+        assert source.find(ArchivedRequest("GET", "https://b.test/lost.js")) is None
+
+
+def test_a_har_without_bodies_is_figures_only(tmp_path: Path) -> None:
+    assert is_figures_only(har(tmp_path / "page.har", entry(PAGE, None), entry("https://b.test/x.js", None)))
+
+
+def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
+    nonsense = {"x.har": b"{}", "y.har": b'{"log": {"entries": []}}', "x.warc.gz": gzip.compress(b"no warc at all"),
+                "x.warc": b"", "y.warc": b"WARC/1.0\r\n", "x.wacz": b"PK no zip", "x.txt": b"?", "z.har": b'{"log": 1}',
+                "w.har": b'{"log": {"entries": [{"request": {"url": 1}}]}}', "v.har": b"[" * 5000}
+    for name, content in nonsense.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "empty").mkdir()
+    for name in (*nonsense, "empty", "missing.har"):
+        with pytest.raises(InputError, match=r":1: .*give ") as error, opened(tmp_path / name):
+            pass
+        assert "\n" not in str(error.value)
+
+
+def test_a_list_is_needed_where_the_source_has_none(tmp_path: Path) -> None:
+    index = read_warcs([write_warc(tmp_path / "x.warc", ("response", PAGE, "HTTP/1.1 200 OK", [], b"page"))])
+    with pytest.raises(InputError, match=r"A\.pages:1: .*one URL per line"):
+        list_pages(tmp_path / "A.pages", IndexedSource("x.warc", index))
+
+
+def test_chunks_and_encodings_that_are_only_said() -> None:
+    assert without_chunks(b"4\r\npage\r\n0\r\n\r\n") == b"page"
+    assert without_chunks(b"4;x=y\r\npage\r\n1\r\n!\r\n0\r\n\r\n") == b"page!"
+    for body in (b"", b"page", b"4\r\npa", b"zz\r\n", b"\r\n"):
+        assert without_chunks(body) == body
+    said = (("Content-Encoding", "gzip"), ("Content-Type", "text/css"))
+    assert honest_encoding(said, b"body {}") == said[1:]
+    assert honest_encoding(said, gzip.compress(b"")) == said
+    assert honest_encoding((("Content-Encoding", "br"),), brotli.compress(b"x")) == (("Content-Encoding", "br"),)
+    assert honest_encoding((("Content-Encoding", "br"),), b"plain") == ()
+    assert encode(b"x" * 1000, "unheard-of", 10) == (b"x" * 1000, "")
+    assert len(encode(b"x" * 100_000, "br", -1)[0]) < 1000

@@ -1,0 +1,102 @@
+"""Recordings in a real web archive (pywb), and pages recorded from it with fetch.py --as-of."""
+
+import gzip
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+
+import pytest
+import requests
+
+from harness.bootstrap import ROOT
+from harness.record.export.write import export
+from harness.record.sources.answers import ArchivedRequest
+from harness.record.sources.wayback import WebArchive
+from harness.system.processes import stop
+from tests.support.made_recording import TYPED, URL, make_recording
+from tests.support.made_warc import PAGE, SCRIPT, picture, site_records, write_warc
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("wayback") is None,
+                                                   reason="no pywb on the PATH; see requirements-pywb.txt")]
+START_S = 60.0
+
+
+@contextmanager
+def archive(directory: Path, *files: Path) -> Iterator[str]:
+    """Serve WARC or WACZ files, a collection each ("c0", "c1"), on loopback; give the archive's address."""
+    directory.mkdir()
+    for number, file in enumerate(files):
+        subprocess.run(["wb-manager", "init", f"c{number}"], cwd=directory, check=True, capture_output=True, timeout=60)
+        unpack = ["--unpack-wacz"] if file.suffix == ".wacz" else []
+        subprocess.run(["wb-manager", "add", *unpack, f"c{number}", str(file)], cwd=directory, check=True,
+                       capture_output=True, timeout=60)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with (directory / "log").open("w") as log:
+        process = subprocess.Popen(["wayback", "-b", "127.0.0.1", "-p", str(port)], cwd=directory, stdout=log,
+                                   stderr=log, stdin=subprocess.DEVNULL, text=True)
+    try:
+        deadline_s = time.monotonic() + START_S
+        while socket.socket().connect_ex(("127.0.0.1", port)):
+            assert process.poll() is None, (directory / "log").read_text()
+            assert time.monotonic() < deadline_s, (directory / "log").read_text()
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        stop(process)
+
+
+def test_pywb_gives_every_answer_byte_for_byte(tmp_path: Path) -> None:
+    pages = make_recording(tmp_path)
+    files = [tmp_path / "made.warc.gz", tmp_path / "made.wacz"]
+    for file in files:
+        export(tmp_path, "made", pages, file)
+    with archive(tmp_path / "archive", *files) as address:
+        for collection in ("c0", "c1"):
+            for url, (body, headers) in TYPED.items():
+                answer = requests.get(f"{address}/{collection}/20260301000000id_/{url}", stream=True, timeout=20,
+                                      headers={"Accept-Encoding": "gzip, br"})
+                assert answer.status_code == 200, url
+                assert answer.raw.read(decode_content=False) == body, url
+                assert answer.headers["Content-Type"] == headers["content-type"]
+            moved = requests.get(f"{address}/{collection}/20260301000000id_/{URL}old", allow_redirects=False,
+                                 timeout=20)
+            assert (moved.status_code, moved.headers["Location"].endswith("/style.css")) == (301, True)
+
+
+@pytest.mark.chrome
+def test_a_page_as_of_a_day(tmp_path: Path) -> None:
+    warc = write_warc(tmp_path / "site.warc.gz", *site_records())
+    (tmp_path / "old.pages").write_text(PAGE)
+    with archive(tmp_path / "archive", warc) as address:
+        asked = WebArchive(date(2013, 3, 12), f"{address}/c0")
+        moved = asked.find(ArchivedRequest("GET", f"{PAGE}moved.png"))
+        assert moved is not None
+        assert (moved.status, moved.header("location")) == (301, "http://cdn.old.test/here.png")
+        assert asked.find(ArchivedRequest("GET", "http://gone.test/")) is None
+        assert not asked.troubles
+        done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "old",
+                               "--quiet", "0.5", "--timeout", "30", "--as-of", "2013-03-12",
+                               "--archive", f"{address}/c0"],
+                              capture_output=True, text=True, timeout=90, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "captured on 2013-03-12; its times are unknown" in done.stdout
+    mirror = tmp_path / "old"
+    assert (mirror / "cdn.old.test" / "here.png").read_bytes() == picture()
+    assert gzip.decompress((mirror / "cdn.old.test" / "x.js").read_bytes()) == SCRIPT
+    assert (mirror / "www.old.test" / "style.css").read_bytes() == b"body { }"
+
+
+def test_an_archive_that_does_not_answer_is_no_archive_without_the_page(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        asked = WebArchive(date(2013, 3, 12), f"http://127.0.0.1:{closed.getsockname()[1]}/web", pause_s=0.01)
+        assert asked.find(ArchivedRequest("GET", PAGE)) is None
+    assert asked.troubles.total() == 1

@@ -1,0 +1,148 @@
+"""The local certificate authority: its key is kept safe, used again, never replaced; what it issues is valid."""
+
+import os
+import shutil
+import ssl
+import stat
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from harness.bootstrap import ROOT
+from harness.browser.chrome import CLOCK_SHIFT_DAYS
+from harness.errors import InputError
+from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, fingerprint, open_authority
+from harness.system.privileges import User
+
+NOBODY = User("nobody", 65534, 65534)
+
+
+def handshake(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> ssl.SSLObject:
+    """Shake hands in memory and return the client's end. Raises ssl.SSLError when one side refuses."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    server_end = server.wrap_bio(to_server, to_client, server_side=True)
+    client_end = client.wrap_bio(to_client, to_server, server_hostname=name)
+    for _ in range(3):
+        for end in (client_end, server_end):
+            with suppress(ssl.SSLWantReadError):
+                end.do_handshake()
+    return client_end
+
+
+def trusting(directory: Path) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=str(directory / "ca.pem"))
+
+
+def test_the_key_is_its_owners_alone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        open_authority(tmp_path / "new" / "authority")
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "new" / "authority").iterdir()}
+    assert modes == {"ca-key.pem": 0o600, "ca.pem": 0o644}
+
+
+def test_it_is_used_again_and_never_replaced(tmp_path: Path) -> None:
+    first = open_authority(tmp_path)
+    content = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert open_authority(tmp_path).fingerprint == first.fingerprint
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == content
+
+
+def test_two_that_start_together_get_the_same(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: open_authority(tmp_path / "one").fingerprint, range(8)))
+    assert len(set(made)) == 1
+
+
+@pytest.mark.root
+def test_it_belongs_to_the_invoking_user(tmp_path: Path) -> None:
+    open_authority(tmp_path / "one", NOBODY)
+    assert {path.stat().st_uid for path in (tmp_path / "one", *(tmp_path / "one").iterdir())} == {NOBODY.uid}
+
+
+def test_it_is_not_committed() -> None:
+    if not shutil.which("git") or not (ROOT / ".git").exists():
+        pytest.skip("not a clone")
+    ignored = subprocess.run(["git", "check-ignore", AUTHORITY / "ca-key.pem"], cwd=ROOT, capture_output=True,
+                             check=False, timeout=10)
+    assert ignored.returncode == 0
+
+
+@pytest.mark.parametrize(("name", "protocols", "chosen"), [
+    ("www.example.org", HTTP_2, "h2"), ("www.example.org", HTTP_1, "http/1.1"), ("10.0.0.1", HTTP_2, "h2")])
+def test_a_client_that_trusts_it_takes_its_certificate(tmp_path: Path, name: str, protocols: tuple[str, ...],
+                                                       chosen: str) -> None:
+    server = open_authority(tmp_path).server_context(name, protocols)
+    client = trusting(tmp_path)
+    client.set_alpn_protocols(["h2", "http/1.1"])
+    end = handshake(server, client, name)
+    assert (end.version(), end.selected_alpn_protocol()) == ("TLSv1.3", chosen)
+
+
+def test_a_name_with_an_underscore_gets_a_certificate(tmp_path: Path) -> None:
+    """Chrome takes it for the name; OpenSSL lets no wildcard stand for an underscore."""
+    server, client = open_authority(tmp_path).server_context("a_b.example.org", HTTP_2), trusting(tmp_path)
+    client.check_hostname = False
+    names = dict(handshake(server, client, "a_b.example.org").getpeercert() or {})["subjectAltName"]
+    assert names == (("DNS", "*.example.org"),)
+
+
+def test_only_tls_1_3(tmp_path: Path) -> None:
+    server, client = open_authority(tmp_path).server_context("a.test", HTTP_2), trusting(tmp_path)
+    client.maximum_version = ssl.TLSVersion.TLSv1_2
+    with pytest.raises(ssl.SSLError, match=r"(?i)unsupported.protocol"):
+        handshake(server, client, "a.test")
+
+
+def test_one_that_trusts_another_refuses(tmp_path: Path) -> None:
+    server = open_authority(tmp_path / "one").server_context("a.test", HTTP_2)
+    open_authority(tmp_path / "other")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        handshake(server, trusting(tmp_path / "other"), "a.test")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        handshake(server, trusting(tmp_path / "one"), "b.test")
+
+
+def test_valid_now_and_when_chromes_clock_is_shifted(tmp_path: Path) -> None:
+    authority = open_authority(tmp_path)
+    now = datetime.now(timezone.utc)
+    for pem in (authority.certificate_pem, authority.ca.issue_cert("a.test").cert_chain_pems[0].bytes()):
+        certificate = x509.load_pem_x509_certificate(pem)
+        for when in (now, now + timedelta(days=CLOCK_SHIFT_DAYS)):
+            assert certificate.not_valid_before_utc < when < certificate.not_valid_after_utc
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl to compare with")
+def test_fingerprint_is_what_openssl_says(tmp_path: Path) -> None:
+    authority = open_authority(tmp_path)
+    command = (f"openssl x509 -in {tmp_path}/ca.pem -pubkey -noout | openssl pkey -pubin -outform der "
+               "| openssl dgst -sha256 -binary | openssl base64")
+    said = subprocess.run(command, shell=True, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    assert said == authority.fingerprint == fingerprint((tmp_path / "ca.pem").read_bytes())
+
+
+def test_half_an_authority_a_foreign_key_and_an_open_key_are_refused(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        open_authority(tmp_path / name)
+    shutil.copy(tmp_path / "one" / "ca.pem", tmp_path / "other" / "ca.pem")
+    with pytest.raises(InputError, match="do not belong together"):
+        open_authority(tmp_path / "other")
+    (tmp_path / "other" / "ca.pem").write_text("nonsense")
+    with pytest.raises(InputError, match=r"other: not a certificate and its key .*; remove .*other to have a new"):
+        open_authority(tmp_path / "other")
+    (tmp_path / "other" / "ca.pem").unlink()
+    with pytest.raises(InputError, match=r"ca\.pem: No such file or directory; remove"):
+        open_authority(tmp_path / "other")
+    (tmp_path / "one" / "ca-key.pem").chmod(0o640)
+    with pytest.raises(InputError, match=r"ca-key\.pem: others may read this key"):
+        open_authority(tmp_path / "one")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"file: .*; remove"):
+        open_authority(tmp_path / "file")

@@ -1,0 +1,230 @@
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.replay.server import ReplayServer
+from tests.support.replay_process import (
+    BODIES,
+    HOST,
+    HTTP_TFO,
+    LONG,
+    Running,
+    free_port,
+    make_recording,
+    read_all,
+    running,
+    wait_until,
+)
+
+DATA_SEGMENTS_IN = 152
+"""Byte of tcpi_data_segs_in in struct tcp_info (linux/tcp.h)."""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory: Path = tmp_path_factory.mktemp("recording")
+    make_recording(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def server(recording: Path) -> Iterator[Running]:
+    with running(recording) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def keeping(recording: Path) -> Iterator[Running]:
+    with running(recording, "--http", "1.1") as server:
+        yield server
+
+
+@pytest.mark.parametrize(("path", "status", "found"), [
+    ("/", 200, "plain"), ("/x.css", 200, "plain"), ("/big", 200, "plain"), (LONG, 200, "md5"),
+    (LONG[:5], 200, "best-match"), ("/p?a=2&r=7", 200, "best-match"), ("/sp%20ace", 200, "plain"),
+    ("/go", 302, "redirect"), ("/none", 204, "status"), ("/error", 404, "status"), ("/nothing", 404, "missing"),
+    ("/../../../etc/passwd", 404, "missing"), ("/%2e%2e/%2e%2e/etc/passwd", 404, "missing"),
+    ("/..%2f..%2fetc/passwd", 404, "missing"), ("//etc/passwd", 404, "missing"), ("http://a.test/x.css", 200, "plain"),
+])
+def test_status_body_and_log(server: Running, path: str, status: int, found: str) -> None:
+    response, body = server.get(path)
+    line = server.log()[-1]
+    assert (response.status, line.status, line.found, line.path) == (status, status, found, path)
+    assert (line.method, line.request, line.bytes, line.syn_data) == ("GET", 1, len(body), False)
+    assert abs(line.time_s - time.time()) < 60
+    assert line.own_ms is not None
+    assert 0 <= line.own_ms < 10_000
+    assert response.getheader("Access-Control-Allow-Origin") == "*"
+    if found in ("plain", "md5"):
+        assert body == BODIES[path.removeprefix("http://a.test")]
+    elif found == "best-match":
+        assert body == {"/p": b"p2", "/l": b"long"}[path[:2]]
+
+
+def test_types(server: Running) -> None:
+    types = {path: server.get(path)[0].getheader("Content-Type") for path in ("/", "/x.css", "/data", "/error", "/big")}
+    assert types == {"/": "text/html; charset=iso-8859-1", "/x.css": "text/css", "/data": "image/png",
+                     "/error": "text/html", "/big": "application/octet-stream"}
+
+
+def test_redirect_is_ascii(server: Running) -> None:
+    assert server.get("/go")[0].getheader("Location") == "http://b.test/there?x=%C3%A9%20y"
+
+
+def test_head_post_range_options_and_others(server: Running) -> None:
+    response, body = server.get("/x.css", "HEAD")
+    assert (response.status, response.getheader("Content-Length"), body) == (200, "3", b"")
+    assert server.log()[-1].bytes == 0
+    assert server.get("/x.css", "POST", b"z" * 300_000)[1] == b"p{}"
+    assert server.log()[-1].method == "POST"
+    response, body = server.get("/x.css", headers={"Range": "bytes=1-1"})
+    assert (response.status, body) == (200, b"p{}")
+    response, _ = server.get("/x.css", "OPTIONS", headers={"Access-Control-Request-Headers": "x-mine"})
+    assert (response.status, response.getheader("Access-Control-Allow-Headers")) == (204, "x-mine")
+    response, _ = server.get("/x.css", "DELETE", b"z" * 100_000)
+    assert (response.status, server.log()[-1].found) == (501, "status")
+
+
+def test_http_1_0_closes(server: Running) -> None:
+    with server.connect() as connection:
+        connection.sendall(b"GET /x.css HTTP/1.1\r\nHost: a.test\r\nConnection: keep-alive\r\n\r\n")
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.0 200 OK\r\n")
+    assert b"\r\nConnection: close\r\n" in answer
+
+
+def test_http_1_1_answers_pipelined_requests_on_one_connection(keeping: Running) -> None:
+    request = b"GET /x.css HTTP/1.1\r\nHost: a.test\r\n\r\n"
+    with keeping.connect() as connection:
+        connection.sendall(request + b"POST /p?a=1&r=1 HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody" + request
+                           + b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
+        answer = read_all(connection)
+    assert answer.count(b"HTTP/1.1 200 OK\r\n") == 4
+    assert [body in answer for body in (b"p{}HTTP", b"p1HTTP", b"<html>front")] == [True] * 3
+    lines = keeping.log()[-4:]
+    assert [line.request for line in lines] == [1, 2, 3, 4]
+    assert len({line.connection for line in lines}) == 1
+
+
+def test_head_and_body_leave_in_one_segment(keeping: Running) -> None:
+    """Two writes would cost one more RTT with keep-alive."""
+    with keeping.connect() as connection:
+        for count in range(1, 4):
+            connection.sendall(b"GET /data HTTP/1.1\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b"d" * 9492):
+                answer += connection.recv(65536)
+            info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, DATA_SEGMENTS_IN + 4)
+            assert struct.unpack_from("I", info, DATA_SEGMENTS_IN)[0] == count
+
+
+@pytest.mark.parametrize("sent", [
+    b"\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\n\r\n", b"G" * 70_000 + b"\r\n",
+    b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n",
+    b"GET / HTTP/1.1\r\n" + (b"A: " + b"b" * 60_000 + b"\r\n") * 5 + b"\r\n",
+    b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\nx", b"POST / HTTP/1.1\r\nContent-Length: 9e9\r\n\r\n",
+    b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"])
+def test_malformed_requests_get_an_answer_or_a_close(keeping: Running, sent: bytes) -> None:
+    with keeping.connect() as connection:
+        connection.sendall(sent)
+        answer = read_all(connection)
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 ")
+    assert keeping.get("/x.css")[1] == b"p{}"
+
+
+LINES = st.sampled_from([
+    b"GET / HTTP/1.1", b"GET /x.css", b"HEAD /p?a HTTP/1.0", b"POST http://a.test/ HTTP/1.1", b"A: b", b" folded", b":",
+    b"", b"Content-Length: 5", b"Content-Length: x", b"Expect: 100-continue", b"Connection: close", b"\xff\xfe",
+    b"Transfer-Encoding: chunked", b"GET //../%00%2f..?# HTTP/1.1", b"GET http://[ HTTP/1.1"])
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.binary(max_size=300), st.lists(LINES, max_size=8).map(b"\r\n".join),
+                 st.lists(st.one_of(LINES, st.binary(max_size=20)), max_size=8).map(b"\n".join)))
+def test_garbage_never_ends_the_server(keeping: Running, garbage: bytes) -> None:
+    with keeping.connect() as connection:
+        connection.sendall(garbage)
+        connection.shutdown(socket.SHUT_WR)
+        read_all(connection)    # fails by timeout when neither answered nor closed
+    assert keeping.process.poll() is None
+
+
+def test_nothing_went_wrong_inside(recording: Path) -> None:
+    """Garbage is answered, not merely survived: nothing on stderr."""
+    with running(recording, "--http", "1.1") as server:
+        for garbage in (b"\xff\r\n\r\n", b"GET http://[ HTTP/1.1\r\n\r\n", b"GET /\0 HTTP/1.1\r\n\r\n",
+                        b"GET / HTTP/1.1\r\n:\r\n\r\n"):
+            with server.connect() as connection:
+                connection.sendall(garbage)
+                connection.shutdown(socket.SHUT_WR)
+                read_all(connection)
+        server.process.terminate()
+        assert server.process.communicate(timeout=10)[1] == ""
+
+
+@pytest.mark.timing
+def test_silent_connections_keep_nobody_waiting_and_are_noted(recording: Path) -> None:
+    with running(recording) as server:
+        server.get("/x.css")
+        silent = [server.connect() for _ in range(50)]
+        begin = time.monotonic()
+        assert server.get("/x.css")[1] == b"p{}"
+        assert time.monotonic() - begin < ReplayServer.idle_limit_s / 2, "a server that waits for them waits so long"
+        for connection in silent:
+            connection.close()
+        wait_until(lambda: sum(line.found == "silent" for line in server.log()) == 50)
+        line = next(line for line in server.log() if line.found == "silent")
+        assert (line.method, line.path, line.status, line.bytes, line.request) == ("-", "-", 0, 0, 0)
+
+
+def test_in_2013_a_silent_connection_keeps_all_others_waiting(recording: Path) -> None:
+    with running(recording, "--server", "2013") as server:
+        silent = server.connect()
+        with server.connect() as connection:
+            connection.sendall(b"GET /x.css HTTP/1.0\r\n\r\n")
+            connection.settimeout(0.5)
+            with pytest.raises(TimeoutError):
+                connection.recv(1)
+            silent.close()
+            connection.settimeout(10)
+            assert read_all(connection).endswith(b"p{}")
+        assert [line.found for line in server.log()[-2:]] == ["silent", "plain"]
+        assert [line.own_ms is None for line in server.log()[-2:]] == [True, False]
+
+
+def test_an_idle_connection_is_closed_after_the_limit(recording: Path) -> None:
+    port = free_port()
+    argv = [str(HTTP_TFO), "--mirror", str(recording / "Web"), "--host", HOST, "--port", str(port), "--http", "1.1"]
+    code = ("import runpy, sys; from harness.replay.server import ReplayServer; ReplayServer.idle_limit_s = 0.3; "
+            f"sys.argv = {argv!r}; runpy.run_path(sys.argv[0], run_name='__main__')")
+    with subprocess.Popen([sys.executable, "-c", code], cwd=HTTP_TFO.parent.parent, stdout=subprocess.PIPE,
+                          text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready 1\n"
+            for sent in (b"", b"GET / HT", b"GET /x.css HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nA: b\r\n"):
+                with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+                    begin = time.monotonic()
+                    connection.sendall(sent)
+                    read_all(connection)
+                    assert 0.2 < time.monotonic() - begin < 5
+        finally:
+            process.terminate()
+
+
+def test_a_client_that_leaves_in_the_middle_is_noted(server: Running) -> None:
+    connection = server.connect()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.sendall(b"GET /big HTTP/1.0\r\n\r\n")
+    connection.recv(10)
+    connection.close()
+    wait_until(lambda: server.log()[-1].path == "/big")
+    assert server.get("/x.css")[1] == b"p{}"

@@ -1,0 +1,271 @@
+"""The replay servers as processes: start, end, namespaces, users, TCP Fast Open."""
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.replay.http1 import IDLE_LIMIT_S
+from harness.system.netns import inside
+from tests.support.replay_process import (
+    HOST,
+    Running,
+    alive,
+    free_port,
+    make_recording,
+    read_all,
+    refusal,
+    running,
+    start,
+    wait_until,
+)
+
+NOBODY = 65534
+SYSCTL = Path("/proc/sys/net/ipv4/tcp_fastopen")
+
+
+@pytest.fixture
+def recording() -> Iterator[Path]:
+    """Give a recording where the servers' user may write its logs: pytest's own directories are closed to others."""
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        directory.chmod(0o755)
+        if os.geteuid() == 0:
+            os.chown(directory, NOBODY, NOBODY)
+        make_recording(directory)
+        yield directory
+
+
+@pytest.fixture
+def namespace() -> Iterator[int]:
+    """A process that holds a network namespace of its own, with loopback up and TFO on for clients and servers."""
+    with subprocess.Popen(["unshare", "--net", "sleep", "100"]) as holder:
+        try:
+            home = Path("/proc/self/ns/net").readlink()
+            wait_until(lambda: Path(f"/proc/{holder.pid}/ns/net").readlink() != home)
+            with inside(holder.pid):
+                subprocess.run(["ip", "link", "set", "lo", "up"], check=True, timeout=10)
+                SYSCTL.write_text("3")
+            yield holder.pid
+        finally:
+            holder.kill()
+
+
+def hosts_file(directory: Path, *lines: str) -> Path:
+    path = directory / "hosts"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def fetch_with_data_in_syn(address: tuple[str, int]) -> bytes:
+    with socket.socket() as connection:
+        connection.sendto(b"GET /x.css HTTP/1.0\r\n\r\n", socket.MSG_FASTOPEN, address)
+        connection.settimeout(10)
+        return read_all(connection)
+
+
+@pytest.mark.root
+def test_syn_data_is_seen_and_each_setting_has_its_log(recording: Path, namespace: int) -> None:
+    hosts = hosts_file(recording, f"{HOST} 127.0.0.1 /proc/{namespace}/ns/net")
+    with running(recording, "--hosts", hosts, "--user", f"{NOBODY}:{NOBODY}") as server, inside(namespace):
+        address = ("127.0.0.1", server.port)
+        for _ in range(3):    # the first asks for the cookie
+            assert fetch_with_data_in_syn(address).endswith(b"p{}")
+        with socket.create_connection(address) as plain:
+            plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            read_all(plain)
+        SYSCTL.write_text("0")
+        with socket.create_connection(address) as plain:
+            plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            read_all(plain)
+        SYSCTL.write_text("3")
+        fetch_with_data_in_syn(address)
+        assert [line.syn_data for line in server.log(1)] == [False, True, True, False, True]
+        assert [line.connection for line in server.log(1)] == [1, 2, 3, 4, 6]
+        assert [(line.connection, line.syn_data) for line in server.log(0)] == [(5, False)]
+
+
+@pytest.mark.root
+def test_servers_live_in_their_namespace_and_not_as_root(recording: Path, namespace: int) -> None:
+    recording.chmod(0o700)    # as /root is: the servers' user cannot get here
+    hosts = hosts_file(recording, f"{HOST} 127.0.0.1 /proc/{namespace}/ns/net", "b.test 127.0.0.2 -")
+    with running(recording, "--hosts", hosts, "--user", f"{NOBODY}:{NOBODY}") as server:
+        pids = server.children()
+        assert len(pids) == 2
+        spaces = {Path(f"/proc/{pid}/ns/net").readlink() for pid in pids}
+        assert spaces == {Path(f"/proc/{who}/ns/net").readlink() for who in (namespace, "self")}
+        for pid in pids:
+            status = Path(f"/proc/{pid}/status").read_text()
+            assert f"Uid:\t{NOBODY}\t{NOBODY}\t{NOBODY}\t{NOBODY}" in status
+            assert "CapEff:\t0000000000000000" in status
+        with inside(namespace):
+            assert fetch_with_data_in_syn(("127.0.0.1", server.port)).endswith(b"p{}")
+        with socket.create_connection(("127.0.0.2", server.port), timeout=10) as connection:
+            connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            assert read_all(connection).endswith(b"\r\n\r\nb")
+        for log in server.logdir.rglob("*.test"):
+            assert (log.stat().st_uid, log.parent.stat().st_uid) == (NOBODY, NOBODY)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("options", [(), ("--user", "0:0")])
+def test_no_server_is_root(recording: Path, options: tuple[str, ...]) -> None:
+    with running(recording, *options) as server:
+        for pid in server.children():
+            assert f"Uid:\t{NOBODY}\t{NOBODY}\t{NOBODY}\t{NOBODY}" in Path(f"/proc/{pid}/status").read_text()
+        assert server.get("/x.css")[1] == b"p{}"
+
+
+@pytest.mark.root
+def test_a_directory_that_is_no_host_is_refused(recording: Path) -> None:
+    (recording / "Web" / f"{HOST} 0.0.0.0 -\n").mkdir()
+    assert "is not the name of a host" in refusal(recording, "--host", HOST)
+
+
+@pytest.mark.root
+def test_a_file_the_user_cannot_read_is_refused_at_the_start(recording: Path) -> None:
+    (recording / "Web" / HOST / "x.css").chmod(0o600)
+    line = refusal(recording, "--host", HOST, "--user", f"{NOBODY}:{NOBODY}")
+    assert line.startswith(f"{recording}/Web/{HOST}/x.css: not readable by user {NOBODY}; run: chmod")
+
+
+def many(recording: Path) -> Path:
+    return hosts_file(recording, *(f"{HOST} 127.0.0.{number} -" for number in range(1, 11)))
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_all(recording: Path, number: signal.Signals, status: int) -> None:
+    server = start(recording, "--hosts", many(recording))
+    assert server.process.stdout is not None
+    assert server.process.stdout.readline() == "ready 10\n"
+    pids = server.children()
+    with server.connect():    # also while a connection is open
+        begin = time.monotonic()
+        server.process.send_signal(number)
+        _, complaint = server.process.communicate(timeout=10)
+    assert time.monotonic() - begin < IDLE_LIMIT_S / 2, "it did not wait for the open connection"
+    assert (server.process.returncode, complaint) == (status, "")
+    assert len(pids) == 10
+    assert not any(map(alive, pids))
+
+
+def test_ctrl_c_reaches_the_whole_group_and_nobody_complains(recording: Path) -> None:
+    server = start(recording, "--hosts", many(recording))
+    assert server.process.stdout is not None
+    server.process.stdout.readline()
+    for pid in server.children():
+        os.kill(pid, signal.SIGINT)
+    server.process.send_signal(signal.SIGINT)
+    _, complaint = server.process.communicate(timeout=10)
+    assert (server.process.returncode, complaint) == (130, "")
+
+
+def test_a_signal_during_the_start_leaves_nobody(recording: Path) -> None:
+    server = start(recording, "--hosts", many(recording))
+    wait_until(lambda: is_listening("127.0.0.1", server.port))
+    pids = server.children()
+    server.process.terminate()
+    server.process.communicate(timeout=10)
+    assert server.process.returncode == 0
+    wait_until(lambda: not any(map(alive, pids)))
+
+
+def test_no_server_outlives_a_killed_parent(recording: Path) -> None:
+    user = ("--user", f"{NOBODY}:{NOBODY}") if os.geteuid() == 0 else ()    # changing the user resets PR_SET_PDEATHSIG
+    server = start(recording, "--hosts", many(recording), *user)
+    assert server.process.stdout is not None
+    server.process.stdout.readline()
+    pids = server.children()
+    assert len(pids) == 10
+    server.process.kill()
+    server.process.communicate(timeout=10)
+    wait_until(lambda: not any(map(alive, pids)), 2)
+
+
+def test_a_server_that_dies_ends_the_others_and_is_named(recording: Path) -> None:
+    server = start(recording, "--hosts", many(recording))
+    assert server.process.stdout is not None
+    server.process.stdout.readline()
+    pids = server.children()
+    os.kill(pids[3], signal.SIGKILL)
+    _, complaint = server.process.communicate(timeout=10)
+    assert (server.process.returncode, complaint) == (1, f"{HOST}: its server ended (status -9)\n")
+    assert not any(map(alive, pids))
+
+
+def test_the_log_is_whole_after_a_kill(recording: Path) -> None:
+    with running(recording) as server:
+        for _ in range(20):
+            server.get("/x.css")
+        os.kill(server.children()[0], signal.SIGKILL)
+        server.process.wait(10)
+        assert [line.connection for line in server.log()] == list(range(1, 21))
+
+
+def test_port_in_use(recording: Path) -> None:
+    port = free_port()
+    with socket.create_server(("127.0.0.7", port)):
+        line = refusal(recording, "--hosts", many(recording), port=port)
+    assert line == (f"127.0.0.7:{port}: address already in use; stop what listens there or choose another --port\n")
+    wait_until(lambda: not any(is_listening(f"127.0.0.{number}", port) for number in range(1, 11)), 2)
+
+
+def is_listening(address: str, port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((address, port)) == 0
+
+
+def test_a_restart_is_not_kept_off_by_connections_just_closed(recording: Path) -> None:
+    port = free_port()
+    for _ in range(2):
+        server = start(recording, "--host", HOST, port=port)
+        assert server.process.stdout is not None
+        assert server.process.stdout.readline() == "ready 1\n"
+        assert server.get("/x.css")[1] == b"p{}"
+        server.process.terminate()
+        server.process.communicate(timeout=10)
+    assert [line.connection for line in server.log()] == [1, 1]
+    assert [path.read_text().count("#") for path in server.log_files()] == [1, 1]
+
+
+def test_queues_are_long_and_2013_is_short(recording: Path) -> None:
+    for options, backlog in (((), 1024), (("--server", "2013"), 5)):
+        with running(recording, *options) as server:
+            shown = listening_backlog(server)
+        assert shown == min(backlog, int(Path("/proc/sys/net/core/somaxconn").read_text()))
+
+
+def listening_backlog(server: Running) -> int:
+    line = subprocess.run(["ss", "-Hltn", f"sport = :{server.port}"], capture_output=True, text=True, check=True,
+                          timeout=10).stdout
+    return int(line.split()[2])
+
+
+@pytest.mark.parametrize(("options", "problem"), [
+    (("--host", "c.test"), "/Web: no host c.test in this mirror; it has, for example, a.test, b.test"),
+    (("--host", HOST, "--server", "2013", "--http", "1.1"), "--server 2013: speaks HTTP/1.0 only"),
+    (("--host", HOST, "--address", "192.0.2.1"), "192.0.2.1:"),
+    (("--hosts", "/nonexistent"), "/nonexistent:1: cannot be read"),
+    (("--host", HOST, "--mirror", "/nonexistent"), "/nonexistent: no mirror can be read here"),
+    (("--host", HOST, "--fetchlog", "/nonexistent"), "/nonexistent: no logs can be read here"),
+    (("--host", HOST, "--logdir", "/proc/nonexistent"), "/proc/nonexistent"),
+])
+def test_bad_input_is_one_line(recording: Path, options: tuple[str, ...], problem: str) -> None:
+    assert problem in refusal(recording, *options)
+
+
+@pytest.mark.parametrize(("content", "problem"), [
+    ("", ":1: no hosts"), ("a.test 127.0.0.1\n", ":1: not a host: 'a.test 127.0.0.1'"),
+    ("a.test 127.0.0.1 -\n\nc.test 127.0.0.2 -\n", "no host c.test in this mirror"),
+    ("a.test 127.0.0.1 /nonexistent\n", "no such file or directory"), ("a.test nonsense -\n", "nonsense:"),
+])
+def test_bad_hosts_files_are_one_line(recording: Path, content: str, problem: str) -> None:
+    path = recording / "hosts"
+    path.write_text(content)
+    assert problem in refusal(recording, "--hosts", path)

@@ -1,0 +1,144 @@
+"""What Chrome makes of a replay over TLS: the injected script runs under any CSP, caching and preloading work."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.files.hack_dns import Remap, resolver_rules
+from harness.replay.authority import open_authority
+from harness.system.privileges import browsing_user, give, passable_temp_root
+from tests.support.https_recording import HttpsRecording
+from tests.support.replay_process import HOST, free_port, running
+
+INSTANT_MS = 1_363_348_800_000
+"""2013-03-15 12:00 UTC, the time that the injected script shows."""
+CHROME = """
+import json, sys
+from pathlib import Path
+from harness.browser.chrome import Settings, deterministic_script, find_browser, start
+from harness.system.privileges import User, become
+work_dir, uid, gid, rules, trusted_key, *urls = sys.argv[1:]
+browser = find_browser()
+deterministic_script()  # read as root: the project may lie where nobody else can look
+become(User("", int(uid), int(gid)))
+driver = start(browser, Settings(Path(work_dir), rules, trusted_key=trusted_key))
+try:
+    seen = []
+    for url in urls:
+        driver.get(url)
+        seen.append(driver.execute_script(
+            "return [location.href, Date.now(), typeof ownScriptRan, document.cookie,"
+            "getComputedStyle(document.body).color]"))
+    print(json.dumps(seen))
+finally:
+    driver.quit()
+"""
+
+
+def look(directory: Path, urls: list[str], http_port: int, tls_port: int) -> list[list[Any]]:
+    """Return what Chrome, run as a user without rights, sees at each URL."""
+    user = browsing_user()
+    rules = resolver_rules([Remap(HOST, "127.0.0.1", http_port), Remap(HOST, "127.0.0.1", tls_port, "https")])
+    with tempfile.TemporaryDirectory(dir=passable_temp_root(), ignore_cleanup_errors=True) as work_dir:
+        give(Path(work_dir), user)
+        argv = [work_dir, str(user.uid), str(user.gid), rules, open_authority(directory / "authority").fingerprint]
+        done = subprocess.run([sys.executable, "-c", CHROME, *argv, *urls], cwd=ROOT, check=True, timeout=90,
+                              capture_output=True, text=True)
+    seen: list[list[Any]] = json.loads(done.stdout)
+    return seen
+
+
+@pytest.mark.chrome
+def test_csp_cookies_cache_and_preload(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    document = b'<!doctype html><link rel="icon" href="data:,"><link rel="stylesheet" href="/s.css"><body>' \
+               b"<script>var ownScriptRan = true</script>"
+    html = (("Content-Type", "text/html"), ("Set-Cookie", "seen=1; Expires=Sat, 21 Nov 2026 10:00:00 GMT"),
+            ("Date", "Sat, 21 Nov 2026 09:00:00 GMT"), ("Strict-Transport-Security", "max-age=99999"))
+    policy = ("Content-Security-Policy", "default-src 'none'; script-src 'none'; style-src 'self'")
+    recorded.add(f"https://{HOST}/", document, (*html, ("Content-Security-Policy", "script-src 'none'")))
+    recorded.add(f"https://{HOST}/strict", document, (*html, policy, ("Link", "</p.css>; rel=preload; as=style")))
+    recorded.add(f"https://{HOST}/s.css", b"body { color: rgb(0, 128, 0) }", (
+        ("Content-Type", "text/css"), ("Cache-Control", "max-age=600"), ("Date", "Sat, 21 Nov 2026 09:00:00 GMT")))
+    recorded.add(f"https://{HOST}/p.css", b"p {}", (("Content-Type", "text/css"),))
+    recorded.add(f"http://{HOST}/plain", document, (("Content-Type", "text/html"),), version="http/1.1")
+    blue = b"body { color: rgb(0, 0, 255) }"
+    (tmp_path / "Web" / HOST / "blue").write_bytes(blue)
+    recorded.add(f"http://{HOST}/s.css", None, (("Content-Type", "text/css"),), size=len(blue), _file=f"{HOST}/blue")
+    recorded.finish(f"https://{HOST}/")
+    tls_port = free_port()
+    with running(tmp_path, "--authority", tmp_path / "authority", "--tls-port", str(tls_port)) as server:
+        urls = [f"https://{HOST}/", f"https://{HOST}/strict", f"http://{HOST}/plain"]
+        seen = look(tmp_path, urls, server.port, tls_port)
+        asked = [(line.scheme, line.path) for line in server.log() if line.found != "silent"]
+    assert [url for url, *_ in seen] == urls, "Strict-Transport-Security is not replayed: http stays http"
+    assert all(0 <= now - INSTANT_MS < 1000 for _, now, *_ in seen), "the injected script runs under any CSP"
+    assert [ran for _, _, ran, *_ in seen] == ["undefined", "undefined", "boolean"], "the page's own does not"
+    assert seen[0][3] == "seen=1"
+    assert [color for *_, color in seen] == ["rgb(0, 128, 0)", "rgb(0, 128, 0)", "rgb(0, 0, 255)"]
+    assert asked.count(("https", "/s.css")) == 1, "the second page has it from the cache"
+    assert asked.count(("https", "/p.css")) == 1, "the preload was replayed"
+    assert server.process.returncode == 0
+
+
+SEVERAL = b"""<!doctype html><link rel="icon" href="data:,"><body><iframe src="/list"></iframe><script>
+var ownScriptRan = true;
+function ask(method, path, body, headers) {
+    var request = new XMLHttpRequest();
+    request.open(method, path, false);
+    for (var name in headers || {}) request.setRequestHeader(name, headers[name]);
+    request.send(body);
+    return request.status + request.responseText;
+}
+var got = ["cart", "user"].map(name => ask("POST", "/graphql", '{"query": "' + name + '", "at": 1785000000000}'));
+got.push(ask("GET", "/list", null, {"HX-Request": "true"}), ask("GET", "/poll"), ask("GET", "/poll"),
+         ask("GET", "/poll"), ask("GET", "/video", null, {"Range": "bytes=2-"}),
+         ask("GET", "/beacon?t=1785000000001"));
+onload = () => {
+    got.push(document.querySelector("iframe").contentDocument.body.textContent);
+    document.cookie = "got=" + got.join(",");
+};
+</script>"""
+
+
+@pytest.mark.chrome
+def test_one_url_with_several_answers(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    html, text = (("Content-Type", "text/html"),), (("Content-Type", "text/plain"), ("Cache-Control", "no-store"))
+
+    def add(path: str, body: bytes, headers: tuple[tuple[str, str], ...], method: str = "GET", post: str = "",
+            **asked: str) -> None:
+        number = len(recorded.entries)
+        recorded.add(f"https://{HOST}/{number}", body, headers, method=method)
+        request = recorded.entries[-1]["request"]
+        recorded.entries[-1]["_file"] = f"{HOST}/{number}"
+        request["url"] = f"https://{HOST}{path}"
+        request["headers"] = [{"name": name.replace("_", "-"), "value": value} for name, value in asked.items()]
+        if post:
+            request["postData"] = {"text": post}
+
+    navigation = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+    add("/", SEVERAL, html, **navigation)
+    for name in ("user", "cart"):
+        add("/graphql", f"the {name}".encode(), text, "POST", f'{{"query": "{name}", "at": 1363139399019}}',
+            Sec_Fetch_Mode="cors", Sec_Fetch_Dest="empty")
+    add("/list", b"the page", html, Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="iframe")
+    add("/list", b"a fragment", html, Sec_Fetch_Mode="cors", Sec_Fetch_Dest="empty", HX_Request="true")
+    for answer in (b"waiting", b"done"):
+        add("/poll", answer, text)
+    add("/video", b"video", (*text, ("Accept-Ranges", "bytes")))
+    recorded.add(f"https://{HOST}/beacon?t=1363139399019", status=302,
+                 headers=(("Location", "/beacon?t=1363139399019&c=1"),))
+    recorded.finish(f"https://{HOST}/")
+    tls_port = free_port()
+    with running(tmp_path, "--authority", tmp_path / "authority", "--tls-port", str(tls_port)) as server:
+        seen = look(tmp_path, [f"https://{HOST}/"] * 2, server.port, tls_port)
+        asked = [line.found for line in server.log() if line.path.startswith("/beacon")]
+    assert seen[0][3] == "got=200the cart,200the user,200a fragment,200waiting,200done,200done,206deo,204,the page"
+    assert asked[:2] == ["masked", "ended"]

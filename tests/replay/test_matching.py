@@ -1,0 +1,442 @@
+"""Which recorded answer a request gets: the cases of docs/replay.md, each a test."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.files.load_mark import LoadMark, make_mark, mark_load
+from harness.files.pages import sanitise
+from harness.files.text_log import PageLog, Response, format_log
+from harness.mirror.answers import Recorded
+from harness.mirror.asked import Asked, hash_body
+from harness.mirror.paths import write_file
+from harness.mirror.recording import Recording, read_recording
+from harness.replay.site import Site
+
+HOST = "a.test"
+NAVIGATION = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "accept": "text/html"}
+FETCH = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty", "accept": "*/*"}
+
+
+class Written:
+    """A recording that a test writes: transactions as HAR entries, in order, one page's or several's."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.pages: dict[str, list[dict[str, Any]]] = {}
+
+    def add(self, path: str, body: str | None = None, *, status: int = 200, method: str = "GET", to: str = "",
+            page: str = "page", asked: dict[str, str] | None = None, post: str = "", host: str = HOST,
+            headers: Sequence[tuple[str, str]] = (), **more: Any) -> None:
+        """Record that `path` answered `body`, or redirected `to`."""
+        url = f"https://{host}{path}"
+        name = ""
+        if body is not None:
+            number = sum(map(len, self.pages.values()))
+            name = write_file(self.directory / "Web", f"https://{host}/body-{number}", body.encode()).name
+        request: dict[str, Any] = {"method": method, "url": url, "headers": _pairs((asked or {}).items())}
+        if post:
+            request["postData"] = {"mimeType": "application/json", "text": post}
+        response_headers = [*headers, *([("Location", to)] if to else [])]
+        self.pages.setdefault(page, []).append({
+            "startedDateTime": "2026-11-21T09:00:00.000+00:00", "request": request,
+            "response": {"status": 302 if to else status, "httpVersion": "h2", "headers": _pairs(response_headers),
+                         "content": {"size": len(body or "")}},
+            **({"_file": f"{host}/{name}"} if name else {}), **more})
+
+    def read(self) -> Recording:
+        """Write and read it."""
+        logs = self.directory / "Web.fetchlog"
+        logs.mkdir()
+        (self.directory / "Web" / HOST).mkdir(parents=True, exist_ok=True)
+        for page, entries in self.pages.items():
+            (logs / page).write_text(format_log(PageLog(transactions_seen=True)))
+            (logs / f"{page}.har").write_text(json.dumps({"log": {"entries": entries}}))
+        return read_recording(self.directory / "Web", logs)
+
+    def site(self) -> Site:
+        """Return what its host answers over https."""
+        return Site(self.read(), HOST, "https")
+
+
+def _pairs(headers: Any) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in headers]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    return Written(tmp_path)
+
+
+def body(written: Written, answer: Recorded) -> str | None:
+    """Return the text that an answer has for its body."""
+    if answer.file is None:
+        return None
+    return (written.directory / "Web" / (answer.file_host or HOST) / answer.file).read_text()
+
+
+def get(path: str, site: Site, **headers: str) -> Recorded:
+    """Ask for `path` with these headers."""
+    return site.answer(path, "GET", Asked({name.replace("_", "-"): value for name, value in headers.items()}))
+
+
+def test_exact_comes_before_all_else(written: Written) -> None:
+    written.add("/p?t=10000001", "first")
+    written.add("/p?t=10000002", "second")
+    site = written.site()
+    answer = site.answer("/p?t=10000002")
+    assert (body(written, answer), answer.found) == ("second", "plain")
+
+
+def test_several_answers_of_one_url_come_in_recorded_order_and_the_last_from_then_on(written: Written) -> None:
+    for text in ("waiting", "working", "done"):
+        written.add("/poll", text)
+    site = written.site()
+    answers = [site.answer("/poll") for _ in range(5)]
+    assert [body(written, answer) for answer in answers] == ["waiting", "working", "done", "done", "done"]
+    assert len({answer.identity for answer in answers}) == 3
+    assert {answer.found for answer in answers} == {"plain"}
+
+
+def test_each_load_begins_anew(written: Written, tmp_path: Path) -> None:
+    written.add("/poll", "waiting")
+    written.add("/poll", "done")
+    make_mark(tmp_path / "mark")
+    site = Site(written.read(), HOST, "https", LoadMark(tmp_path / "mark"))
+    for _ in range(3):
+        mark_load(tmp_path / "mark", "page")
+        assert [body(written, site.answer("/poll")) for _ in range(3)] == ["waiting", "done", "done"]
+
+
+def test_without_a_mark_silence_parts_loads(written: Written) -> None:
+    written.add("/poll", "waiting")
+    written.add("/poll", "done")
+    now = [100.0]
+    site = Site(written.read(), HOST, "https", clock=lambda: now[0])
+    for seconds, text in ((0.0, "waiting"), (9.0, "done"), (9.0, "done"), (11.0, "waiting")):
+        now[0] += seconds
+        assert body(written, site.answer("/poll")) == text
+
+
+def test_without_a_mark_a_navigation_to_another_page_begins_a_load(written: Written) -> None:
+    for page in ("one", "two"):
+        written.add(f"/{page}", page, page=sanitise(f"https://a.test/{page}"), asked=NAVIGATION)
+        written.add("/ad", f"for {page}", page=sanitise(f"https://a.test/{page}"))
+        written.add("/ad", "again", page=sanitise(f"https://a.test/{page}"), host="b.test")
+    recording, mark = written.read(), LoadMark()
+    first, second = (Site(recording, host, "https", mark) for host in (HOST, "b.test"))
+    for page in ("two", "one", "two"):
+        assert body(written, first.answer(f"/{page}", "GET", Asked(NAVIGATION))) == page
+        assert body(written, first.answer("/ad")) == f"for {page}"
+        assert second.answer("/ad").page == sanitise(f"https://a.test/{page}")
+        assert body(written, first.answer(f"/{page}", "GET", Asked(NAVIGATION))) == page    # a page that reloads
+        assert mark.read()[1] == sanitise(f"https://a.test/{page}")
+
+
+def test_the_page_under_way_gets_what_its_own_log_has(written: Written, tmp_path: Path) -> None:
+    written.add("/ad", "for one", page="one")
+    written.add("/ad", "for two", page="two")
+    written.add("/only", "of two", page="two")
+    make_mark(tmp_path / "mark")
+    site = Site(written.read(), HOST, "https", LoadMark(tmp_path / "mark"))
+    for page in ("two", "one"):
+        mark_load(tmp_path / "mark", page)
+        assert [body(written, site.answer("/ad")) for _ in range(2)] == [f"for {page}"] * 2
+    assert body(written, site.answer("/only")) == "of two"
+
+
+@pytest.mark.parametrize(("recorded", "asked"), [
+    ("/b?t=1363139399019&x=1", "/b?t=1785000000000&x=1"), ("/b?r=0.8237498237&x=1", "/b?r=0.1&x=1"),
+    ("/b/4f1a9c2e77", "/b/00aa11bb22"), ("/b?id=3fa85f64-5717-4562-b3fc-2c963f66afa6", "/b?id=" + "0" * 8 + "-0000" * 3
+                                         + "-" + "0" * 12), ("/b?_=12&x", "/b?_=13&x"), ("/b?cb=ab", "/b?cb=cd"),
+    ("/event/WPi3WwXM1363139394945/x", "/event/0NgFUjDm1363348800000/x"),
+    ("/x;src=1;ord=565.4?", "/x;src=1;ord=1.2?"), ("/j?callback=jQuery18_136&x", "/j?callback=jQuery19_9&x"),
+])
+def test_volatile_values_do_not_count(written: Written, recorded: str, asked: str) -> None:
+    written.add("/b?other=1", "other")
+    written.add(recorded, "this")
+    answer = written.site().answer(asked)
+    assert (body(written, answer), answer.found) == ("this", "masked")
+
+
+def test_versions_in_a_path_are_not_volatile(written: Written) -> None:
+    written.add("/jquery-1.8.js", "8")
+    assert written.site().answer("/jquery-1.9.js").found == "missing"
+
+
+def test_the_same_path_with_most_parameters_in_common(written: Written) -> None:
+    written.add("/p?id=1&size=big&kind=a", "one")
+    written.add("/p?id=2&size=big&kind=a", "two")
+    site = written.site()
+    answer = site.answer("/p?kind=a&id=2&size=small")
+    assert (body(written, answer), answer.found) == ("two", "best-match")
+    assert site.answer("/q?id=1").found == "missing"
+
+
+def test_a_volatile_path_with_most_parameters_in_common(written: Written) -> None:
+    written.add("/ss/s67156107604969?t=1%2F2&page=home", "home")
+    written.add("/ss/s67156107604970?t=1%2F2&page=away", "away")
+    answer = written.site().answer("/ss/s66643502558581?t=5%2F6&page=away")
+    assert (body(written, answer), answer.found) == ("away", "best-match")
+
+
+def test_parameters_in_a_path(written: Written) -> None:
+    written.add("/pixel;r=12;a=x;et=5", "x")
+    written.add("/pixel;r=13;a=y;et=5", "y")
+    written.add("/batch/u%3Fa%3D1%26b%3D2", "batch")
+    site = written.site()
+    assert body(written, site.answer("/pixel;r=99;a=y;et=6")) == "y"
+    assert body(written, site.answer("/batch/u%3Fa%3D1%26b%3D3")) == "batch"
+
+
+def test_another_size_of_an_image(written: Written) -> None:
+    written.add("/up/photo.jpeg", "full")
+    written.add("/up/other-100x100.jpeg", "small")
+    site = written.site()
+    answer = site.answer("/up/photo-640x427.jpeg")
+    assert (body(written, answer), answer.found) == ("full", "best-match")
+    assert body(written, site.answer("/up/other-640x427.jpeg")) == "small"
+    assert site.answer("/up/third-640x427.jpeg").found == "missing"
+
+
+def test_files_that_no_log_has_have_identities_of_their_own(tmp_path: Path) -> None:
+    recording = text_recording(tmp_path, {"a.test/i-1466453065.js": "", "a.test/i-1466453066.js": "", "a.test/p?x": "",
+                                          "a.test/p": ""}, [ok("http://a.test/p")])
+    site = Site(recording, HOST)
+    answers = [site.answer(path) for path in ("/i-1466453065.js", "/i-1466453066.js", "/p?x", "/p")]
+    assert [answer.found for answer in answers] == ["plain"] * 4
+    assert len({answer.identity for answer in answers}) == 4
+
+
+def test_stand_ins_that_are_equally_alike_take_turns(written: Written) -> None:
+    written.add("/b?t=100000001", "first")
+    written.add("/b?t=200000002", "second")
+    site = written.site()
+    assert [body(written, site.answer(f"/b?t={number}")) for number in (300000003, 400000004, 500000005)] == [
+        "first", "second", "second"]
+
+
+def test_the_identity_is_the_same_for_exact_answers_and_stand_ins(written: Written, tmp_path: Path) -> None:
+    written.add("/b?t=100000001", "it")
+    site = written.site()
+    exact, masked, similar = (site.answer(f"/b?t={value}") for value in ("100000001", "900000009", "x"))
+    assert [answer.found for answer in (exact, masked, similar)] == ["plain", "masked", "best-match"]
+    assert len({answer.identity for answer in (exact, masked, similar)}) == 1
+    other = Written(tmp_path / "other")
+    other.add("/b?t=777777777&more=1", "it")
+    assert other.site().answer("/b?t=777777777&more=1").identity == exact.identity
+
+
+def test_posts_are_told_apart_by_their_bodies(written: Written) -> None:
+    for name in ("user", "cart"):
+        written.add("/graphql", f"the {name}", method="POST", post=f'{{"query": "{name}", "at": 1363139399019}}')
+    site = written.site()
+
+    def post(text: str) -> Recorded:
+        return site.answer("/graphql", "POST", Asked({}, hash_body(text.encode())))
+
+    answers = [post(f'{{"query": "{name}", "at": {at}}}') for name, at in (
+        ("cart", 1363139399019), ("user", 1363139399019), ("user", 1785000000000), ("cart", 1785000000000))]
+    assert [body(written, answer) for answer in answers] == ["the cart", "the user", "the user", "the cart"]
+    assert [answer.found for answer in answers] == ["plain", "plain", "masked", "masked"]
+    assert post('{"query": "else"}').found == "best-match"
+
+
+def test_only_what_answered_a_navigation_answers_a_navigation(written: Written) -> None:
+    written.add("/list", "the page", asked=NAVIGATION)
+    written.add("/list", "a fragment", asked=FETCH | {"hx-request": "true"})
+    written.add("/data", "[]", asked=FETCH)
+    site = written.site()
+    fetched, navigated = Asked(FETCH | {"hx-request": "true"}), Asked(NAVIGATION)
+    answers = [site.answer("/list", "GET", asked) for asked in (fetched, navigated, fetched, navigated)]
+    assert [body(written, answer) for answer in answers] == ["a fragment", "the page", "a fragment", "the page"]
+    assert site.answer("/data", "GET", navigated).found == "missing"
+    assert site.answer("/data?x=1", "GET", navigated).found == "missing"
+
+
+def test_over_http_a_navigation_is_known_by_what_only_navigations_send(written: Written) -> None:
+    written.add("/list", "a fragment", asked={"accept": "*/*"})
+    written.add("/list", "the page", asked={"accept": "text/html,*/*", "upgrade-insecure-requests": "1"})
+    site = written.site()
+    assert body(written, get("/list", site, accept="text/html", upgrade_insecure_requests="1")) == "the page"
+    assert body(written, get("/list", site, accept="*/*")) == "a fragment"
+
+
+def test_a_recording_that_marks_no_navigation_answers_navigations(written: Written) -> None:
+    """As a crawler's archive: every request had the same headers."""
+    written.add("/", "the page", asked={"accept": "*/*", "user-agent": "Wget/1.21"})
+    assert body(written, written.site().answer("/", "GET", Asked(NAVIGATION))) == "the page"
+
+
+def test_headers_that_vary_names_tell_answers_apart(written: Written) -> None:
+    for language in ("de", "en"):
+        written.add("/t", language, asked=FETCH | {"x-language": language}, headers=[("Vary", "X-Language")])
+    site = written.site()
+    assert [body(written, get("/t", site, x_language=language)) for language in ("en", "de", "en")] == [
+        "en", "de", "en"]
+
+
+def test_a_redirect_through_the_same_url_keeps_its_steps_by_order(written: Written) -> None:
+    written.add("/", to="https://a.test/check")
+    written.add("/check", to="https://a.test/")
+    written.add("/", to="https://a.test/home")
+    written.add("/home", "home")
+    site = written.site()
+    steps = [site.answer(path) for path in ("/", "/check", "/", "/home")]
+    assert [answer.redirect_url for answer in steps] == [
+        "https://a.test/check", "https://a.test/", "https://a.test/home", None]
+
+
+def test_a_redirect_through_the_same_url_keeps_its_steps_by_cookie(written: Written) -> None:
+    written.add("/", to="https://a.test/set")
+    written.add("/", "home", asked={"cookie": "seen=1"})
+    site = written.site()
+    assert get("/", site, cookie="seen=1").status == 200
+    assert [get("/", site, cookie="other=1").status for _ in range(2)] == [302, 302]
+
+
+def test_a_stand_in_is_no_redirect_to_itself(written: Written) -> None:
+    """nytimes 2013: a beacon sends its cookie's redirect, whose end was not recorded."""
+    written.add("/dcs.gif?t=1363139399378", to="https://a.test/dcs.gif?redirect=126&t=1363139399378")
+    site = written.site()
+    first = site.answer("/dcs.gif?t=1785000000000")
+    assert (first.redirect_url, first.found) == ("https://a.test/dcs.gif?redirect=126&t=1363139399378", "masked")
+    second = site.answer("/dcs.gif?redirect=126&t=1363139399378")
+    assert (second.status, second.redirect_url, second.found) == (204, None, "ended")
+
+
+def test_a_chain_of_redirects_across_hosts_ends_after_what_was_recorded(written: Written) -> None:
+    written.add("/sync?u=1", to="https://b.test/match?u=1")
+    written.add("/match?u=7", to="https://a.test/sync?u=2", host="b.test")
+    recording = written.read()
+    sites = {host: Site(recording, host, "https") for host in (HOST, "b.test")}
+    url, hops = "https://a.test/sync?u=9", 0
+    while url:
+        host, _, target = url.removeprefix("https://").partition("/")
+        answer = sites[host].answer(f"/{target}")
+        url, hops = answer.redirect_url or "", hops + 1
+        assert hops < 5
+    assert (answer.status, answer.found) == (204, "ended")
+
+
+def test_a_stand_in_after_a_recorded_redirect_may_redirect_where_that_ends(written: Written) -> None:
+    written.add("/go?ord=1", to="https://a.test/next?s=5")
+    written.add("/next?s=4", to="https://a.test/end")
+    written.add("/end", "end")
+    site = written.site()
+    assert site.answer("/next?s=5").redirect_url == "https://a.test/end"
+
+
+def test_a_recorded_loop_is_walked_once(written: Written) -> None:
+    written.add("/a", to="https://a.test/b")
+    written.add("/b", to="https://a.test/a")
+    site = written.site()
+    assert [site.answer(path).status for path in ("/a", "/b", "/a")] == [302, 302, 204]
+
+
+def test_a_redirect_asked_for_again_is_answered_again(written: Written) -> None:
+    written.add("/pixel", to="https://a.test/gone")
+    site = written.site()
+    assert [site.answer("/pixel").status for _ in range(3)] == [302] * 3
+
+
+def test_a_stream_of_events_is_sent_once_and_then_ended(written: Written) -> None:
+    written.add("/events", "data: 1", headers=[("Content-Type", "text/event-stream")], _partial=True,
+                _error="unfinished")
+    site = written.site()
+    first, second = site.answer("/events"), site.answer("/events")
+    assert (body(written, first), first.found) == ("data: 1", "live")
+    assert (second.status, second.found) == (204, "ended")
+
+
+def test_failed_and_cached_exchanges_do_not_stand_in_the_way(written: Written) -> None:
+    written.add("/x", status=0, _error="net::ERR_ABORTED")
+    written.add("/x", "whole")
+    written.add("/x", "cached", _fromCache="disk")
+    written.add("/x", status=304)
+    site = written.site()
+    assert [body(written, site.answer("/x")) for _ in range(2)] == ["whole"] * 2
+
+
+def test_what_is_not_recorded_is_missing(written: Written) -> None:
+    written.add("/x", "x")
+    answer = written.site().answer("/y")
+    assert (answer.status, answer.found, answer.identity) == (404, "missing", "-")
+
+
+def text_recording(directory: Path, files: dict[str, str], responses: list[Response]) -> Recording:
+    """Write and read a recording in 2013's format."""
+    for name, text in files.items():
+        (directory / "Web" / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / "Web" / name).write_text(text)
+    (directory / "Web.fetchlog").mkdir()
+    (directory / "Web.fetchlog" / "page").write_text(format_log(PageLog(responses=responses, transactions_seen=True)))
+    return read_recording(directory / "Web", directory / "Web.fetchlog")
+
+
+def ok(url: str, to: str | None = None, mime: str = "text/html") -> Response:
+    return Response("Found" if to else "OK", mime, "", url, to)
+
+
+def test_2013_urls_keep_their_scheme_and_a_host_may_have_both(tmp_path: Path) -> None:
+    recording = text_recording(tmp_path, {"a.test/index.html": "", "a.test/s.css": ""}, [
+        ok("http://a.test/", "https://a.test/"), ok("https://a.test/"), ok("http://a.test/s.css"),
+        ok("https://b.test/x"), ok("http://c.test/y")])
+    assert {host: recording.schemes(host) for host in recording.hosts()} == {
+        "a.test": ("http", "https"), "b.test": ("https",), "c.test": ("http",)}
+    assert recording.document("http://a.test/") == "https://a.test/"
+
+
+def test_2013_a_host_that_is_in_no_log_is_served_over_both_where_there_is_https(tmp_path: Path) -> None:
+    recording = text_recording(tmp_path / "mixed", {"a.test/index.html": "", "d.test/x": ""}, [ok("https://a.test/")])
+    assert recording.schemes("d.test") == ("http", "https")
+    assert Site(recording, "d.test", "https").answer("/x").file == "x"
+    plain = text_recording(tmp_path / "plain", {"a.test/index.html": "", "d.test/x": ""}, [ok("http://a.test/")])
+    assert plain.schemes("d.test") == ("http",)
+
+
+def test_2013_a_file_wins_over_a_redirect_whose_end_is_not_in_the_mirror(tmp_path: Path) -> None:
+    recording = text_recording(tmp_path, {"a.test/index.html": "page"}, [ok("http://a.test/", "http://gone.test/")])
+    answer = Site(recording, HOST).answer("/")
+    assert (answer.status, answer.file) == (200, "index.html")
+    assert recording.document("http://a.test") == "http://a.test"
+
+
+def test_2013_the_end_of_a_redirect_has_the_file_of_its_beginning(tmp_path: Path) -> None:
+    """wsj: the scraper followed redirects and stored the body at their end under the first name."""
+    recording = text_recording(tmp_path, {"www.a.test/index.html": "page", "b.test/x": ""}, [
+        ok("http://www.a.test/", "http://a.test/"), ok("http://a.test/", "/home"), ok("http://a.test/home")])
+    assert recording.document("http://www.a.test/") == "http://a.test/home"
+    home = Site(recording, HOST).answer("/home")
+    assert (home.status, home.file_host, home.file) == (200, "www.a.test", "index.html")
+    assert recording.body_file(home) == "www.a.test/index.html"
+    assert Site(recording, HOST).borrowed == {"www.a.test"}
+
+
+def test_2013_a_recorded_answer_without_its_body_is_empty_and_says_so(tmp_path: Path) -> None:
+    recording = text_recording(tmp_path, {"a.test/index.html": ""}, [ok("http://a.test/i.gif", mime="image/gif")])
+    answer = Site(recording, HOST).answer("/i.gif")
+    assert (answer.status, answer.mime_type, answer.file, answer.found) == (200, "image/gif", None, "no-body")
+
+
+def test_transactions_of_a_page_have_identities_of_their_own(written: Written) -> None:
+    written.add("/poll", "a")
+    written.add("/poll", "b")
+    written.add("/poll?x=1", "c")
+    written.add("/poll", "d", method="POST")
+    written.add("/poll", "e", page="other")
+    recording = written.read()
+    identities = [answer.identity for page in ("page", "other") for answer in recording.transactions(page)]
+    assert len(set(identities)) == 5
+
+
+def test_every_case_of_the_documentation_is_a_test() -> None:
+    named = re.findall(r"`(test_\w+)` \|$", (ROOT / "docs" / "replay.md").read_text(), re.MULTILINE)
+    tests = "".join(path.read_text() for path in (ROOT / "tests" / "replay").glob("test_*.py"))
+    assert len(named) > 20
+    assert [name for name in named if f"def {name}(" not in tests] == []

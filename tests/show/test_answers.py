@@ -1,0 +1,125 @@
+"""Answers that were not recorded for their request: counted under the table, marked, named in figures and report."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.analysis.answers import answer_counts, critical_stand_ins
+from harness.analysis.selection import Selection, select
+from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
+from harness.files.pages import sanitise
+from harness.files.results import Results, read_results, write_load
+from harness.files.text_log import PageLog, Transaction, format_log
+from harness.show.answers import MARK, answer_lines, shortened, stand_in_words
+from harness.show.breakdown_figure import draw_breakdown
+from harness.show.prediction import prediction_lines
+from harness.show.report.render import render
+from harness.show.requests_figure import draw_figure
+from harness.show.table import format_report
+from tests.support.made_har import PAGE, MadeLoad, chain
+from tests.support.made_record import made_record
+
+SCRIPT, ASIDE = "http://host1.test/s.js", "http://aside.test/i.gif"
+NAME = sanitise(PAGE)
+
+
+def page_load() -> MadeLoad:
+    """A document, then a script that the load event waits for; an image beside them that it does not wait for."""
+    load = chain(2)
+    load.add(ASIDE, 5, "image", wait=1)
+    return load
+
+
+def add(client: Path, stand_ins: Sequence[str], runs: Sequence[int] = (1, 2), critical: bool | None = None) -> None:
+    """Write loads without and with TFO in which the URLs in `stand_ins` were answered by stand-ins."""
+    urls = (PAGE, SCRIPT, ASIDE)
+    answers = tuple(ReceivedAnswer(url, "stand-in" if url in stand_ins else "exact", critical=critical) for url in urls)
+    counted = ReceivedAnswers(len(urls) - len(stand_ins), len(stand_ins), 0, 0, answers)
+    for run in runs:
+        for tfo in (0, 1):
+            load = page_load().write(client, run=run, tfo=tfo)
+            assert load.record is not None
+            write_load(load.log.parent, replace(load.record, answers=counted))
+            load.log.write_text(format_log(PageLog(
+                transactions=[Transaction(5 + place, 300, url) for place, url in enumerate(urls)],
+                transactions_seen=True, transactions_whole=True)))
+
+
+def read(client: Path) -> tuple[Results, Selection]:
+    results = read_results(client)
+    return results, select(results, "load")
+
+
+def test_nothing_is_said_of_a_page_that_got_what_was_recorded(tmp_path: Path) -> None:
+    add(tmp_path, [])
+    results, selection = read(tmp_path)
+    assert list(answer_lines(results, selection)) == []
+    assert "*" not in format_report(results, selection)
+    assert "stand-in" not in "".join(prediction_lines(results, selection))
+
+
+def test_a_stand_in_beside_the_critical_path_is_counted_and_marks_nothing(tmp_path: Path) -> None:
+    add(tmp_path, [ASIDE])
+    title, line = answer_lines(*read(tmp_path))
+    assert title.startswith("Pages with stand-ins")
+    assert line == f"  {NAME}: 2 exact, 1 stand-in, 0 missing, 0 failed; none on a critical path that is known"
+    assert f"%{MARK}" not in format_report(*read(tmp_path))
+
+
+@pytest.mark.parametrize("told", [None, True])
+def test_a_stand_in_on_the_critical_path_marks_its_row_and_is_named(tmp_path: Path, told: bool | None) -> None:
+    add(tmp_path, [SCRIPT], critical=told)
+    results, selection = read(tmp_path)
+    report = format_report(results, selection)
+    row, = (line for line in report.splitlines() if line.startswith("\t"))
+    assert row.endswith(f"%{MARK}")
+    assert f"  {NAME}: 2 exact, 1 stand-in, 0 missing, 0 failed; on a critical path: {SCRIPT}" in report
+    assert f"{MARK} a stand-in lies on the critical path of a load of this row" in report
+    words = f" A stand-in on the critical path: {SCRIPT}."
+    assert any(words in line for line in prediction_lines(results, selection))
+    figures = [draw_figure(results, selection, NAME, 100), draw_breakdown(results, selection, NAME)]
+    assert all(figure and words.strip() in figure.get_supxlabel().replace("\n", " ") for figure in figures)
+    html = render(results, selection)
+    assert html.count(words.strip()) >= 4       # of two loads, in the waterfall and in the breakdown
+
+
+def test_the_waterfall_shows_which_request_it_was(tmp_path: Path) -> None:
+    add(tmp_path, [SCRIPT])
+    html = render(*read(tmp_path))
+    start = html.index('id="report-data">') + len('id="report-data">')
+    data = json.loads(html[start:html.index("</script>", start)])
+    assert data["answers"]["stand-in"] == "answered by a stand-in"
+    rows: list[list[Any]] = next(chart["rows"] for key, chart in data["charts"].items() if key.startswith("waterfall"))
+    assert {(row[0], row[1][7], row[2][7]) for row in rows} == {
+        (PAGE, "", ""), (SCRIPT, "stand-in", "stand-in"), (ASIDE, "", "")}
+
+
+def test_loads_that_differ_give_a_span(tmp_path: Path) -> None:
+    add(tmp_path, [ASIDE], runs=[1])
+    add(tmp_path, [ASIDE, SCRIPT], runs=[2])
+    _, line, _ = answer_lines(*read(tmp_path))
+    counts = "1 to 2 exact, 1 to 2 stand-in, 0 missing, 0 failed"
+    assert line == f"  {NAME}: {counts}; on a critical path: {SCRIPT}"
+
+
+def test_records_of_format_1_know_what_the_servers_counted() -> None:
+    counts = answer_counts(made_record(best_match=3, missing=1, failed_requests={"net::ERR_FAILED": 2}))
+    assert counts is not None
+    assert (counts.exact, counts.stand_in, counts.missing, counts.failed) == (None, 3, 1, 2)
+    assert answer_counts(made_record()) is None
+    assert answer_counts(None) is None
+
+
+def test_what_the_verdict_says_is_not_on_the_path_is_not_looked_for(tmp_path: Path) -> None:
+    add(tmp_path, [SCRIPT], critical=False)
+    assert [critical_stand_ins(load, 100) for load in read(tmp_path)[0].loads] == [[]] * 4
+
+
+def test_words() -> None:
+    assert stand_in_words([]) == ""
+    assert stand_in_words(["u", "v", "w"]) == " A stand-in on the critical path: u (and 2 more)."
+    assert len(shortened("http://a.test/" + "x" * 500)) == 100

@@ -1,0 +1,158 @@
+"""Client folders that mean harm: whatever stands in them, plot.py's parts end with a result or with one line."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.analysis.load_tables import format_csv, format_jsonl, load_rows
+from harness.analysis.selection import select
+from harness.errors import InputError, printable
+from harness.files.results import read_results
+from harness.show.breakdown_figure import draw_breakdown
+from harness.show.detail import detail_lines
+from harness.show.prediction import prediction_lines
+from harness.show.report.render import render
+from harness.show.requests_figure import draw_figure
+from harness.show.sweep import sweep_lines
+from harness.show.table import format_report
+from tests.support.client_folder import NEWS, add_load
+from tests.support.report_folder import MEASURED
+
+PAGE = "httpen.wikipedia.orgwikiTransmission_Control_Protocol"
+FILES = [f"50-1-tfo-{tfo}/{PAGE}{ending}" for tfo in (0, 1) for ending in ("", ".json", ".har")]
+
+scalars = st.none() | st.booleans() | st.integers(-10**20, 10**20) | st.floats() | st.text(max_size=5) | \
+    st.sampled_from([-1, 1e308, "\x1b[2J", "\ud800", "</script>", 2**63])
+anything = st.recursive(scalars, lambda values: st.lists(values, max_size=2)
+                        | st.dictionaries(st.text(max_size=3), values, max_size=2), max_leaves=4)
+
+
+def shown(client: Path, *, figures: bool = False) -> str:
+    """Return all that plot.py would print of a folder."""
+    results = read_results(client)
+    selection = select(results, "load")
+    text = format_report(results, selection)
+    for lines in (detail_lines, prediction_lines, sweep_lines):
+        text += "".join(f"{line}\n" for line in lines(results, selection))
+    render(results, selection).encode()
+    rows = list(load_rows(client))
+    (format_csv(rows) + format_jsonl(rows)).encode()
+    if figures:
+        for page in results.urls:
+            drawn = [draw_figure(results, selection, page, rtt_ms) for rtt_ms in results.rtts_ms]
+            for figure in (*drawn, draw_breakdown(results, selection, page)):
+                if figure:
+                    figure.canvas.draw()
+    assert all(character.isprintable() or character in "\n\t" for character in text)
+    return text
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths to all values inside of one."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(found for key, item in inner for found in places(item, (*path, key)))]
+
+
+def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    if not path:
+        return new
+    for key in path[:-1]:
+        value = value[key]
+    value[path[-1]] = new
+    return None
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(MEASURED, tmp_path_factory.mktemp("measured") / "client"))
+
+
+@pytest.mark.timeout(240)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(data=st.data(), name=st.sampled_from([*FILES[1:3], *FILES[4:], "experiment-50.json"]), new=anything)
+def test_any_value_anywhere_in_a_file(measured: Path, data: st.DataObject, name: str, new: Any) -> None:
+    path = measured / name
+    whole = path.read_text()
+    content = json.loads(whole)
+    where = data.draw(st.sampled_from(places(content)[:400]))
+    replaced = put(content, where, new)
+    try:
+        path.write_text(json.dumps(replaced if replaced is not None or not where else content))
+        ends_in_one_line(lambda: shown(measured))
+    finally:
+        path.write_text(whole)
+
+
+def ends_in_one_line(run: Callable[[], object]) -> None:
+    """Run something that may end with an InputError, and nothing else."""
+    try:
+        run()
+    except InputError as error:
+        assert "\n" not in printable(str(error))  # noqa: PT017
+
+
+def sparse(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 60 * 10**9)
+
+
+KINDS: list[Callable[[Path], object]] = [
+    os.mkfifo, lambda path: path.mkdir(), lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to(path),
+    lambda path: path.write_bytes(bytes(range(256)) * 50), lambda path: path.write_text("[" * 200_000),
+    lambda path: path.write_text("9" * 4000), lambda path: path.write_text('{"format": 2, "run": 1e999}'),
+    sparse, lambda path: path.write_text("")]
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("kind", range(len(KINDS)))
+def test_files_of_any_kind(tmp_path: Path, kind: int) -> None:
+    for name in (*FILES[:3], "experiment-50.json"):
+        client = Path(shutil.copytree(MEASURED, tmp_path / name.replace("/", "-")))
+        (client / name).unlink()
+        KINDS[kind](client / name)
+        assert "Page\tRTT(ms)" in shown(client)
+
+
+@pytest.mark.timeout(120)
+def test_names_of_any_kind(tmp_path: Path) -> None:
+    """Escapes, line breaks, other encodings, 3000 nested folders and absurd delays in a folder of logs."""
+    client = Path(shutil.copytree(MEASURED, tmp_path / "client"))
+    cell = client / "50-1-tfo-0"
+    for name in (b"http\x1b[2Ja", b"http\ta\nb", b"http\xff\xfe", "http\u202eevil".encode(), b"http<b>$x_{}$\\"):
+        (cell / os.fsdecode(name)).write_text("no log")
+    digits = "9" * 200
+    for folder in (f"{digits}-1-tfo-0", "1e+308-1-tfo-0", f"50-{digits}-tfo-0", f"50-1-tfo-0/attempt-{digits}"):
+        (client / folder).mkdir()
+        (client / folder / PAGE).write_text("no log")
+    nest(cell)
+    try:
+        text = shown(client, figures=True)
+    finally:
+        subprocess.run(["rm", "-rf", client], check=True)       # deeper than Python can follow
+    assert "http\\x1b[2Ja" in text
+    assert "http\\ta\\nb" in text
+    assert "\\u202eevil" in text
+
+
+def nest(folder: Path) -> None:
+    """Make 3000 folders, one inside the other."""
+    deep = os.open(folder, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=deep)
+        inner = os.open("d", os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = inner
+    os.close(deep)
+
+
+def test_reasons_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    add_load(tmp_path, NEWS, 10, 1, 0, None, valid=False, why_not=["\x1b]0;owned\x07 \x9b2J and\nSecond line"])
+    assert "\\x1b]0;owned\\x07 \\x9b2J and\\nSecond line" in shown(tmp_path)

@@ -1,0 +1,119 @@
+"""plot.py as it is typed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.client_folder import NEWS, POST, add_load, make_client
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def plot(cwd: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, ROOT / "plot.py", *arguments], cwd=cwd, capture_output=True, text=True,
+                          timeout=100, check=False)
+
+
+def test_a_complete_folder(tmp_path: Path) -> None:
+    make_client(tmp_path / "client")
+    done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures")
+    assert done.returncode == 0
+    names = [f"timing-{page}-{rtt}.png" for page in ("www.news.example", "blog.example2013post") for rtt in (20, 200)]
+    names.append("report.html")
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(names)
+    assert done.stderr.splitlines() == [f"figures/{name}" for name in names]      # plain lines: not a terminal
+    assert done.stdout.splitlines()[:3] == ["Page\tRTT(ms)\tPLT: no TFO (s)\tPLT: TFO (s)\tImprov.",
+                                            "httpwww.news.example", "\t20\t1.062\t1.042\t1.88%"]
+    assert "\x1b" not in done.stdout + done.stderr
+    assert not (tmp_path / "observations.txt").exists()
+
+
+def test_figures_for_print(tmp_path: Path) -> None:
+    make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
+    done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", "--format", "pdf")
+    assert done.returncode == 0
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
+        "report.html", "timing-www.news.example-20.pdf"]
+
+
+def test_details_come_after_the_table_and_go_into_the_notes(tmp_path: Path) -> None:
+    make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS])
+    plain, detailed = (plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", "--append", "notes.txt", *more)
+                       for more in ((), ("--detail",)))
+    assert detailed.stdout.startswith(f"{plain.stdout}\nPage\tRTT(ms)\tn off\t")
+    assert (tmp_path / "notes.txt").read_text() == f"\n{plain.stdout}\n{detailed.stdout}"
+
+
+def test_a_missing_cell_is_exit_status_1(tmp_path: Path) -> None:
+    make_client(tmp_path / "client", delays_ms=[10])
+    for run in (1, 2, 3):
+        add_load(tmp_path / "client", POST, 10, run, 1, None, valid=False, why_not=["timed out after 60 s"])
+    done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures")
+    assert done.returncode == 1
+    assert "\t20\t1.562\t-\t-\n" in done.stdout
+    assert "Not measured:\n  httpblog.example2013post at 20 ms with TFO\n" in done.stdout
+    assert done.stdout.count("timed out after 60 s") == 3
+
+
+def test_one_cell_off_only_is_whole_when_nothing_else_was_asked_for(tmp_path: Path) -> None:
+    add_load(tmp_path / "client", NEWS, 10, 1, 0, 1000)
+    assert plot(tmp_path, "--clientdir", "client", "--outputdir", "figures").returncode == 0
+
+
+def test_a_2013_folder_gives_a_table_not_a_traceback(tmp_path: Path) -> None:
+    done = plot(tmp_path, "--clientdir", ROOT / "tests" / "data" / "2013", "--outputdir", "figures")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert 'metric "last" instead of "load"' in done.stdout
+    assert len(list((tmp_path / "figures").glob("timing-*.png"))) == 6
+
+
+@pytest.mark.parametrize(("arguments", "problem"), [
+    (["--clientdir", "none"], "none:1: no such directory; give the folder of client logs with --clientdir"),
+    (["--clientdir", "empty"], "empty:1: no page loads in it; measure some first: sudo ./run.sh"),
+    (["--clientdir", "client", "--outputdir", "file/figures"], "file/figures"),
+    (["--clientdir", "client", "--outputdir", "figures", "--append", "empty"], "empty:1: cannot be written")])
+def test_bad_input_is_one_line_and_exit_status_2(tmp_path: Path, arguments: list[str], problem: str) -> None:
+    make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
+    done = plot(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_observations_are_the_students(tmp_path: Path) -> None:
+    make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
+    notes = tmp_path / "observations.txt"
+    notes.write_text("I saw that ...")
+    arguments = ("--clientdir", "client", "--outputdir", "figures")
+    assert plot(tmp_path, *arguments).returncode == 0
+    assert notes.read_text() == "I saw that ..."
+    done = plot(tmp_path, *arguments, "--append", "observations.txt")
+    assert notes.read_text() == f"I saw that ...\n{done.stdout}"
+
+
+def test_figures_of_other_runs_stay(tmp_path: Path) -> None:
+    make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "timing-other-20.png").write_bytes(b"mine")
+    plot(tmp_path, "--clientdir", "client", "--outputdir", "figures")
+    assert (tmp_path / "figures" / "timing-other-20.png").read_bytes() == b"mine"
+    assert (tmp_path / "figures" / "timing-www.news.example-20.png").stat().st_size > 5000
+
+
+def test_the_analysis_changes_nothing_it_reads(tmp_path: Path) -> None:
+    client = make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
+    before = {path: path.read_bytes() for path in client.rglob("*") if path.is_file()}
+    plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", "--metric", "last")
+    assert {path: path.read_bytes() for path in client.rglob("*") if path.is_file()} == before
+
+
+def test_pyplot_is_not_needed() -> None:
+    code = "import sys, harness.show.requests_figure; print('matplotlib.pyplot' in sys.modules)"
+    seen = subprocess.run([sys.executable, "-c", code],
+                          cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert seen.stdout == "False\n"

@@ -1,0 +1,261 @@
+"""report.html as text: what it holds, that hostile input stays text, and that parts that are missing say so."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.analysis.selection import Selection, select
+from harness.errors import InputError
+from harness.files.results import Results, read_results
+from harness.show.report import write_report
+from harness.show.report.records import PHASES
+from harness.show.report.tables import UNKNOWN
+from harness.show.table import footer_lines, table_lines
+from tests.support.client_folder import NEWS, add_load, make_client
+from tests.support.report_folder import ERROR, EVIL, WIKI, make_report_folder
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class Page(HTMLParser):
+    """The report taken apart: every element's attributes, every cell's and heading's text, every script."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.path: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ("meta", "link"):
+            self.path.append(tag)
+            self.texts.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.path.pop() == tag      # nothing in the report is left open or closed twice
+        if tag in ("td", "th"):
+            self.texts["tr"][-1] += "|"
+
+    def handle_data(self, data: str) -> None:
+        for tag in set(self.path):
+            self.texts[tag][-1] += data
+
+    def rows(self) -> list[str]:
+        """Every table's rows, cells apart with a bar."""
+        return [row.rstrip("|") for row in self.texts["tr"]]
+
+
+def report_of(clientdir: Path, path: Path, metric: str = "load") -> tuple[str, Results, Selection]:
+    results = read_results(clientdir)
+    selection = select(results, metric)
+    assert write_report(results, selection, path) == path
+    return path.read_text(encoding="utf-8"), results, selection
+
+
+def without_scripts(html: str) -> str:
+    return re.sub(r"<script>.*?</script>", "<script></script>", html, flags=re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_report_folder(tmp_path_factory.mktemp("report") / "client")
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> tuple[str, Results, Selection]:
+    return report_of(folder, folder.parent / "figures" / "report.html")
+
+
+@pytest.fixture(scope="module")
+def page(report: tuple[str, Results, Selection]) -> Page:
+    return Page(report[0])
+
+
+def test_the_table_is_the_consoles(report: tuple[str, Results, Selection], page: Page) -> None:
+    _, results, selection = report
+    cells = "".join(page.texts["table"][0].split())
+    header, *lines = table_lines(results, selection)
+    wanted = header.split("\t")[1:] + [results.urls.get(line, line) for line in lines]
+    assert cells.endswith("".join("".join(wanted).split()))
+    for line in footer_lines(results, selection):
+        assert any(line.strip() in item for item in page.texts["li"]), line
+
+
+def test_every_table_has_a_caption_and_heads(page: Page) -> None:
+    tables = [tag for tag, _ in page.elements if tag == "table"]
+    assert len(page.texts["caption"]) == len(tables) > 10
+    scopes = {attributes.get("scope") for tag, attributes in page.elements if tag == "th"}
+    assert scopes == {"col", "row", "rowgroup"}
+
+
+def test_headings_go_down_one_level_at_a_time(page: Page) -> None:
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_ids_are_unique_and_links_lead_somewhere(page: Page) -> None:
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [str(attributes["href"]) for tag, attributes in page.elements if tag == "a"]
+    assert links
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+
+
+def test_nothing_is_fetched(report: tuple[str, Results, Selection], page: Page) -> None:
+    sources = [value for tag, attributes in page.elements for name, value in attributes.items()
+               if name in ("src", "srcset", "data", "action", "poster") or (name == "href" and tag == "link")]
+    assert sources == ["data:,"]                                            # the icon: none
+    assert not re.search(r"@import|url\(", page.texts["style"][0])
+    policy = next(str(attributes["content"]) for tag, attributes in page.elements
+                  if attributes.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "connect-src" not in policy
+    data, *scripts = page.texts["script"]
+    for script in scripts:
+        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy
+    assert len(scripts) == 2
+    assert scripts[0].count("* plotly.js v") == 1
+    assert set(json.loads(data)) == {"phases", "answers", "charts"}
+
+
+def test_hostile_names_stay_text(report: tuple[str, Results, Selection], page: Page) -> None:
+    html = without_scripts(report[0])
+    assert "pwned" in html
+    for word in ("<script>window", "<img", "<b>", "<i>", "<u>"):
+        assert word not in html
+    assert len(page.texts["script"]) == 3
+    rows = json.loads(page.texts["script"][0])["charts"]["waterfall-2-20"]["rows"]
+    assert rows[1][0] == f"{EVIL}/1"                                        # and nothing of it is lost
+    assert EVIL in page.texts["h3"]
+
+
+def test_the_waterfall_has_what_the_har_has(page: Page) -> None:
+    charts = json.loads(page.texts["script"][0])["charts"]
+    assert charts["waterfall-1-100"]["loads"][0]["name"] == "TFO off"
+    url, off, on = charts["waterfall-1-100"]["rows"][0]
+    assert url == WIKI
+    for start, end, phases, status, size, connection, error, answer in (off, on):
+        assert not answer
+        assert len(phases) == len(PHASES)
+        assert sum(phases) == pytest.approx(end - start, abs=1.5)           # the HAR's dates are to the millisecond
+        assert (status, error) == ("200 OK", "")
+        assert size > 1000
+        assert connection.isdecimal()
+    assert off[2][PHASES.index("connect")] >= 100                           # one RTT, which TFO saves
+    assert on[2][PHASES.index("connect")] < 5
+    evil = charts["waterfall-2-100"]["rows"][4]
+    phases = [1, 0, 20, 10, 0, 15, 4]           # connect includes ssl
+    assert evil[1][2:] == [phases, "200 <b>OK</b>", 7, "<u>4</u>", ERROR, "failed"]
+    assert [row[1][7] for row in charts["waterfall-2-100"]["rows"]] == ["", "stand-in", "", "", "failed"]
+
+
+def test_proof_and_what_was_left_out(page: Page) -> None:
+    rows = page.rows()
+    assert f"100 ms, TFO off|3|0.0%|87|0|0|0|0|0|0|0|0|0|{UNKNOWN}|{UNKNOWN}" in rows
+    assert f"100 ms, TFO on|3|100.0%|87|87|0|0|0|0|0|0|0|0|{UNKNOWN}|{UNKNOWN}" in rows
+    assert any(EVIL in row and "SYN retransmitted by <b>user</b>: 1" in row for row in rows)
+    assert any(ERROR in row and f"{EVIL}/4" in row for row in rows)
+
+
+def test_where_and_how_it_was_measured(page: Page) -> None:
+    rows = "\n".join(page.rows())
+    for words in ("Kernel|6.18", "Chrome|156.0.8078.79", "Seed|1\n", "Delay made by|delay line\n", "RTT 20 ms: 20\n",
+                  "net.ipv4.tcp_fastopen|1\n", "TFO Lab, git state|59e34fc\n"):
+        assert words in rows, words
+    assert "--disable-quic" in page.texts["code"]
+
+
+def test_without_an_experiment_file_the_loads_say_where_they_were_measured(tmp_path: Path) -> None:
+    client = make_report_folder(tmp_path / "client")
+    for path in client.glob("experiment-*.json"):
+        path.unlink()
+    rows = Page(report_of(client, tmp_path / "report.html")[0]).rows()
+    assert {"net.ipv4.tcp_fastopen in loads with TFO off|0", "net.ipv4.tcp_sack|1", "Kernel|6.18.44-fc-v595",
+            "Chrome|156.0.8078.79", "TFO Lab, git state|59e34fc"} <= set(rows)
+    assert not [row for row in rows if row.startswith("net.ipv4.tcp_fastopen|")]        # it changes from load to load
+
+
+def test_improvement_breakdown_and_prediction(page: Page) -> None:
+    charts = json.loads(page.texts["script"][0])["charts"]
+    assert len(charts["improvement"]["figure"]["data"]) == 2
+    path = charts["waterfall-1-100"]["loads"][0]["path"]                    # from step to step, without a gap
+    assert [start for _, start, _ in path[1:]] == [end for _, _, end in path[:-1]]
+    assert {row for row, *_ in path} <= set(range(29))
+    assert [trace["x"] for trace in charts["breakdown-page-1"]["figure"]["data"] if trace["meta"]["ink"] == "connect"]
+    assert "breakdown-page-2" not in charts                                 # its HAR has no page: nothing to explain
+    assert any("No load of this page can be explained" in words for words in page.texts["p"])
+    assert any("Predicted (s)" in table for table in page.texts["table"])
+
+
+def test_the_same_results_give_the_same_bytes(folder: Path, report: tuple[str, Results, Selection], tmp_path: Path,
+                                              ) -> None:
+    assert report_of(folder, tmp_path / "again.html")[0] == report[0]
+
+
+def test_logs_of_2013_say_what_they_lack(tmp_path: Path) -> None:
+    html, results, _ = report_of(ROOT / "tests" / "data" / "2013", tmp_path / "report.html")
+    page = Page(html)
+    words = "\n".join(page.texts["p"])
+    for lack in ("no HAR beside their logs", "nothing proves whether TFO was off or on", "No prediction",
+                 "No load of this page can be explained", "which requests failed is not known",
+                 "Nothing is recorded of where and how"):
+        assert lack in words, lack
+    assert len(results.urls) == len([chart for chart in page.texts["h3"] if chart in results.urls.values()])
+    assert any("crash" in row for row in page.rows())
+
+
+def test_one_side_only_and_files_that_cannot_be_read(tmp_path: Path) -> None:
+    client = tmp_path / "client"
+    path = add_load(client, NEWS, 10, 1, 0, 1000)
+    path.with_suffix(".har").write_text("{", encoding="utf-8")
+    add_load(client, NEWS, 10, 2, 0, 1100)
+    words = "\n".join(Page(report_of(client, tmp_path / "report.html")[0]).texts["p"])
+    assert "there is no improvement to show" in words
+    assert "no HAR beside their logs" in words
+
+
+def test_files_that_hold_something_else(tmp_path: Path) -> None:
+    client = tmp_path / "client"
+    changes: dict[str, Any] = {
+        "began_s": 1e300, "environment": None, "failed_requests": {}, "counters": {}, "connections_with_request": None}
+    for tfo, entry in enumerate([{"timings": {"wait": {}, "connect": "1", "ssl": None}, "request": []},
+                                 {"request": {"url": f"{NEWS}/"}, "response": 4, "startedDateTime": "now"}]):
+        path = add_load(client, NEWS, 10, 1, tfo, 1000, **changes)
+        path.with_suffix(".har").write_text(json.dumps({"log": {"entries": [entry]}}), encoding="utf-8")
+    (client / "experiment-10.json").write_text(
+        json.dumps({"format": 1, "pages": [NEWS], "sysctls": 1, "measured_rtt_ms": {"a": "b"}}), encoding="utf-8")
+    rows = Page(report_of(client, tmp_path / "report.html")[0]).rows()
+    assert "20|1.000|1.000|0.00%" in rows
+
+
+def test_no_load_counts(tmp_path: Path) -> None:
+    add_load(tmp_path / "client", NEWS, 10, 1, 0, None, valid=False, why_not=["timed out after 60 s"])
+    page = Page(report_of(tmp_path / "client", tmp_path / "report.html")[0])
+    assert any("No load of this page can be drawn" in words for words in page.texts["p"])
+    assert any("timed out after 60 s" in row for row in page.rows())
+
+
+def test_another_metric(tmp_path: Path) -> None:
+    client = make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS])
+    _, results, selection = report_of(client, tmp_path / "report.html", "last")
+    assert selection.metric == "last"
+    assert results.urls
+
+
+def test_a_report_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> None:
+    client = make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
+    (tmp_path / "file").touch()
+    results = read_results(client)
+    with pytest.raises(InputError, match=r"report\.html:1: cannot be written \(.*\); choose another --outputdir"):
+        write_report(results, select(results, "load"), tmp_path / "file" / "report.html")

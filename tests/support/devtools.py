@@ -1,0 +1,57 @@
+"""Chrome DevTools' own HAR importer, the one behind "Import HAR file" in its network panel, run in headless Chrome.
+
+DevTools comes with Chrome as ordinary web pages (devtools://devtools/bundled/). In one of them its importer is called,
+as the network panel calls it, and what it made of each archive is handed back. It throws where a field it needs is
+missing.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from harness.bootstrap import ROOT
+from harness.system.privileges import browsing_user
+
+CHROME = """
+import json, sys
+from pathlib import Path
+from harness.browser.chrome import Settings, deterministic_script, find_browser, start
+from harness.system.privileges import User, become
+archives, (work_dir, uid, gid) = json.load(sys.stdin), sys.argv[1:]
+browser = find_browser()
+deterministic_script()  # read as root: the project may lie where nobody else can look
+become(User("", int(uid), int(gid)))
+driver = start(browser, Settings(Path(work_dir)))
+try:
+    driver.get("devtools://devtools/bundled/devtools_app.html")
+    print(json.dumps([driver.execute_async_script(IMPORT, json.dumps(archive)) for archive in archives]))
+finally:
+    driver.quit()
+"""
+IMPORT = """
+const [text, done] = arguments;
+(async () => {
+  const har = await import('devtools://devtools/bundled/models/har/har.js');
+  const requests = har.Importer.Importer.requestsFromHARLog(new har.HARFormat.HARRoot(JSON.parse(text)).log);
+  return requests.map(one => ({
+    url: one.url(), method: one.requestMethod, status: one.statusCode, protocol: one.protocol, cached: one.cached(),
+    duration_ms: one.duration * 1000, mime_type: one.mimeType, connection: one.connectionId,
+    kind: one.resourceType().name()}));
+})().then(done, problem => done(String(problem)));
+"""
+
+
+def import_hars(*archives: Any) -> list[Any]:
+    """Return for each archive the list of requests DevTools shows of it, or its complaint as a string."""
+    user = browsing_user()
+    with tempfile.TemporaryDirectory(prefix="h", ignore_cleanup_errors=True) as work_dir:
+        os.chown(work_dir, user.uid, user.gid)
+        done = subprocess.run([sys.executable, "-c", f"IMPORT = {IMPORT!r}\n{CHROME}", work_dir, str(user.uid),
+                               str(user.gid)], input=json.dumps(archives), text=True, cwd=ROOT, capture_output=True,
+                              timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    found: list[Any] = json.loads(done.stdout)
+    return found

@@ -1,0 +1,64 @@
+"""Is it HAR 1.2? Judged by the JSON schema of the npm package har-schema 2.0.0 (tests/data/har-schema/, ISC licence).
+
+Where that schema is looser than the specification (http://www.softwareishard.com/blog/har-12-spec/) it is made stricter
+here: it writes bounds as "min", which no validator heeds, and it allows fields of one's own without the underscore.
+"""
+
+import json
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from jsonschema import Draft6Validator, FormatChecker
+from referencing import Registry, Resource
+
+SCHEMAS = Path(__file__).parent.parent / "data" / "har-schema"
+FORMATS = FormatChecker(["ipv4", "ipv6"])
+WHITE_OR_NOT_ASCII = re.compile(r"[^\x21-\x7e]")
+
+
+@FORMATS.checks("date-time", ValueError)
+def _is_date_time(text: object) -> bool:
+    """ISO 8601 with the time zone, as the specification wants it: without one nobody knows when it was."""
+    return not isinstance(text, str) or datetime.fromisoformat(text.replace("Z", "+00:00")).tzinfo is not None
+
+
+@FORMATS.checks("uri", ValueError)
+def _is_uri(text: object) -> bool:
+    """An absolute URL as browsers send it: the few characters they leave unescaped, such as "|", are let pass."""
+    return not isinstance(text, str) or (bool(urlsplit(text).scheme and urlsplit(text).netloc)
+                                         and not WHITE_OR_NOT_ASCII.search(text))
+
+
+def _strict(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        stricter = {"minimum" if key == "min" else key: _strict(value) for key, value in schema.items()}
+        if "properties" in schema:
+            stricter |= {"additionalProperties": False, "patternProperties": {"^_": {}}}
+        return stricter
+    return [_strict(part) for part in schema] if isinstance(schema, list) else schema
+
+
+def _validator() -> Draft6Validator:
+    schemas = {path.name: _strict(json.loads(path.read_text())) for path in SCHEMAS.glob("*.json")}
+    registry: Registry[Any] = Registry().with_resources(
+        (name, Resource.from_contents(schema)) for name, schema in schemas.items())
+    return Draft6Validator(schemas["har.json"], registry=registry, format_checker=FORMATS)
+
+
+VALIDATOR = _validator()
+
+
+def har_problems(archive: Any) -> list[str]:
+    """Return one line for each place where `archive` is not HAR 1.2."""
+    return [f"{error.json_path}: {error.message[:200]}" for error in VALIDATOR.iter_errors(archive)]
+
+
+def assert_har(path: Path) -> dict[str, Any]:
+    """Fail with the places where the file is not HAR 1.2; return its "log"."""
+    archive = json.loads(path.read_text(encoding="utf-8"))
+    assert har_problems(archive) == [], path
+    log: dict[str, Any] = archive["log"]
+    return log

@@ -1,0 +1,236 @@
+"""What the test internet holds: hosts, their files, and how each of them answers. What a page exercises is in its name.
+
+Everything is made here, byte for byte the same each time, so that a recording can be compared with what was served.
+"""
+
+import gzip
+import io
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import brotli  # type: ignore[import-untyped]
+import matplotlib
+from PIL import Image
+
+from tests.support.internet import app
+
+HOME, MEDIA, CDN, API, ADS = "www.alpha.test", "img.beta.test", "cdn.gamma.test", "api.delta.test", "ads.epsilon.test"
+EXPIRED, LOGIN = "expired.zeta.test", "login.eta.test"
+HOSTS = (HOME, MEDIA, CDN, API, ADS, EXPIRED, LOGIN)
+ONLY_HTTP_1 = (MEDIA, ADS)
+"""Hosts whose TLS offers http/1.1 alone; the others offer h2 as well."""
+
+CLASSIC = f"http://{HOME}/"
+MODERN = f"https://{HOME}/modern"
+ODD = f"https://{CDN}/odd"
+RUDE = f"https://{API}/rude"
+APP = f"https://{CDN}/app"
+PAGES = (CLASSIC, MODERN, ODD, RUDE)
+EVERY_PAGE = (*PAGES, APP)
+NEVER_LOADS, STUCK, ALERTS, AGAIN = (f"https://{API}/{what}" for what in ("never-loads", "stuck", "alerts", "again"))
+"""Pages that would keep a browser for ever: a request without an answer, a script, dialogs without end, reloads."""
+SECURE = f"http://{CDN}/secure"
+"""A page that leads to https under the same name."""
+FAILING = (f"https://{EXPIRED}/", f"http://{LOGIN}/", f"http://{HOME}/no-such-page", f"http://{HOME}/file.zip")
+
+LONG_PATH = "/any/" + "/".join(f"part{number}" for number in range(15)) + ".js"
+OVER_255 = "/any/" + "y" * 280 + ".js"
+ODD_URLS = (LONG_PATH, OVER_255, "/any/up.js?next=../../etc/passwd", "/any/dots.js?next=%2e%2e/%2e%2e/x",
+            "/any/nul.js?x=a%00b", "/any/%C3%BCml%C3%A4ut.js?q=%E2%82%AC", "/any/a%20space.js?q=b%20c",
+            "/any/pipe.js?a=1|2&b=x%20|%20y", "/any/arrow.js?a=b%20-%3E%20c", "/any/bare.js?", "/any//double.js",
+            "/any/dir", "/any/dir/below.js")
+"""Scripts of the page ODD, as they stand on the wire; the server sends each one's own URL as its body."""
+
+
+@dataclass(frozen=True)
+class File:
+    """One answer that is a file: `options` are lines of nginx's configuration, such as more headers."""
+
+    body: bytes
+    mime_type: str
+    options: tuple[str, ...] = ()
+
+
+@dataclass
+class Host:
+    """A host's `files` by path, and `locations`: whole location blocks of nginx's configuration."""
+
+    files: dict[str, File] = field(default_factory=dict)
+    locations: list[str] = field(default_factory=list)
+
+
+def big_image() -> bytes:
+    """Return a PNG of about 5 MB that cannot be compressed."""
+    picture = Image.frombytes("RGB", (1320, 1320), random.Random(1).randbytes(1320 * 1320 * 3))
+    return _png(picture)
+
+
+def small_image(number: int) -> bytes:
+    """Return a PNG of a few KB, another one for each number."""
+    return _png(Image.frombytes("RGB", (32, 32), random.Random(100 + number).randbytes(32 * 32 * 3)))
+
+
+def script(seed: int, size: int, last: str = "") -> bytes:
+    """Return JavaScript of about `size` bytes that does nothing but its `last` line, and can be compressed."""
+    words = random.Random(seed)
+    lines: list[str] = []
+    while sum(map(len, lines)) < size:
+        lines.append(f"var v{words.randrange(10**6)} = {words.randrange(10**9)};\n")
+    return ("".join(lines) + last + "\n").encode()
+
+
+def styles(seed: int, size: int, first: str = "") -> bytes:
+    """Return CSS of about `size` bytes with rules for nothing after the `first` line."""
+    return (first + "\n").encode() + script(seed, size).replace(b"var ", b".").replace(b" = ", b"{margin:").replace(
+        b";\n", b"px}\n")
+
+
+def make_hosts() -> dict[str, Host]:
+    """Return the test internet, by host name."""
+    return {HOME: _home(), MEDIA: _media(), CDN: _cdn(), API: _api(), ADS: _ads(),
+            EXPIRED: Host({"/": html("expired"), "/x.png": File(small_image(9), "image/png")}),
+            LOGIN: Host(locations=['location / { auth_basic "secret"; auth_basic_user_file /dev/null; }'])}
+
+
+def html(body: str, *options: str) -> File:
+    """Return a small HTML document."""
+    return File(f"<!doctype html><html><head><title>t</title></head><body>{body}</body></html>".encode(),
+                "text/html; charset=utf-8", options)
+
+
+def _home() -> Host:
+    classic = html(f"""
+        <link rel=stylesheet href=/style.css><link rel=stylesheet href=https://{CDN}/brotli.css>
+        <script src=/chunked.js></script><script src=/gzip.js></script>
+        <img src=/hop1.png><img src=http://{MEDIA}/away.png><img src=/gone.png>
+        <img srcset="http://{MEDIA}/small1.png 1x, http://{MEDIA}/small2.png 2x" src=http://{MEDIA}/small0.png>
+        <iframe src=http://{ADS}/frame></iframe><iframe src=/cookie></iframe>
+        <div style="height:6000px"></div><img loading=lazy src=http://{MEDIA}/lazy.png>
+        <script>navigator.sendBeacon('/beacon', 'x');
+        const s = document.createElement('script');
+        s.src = '/inserted.js?now=' + Date.now() + '&r=' + Math.random(); document.body.append(s);
+        const i = new Image(); i.src = 'http://{MEDIA}/small3.png'; document.body.append(i);</script>""")
+    modern = html(f"""
+        <style>@font-face {{ font-family: f; src: url(https://{CDN}/font.ttf) }} p {{ font-family: f }}</style>
+        <p>text</p><script src=https://{CDN}/brotli.js></script><script src=/modern.js></script>
+        <img src="data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==">
+        <iframe src=https://{ADS}/frame></iframe>""",
+        f"""add_header Content-Security-Policy "default-src 'self' data: blob: wss: https://{CDN} https://{API} """
+        f"""https://{ADS}; style-src 'unsafe-inline'";""", "add_header Vary Accept-Language;",
+        "gzip on;", "gzip_types *;")
+    modern_js = f"""
+        fetch('https://{API}/json', {{method: 'POST', body: 'a=1', headers: {{'X-Own': '1'}}}}).then(r => r.json());
+        const x = new XMLHttpRequest(); x.open('POST', '/xhr'); x.send('b=2');
+        fetch('https://{API}/json'); fetch('/cached.js').then(() => fetch('/cached.js'));
+        navigator.serviceWorker.register('/sw.js');
+        new Worker('/worker.js');
+        new WebSocket('wss://{API}/socket');
+        const b = new Image(); b.src = URL.createObjectURL(new Blob(['x'])); document.body.append(b);"""
+    return Host({
+        "/": classic, "/modern": modern, "/modern.js": File(modern_js.encode(), "application/javascript"),
+        "/style.css": File(styles(2, 500, "@import url(/imported.css);"), "text/css"),
+        "/imported.css": File(styles(3, 2000), "text/css"),
+        "/gzip.js": File(script(4, 40_000), "application/javascript", ("gzip on;", "gzip_types *;")),
+        "/chunked.js": File(script(5, 30_000), "application/javascript",    # sub_filter takes the length away
+                            ("sub_filter nothing-like-this x;", "sub_filter_types *;")),
+        "/inserted.js": File(script(6, 100), "application/javascript"),
+        "/cached.js": File(script(7, 3000), "application/javascript", ("add_header Cache-Control max-age=600;",)),
+        "/sw.js": File(b"self.addEventListener('install', e => e.waitUntil(fetch('/from-worker.txt?sw')));",
+                       "application/javascript"),
+        "/worker.js": File(b"fetch('/from-worker.txt?worker');", "application/javascript"),
+        "/from-worker.txt": File(b"asked for by a worker", "text/plain"),
+        "/file.zip": File(b"PK" + bytes(3000), "application/zip", ("add_header Content-Disposition attachment;",)),
+        "/end.png": File(small_image(20), "image/png"),
+    }, [
+        "location = /hop1.png { return 302 /hop2.png; }",
+        f"location = /hop2.png {{ return 301 https://{MEDIA}/hop3.png; }}",
+        "location = /beacon { return 204; }",
+        "location = /xhr { default_type application/json; return 200 '{\"posted\": true}'; }",
+        "location = /cookie { if ($cookie_seen = '') { add_header Set-Cookie seen=1; return 302 /cookie; } "
+        "default_type text/html; return 200 '<p>you came back</p>'; }",
+    ])
+
+
+def _media() -> Host:
+    files = {f"/small{number}.png": File(small_image(number), "image/png") for number in range(4)}
+    files |= {"/lazy.png": File(small_image(5), "image/png"), "/big.png": File(big_image(), "image/png")}
+    return Host(files, [
+        f"location = /hop3.png {{ return 307 http://{HOME}/end.png; }}",
+        f"location = /away.png {{ return 303 https://{MEDIA}/small1.png; }}"])
+
+
+def _cdn() -> Host:
+    scripts = "".join(f'<script src="{url}"></script>' for url in ODD_URLS)
+    encoded = ("add_header Content-Encoding br;", "add_header Access-Control-Allow-Origin *;")
+    font = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSansDisplay.ttf").read_bytes()
+    zipped = ("add_header Content-Encoding gzip;", "add_header Vary Accept-Encoding;")
+    return Host({
+        "/odd": html(f"{scripts}<img src=https://{MEDIA}/big.png><img src=/../a/./../twice.png><img src=twice.png>"
+                     f"<img src=http://{CDN}/same.png><img src=https://{CDN}/same.png?>"),
+        "/brotli.css": File(brotli.compress(styles(10, 30_000)), "text/css", encoded),
+        "/brotli.js": File(brotli.compress(script(11, 60_000)), "application/javascript", encoded),
+        "/gzipped.js": File(gzip.compress(script(12, 20_000), mtime=0), "application/javascript", zipped),
+        **_app(),
+        "/font.ttf": File(font, "font/ttf", ("add_header Access-Control-Allow-Origin *;",)),
+        "/twice.png": File(small_image(11), "image/png"), "/same.png": File(small_image(12), "image/png"),
+    }, [    # the raw request line, so that no two odd URLs have the same body
+        "merge_slashes off;",
+        "location = /secure { if ($scheme = http) { return 301 https://$host$request_uri; } "
+        "return 200 '<title>safe</title><img src=/twice.png>'; }",
+        "location = /graphql { proxy_pass http://unix:GRAPHQL:/; }",
+        "location /any/ { default_type application/javascript; return 200 '// $request_uri $scheme\\n'; }"])
+
+
+def _app() -> dict[str, File]:
+    """Return the files of the page APP; to a request with HX-Request its document's name answers with a part of it."""
+    whole = File(app.document(), "text/html; charset=utf-8",
+                 ("add_header Vary HX-Request;", "if ($http_hx_request) { rewrite ^ /fragment last; }"))
+    pictures = {f"/picture-{name}.png": File(small_image(60 + number), "image/png")
+                for number, name in enumerate(("first", "second", "fragment"))}
+    modules = {f"/m{number}.js": File(app.module(number), "application/javascript")
+               for number in range(1, app.MODULES + 1)}
+    return {"/app": whole, "/fragment": File(app.fragment(), "text/html", ("add_header Vary HX-Request;",)),
+            "/film.bin": File(app.film(), "application/octet-stream"), **pictures, **modules}
+
+
+def _api() -> Host:
+    rude = html(f"""
+        <script>if (!sessionStorage.again) {{ sessionStorage.again = 1; location.reload(); }}
+        else {{ alert('hello'); window.open('/popup'); confirm('sure?'); }}</script>
+        <iframe src=/download></iframe><iframe src=https://{LOGIN}/frame></iframe>
+        <img src=https://{EXPIRED}/x.png>
+        <script>fetch('/hanging');
+        fetch('/stream').then(async r => {{ const t = r.body.getReader(); while (!(await t.read()).done); }});
+        const cut = new AbortController(); fetch('/slow.bin', {{signal: cut.signal}}).then(() => cut.abort());
+        </script><img src=/fine.png>""" + "".join(f"<img src='/fine.png?{n}'>" for n in range(20)))     # not hollow
+    allowed = (f"add_header Access-Control-Allow-Origin https://{HOME};",
+               "add_header Access-Control-Allow-Headers X-Own;")
+    return Host({
+        "/rude": rude, "/popup": html("popup"), "/never-loads": html("<script async src=/hanging></script>"),
+        "/stuck": html("<script>for (;;);</script>"), "/alerts": html("<script>for (;;) alert(1);</script>"),
+        "/again": html("<script>setTimeout(() => location.reload(), 50);</script>"),
+        "/fine.png": File(small_image(30), "image/png"),
+        "/download": File(script(31, 5000), "application/octet-stream",
+                          ("add_header Content-Disposition 'attachment; filename=x.bin';",)),
+        "/slow.bin": File(random.Random(32).randbytes(60_000), "application/octet-stream", ("limit_rate 20k;",)),
+        "/inner": html("<img src=/fine.png>"),
+        "/stream": File(random.Random(33).randbytes(200_000), "text/event-stream", ("limit_rate 2k;",)),
+    }, [
+        "location = /json { default_type application/json; " + " ".join(allowed)
+        + " if ($request_method = OPTIONS) { " + " ".join(allowed) + " return 204; }"
+        " return 200 '{\"method\": \"$request_method\"}'; }",
+        "location = /hanging { proxy_pass http://unix:SILENT:/; proxy_read_timeout 600s; }",
+        "location = /socket { return 404; }"])
+
+
+def _ads() -> Host:
+    return Host({
+        "/frame": html(f"<iframe src=//{API}/inner?of=frame></iframe><script src=/ad.js></script>"),
+        "/ad.js": File(script(40, 2000), "application/javascript", ("gzip on;", "gzip_types *;"))})
+
+
+def _png(picture: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    picture.save(buffer, "png", compress_level=1)
+    return buffer.getvalue()

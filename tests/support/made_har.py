@@ -1,0 +1,84 @@
+"""Loads made by code: a HAR and a JSON record whose critical path is known, because it was drawn on paper first."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from harness.files.load_record import FORMAT, LoadRecord
+from harness.files.pages import sanitise
+from harness.files.results import LoadResult, cell_directory, read_results, write_load
+
+ORIGIN = datetime(2026, 11, 21, tzinfo=timezone.utc)
+PAGE = "http://page.test/"
+ACCEPT = {"document": "text/html,*/*", "style": "text/css,*/*", "image": "image/avif,*/*", "script": "*/*",
+          "data": "*/*"}
+TYPES = {"document": "text/html", "style": "text/css", "image": "image/gif", "script": "text/javascript",
+         "data": "application/json"}
+
+
+@dataclass
+class MadeLoad:
+    """A load to be written; times in ms from navigationStart."""
+
+    plt_ms: float
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    connections: list[dict[str, Any]] = field(default_factory=list)
+    long_tasks: list[tuple[float, float]] = field(default_factory=list)
+    parsed_ms: float | None = None
+
+    def add(self, url: str, start: float, kind: str = "script", *, queue: float = 0, dns: float = -1,
+            connect: float = 100, ssl: float = -1, wait: float = 100, receive: float = 0, connection: int = 0,
+            referer: str = PAGE, redirect: str = "", request_bytes: int = 400, error: str = "",
+            version: str = "HTTP/1.1") -> float:
+        """Add a request, on a new connection unless `connect` is below 0 and `connection` is one; return its end."""
+        number = connection or len(self.connections) + 1
+        if connect >= 0:
+            tcp = connect - max(0.0, ssl)
+            self.connections.append({"id": number, "address": "10.0.0.2:8000", "connect_ms": tcp, "requests": 1,
+                                     "start_ms": start + queue + max(0.0, dns)})
+        entry: dict[str, Any] = {
+            "startedDateTime": (ORIGIN + timedelta(milliseconds=start)).isoformat(timespec="milliseconds"),
+            "request": {"url": url, "httpVersion": version, "headers": [{"name": "Accept", "value": ACCEPT[kind]},
+                                                *([{"name": "Referer", "value": referer}] if referer else [])],
+                        "headersSize": request_bytes, "bodySize": 0},
+            "response": {"status": 302 if redirect else 200, "redirectURL": redirect,
+                         "content": {"mimeType": "" if redirect else TYPES[kind]}},
+            "timings": {"blocked": queue, "dns": dns, "connect": connect, "ssl": ssl, "send": 0, "wait": wait,
+                        "receive": receive},
+            "connection": str(number)}
+        self.entries.append({**entry, "_error": error} if error else entry)
+        return start + queue + max(0.0, dns) + max(0.0, connect) + wait + receive
+
+    def log(self) -> dict[str, Any]:
+        """Return the HAR's log."""
+        return {"version": "1.2", "entries": self.entries,
+                "pages": [{"startedDateTime": ORIGIN.isoformat(timespec="milliseconds"), "id": "page_1"}]}
+
+    def record(self, rtt_ms: float = 100, run: int = 1, tfo: int = 0, url: str = PAGE) -> LoadRecord:
+        """Return the load's record."""
+        return LoadRecord.from_json({
+            "format": FORMAT, "url": url, "page": sanitise(url), "delaynet_ms": rtt_ms / 2, "rtt_ms": rtt_ms,
+            "tfo": tfo, "run": run, "valid": True, "plt_ms": self.plt_ms, "last_ms": self.plt_ms,
+            "connections": self.connections, "long_tasks": self.long_tasks, "dom_content_loaded_ms": self.parsed_ms})
+
+    def write(self, clientdir: Path, rtt_ms: float = 100, run: int = 1, tfo: int = 0, url: str = PAGE) -> LoadResult:
+        """Write HAR and JSON into a client folder; return the load as read back."""
+        page, delaynet_ms = sanitise(url), rtt_ms / 2
+        directory = clientdir / cell_directory(delaynet_ms, run, tfo)
+        write_load(directory, self.record(rtt_ms, run, tfo, url))
+        (directory / f"{page}.har").write_text(json.dumps({"log": self.log()}))
+        return next(load for load in read_results(clientdir).loads
+                    if (load.page, load.rtt_ms, load.run, load.tfo) == (page, rtt_ms, run, tfo))
+
+
+def chain(hosts: int, connect: float = 100) -> MadeLoad:
+    """A document, a script of another host, which inserts a script of a third, and so on; CPU 5 ms after each."""
+    load = MadeLoad(0.0)
+    at = 3.0
+    for host in range(hosts):
+        at = load.add(PAGE if host == 0 else f"http://host{host}.test/s.js", at, "script" if host else "document",
+                      connect=connect, receive=2, referer=PAGE if host else "") + 5
+    load.plt_ms = at
+    return load

@@ -1,0 +1,92 @@
+"""Net-logs made by hand, with bytes, for tests of the recorder: one call a request."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+from harness.netlog.file import BEGIN, END
+
+TYPES = {name: number for number, name in enumerate((
+    "REQUEST_ALIVE", "URL_REQUEST_START_JOB", "HTTP_TRANSACTION_SEND_REQUEST", "HTTP_TRANSACTION_SEND_REQUEST_HEADERS",
+    "HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", "HTTP_TRANSACTION_READ_HEADERS",
+    "HTTP_TRANSACTION_READ_RESPONSE_HEADERS", "HTTP_TRANSACTION_READ_BODY", "URL_REQUEST_JOB_BYTES_READ",
+    "URL_REQUEST_JOB_FILTERED_BYTES_READ", "URL_REQUEST_REDIRECTED", "CANCELLED",
+    "HTTP_STREAM_REQUEST_BOUND_TO_JOB", "TCP_CONNECT", "SOCKET_IN_USE", "HTTP2_SESSION_INITIALIZED",
+    "HTTP2_SESSION_SEND_HEADERS"), start=1)}
+KINDS = {"URL_REQUEST": 1, "SOCKET": 2, "HTTP2_SESSION": 3}
+ABORTED = -3
+
+
+class MadeNetLog:
+    """Collects events. Ticks begin at 1000 ms and go on by one for each event."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.source = 0
+        self.kind = "URL_REQUEST"
+
+    def add(self, name: str, phase: int = 0, **params: Any) -> None:
+        """Add an event of the request (or whatever `kind` says) at hand."""
+        self.events.append({"params": params, "phase": phase, "source": {"id": self.source, "type": KINDS[self.kind]},
+                            "time": str(1000 + len(self.events)), "type": TYPES[name]})
+
+    def begin(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0) -> None:
+        """Begin a request and send it."""
+        self.source += 1
+        self.add("REQUEST_ALIVE", BEGIN)
+        self.job(url, method, main_frame, h2, job)
+
+    def job(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0) -> None:
+        """Begin a hop of the request at hand and send it; `job` is its stream job, 0 for none."""
+        self.add("URL_REQUEST_START_JOB", BEGIN, url=url, method=method, initiator="http://a.test",
+                 **({"request_type": "main frame"} if main_frame else {}))
+        if job:
+            self.add("HTTP_STREAM_REQUEST_BOUND_TO_JOB", source_dependency={"id": job, "type": 9})
+        self.add("HTTP_TRANSACTION_SEND_REQUEST", BEGIN)
+        if h2:
+            self.add("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", headers=[f":method: {method}", "accept: */*"])
+        else:
+            self.add("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", line=f"{method} / HTTP/1.1\r\n", headers=["Accept: */*"])
+        self.add("HTTP_TRANSACTION_SEND_REQUEST", END)
+
+    def head(self, status: str, *headers: str) -> None:
+        """Receive the head of an answer."""
+        self.add("HTTP_TRANSACTION_READ_HEADERS", BEGIN)
+        self.add("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", headers=[f"HTTP/1.1 {status}", *headers])
+        self.add("HTTP_TRANSACTION_READ_HEADERS", END)
+
+    def body(self, *parts: bytes, decoded: bytes | None = None) -> None:
+        """Receive a body; `decoded` if it had a content-encoding."""
+        self.add("HTTP_TRANSACTION_READ_BODY", BEGIN)
+        name = "URL_REQUEST_JOB_FILTERED_BYTES_READ" if decoded is None else "URL_REQUEST_JOB_BYTES_READ"
+        for part in parts:
+            self.add(name, byte_count=len(part), bytes=base64.b64encode(part).decode())
+        if decoded is not None:
+            self.add("URL_REQUEST_JOB_FILTERED_BYTES_READ", byte_count=len(decoded),
+                     bytes=base64.b64encode(decoded).decode())
+        self.add("HTTP_TRANSACTION_READ_BODY", END)
+
+    def end(self, cancelled: bool = False, error: int = 0) -> None:
+        """End the request, with an error of Chrome's if one is given."""
+        if cancelled or error:
+            self.add("CANCELLED", net_error=error or ABORTED)
+        self.add("REQUEST_ALIVE", END)
+
+    def request(self, url: str, status: str, body: bytes = b"", *headers: str, method: str = "GET",
+                main_frame: bool = False, cancelled: bool = False) -> None:
+        """Have a whole request with an answer, or one that is given up after `body`."""
+        self.begin(url, method, main_frame)
+        self.head(status, *headers)
+        if body:
+            self.body(body)
+        self.end(cancelled)
+
+    def write(self, path: Path) -> Path:
+        """Write the log as Chrome does: one event a line."""
+        constants = {"logEventTypes": TYPES, "logSourceType": KINDS, "timeTickOffset": 0,
+                     "netError": {"ERR_ABORTED": ABORTED, "ERR_NAME_NOT_RESOLVED": -105},
+                     "clientInfo": {"version": "1"}}
+        lines = ",\n".join(json.dumps(event, separators=(",", ":")) for event in self.events)
+        path.write_text(f'{{"constants":{json.dumps(constants)},\n"events": [\n{lines}],\n"polledData": []}}\n')
+        return path

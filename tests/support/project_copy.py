@@ -1,0 +1,41 @@
+"""A copy of the project for tests that type its commands: results of the real one are never touched."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+
+# In a mount namespace of its own the copy stands where the project stands, with the project's own environment in it:
+# so nothing has to be set up again.
+STAND_IN = ('mount --bind "$1/.venv" "$2/.venv" && mount --rbind "$2" "$1" && cd "$1" && shift 2 && '
+            'exec "$@"')
+
+
+TFO = (sys.executable, str(ROOT / "tests" / "support" / "spoiled_experiment.py"), "any-time", "--patience", "0")
+"""tfo.py as tests run it that are not about lateness: other programs are there, and a load may be late."""
+
+
+def copy_project(target: Path) -> Path:
+    """Copy what git would commit to `target`, with the compiled shim; return `target`."""
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT,
+                            capture_output=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        source = ROOT / name
+        if source.is_file():
+            copy = target / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, copy)
+    shutil.copy2(ROOT / "tfo-test" / "chrome_shim.so", target / "tfo-test")
+    (target / ".venv").mkdir()
+    return target
+
+
+def typed(project: Path, *command: str) -> list[str]:
+    """Return what runs `command` (``./run.sh`` and so on) as if the copy were the project. Needs root (unshare(1))."""
+    return ["unshare", "--mount", "sh", "-c", STAND_IN, "sh", str(ROOT), str(project), *command]

@@ -1,0 +1,163 @@
+"""Run tfo-test/http_tfo.py in a test, and talk to it."""
+
+import http.client
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.bootstrap import ROOT
+from harness.files.server_log import ServerRequest, read_server_log
+from harness.files.text_log import PageLog, Response, format_log
+from harness.mirror.paths import write_file
+from harness.system.processes import stop
+
+HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
+HOST = "a.test"
+LIMIT_S = 10.0
+LONG = "/long?" + "q" * 70
+BODIES = {
+    "/": b"<html>front", "/x.css": b"p{}", "/data": b"\x89PNG\r\n\x1a\n" + b"d" * 9492, LONG: b"long",
+    "/p?a=1&r=1": b"p1", "/p?a=2&r=1": b"p2", "/big": bytes(1_000_000), "/sp%20ace": b"space", "/error": b"so sorry"}
+RESPONSES = [
+    Response("OK", "text/html", "iso-8859-1", "http://a.test/", None),
+    Response("Moved Temporarily", "text/html", "", "http://a.test/go", "http://b.test/there?x=é y"),
+    Response("OK", "text/plain", "", f"http://a.test{LONG}", None),
+    Response("No Content", "", "", "http://a.test/none", None),
+    Response("Not Found", "text/html", "", "http://a.test/error", None)]
+
+
+@dataclass
+class Running:
+    """A running http_tfo.py: its process and where its first server listens."""
+
+    process: subprocess.Popen[str]
+    port: int
+    logdir: Path
+    address: str = "127.0.0.1"
+
+    def children(self) -> list[int]:
+        """Return the pids of the servers."""
+        return children(self.process.pid)
+
+    def log(self, *settings: int) -> list[ServerRequest]:
+        """Return what the logs of these TFO settings have (default: both, as the machine may have either)."""
+        problems: list[str] = []
+        requests = [request for path in self.log_files(*settings) for request in read_server_log(path, problems)]
+        assert problems == []
+        return sorted(requests, key=lambda request: (request.connection, request.request))
+
+    def log_files(self, *settings: int) -> list[Path]:
+        """Return the logs of a.test with TFO off (0) and on (1); of both without `settings`."""
+        return [self.logdir / f"10-tfo-{setting}" / HOST for setting in settings or (0, 1)]
+
+    def connect(self) -> socket.socket:
+        """Return a new connection to the first server."""
+        return socket.create_connection((self.address, self.port), timeout=LIMIT_S)
+
+    def get(self, path: str, method: str = "GET", body: bytes | None = None,
+            headers: dict[str, str] | None = None) -> tuple[http.client.HTTPResponse, bytes]:
+        """Send one request over a new connection; return the response and its body once the server has noted them."""
+        size = self._log_size()
+        connection = http.client.HTTPConnection(self.address, self.port, timeout=LIMIT_S)
+        try:
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
+            answer = response.read()
+            wait_until(lambda: self._log_size() > size)
+            return response, answer
+        finally:
+            connection.close()
+
+    def _log_size(self) -> int:
+        return sum(path.stat().st_size for path in self.log_files())
+
+
+def make_recording(directory: Path) -> tuple[Path, Path]:
+    """Write the recording of a.test and b.test into `directory`; return mirror and fetchlog."""
+    mirror, logs = directory / "Web", directory / "Web.fetchlog"
+    for path, body in BODIES.items():
+        write_file(mirror, f"http://{HOST}{path}", body)
+    write_file(mirror, "http://b.test/", b"b")
+    logs.mkdir()
+    (logs / "page").write_text(format_log(PageLog(responses=RESPONSES, transactions_seen=True)), encoding="utf-8")
+    return mirror, logs
+
+
+def free_port() -> int:
+    """Return a port nobody listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def start(directory: Path, *options: str | Path, port: int | None = None) -> Running:
+    """Start http_tfo.py on the recording in `directory`, without waiting for it."""
+    port = port or free_port()
+    logdir = directory / f"serverlogs-{port}"
+    argv = [HTTP_TFO, "--mirror", directory / "Web", "--fetchlog", directory / "Web.fetchlog", "--port", str(port),
+            "--logdir", logdir, "--delaynet", "10", *options]
+    process = subprocess.Popen([str(word) for word in argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return Running(process, port, logdir)
+
+
+@contextmanager
+def running(directory: Path, *options: str | Path) -> Iterator[Running]:
+    """Run http_tfo.py until the block ends; by default it serves a.test on 127.0.0.1."""
+    server = start(directory, *(options if "--hosts" in options else ("--host", HOST, *options)))
+    assert server.process.stdout is not None
+    try:
+        line = server.process.stdout.readline()
+        assert line.startswith("ready "), server.process.communicate(timeout=LIMIT_S)
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.process.send_signal(signal.SIGTERM)
+        server.process.communicate(timeout=LIMIT_S)
+
+
+def refusal(directory: Path, *options: str | Path, port: int | None = None) -> str:
+    """Run http_tfo.py with input it must refuse, and return its one line."""
+    process = start(directory, *options, port=port).process
+    try:
+        said, complaint = process.communicate(timeout=LIMIT_S)
+    finally:
+        stop(process)           # one that serves instead
+    assert (process.returncode, said) == (2, ""), complaint
+    assert complaint.count("\n") == 1, complaint
+    return complaint
+
+
+def children(pid: int) -> list[int]:
+    """Return the pids of the children of a process."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid: int) -> bool:
+    """Say whether a process runs: a zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def wait_until(true: Callable[[], bool], limit_s: float = LIMIT_S) -> None:
+    """Poll until `true()` holds; fails after `limit_s` seconds."""
+    deadline = time.monotonic() + limit_s
+    while not true():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """Read until the other side closes (or resets) the connection."""
+    received = b""
+    try:
+        while chunk := connection.recv(65536):
+            received += chunk
+    except ConnectionResetError:
+        pass
+    return received

@@ -1,0 +1,70 @@
+"""Shapes of pages from HAR files that hold no bodies."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.bootstrap import ROOT
+from harness.files.foreign_har import has_bodies, read_foreign_har
+from harness.mirror.recording import read_recording
+from harness.synthetic.build import make_page_set
+from harness.synthetic.from_har import shapes_of_har
+from harness.synthetic.shape import format_shapes, read_shapes
+
+PAGE = "https://a.test/"
+
+
+def entry(second: float, url: str, mime_type: str, size: int, referer: str = "", *, status: int = 200,
+          redirect: str = "", page: str = "p1") -> dict[str, Any]:
+    asked = [{"name": "Referer", "value": referer}] if referer else []
+    headers = [{"name": "Content-Length", "value": str(size)}]
+    return {"pageref": page, "startedDateTime": f"2016-01-19T06:46:{second:06.3f}Z", "time": 100,
+            "request": {"method": "GET", "url": url, "headers": asked},
+            "response": {"status": status, "statusText": "", "headers": headers, "redirectURL": redirect,
+                         "content": {"mimeType": mime_type, "size": -1}, "bodySize": -1}}
+
+
+def har(path: Path) -> Path:
+    """Write a page whose address redirects, and its repeat view, of which only a picture was not in the cache."""
+    entries = [
+        entry(0, "http://a.test/", "text/html", 0, status=301, redirect=PAGE),
+        entry(0.1, PAGE, "text/html; charset=utf-8", 20_000),
+        entry(0.4, "https://b.test/s.css?v=1", "text/css", 3000, PAGE),
+        entry(0.6, "https://b.test/font.woff2", "font/woff2", 9000, "https://b.test/s.css?v=1"),
+        entry(0.5, "https://b.test/x.js", "application/javascript", 5000, "https://a.test/unknown"),
+        entry(0.7, "https://b.test/pixel.jpg", "image/jpeg", 61, PAGE),
+        entry(0.8, "https://c.test/", "text/html", 0, PAGE, status=0),
+        entry(5, "https://b.test/again.png", "image/png", 100, page="p2")]
+    path.write_text(json.dumps({"log": {"version": "1.1", "entries": entries}}))
+    return path
+
+
+def test_a_shape_has_the_figures_of_the_har(tmp_path: Path) -> None:
+    entries = read_foreign_har(har(tmp_path / "x.har"))
+    assert not has_bodies(entries)
+    shape, = shapes_of_har(entries)
+    assert (shape.url, shape.month) == ("http://a.test/", "2016-01")
+    rows = [(found.host, found.kind, found.size_bytes, found.parent, found.redirect_to, found.start_ms,
+             found.path_chars) for found in shape.resources]
+    assert rows == [("a.test", "document", 20_000, None, 1, 0, 1), ("a.test", "document", 20_000, 0, None, 100, 1),
+                    ("b.test", "style", 3000, 1, None, 400, 10), ("b.test", "font", 9000, 2, None, 600, 11),
+                    ("b.test", "script", 5000, 0, None, 500, 5), ("b.test", "image", 61, 1, None, 700, 10)]
+    assert shape.resources[1].charset == "utf-8"
+    (tmp_path / "x.shape").write_text(format_shapes([shape]))
+    assert read_shapes(tmp_path / "x.shape") == [shape]
+    made, = make_page_set([shape], 1)
+    assert sum(map(len, made.bodies.values())) == 37_061
+
+
+def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
+    har(tmp_path / "x.har")
+    done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
+                           str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "x.har has no bodies" in done.stdout
+    assert "1 synthetic pages of 6 resources" in done.stdout
+    recording = read_recording(tmp_path / "A", tmp_path / "A.fetchlog")
+    assert recording.manifest.synthetic
+    assert (recording.document("http://a.test/") or "").startswith("https://a.test/")

@@ -1,0 +1,145 @@
+"""Page-shape files: written, read, refused; measured from two loads whose causes are known; made into pages."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.timeline import Timeline, make_timeline
+from harness.bootstrap import ROOT
+from harness.errors import InputError
+from harness.mirror.recording import read_recording
+from harness.synthetic.build import make_page_set, make_pages
+from harness.synthetic.measured import make_shape
+from harness.synthetic.plan import Kind
+from harness.synthetic.shape import HEADING, PageShape, Resource, format_shapes, read_shapes
+from tests.support.made_har import PAGE, MadeLoad
+
+TWO = "http://two.test/"
+WORK_MS, TIMER_MS, LAST_MS = 30, 400, 7
+
+
+def load(rtt_ms: float) -> Timeline:
+    """A script works for WORK_MS and asks for an image, whose arrival sets a timer that fetches data.
+
+    Beside it comes a style sheet that in the load without delay ends just before the image is asked for: by chance.
+    """
+    made = MadeLoad(0.0)
+    end = made.add(PAGE, 0, "document", referer="", connect=rtt_ms, wait=rtt_ms, receive=20)
+    made.add(f"{TWO}beside.css", end + 1, "style", connect=rtt_ms, wait=rtt_ms, receive=WORK_MS + 13)
+    script_end = made.add(f"{TWO}s.js", end + 2, connect=rtt_ms, wait=2 * rtt_ms, receive=10)
+    image_end = made.add(f"{TWO}i.png", script_end + WORK_MS, "image", connect=rtt_ms, wait=rtt_ms, receive=60)
+    made.add(f"{TWO}poll?x=1#part", image_end + TIMER_MS, "data", connect=rtt_ms, wait=rtt_ms, receive=3)
+    made.plt_ms = image_end + LAST_MS
+    return make_timeline(made.log(), made.record(), made.plt_ms)
+
+
+@pytest.fixture(scope="module")
+def shape() -> PageShape:
+    return make_shape(PAGE, "2026-11", load(0), load(100))
+
+
+def test_what_caused_what_is_what_both_loads_bear_out(shape: PageShape) -> None:
+    assert [resource.parent for resource in shape.resources] == [None, 0, 0, 2, 3]
+    assert [(resource.work_ms, resource.idle_ms) for resource in shape.resources[3:]] == [
+        (WORK_MS, 0), (0, TIMER_MS - LAST_MS)]
+    assert [resource.after_load for resource in shape.resources] == [False] * 4 + [True], "the timer outlasts the event"
+    assert shape.work_ms == LAST_MS
+
+
+def test_figures_are_those_of_the_load(shape: PageShape) -> None:
+    poll = shape.resources[4]
+    assert (poll.host, poll.scheme, poll.path_chars, poll.kind, poll.mime) == (
+        "two.test", "http", len("/poll?x=1"), "data", "application/json")
+    assert [resource.kind for resource in shape.resources] == ["document", "style", "script", "image", "data"]
+    assert [resource.start_ms for resource in shape.resources][:2] == [0, 221]
+
+
+def test_a_page_that_did_not_answer_has_no_shape() -> None:
+    timeline = load(0)
+    silent = replace(timeline, requests=tuple(replace(request, status=0) for request in timeline.requests))
+    with pytest.raises(ValueError, match="not answered"):
+        make_shape(PAGE, "2026-11", silent, silent)
+
+
+def test_a_file_is_read_as_it_was_written(shape: PageShape, tmp_path: Path) -> None:
+    path = tmp_path / "page.shape"
+    path.write_text(format_shapes([shape, replace(shape, url="http://other.test/", work_ms=0)]))
+    assert read_shapes(path) == [shape, replace(shape, url="http://other.test/", work_ms=0)]
+
+
+ROW = ["0", "a.test", "http", "text/html", "-", "100", "1", "-", "-", "0", "9", "document", "0", "0", "0"]
+
+
+@pytest.mark.parametrize(("row", "problem"), [
+    ([*ROW[:11], "thing", "0", "0", "0"], "kind thing"), ([*ROW[:12], "-1", "0", "0"], "work_ms -1"),
+    (ROW[:11], "11 columns"), ([*ROW[:2], "ftp", *ROW[3:]], "a scheme is"),
+    ([*ROW[:6], "0", *ROW[7:]], "at least its slash")])
+def test_a_line_that_cannot_be_right_is_refused(row: list[str], problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.shape"
+    path.write_text(HEADING + "format\t2\npage\thttp://a.test/\t2026-11\t0\n" + "\t".join(row) + "\n")
+    with pytest.raises(InputError, match=rf"page\.shape:5: .*{problem}"):
+        read_shapes(path)
+
+
+def test_a_newer_format_and_a_missing_file_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "page.shape").write_text("format\t3\n")
+    with pytest.raises(InputError, match="format 3"):
+        read_shapes(tmp_path / "page.shape")
+    with pytest.raises(InputError, match=r"scripts/shape\.py makes one"):
+        read_shapes(tmp_path / "none")
+
+
+def test_pages_made_from_it_work_and_wait_as_long(shape: PageShape) -> None:
+    sized = replace(shape, resources=tuple(replace(resource, size_bytes=3000) for resource in shape.resources))
+    page, = make_page_set([sized], seed=1)
+    document, style, script = (page.bodies[index].decode() for index in range(3))
+    assert f"work({LAST_MS});" in document
+    image = f'work({WORK_MS});put("img","{page.urls[3]}",function()'
+    assert image + '{loaded(function(){setTimeout(function(){put("fetch"' in script
+    assert page.urls[1] in document
+    assert page.urls[2] in document
+    assert all(page.urls[3] not in body for body in (document, style))
+    assert [len(page.bodies[index]) for index in range(5)] == [3000] * 5
+
+
+RESOURCE = Resource(0, "a.test", "http", "text/html", None, 5000, 1, None, None, 0, 9, "document")
+
+
+def test_pages_are_made_of_whatever_a_page_may_hold(tmp_path: Path) -> None:
+    """Types of today, no type, no body, https, short paths that were asked for again, a frame at the site's root."""
+    odd = [("image", "image/webp", 900), ("image", "image/svg+xml", 20), ("font", "font/woff2", 4000),
+           ("data", None, 0), ("script", "text/html", 0), ("media", "video/mp4", 7000), ("style", "text/plain", 30),
+           ("image", "text/html", 9), ("document", "text/html", 40), ("document", "text/html", 4000),
+           ("script", None, 50), ("data", None, 7)]
+    resources = [RESOURCE]
+    for kind, mime, size_bytes in odd:
+        for path_chars in (1, 2, 90):
+            number = len(resources)
+            resources.append(Resource(number, "a.test", "https" if number % 2 else "http", mime, None, size_bytes,
+                                      path_chars, max(0, number - 4), None, number, number + 1, kind, 1, number % 3,
+                                      number % 5 == 0))
+    path = tmp_path / "odd.shape"
+    path.write_text(format_shapes([PageShape("http://a.test/", "2026-11", tuple(resources))]))
+    command = [sys.executable, str(ROOT / "scripts" / "make_pages.py"), "--name", "Odd", "--shape", str(path),
+               "--directory", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "Odd.pages").read_text() == "http://a.test/\n"
+    assert json.loads((tmp_path / "Odd.fetchlog" / "manifest.json").read_text())["note"].count("odd.shape") == 1
+    recording = read_recording(tmp_path / "Odd", tmp_path / "Odd.fetchlog")
+    assert recording.hosts() == ["a.test"]
+    page, = make_page_set(read_shapes(path), seed=1)
+    assert len(set(page.urls)) == len(resources)
+    assert {url.partition(":")[0] for url in page.urls} == {"http", "https"}
+    assert all(page.plan.node_of(resource.index).kind is not Kind.DOCUMENT for resource in resources[1:])
+
+
+def test_a_page_that_the_file_does_not_have_is_refused(shape: PageShape, tmp_path: Path) -> None:
+    (tmp_path / "page.shape").write_text(format_shapes([shape]))
+    (tmp_path / "Set.pages").write_text("http://elsewhere.test/\n")
+    with pytest.raises(InputError, match="no figures of"):
+        make_pages(tmp_path, "Set", 1, tmp_path / "page.shape")

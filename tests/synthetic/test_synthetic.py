@@ -1,0 +1,286 @@
+"""The synthetic pages as files: sizes, images, names, redirects, who refers to whom.
+
+How Chrome loads them is tested in test_synthetic_chrome.
+"""
+
+import hashlib
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from html import unescape
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from harness.bootstrap import ROOT
+from harness.errors import InputError
+from harness.files.text_log import read_log
+from harness.mirror.paths import LONGEST_PLAIN, md5_name
+from harness.mirror.recording import read_recording
+from harness.synthetic.build import SyntheticPage, make_page_set, make_pages
+from harness.synthetic.images import make_image
+from harness.synthetic.plan import Kind, Node
+from harness.synthetic.shape import COLUMNS, read_shapes
+from harness.synthetic.text import json_text
+
+FIGURES_GIVEN = Path("/work/shared/page-shapes-2013.json")
+PAPER = (ROOT / "Paper.pages").read_text(encoding="ascii")
+FORMATS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF"}
+
+
+@pytest.fixture(scope="module")
+def pages() -> list[SyntheticPage]:
+    return make_page_set(read_shapes(), seed=1)
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("paper")
+    (directory / "Paper.pages").write_text(PAPER, encoding="ascii")
+    make_pages(directory, "Paper", seed=1)
+    return directory
+
+
+def nodes_with_body(pages: list[SyntheticPage]) -> list[tuple[SyntheticPage, Node]]:
+    return [(page, node) for page in pages for node in page.plan.nodes if not node.no_content]
+
+
+def has_room(page: SyntheticPage, parent: Node | None) -> bool:
+    """Whether the parent could hold the code for all that descends from it."""
+    def code_length(node: Node) -> int:
+        return sum(len(page.urls[child.index]) + 80 + code_length(child) for child in node.children)
+
+    holding = (Kind.SCRIPT, Kind.FRAME, Kind.DOCUMENT)
+    return parent is not None and parent.kind in holding and parent.size_bytes > code_length(parent) + 1500
+
+
+def hash_of(directory: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(directory.rglob("*")):
+        digest.update(str(path.relative_to(directory)).encode() + b"\0")
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()
+
+
+@pytest.mark.skipif(not FIGURES_GIVEN.exists(), reason="the figures' source is not on this machine")
+def test_the_shape_file_has_the_figures_it_was_given() -> None:
+    given = json.loads(FIGURES_GIVEN.read_text(encoding="utf-8"))
+    ours = [{"page": shape.url, "recorded": shape.month, "resources": [
+        {"host": resource.host, "scheme": resource.scheme, "mime": resource.mime, "charset": resource.charset,
+         "bytes": resource.size_bytes, "path_chars": resource.path_chars, "parent": resource.parent,
+         "redirect_to": resource.redirect_to, "start_ms": resource.start_ms, "end_ms": resource.end_ms}
+        for resource in shape.resources]} for shape in read_shapes()]
+    assert ours == given
+
+
+def test_bodies_have_exactly_the_recorded_sizes(pages: list[SyntheticPage]) -> None:
+    for page, node in nodes_with_body(pages):
+        recorded = page.plan.resources[0 if node.index == 0 else node.final].size_bytes
+        assert len(page.bodies[node.final]) == (node.size_bytes if recorded is None else recorded)
+        assert 0 < node.size_bytes <= 10_000 or recorded is not None
+
+
+def test_redirects_and_empty_answers_have_no_body(pages: list[SyntheticPage]) -> None:
+    for page in pages:
+        assert page.bodies.keys() == {node.final for node in page.plan.nodes if not node.no_content}
+
+
+def test_images_can_be_decoded_and_are_of_their_type(pages: list[SyntheticPage]) -> None:
+    seen = 0
+    for page, node in nodes_with_body(pages):
+        mime = page.plan.resources[node.final].mime
+        if mime in FORMATS:
+            image = Image.open(io.BytesIO(page.bodies[node.final]))
+            image.load()
+            assert image.format == FORMATS[mime]
+            seen += 1
+    assert seen > 130
+
+
+@pytest.mark.parametrize(("mime", "sizes"), [("image/gif", [35, *range(38, 320, 7), 5000]),
+                                             ("image/png", [*range(90, 400, 7), 5001]),
+                                             ("image/jpeg", [*range(660, 900, 7), 5002, 200_000])])
+def test_an_image_of_any_size_can_be_made(mime: str, sizes: list[int]) -> None:
+    for size in sizes:
+        encoded = make_image(mime, size, random.Random(size))
+        assert len(encoded) == size
+        Image.open(io.BytesIO(encoded)).load()
+
+
+@pytest.mark.parametrize(("mime", "size"), [("image/gif", 34), ("image/gif", 36), ("image/png", 40),
+                                            ("image/jpeg", 50)])
+def test_an_image_that_cannot_be_so_small_is_refused(mime: str, size: int) -> None:
+    with pytest.raises(ValueError, match="can be made"):
+        make_image(mime, size, random.Random(1))
+
+
+def test_text_is_ascii_and_varied(pages: list[SyntheticPage]) -> None:
+    for page, node in nodes_with_body(pages):
+        if node.kind in (Kind.IMAGE, Kind.BEACON) or node.size_bytes < 200:
+            continue
+        body = page.bodies[node.final]
+        assert body.isascii()
+        assert len(zlib.compress(body)) > 0.04 * len(body), page.urls[node.final]
+
+
+@pytest.mark.parametrize("size", [*range(32, 120), 5193, 353_050])
+def test_json_is_json_of_the_size(size: int) -> None:
+    text = json_text(random.Random(size), size)
+    assert len(text) == size
+    assert json.loads(text)["synthetic"] is True
+
+
+def test_urls_have_the_recorded_hosts_and_lengths_and_none_is_used_twice(pages: list[SyntheticPage]) -> None:
+    urls = [url for page in pages for url in page.urls]
+    assert len(set(urls)) == len(urls) == 284
+    for page in pages:
+        assert page.urls[0] == page.shape.url + ("" if page.shape.url.count("/") > 2 else "/")
+        for resource, url in zip(page.shape.resources, page.urls, strict=True):
+            host, slash, path = url.removeprefix("http://").partition("/")
+            assert (host, len(slash + path)) == (resource.host, resource.path_chars)
+
+
+def test_every_url_stands_in_one_resource_its_parent_or_its_parents_loader(pages: list[SyntheticPage]) -> None:
+    for page in pages:
+        for node in page.plan.nodes[1:]:
+            written = f'"{page.urls[node.index]}"'
+            holders = [index for index, body in page.bodies.items() if written in unescape(body.decode("latin-1"))]
+            ancestors, at = [], node.parent
+            while at is not None:
+                ancestors.append(at.final)
+                at = at.parent
+            assert len(holders) == 1
+            assert holders[0] in ancestors, (written, holders, ancestors)
+            if has_room(page, node.parent):
+                assert holders[0] == ancestors[0]
+
+
+def test_documents_say_that_they_are_synthetic_and_ask_for_no_icon(pages: list[SyntheticPage]) -> None:
+    for page in pages:
+        document = page.bodies[page.plan.nodes[0].final].decode("ascii")
+        assert "<h1>Synthetic page</h1>" in document
+        assert f"stands in for {page.shape.url} as it was in March 2013" in document
+        assert '<link rel="icon" href="data:,">' in document
+
+
+def test_a_replay_finds_every_answer(pages: list[SyntheticPage], paper: Path) -> None:
+    recording = read_recording(paper / "Paper", paper / "Paper.fetchlog")
+    assert recording.problems == []
+    assert recording.manifest.synthetic
+    assert recording.manifest.seed == 1
+    for page in pages:
+        document = page.urls[page.plan.nodes[0].final]
+        assert recording.document(page.shape.url) in (document, document.rstrip("/"))
+        for node in page.plan.nodes:
+            *hops, final = [page.urls[index].removeprefix("http://").split("/", 1) for index in node.hops]
+            for (host, path), target in zip(hops, node.hops[1:], strict=True):
+                answer = recording.lookup(host, "/" + path)
+                assert answer is not None
+                assert (answer.status, answer.redirect_url) == (302, page.urls[target])
+            answer = recording.lookup(final[0], "/" + final[1])
+            assert answer is not None
+            assert answer.status == (204 if node.no_content else 200)
+            if not node.no_content:
+                assert answer.file is not None
+                assert (paper / "Paper" / final[0] / answer.file).read_bytes() == page.bodies[node.final]
+                long = len(final[1]) + 1 > LONGEST_PLAIN
+                assert not long or answer.file == md5_name("/" + final[1])
+
+
+def test_the_log_has_the_times_of_2013(pages: list[SyntheticPage], paper: Path) -> None:
+    log = read_log(paper / "Paper.fetchlog" / "httpwww.amazon.com")
+    assert log.problems == []
+    assert len(log.transactions) == len(log.responses) == 68
+    assert [row.end_ms for row in log.transactions] == sorted(row.end_ms for row in log.transactions)
+    document = next(row for row in log.transactions if row.url == "http://www.amazon.com/")
+    assert (document.start_ms, document.end_ms) == (0, 1285)
+    assert {row.name for row in log.resolves} == {f"{resource.host}:80" for resource in pages[0].shape.resources}
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(paper: Path, tmp_path: Path) -> None:
+    hashes = []
+    for seed in ("1", "2"):
+        directory = tmp_path / seed
+        directory.mkdir()
+        (directory / "Paper.pages").write_text(PAPER, encoding="ascii")
+        script = ROOT / "scripts" / "make_pages.py"
+        subprocess.run([sys.executable, str(script), "--directory", str(directory), "--seed", seed], check=True,
+                       timeout=60, env={**os.environ, "PYTHONHASHSEED": seed}, stdout=subprocess.DEVNULL)
+        hashes.append(hash_of(directory))
+    assert hashes[0] == hash_of(paper)
+    assert hashes[1] != hashes[0]
+
+
+def test_complete_pages_are_left_and_others_made_again(tmp_path: Path) -> None:
+    (tmp_path / "Wiki.pages").write_text(PAPER.splitlines()[-1], encoding="ascii")
+    document = tmp_path / "Wiki" / "en.wikipedia.org" / "wiki" / "Transmission_Control_Protocol"
+    assert "made" in make_pages(tmp_path, "Wiki", seed=1)
+    first = document.read_bytes()
+    assert "nothing to do" in make_pages(tmp_path, "Wiki", seed=1)
+    document.unlink()
+    assert "made" in make_pages(tmp_path, "Wiki", seed=1)
+    assert document.read_bytes() == first
+    assert "made" in make_pages(tmp_path, "Wiki", seed=2)
+    assert document.read_bytes() != first
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["Wiki", "Wiki.fetchlog", "Wiki.pages"]
+
+
+@pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_making_leaves_nothing(tmp_path: Path, signal_sent: signal.Signals) -> None:
+    (tmp_path / "Paper.pages").write_text(PAPER, encoding="ascii")
+    command = [sys.executable, str(ROOT / "scripts" / "make_pages.py"), "--directory", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as making:
+        deadline = time.monotonic() + 20
+        while not any(path.name.startswith(".Paper-") for path in tmp_path.iterdir()):
+            assert time.monotonic() < deadline
+        making.send_signal(signal_sent)
+        assert making.wait(10) == -signal_sent
+    assert [path.name for path in tmp_path.iterdir()] == ["Paper.pages"]
+
+
+def test_logs_without_their_mirror_are_made_again(tmp_path: Path) -> None:
+    (tmp_path / "Paper.pages").write_text(PAPER, encoding="ascii")
+    make_pages(tmp_path, "Paper", seed=1)
+    (tmp_path / "Paper").rename(tmp_path / "gone")
+    assert "made" in make_pages(tmp_path, "Paper", seed=1)
+    assert hash_of(tmp_path / "Paper") == hash_of(tmp_path / "gone")
+
+
+def test_a_recording_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "Paper.pages").write_text(PAPER, encoding="ascii")
+    (tmp_path / "Paper" / "www.amazon.com").mkdir(parents=True)
+    with pytest.raises(InputError, match="belong together"):
+        make_pages(tmp_path, "Paper", seed=1)
+    (tmp_path / "Paper.fetchlog").mkdir()
+    assert "recording" in make_pages(tmp_path, "Paper", seed=1)
+    assert list((tmp_path / "Paper").rglob("*")) == [tmp_path / "Paper" / "www.amazon.com"]
+
+
+def test_a_page_without_figures_is_an_input_error(tmp_path: Path) -> None:
+    (tmp_path / "Mine.pages").write_text("http://www.example.org\n", encoding="ascii")
+    with pytest.raises(InputError, match=r"Mine\.pages:1: no figures of http://www\.example\.org"):
+        make_pages(tmp_path, "Mine", seed=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["Mine.pages"]
+
+
+GOOD_ROW = ["0", "a.example", "http", "text/html", "utf-8", "100", "1", "-", "-", "0", "5"]
+
+
+@pytest.mark.parametrize("lines", [
+    ["page\thttp://a.example"], ["page\thttp://a.example\t2013-03"], ["\t".join(GOOD_ROW)],
+    *(["page\thttp://a.example\t2013-03", "\t".join(row)] for row in (
+        GOOD_ROW[:-1], ["1", *GOOD_ROW[1:]], [*GOOD_ROW[:7], "0", *GOOD_ROW[8:]], [*GOOD_ROW[:8], "0", *GOOD_ROW[9:]],
+        [*GOOD_ROW[:5], "many", *GOOD_ROW[6:]], ["0", "-", *GOOD_ROW[2:]]))])
+def test_a_broken_shape_file_is_an_input_error(lines: list[str], tmp_path: Path) -> None:
+    assert len(GOOD_ROW) == COLUMNS[1]
+    path = tmp_path / "shape.tsv"
+    path.write_text("\n".join(lines), encoding="ascii")
+    with pytest.raises(InputError, match=r"shape\.tsv:[12]: "):
+        read_shapes(path)

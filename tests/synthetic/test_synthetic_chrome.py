@@ -1,0 +1,67 @@
+"""The synthetic pages in real Chrome, every host 100 ms and 4 Mbit/s away: 2013's requests, each once, in order."""
+
+import shutil
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.browser.chrome import Browser, find_browser
+from harness.errors import InputError
+from harness.synthetic.build import SyntheticPage, make_page_set, make_pages
+from harness.synthetic.shape import read_shapes
+from tests.support.slow_replay import compile_shim, load, serve
+
+SAME_ORDER_ALL = 0.7
+SAME_ORDER_SIBLINGS = 0.8
+"""Kendall's tau, somewhat below what harness/synthetic says was measured: which of two hosts is faster can change."""
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("paper")
+    shutil.copy(ROOT / "Paper.pages", directory)
+    make_pages(directory, "Paper", seed=1)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def browser() -> Browser:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler for Chrome's shim")
+    try:
+        return find_browser()
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+def kendall_tau(groups: list[list[int]]) -> float:
+    """Agreement of each group's order with the numbers' own: 1 the same, 0 unrelated, -1 reversed."""
+    signs = [1 if first < second else -1 for group in groups for first, second in combinations(group, 2)]
+    return sum(signs) / len(signs)
+
+
+@pytest.mark.chrome
+@pytest.mark.slow
+@pytest.mark.timing
+@pytest.mark.parametrize("page", make_page_set(read_shapes(), seed=1), ids=lambda page: page.shape.url.split("/")[2])
+def test_chrome_makes_the_requests_of_2013(page: SyntheticPage, directory: Path, browser: Browser) -> None:
+    shim = compile_shim(directory)
+    with serve(directory, "Paper") as site:
+        transactions = load(browser, shim, site, page.shape.url)
+    urls = [transaction.url for transaction in transactions]
+    assert Counter(urls) == Counter(page.urls)
+    assert sorted(site.requests) == sorted(page.urls)
+    assert [transaction.url for transaction in transactions
+            if transaction.error or transaction.status not in (200, 204, 302)] == []
+
+    order = [page.urls.index(url) for url in urls]
+    children: dict[int | None, list[int]] = {}
+    for index in order:
+        children.setdefault(page.shape.resources[index].parent, []).append(index)
+    tau_all, tau_siblings = kendall_tau([order]), kendall_tau(list(children.values()))
+    print(f"\n{page.shape.url}: {len(urls)} requests, tau {tau_all:.2f}, among siblings {tau_siblings:.2f}")
+    assert tau_all > SAME_ORDER_ALL
+    assert tau_siblings > SAME_ORDER_SIBLINGS

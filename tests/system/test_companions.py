@@ -1,0 +1,86 @@
+"""Programs beside the experiment: waited for, never for ever, quoted when they fail, and ended with it."""
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.errors import ExperimentError, InputError
+from harness.system.companions import running
+
+
+def shell(code: str) -> list[str]:
+    return ["sh", "-c", code]
+
+
+def test_it_is_ready_inside_and_gone_afterwards(tmp_path: Path) -> None:
+    code = f"cd {tmp_path}; trap 'touch ended; exit' TERM; echo ready 2; while :; do sleep 0.02; done"
+    with running(shell(code), "ready 2", "the program"):
+        assert not (tmp_path / "ended").exists()
+    assert (tmp_path / "ended").exists(), "it was asked to end, and waited for"
+
+
+def test_it_is_ended_after_an_exception_too(tmp_path: Path) -> None:
+    code = f"cd {tmp_path}; trap 'touch ended; exit' TERM; echo ready; while :; do sleep 0.02; done"
+    with pytest.raises(ZeroDivisionError), running(shell(code), "ready", "the program"):
+        raise ZeroDivisionError
+    assert (tmp_path / "ended").exists()
+
+
+@pytest.mark.parametrize(("code", "error", "said"), [
+    ("echo one >&2; echo x:1: two >&2; exit 1", ExperimentError, "x:1: two"),
+    ("echo x:1: bad >&2; exit 2", InputError, "x:1: bad"),
+    ("printf '\\377\\n' >&2; exit 1", ExperimentError, "\ufffd"),
+    ("exit 1", ExperimentError, "it did not say why"),
+    ("kill -9 $$", ExperimentError, "it did not say why"),
+    ("echo not yet; exec sleep 60", ExperimentError, "it did not say why")])
+def test_what_does_not_get_ready_is_quoted(code: str, error: type[Exception], said: str) -> None:
+    with pytest.raises(error) as caught, running(shell(code), "ready", "the program"):
+        pytest.fail("not reached")
+    assert str(caught.value) == f"the program did not start: {said}"
+
+
+def test_silence_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.system.companions.START_TIMEOUT_S", 0.2)
+    began_s = time.monotonic()
+    with pytest.raises(ExperimentError), running(shell("exec sleep 60"), "ready", "the program"):
+        pytest.fail("not reached")
+    assert 0.2 <= time.monotonic() - began_s < 3
+
+
+def test_many_complaints_do_not_stop_it(tmp_path: Path) -> None:
+    # A pipe that nobody reads holds 64 KiB, and then the program hangs.
+    code = f"echo ready; head -c 300000 /dev/zero >&2; touch {tmp_path}/through; exec sleep 60"
+    with running(shell(code), "ready", "the program"):
+        deadline_s = time.monotonic() + 5
+        while not (tmp_path / "through").exists():
+            assert time.monotonic() < deadline_s
+            time.sleep(0.01)
+
+
+@pytest.mark.root
+def test_it_runs_in_the_namespace_and_we_do_not(tmp_path: Path) -> None:
+    with subprocess.Popen(["unshare", "--net", "sh", "-c", "echo ready; exec sleep 60"], stdout=subprocess.PIPE,
+                          text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+        own = Path("/proc/self/ns/net").readlink()
+        code = f"readlink /proc/self/ns/net >{tmp_path}/seen; echo ready; exec sleep 60"
+        with running(shell(code), "ready", "the program", other.pid):
+            assert Path("/proc/self/ns/net").readlink() == own
+        assert (tmp_path / "seen").read_text().strip() == str(Path(f"/proc/{other.pid}/ns/net").readlink()) != str(own)
+        other.kill()
+
+
+def test_one_that_ended_is_said_with_its_last_words() -> None:
+    with running(shell("echo ready; echo gone away >&2; read line; exit 3"), "ready", "the program") as program:
+        program.process.wait(5)
+        with pytest.raises(ExperimentError, match=r"^the program ended with exit status 3: gone away$"):
+            program.check()
+    with running(shell("echo ready; exec sleep 60"), "ready", "the program") as program:
+        program.check()
+        program.process.kill()
+        program.process.wait(5)
+        with pytest.raises(ExperimentError, match=r"^the program was killed by SIGKILL: it did not say why$"):
+            program.check()

@@ -1,0 +1,171 @@
+"""The delay queue releases packets when they are due, in order, counts how late it was, and takes its rules back."""
+
+import os
+import time
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import ExperimentError
+from harness.system import delay_queue
+from harness.system.delay_queue import LEAD_LIMIT_S, Alarm, DelayQueue, forward, queued_packets
+from harness.system.lateness import counting, lateness_between
+
+
+class Packet:
+    """A packet that notes in `passed` that it was let go; `stamp_s` is when it arrived, 0.0 for one that leaves."""
+
+    def __init__(self, name: str, passed: list[str], stamp_s: float = 0.0) -> None:
+        self._name, self._passed, self._stamp_s = name, passed, stamp_s
+
+    def get_timestamp(self) -> float:
+        return self._stamp_s
+
+    def get_payload(self) -> bytes:
+        return self._name.encode()
+
+    def accept(self) -> None:
+        self._passed.append(self._name)
+
+    def drop(self) -> None:
+        raise AssertionError("nothing drops it")
+
+
+def test_packets_go_when_they_are_due_and_equal_ones_in_order() -> None:
+    passed: list[str] = []
+    queue = DelayQueue()
+    together_s = time.monotonic() + 0.002
+    queue.hold(Packet("late", passed), 3600)
+    for name, not_before_s in [("b", together_s), ("c", together_s), ("a", 0.0)]:
+        queue.hold(Packet(name, passed), 0.0, not_before_s)
+    time.sleep(0.01)
+    wait_s = queue.release_due()
+    assert passed == ["a", "b", "c"]
+    assert wait_s is not None
+    assert 3590 < wait_s <= 3600
+
+
+def test_an_empty_queue_waits_for_nothing() -> None:
+    assert DelayQueue().release_due() is None
+
+
+def test_a_delay_counts_from_the_packets_arrival() -> None:
+    queue = DelayQueue()
+    queue.looked_s -= 0.5
+    came_s = time.monotonic() - 0.2
+    due_s = queue.hold(Packet("stamped", [], time.time() - 0.2), 1.0)
+    assert due_s == pytest.approx(came_s + 1.0, abs=0.05)
+
+
+@pytest.mark.parametrize("clock_error_s", [-3600, 3600])
+def test_a_clock_that_was_set_meanwhile_moves_no_packet_out_of_its_time(clock_error_s: float) -> None:
+    queue = DelayQueue()
+    queue.looked_s -= 0.5
+    before_s = time.monotonic()
+    due_s = queue.hold(Packet("stamped", [], time.time() + clock_error_s), 1.0)
+    assert queue.looked_s + 1.0 <= due_s <= time.monotonic() + 1.0
+    assert due_s <= before_s + 1.5
+
+
+def test_lateness_is_counted_with_the_time_before_a_packet_was_read() -> None:
+    with counting() as (_, counts):
+        before = counts.read()
+        queue = DelayQueue(counts)
+        queue.looked_s -= 10
+        queue.hold(Packet("punctual", []), 0.0)
+        queue.overslept_s = 2.0
+        queue.hold(Packet("leaving", []), 0.0)
+        queue.hold(Packet("arriving", [], time.time() - 5), 1.0)
+        queue.release_due()
+        found = lateness_between(before, counts.read())
+    assert found.packets == 3
+    assert 2000 <= found.p50_ms < 2100, "what leaves is late by what the process overslept"
+    assert 4000 <= found.largest_ms < 4100 * 1.02, "what arrives is late by what the kernel's time of its arrival says"
+
+
+@given(st.floats(0, LEAD_LIMIT_S / 2), st.floats(0, 0.1))
+def test_the_alarm_learns_how_long_waking_takes_and_forgets_a_stall(latency_s: float, stall_s: float) -> None:
+    alarm = Alarm()
+    assert alarm.lead_s() == 0
+    for _ in range(100):
+        alarm.overslept(latency_s)
+    learnt_s = alarm.lead_s()
+    assert learnt_s == pytest.approx(latency_s, rel=0.01, abs=1e-9)
+    alarm.overslept(LEAD_LIMIT_S + stall_s)
+    assert alarm.lead_s() == learnt_s
+
+
+@given(st.lists(st.floats(0, 1), max_size=50))
+def test_the_alarm_never_looks_at_the_clock_for_longer_than_its_limit(sleeps_s: list[float]) -> None:
+    alarm = Alarm()
+    for late_s in sleeps_s:
+        alarm.overslept(late_s)
+    assert 0 <= alarm.lead_s() <= LEAD_LIMIT_S
+
+
+class Stalled:
+    """A kernel's queue with one packet in it, which came while the process was stopped for 50 ms, in its sleep."""
+
+    def __init__(self, queue: DelayQueue, passed: list[str]) -> None:
+        self._queue, self._passed = queue, passed
+        self._reader, self._writer = os.pipe()
+        self.reads = 0
+
+    def get_fd(self) -> int:
+        return self._reader
+
+    def run(self, *, block: bool) -> None:
+        assert not block
+        os.read(self._reader, 1)
+        self.reads += 1
+        self._queue.hold(Packet("stalled", self._passed), 0.0)
+
+    def asleep(self, readers: Sequence[int], _w: Sequence[int], _e: Sequence[int],
+               _wait_s: float) -> tuple[list[int], list[int], list[int]]:
+        """Stand for select(), and return 50 ms after the call, whatever was asked for."""
+        if self.reads:
+            raise KeyboardInterrupt
+        time.sleep(0.05)
+        os.write(self._writer, b".")
+        return list(readers), [], []
+
+    def close(self) -> None:
+        os.close(self._reader)
+        os.close(self._writer)
+
+
+def test_a_stall_without_packets_held_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with counting() as (_, counts):
+        before = counts.read()
+        queue = DelayQueue(counts)
+        passed: list[str] = []
+        kernel_queue = Stalled(queue, passed)
+        monkeypatch.setattr("harness.system.delay_queue.select.select", kernel_queue.asleep)
+        with pytest.raises(KeyboardInterrupt):
+            forward(kernel_queue, queue)
+        kernel_queue.close()
+        found = lateness_between(before, counts.read())
+    assert passed == ["stalled"]
+    assert found.largest_ms >= 50 - delay_queue.LOOK_S * 1000
+
+
+def test_rules_come_and_go_even_when_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+
+    def run(command: list[str], _what: str) -> str:
+        if "refused" in command:
+            raise ExperimentError("no such chain")
+        commands.append(command)
+        return ""
+
+    monkeypatch.setattr(delay_queue, "run", run)
+    with pytest.raises(ExperimentError), queued_packets([["A", "-i", "x"], ["refused"]], ["iptables", "ip6tables"]):
+        raise AssertionError("must not begin")
+    assert [command[4] for command in commands] == ["-A", "-D"]
+    commands.clear()
+    with queued_packets([["A"], ["B"]], ["iptables", "ip6tables"]):
+        assert len(commands) == 4
+    assert sorted(" ".join(command).replace(" -D ", " -A ") for command in commands[:4]) == sorted(
+        " ".join(command).replace(" -D ", " -A ") for command in commands[4:])

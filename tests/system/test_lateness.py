@@ -1,0 +1,67 @@
+"""What a delay queue counts of its own lateness, as the process that counts and the one that reads see it."""
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.system.lateness import (
+    BUCKETS,
+    FIRST_S,
+    STEP,
+    Lateness,
+    LatenessCounts,
+    bucket_of,
+    counting,
+    end_ms,
+    lateness_between,
+)
+
+
+@given(st.floats(FIRST_S, 60))
+def test_a_bucket_ends_at_most_2_percent_above_what_it_holds(late_s: float) -> None:
+    end_s = end_ms(bucket_of(late_s)) / 1000
+    assert late_s * (1 - 1e-9) <= end_s <= late_s * STEP * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("late_s", "bucket"), [(-1, 0), (0, 0), (9e-6, 0), (1.01e-5, 1), (1e6, BUCKETS - 1)])
+def test_ends_of_the_scale(late_s: float, bucket: int) -> None:
+    assert bucket_of(late_s) == bucket
+
+
+def test_an_interval_without_packets() -> None:
+    assert lateness_between([0] * BUCKETS, [0] * BUCKETS) == Lateness(0, 0, 0, 0)
+
+
+@given(st.lists(st.floats(0, 30), max_size=30), st.lists(st.floats(0, 30), min_size=1, max_size=300))
+def test_only_the_interval_counts(earlier: list[float], during: list[float]) -> None:
+    with counting() as (_, counts):
+        for late_s in earlier:
+            counts.count(late_s)
+        before = counts.read()
+        for late_s in during:
+            counts.count(late_s)
+        found = lateness_between(before, counts.read())
+    during.sort()
+    assert found.packets == len(during)
+    for value_ms, late_s in [(found.p50_ms, during[-(-len(during) // 2) - 1]),
+                             (found.p99_ms, during[-(-len(during) * 99 // 100) - 1]), (found.largest_ms, during[-1])]:
+        assert value_ms == pytest.approx(max(late_s, FIRST_S) * 1000, rel=STEP - 1)
+
+
+def test_another_process_counts() -> None:
+    with counting() as (descriptor, counts):
+        before = counts.read()
+        child = os.fork()
+        if child == 0:
+            theirs = LatenessCounts(descriptor)
+            for _ in range(99):
+                theirs.count(0.0002)
+            theirs.count(0.3)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        found = lateness_between(before, counts.read())
+    assert found.packets == 100
+    assert found.p50_ms == found.p99_ms == pytest.approx(0.2, rel=0.02)
+    assert found.largest_ms == pytest.approx(300, rel=0.02)

@@ -1,0 +1,222 @@
+"""The leak detectors themselves: each finds its kind of leak, names it, and is content when it is gone."""
+
+import ctypes
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
+
+CLONE_NEWNET = 0x40000000
+SLEEP = [sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"]
+
+
+@pytest.fixture
+def scratch() -> Path:
+    """Return the session's temporary directory, which conftest.py makes."""
+    return Path(os.environ["TMPDIR"])
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, timeout=10)
+
+
+def _in_new_namespace(command: list[str]) -> list[str]:
+    """Return the leaks of a Python that runs `command` in a network namespace of its own."""
+    program = f"""
+import subprocess, sys
+from pathlib import Path
+from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
+scratch = Path({os.environ["TMPDIR"]!r})
+before = take_snapshot(scratch)
+subprocess.run({command!r}, check=True)
+for leak in find_leaks(before, scratch, patience_s=0):
+    print(leak)
+"""
+    root = Path(__file__).resolve().parent.parent.parent
+    answer = subprocess.run(["unshare", "--net", sys.executable, "-c", program], cwd=root, capture_output=True,
+                            text=True, check=True, timeout=20)
+    return answer.stdout.splitlines()
+
+
+def test_nothing_done_is_no_leak(scratch: Path) -> None:
+    assert find_leaks(take_snapshot(scratch), scratch) == []
+
+
+def test_child_process(scratch: Path) -> None:
+    before = take_snapshot(scratch)
+    with subprocess.Popen(SLEEP, stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdout
+            child.stdout.readline()
+            (leak,) = find_leaks(before, scratch, patience_s=0)
+            assert leak.startswith(f"process left behind: {child.pid} in net:[")
+            assert "time.sleep(60)" in leak
+        finally:
+            child.kill()
+    assert find_leaks(before, scratch) == []
+
+
+def test_orphan_that_left_our_session(scratch: Path) -> None:
+    before = take_snapshot(scratch)
+    # The shell ends at once, so the sleep is no descendant of ours any more; its TMPDIR gives it away.
+    answer = subprocess.run(["sh", "-c", "setsid sleep 61 >/dev/null 2>&1 & echo $!"], stdout=subprocess.PIPE,
+                            text=True, check=True, timeout=5)
+    pid = int(answer.stdout)
+    try:
+        (leak,) = find_leaks(before, scratch, patience_s=0)
+        assert str(pid) in leak
+    finally:
+        os.kill(pid, 9)
+    assert find_leaks(before, scratch) == []
+
+
+def test_process_that_ends_in_time_is_no_leak(scratch: Path) -> None:
+    before = take_snapshot(scratch)
+    child = subprocess.Popen(["sleep", "0.2"])
+    assert find_leaks(before, scratch) == []
+    assert child.wait(timeout=5) == 0
+
+
+def test_temporary_file(scratch: Path) -> None:
+    before = take_snapshot(scratch)
+    with tempfile.TemporaryDirectory(prefix="tfo-lab-") as name:
+        assert find_leaks(before, scratch, patience_s=0) == [f"file in TMPDIR left behind: {Path(name).name}"]
+    assert find_leaks(before, scratch, patience_s=0) == []
+
+
+@pytest.mark.root
+def test_named_namespace(scratch: Path) -> None:
+    name = f"tfo-lab-{os.getpid()}"
+    before = take_snapshot(scratch)
+    _run("ip", "netns", "add", name)
+    try:
+        assert find_leaks(before, scratch, patience_s=0) == [f"network namespace left behind: {name}"]
+    finally:
+        _run("ip", "netns", "delete", name)
+    assert find_leaks(before, scratch) == []
+
+
+@pytest.mark.root
+def test_thread_that_stayed_in_another_namespace(scratch: Path) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    before = take_snapshot(scratch)
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        assert libc.unshare(CLONE_NEWNET) == 0
+        assert any("of this thread" in leak for leak in find_leaks(before, scratch, patience_s=0))
+    finally:
+        assert libc.setns(home, CLONE_NEWNET) == 0
+        os.close(home)
+    assert find_leaks(before, scratch) == []
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("command", "leaks"), [
+    (["ip", "link", "add", "tfo-a", "type", "veth", "peer", "name", "tfo-b"],
+     ["interface left behind: tfo-a", "interface left behind: tfo-b"]),
+    (["ip", "link", "add", "tfo-bridge", "type", "bridge"], ["interface left behind: tfo-bridge"]),
+    (["iptables", "-t", "mangle", "-A", "PREROUTING", "-i", "lo", "-j", "ACCEPT"],
+     ["iptables rule left behind: iptables -t mangle -A PREROUTING -i lo -j ACCEPT"]),
+    (["ip6tables", "-P", "FORWARD", "DROP"], ["iptables rule left behind: ip6tables -t filter :FORWARD DROP"]),
+    (["sh", "-c", "echo 3 >/proc/sys/net/ipv4/tcp_fastopen"],
+     ["net.ipv4.tcp_fastopen left behind: 3", "net.ipv4.tcp_fastopen gone: 1"]),
+    (["true"], []),
+])
+def test_change_in_a_namespace_thrown_away(command: list[str], leaks: list[str]) -> None:
+    assert _in_new_namespace(command) == leaks
+
+def test_own_thread_descriptor_socket_and_child() -> None:
+    before = take_own_snapshot()
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait, name="stray")
+    thread.start()
+    reader, writer = os.pipe()
+    with socket.socket() as left:
+        child = subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL)
+        kinds = [leak.split(":")[0] for leak in find_own_leaks(before, patience_s=0)]
+        assert left.fileno() > 0
+    child.kill()
+    child.wait()
+    os.close(reader)
+    os.close(writer)
+    ended.set()
+    thread.join()
+    assert sorted(kinds) == ["child left behind", "descriptor left behind", "descriptor left behind",
+                             "socket left behind", "thread left behind"]
+    assert find_own_leaks(before, patience_s=0) == []
+
+
+def test_own_garbage_is_no_leak() -> None:
+    before = take_own_snapshot()
+    knot: list[object] = [socket.socket()]
+    knot.append(knot)
+    del knot
+    assert find_own_leaks(before, patience_s=0) == []
+
+
+def test_own_zombie() -> None:
+    before = take_own_snapshot()
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    (leak,) = find_own_leaks(before, patience_s=0)
+    os.waitpid(child, 0)
+    assert leak.startswith(f"child left behind: {child} ")
+
+
+@pytest.mark.timing
+def test_detectors_are_cheap(scratch: Path) -> None:
+    """Two snapshots of a test's own process cost less than starting a program, two of the machine little more.
+
+    Those list iptables' rules by four programs and read four files about each process. The best of ten each, because
+    others use the machine, too.
+    """
+    program_s = min(_took_s(lambda: _run("true")) for _ in range(10))
+    machine_s = min(_took_s(lambda: find_leaks(take_snapshot(scratch), scratch)) for _ in range(10))
+    own_s = min(_took_s(lambda: find_own_leaks(take_own_snapshot())) for _ in range(10))
+    print(f"a program {program_s * 1000:.2f} ms, the machine's {machine_s * 1000:.2f} ms, own {own_s * 1000:.2f} ms")
+    assert machine_s < 2 * (4 * program_s + 2 * 4 * _processes_s()), (machine_s, program_s)
+    assert own_s < program_s, (own_s, program_s)
+
+
+def _processes_s() -> float:
+    """Return how long it takes to read a file about each process of the machine."""
+    return min(_took_s(lambda: [path.read_bytes() for path in Path("/proc").glob("[0-9]*/stat")]) for _ in range(3))
+
+
+def _took_s(work: Callable[[], object]) -> float:
+    began_s = time.perf_counter()
+    with suppress(FileNotFoundError, ProcessLookupError):
+        work()
+    return time.perf_counter() - began_s
+
+
+def test_failing_test_names_its_leak(tmp_path: Path) -> None:
+    """Run pytest on a test that leaks: the report must name the leak."""
+    root = Path(__file__).resolve().parent.parent.parent
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "conftest.py").symlink_to(root / "tests" / "conftest.py")
+    (tmp_path / "tests" / "test_leaky.py").write_text(
+        "import os, tempfile, pytest\n"
+        "@pytest.mark.chrome\n"
+        "def test_leaky():\n"
+        "    tempfile.mkdtemp(prefix='tfo-lab-forgotten-')\n"
+        "def test_leaky_in_itself():\n"
+        "    os.dup(0)\n")
+    answer = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", f"pythonpath={root}",
+                             "-o", "markers=chrome", tmp_path / "tests"],
+                            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+                            env={**os.environ, "TFO_LAB_CHROME": sys.executable})
+    assert answer.returncode == 1, answer.stdout
+    assert "file in TMPDIR left behind: tfo-lab-forgotten-" in answer.stdout
+    assert "descriptor left behind: " in answer.stdout

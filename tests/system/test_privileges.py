@@ -1,0 +1,198 @@
+"""Who called us, and what belongs to whom."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from harness.errors import InputError
+from harness.system import privileges
+from harness.system.privileges import (
+    UNPRIVILEGED_ACCOUNT,
+    User,
+    browsing_user,
+    give,
+    invoking_user,
+    passable_temp_root,
+    require_root,
+)
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+ALICE = SimpleNamespace(pw_name="alice", pw_uid=1234, pw_gid=4321)
+ROOT = SimpleNamespace(pw_name="root", pw_uid=0, pw_gid=0)
+NOBODY = SimpleNamespace(pw_name=UNPRIVILEGED_ACCOUNT, pw_uid=65534, pw_gid=65534)
+ALICE_HERSELF = User("alice", 1234, 4321)
+ACCOUNTS = {account.pw_uid: account for account in (ALICE, ROOT, NOBODY)}
+
+
+@pytest.fixture(autouse=True)
+def root_without_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    monkeypatch.delenv("SUDO_GID", raising=False)
+    by_name = {account.pw_name: account for account in ACCOUNTS.values()}
+    monkeypatch.setattr(privileges, "pwd", SimpleNamespace(getpwuid=ACCOUNTS.__getitem__, getpwnam=by_name.__getitem__))
+
+
+def test_root_passes_and_others_are_told_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    require_root("./tfo.py")
+    monkeypatch.setattr(os, "geteuid", lambda: 1234)
+    with pytest.raises(InputError, match=r"^\./tfo\.py: needs root .*; run: sudo \./tfo\.py$"):
+        require_root("./tfo.py")
+
+
+def test_with_sudo_results_and_browser_are_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_UID", "1234")
+    assert invoking_user() == browsing_user() == User("alice", 1234, 4321)
+
+
+@pytest.mark.parametrize("sudo_uid", [None, "", "0"])
+def test_root_itself_owns_its_results_but_never_browses(monkeypatch: pytest.MonkeyPatch, sudo_uid: str | None) -> None:
+    if sudo_uid is not None:
+        monkeypatch.setenv("SUDO_UID", sudo_uid)
+    assert invoking_user() == User("root", 0, 0)
+    assert browsing_user() == User(UNPRIVILEGED_ACCOUNT, 65534, 65534)
+
+
+def test_without_root_everything_is_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1234)
+    assert invoking_user() == browsing_user() == User("alice", 1234, 4321)
+
+
+def test_a_caller_without_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_UID", "54321")
+    monkeypatch.setenv("SUDO_GID", "12345")
+    assert invoking_user() == User("uid 54321", 54321, 12345)
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, int, int]]:
+    """Record every change of owner instead of making it: so this needs no root, and misses nothing."""
+    calls: list[tuple[Path, int, int]] = []
+
+    def record(descriptor: int, user: User) -> None:
+        calls.append((Path(f"/proc/self/fd/{descriptor}").readlink(), user.uid, user.gid))
+
+    monkeypatch.setattr(privileges, "_own_descriptor", record)
+    for following in ("chown", "lchown", "fchown"):
+        monkeypatch.setattr(os, following, lambda *_: pytest.fail("goes by name"))
+    return calls
+
+
+def test_give_takes_everything_below_and_follows_no_link(tmp_path: Path, given: list[tuple[Path, int, int]]) -> None:
+    outside, tree = tmp_path / "outside", tmp_path / "tree"
+    (outside / "deep").mkdir(parents=True)
+    (tree / "a" / "b").mkdir(parents=True)
+    (tree / "a" / "b" / "file").touch()
+    (tree / "to_directory").symlink_to(outside)
+    (tree / "a" / "to_file").symlink_to("/etc/passwd")
+    (tree / "dangling").symlink_to(tmp_path / "nothing")
+    (tree / "loop").symlink_to(tree)
+    os.mkfifo(tree / "fifo")
+    give(tree, ALICE_HERSELF)
+    below = ["", "a", "a/b", "a/b/file", "to_directory", "a/to_file", "dangling", "loop", "fifo"]
+    assert sorted(given) == sorted((tree / path, 1234, 4321) for path in below)
+
+
+def test_give_of_a_link_is_the_link(tmp_path: Path, given: list[tuple[Path, int, int]]) -> None:
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "directory" / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "directory")
+    give(tmp_path / "link", ALICE_HERSELF)
+    assert given == [(tmp_path / "link", 1234, 4321)]
+
+
+def test_give_leaves_a_file_that_stands_elsewhere_too(tmp_path: Path, given: list[tuple[Path, int, int]]) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "shadow").touch()
+    os.link(tmp_path / "shadow", tmp_path / "tree" / "mine")
+    give(tmp_path / "tree", ALICE_HERSELF)
+    assert given == [(tmp_path / "tree", 1234, 4321)]
+
+
+@pytest.mark.root
+def test_acting_as_a_user_root_goes_only_where_the_user_may(tmp_path_of_all: Path) -> None:
+    (tmp_path_of_all / "of_root").write_text("secret")
+    (tmp_path_of_all / "of_root").chmod(0o600)
+    (tmp_path_of_all / "hers").mkdir()
+    os.chown(tmp_path_of_all / "hers", 1234, 4321)
+    (tmp_path_of_all / "hers" / "link").symlink_to(tmp_path_of_all / "of_root")
+    with privileges.acting_as(ALICE_HERSELF):
+        (tmp_path_of_all / "hers" / "made").mkdir()
+        for path, mode in ((tmp_path_of_all / "hers" / "link", os.O_RDONLY),
+                           (tmp_path_of_all / "hers" / "link", os.O_WRONLY | os.O_TRUNC),
+                           (tmp_path_of_all / "elsewhere", os.O_WRONLY | os.O_CREAT)):
+            with pytest.raises(PermissionError):
+                os.open(path, mode)
+        with privileges.acting_as(ALICE_HERSELF):
+            (tmp_path_of_all / "hers" / "made" / "file").touch()
+        with pytest.raises(PermissionError):
+            (tmp_path_of_all / "of_root").read_text()
+    assert (tmp_path_of_all / "hers" / "made" / "file").stat().st_uid == 1234
+    assert (tmp_path_of_all / "of_root").read_text() == "secret", "root again"
+    (tmp_path_of_all / "elsewhere").touch()
+    assert (tmp_path_of_all / "elsewhere").stat().st_uid == 0
+
+
+@pytest.fixture
+def tmp_path_of_all() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.mark.root
+def test_give_for_real(tmp_path: Path) -> None:
+    outside, tree = tmp_path / "outside", tmp_path / "tree"
+    outside.touch()
+    tree.mkdir()
+    (tree / "link").symlink_to(outside)
+    give(tree, User("alice", 1234, 4321))
+    owners = [os.lstat(path).st_uid for path in (tree, tree / "link", outside)]
+    assert owners == [1234, 1234, os.getuid()]
+
+
+@pytest.mark.parametrize(("closed", "mode"), [("", 0o777), ("outer", 0o700), ("outer/inner", 0o750)])
+def test_temporary_files_lie_where_others_can_pass(monkeypatch: pytest.MonkeyPatch, closed: str, mode: int) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        root = Path(name) / "outer" / "inner"
+        root.mkdir(parents=True)
+        for directory in (Path(name), root.parent, root):
+            directory.chmod(0o711)
+        if closed:
+            (Path(name) / closed).chmod(mode)
+        monkeypatch.setattr(tempfile, "gettempdir", lambda: str(root))
+        assert passable_temp_root() == (Path("/tmp") if closed else root)
+
+
+BECOME = """
+import os
+from harness.system.privileges import User, become
+become(User("", 1234, 4321))
+print(os.getresuid(), os.getresgid(), os.getgroups())
+for way_back in (os.setuid, os.seteuid, os.setgid):
+    try:
+        way_back(0)
+    except PermissionError:
+        print("refused")
+"""
+
+
+@pytest.mark.root
+def test_become_gives_up_root_for_good() -> None:
+    done = subprocess.run([sys.executable, "-c", BECOME], cwd=PROJECT, capture_output=True, text=True, timeout=20,
+                          check=True)
+    assert done.stdout.splitlines() == ["(1234, 1234, 1234) (4321, 4321, 4321) [4321]", *["refused"] * 3]
+
+
+@pytest.mark.parametrize("value", ["abc", "1_0", "-1", "4294967295", "٣"])
+@pytest.mark.parametrize("variable", ["SUDO_UID", "SUDO_GID"])
+def test_variables_of_sudo_that_are_no_numbers(variable: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(InputError, match=f"^{variable}: .* is not a whole number from 0 to 4294967294; unset it"):
+        invoking_user()

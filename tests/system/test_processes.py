@@ -1,0 +1,204 @@
+"""Ending processes: politely, then for good, with all their descendants, and nobody else's."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.system.processes import children_by_parent, descendants, stop
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+Start = Callable[..., "subprocess.Popen[str]"]
+DEAF = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
+"""A shell script that ignores SIGTERM."""
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start a program that says "ready"; whatever the test does, it is gone afterwards."""
+    started: list[subprocess.Popen[str]] = []
+
+    def starter(*command: str) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    yield starter
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.wait(10)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and has not ended (a zombie has)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until_gone(pid: int, timeout_s: float = 5) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while is_running(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not is_running(pid)
+
+
+def test_stop_is_polite_first(start: Start) -> None:
+    process = start("sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.02; done")
+    stop(process)
+    assert process.returncode == 7
+    assert all(stream is not None and stream.closed for stream in (process.stdin, process.stdout, process.stderr))
+
+
+def test_stop_ends_what_ignores_sigterm(start: Start) -> None:
+    process = start("sh", "-c", DEAF)
+    began_s = time.monotonic()
+    stop(process, patience_s=0.3)
+    took_s = time.monotonic() - began_s
+    assert process.returncode == -signal.SIGKILL
+    assert 0.3 <= took_s < 3
+    assert not is_running(process.pid)
+
+
+def test_stop_ends_what_was_stopped_by_ctrl_z(start: Start) -> None:
+    process = start("sh", "-c", "echo ready; exec sleep 60")
+    process.send_signal(signal.SIGSTOP)
+    stop(process, patience_s=0.2)
+    assert process.returncode in (-signal.SIGTERM, -signal.SIGKILL)
+
+
+def test_stop_of_what_has_ended_keeps_its_status(start: Start) -> None:
+    process = start("sh", "-c", "echo ready; exit 3")
+    process.wait(10)
+    stop(process)
+    stop(process)
+    assert process.returncode == 3
+
+
+def test_the_tree_and_the_descendants(start: Start) -> None:
+    process = start("sh", "-c", "sh -c 'sleep 60 & echo ready; wait' & wait")
+    own = descendants(process.pid)
+    assert len(own) == 2
+    child, = children_by_parent()[process.pid]
+    assert own == {child, *children_by_parent()[child]}
+    assert own < descendants(os.getpid())
+    assert process.pid not in own
+    for pid in own:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_a_program_with_a_strange_name_does_not_confuse_the_tree(start: Start,
+                                                                tmp_path: Path) -> None:
+    strange = tmp_path / "a) Z 1 (b"
+    strange.symlink_to("/bin/sleep")
+    process = start("sh", "-c", 'echo ready; exec "$0" 60', str(strange))
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{process.pid}/comm").read_text() == "sh\n" and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert process.pid in children_by_parent()[os.getpid()]
+
+
+END_STRAYS = """
+import os, signal, subprocess, sys, time
+from harness.system.processes import adopt_orphans, descendants, end_strays
+adopt_orphans()
+kept = subprocess.Popen(["sleep", "60"])
+known = descendants(os.getpid())
+{start}
+began_s = time.monotonic()
+count = end_strays(known, patience_s={patience_s})
+took_s = time.monotonic() - began_s
+left = descendants(os.getpid())
+print(count, took_s, left == {{kept.pid}}, kept.poll(), flush=True)
+kept.kill()
+kept.wait()
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("none left, not even as zombies", flush=True)
+"""
+ORPHAN = """
+middle = subprocess.Popen(["sh", "-c", {script!r}], stdout=subprocess.PIPE, text=True)
+assert middle.stdout.readline() == "ready\\n"
+os.kill(middle.pid, signal.SIGKILL)
+middle.wait()
+"""
+
+
+def end_strays_report(code: str, patience_s: float = 3) -> tuple[int, float, str]:
+    """Run END_STRAYS with `code` that leaves strays; return their count, the time in s, and the rest of the report."""
+    program = END_STRAYS.format(start=code, patience_s=patience_s)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=20,
+                          check=False)
+    assert done.stderr == ""
+    count, took_s, rest = done.stdout.split(maxsplit=2)
+    return int(count), float(took_s), rest
+
+
+ALL_GONE = "True None\nnone left, not even as zombies\n"
+
+
+def test_end_strays_reaps_grandchildren_whose_parent_died() -> None:
+    count, took_s, rest = end_strays_report(ORPHAN.format(script="sleep 60 & sleep 60 & echo ready; wait"))
+    assert (count, rest) == (2, ALL_GONE)
+    assert took_s < 2, "they end on SIGTERM, so nothing is waited for"
+
+
+def test_end_strays_kills_orphans_that_ignore_sigterm() -> None:
+    script = "(trap '' TERM; echo ready; exec sleep 60) & wait"
+    count, took_s, rest = end_strays_report(ORPHAN.format(script=script), patience_s=0.3)
+    assert (count, rest) == (1, ALL_GONE)
+    assert 0.3 <= took_s < 3
+
+
+def test_end_strays_ends_whole_families() -> None:
+    code = """
+middle = subprocess.Popen(["sh", "-c", "trap '' TERM; (trap '' TERM; echo ready; exec sleep 60) & wait"],
+                          stdout=subprocess.PIPE, text=True, start_new_session=True)
+assert middle.stdout.readline() == "ready\\n"
+"""
+    count, _, rest = end_strays_report(code, patience_s=0.3)
+    assert (count, rest) == (2, ALL_GONE)
+
+
+def test_end_strays_without_strays_is_quick() -> None:
+    count, took_s, rest = end_strays_report("")
+    assert (count, rest) == (0, ALL_GONE)
+    assert took_s < 2
+
+
+def test_end_strays_touches_nobody_elses_processes(start: Start) -> None:
+    bystanders = [start("sh", "-c", "echo ready; exec sleep 60") for _ in range(2)]
+    end_strays_report(ORPHAN.format(script="sleep 60 & echo ready; wait"))
+    assert [process.poll() for process in bystanders] == [None, None]
+
+
+def test_die_with_parent(start: Start) -> None:
+    child = ("import time; from harness.system.processes import die_with_parent; die_with_parent(); "
+             "print(1, flush=True); time.sleep(60)")
+    parent = start(sys.executable, "-c", f"""
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", {child!r}], stdout=subprocess.PIPE)
+child.stdout.readline()
+print("ready", child.pid, sep="\\n", flush=True)
+time.sleep(60)
+""")
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    assert is_running(pid)
+    parent.kill()
+    parent.wait(10)
+    assert wait_until_gone(pid)

@@ -1,0 +1,128 @@
+"""Progress: one plain line a step with the time left when piped, a bar on a terminal."""
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.system.progress import Steps, duration
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SCRIPT = """
+import sys, time
+from harness.system.progress import counted
+steps = sys.argv[2:]
+with counted(len(steps)) as progress:
+    for what in steps:
+        time.sleep(float(sys.argv[1]))
+        progress.done(what)
+"""
+ESCAPE = "\x1b"
+
+
+def environment() -> dict[str, str]:
+    """Return ours without what makes rich take a pipe for a terminal, or the other way round."""
+    forced = ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "LINES")
+    return {name: value for name, value in os.environ.items() if name not in forced} | {
+        "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
+
+
+def piped(*steps: str, step_s: float = 0) -> list[str]:
+    """Return the lines that a job of `steps` prints into a pipe."""
+    done = subprocess.run([sys.executable, "-c", SCRIPT, str(step_s), *steps], env=environment(), capture_output=True,
+                          text=True, timeout=20, check=True)
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def on_a_terminal(*steps: str) -> str:
+    """Return all that the job writes to a terminal."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", SCRIPT, "0.15", *steps], env=environment(), stdin=theirs,
+                          stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        written = b""
+        with suppress(OSError):  # EIO: the other side is closed
+            while True:
+                written += os.read(ours, 65536)
+        os.close(ours)
+    assert process.returncode == 0
+    return written.decode()
+
+
+def test_piped_it_is_plain_lines() -> None:
+    lines = piped("first", "second", "third", step_s=0.02)
+    assert [re.sub(r"\(\d+ s left\)$", "(TIME)", line) for line in lines] == [
+        "[  1/3] first  (TIME)", "[  2/3] second  (TIME)", "[  3/3] third  (TIME)"]
+    assert lines[-1].endswith("(0 s left)")
+
+
+def test_the_time_left_is_that_of_the_steps_left_at_the_pace_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock_s = iter([1000.0, 1010.0, 1040.0, 1300.0, 1304.0])  # the beginning, and the end of each of four steps
+    monkeypatch.setattr("harness.system.progress.time.monotonic", lambda: next(clock_s))
+    written = io.StringIO()
+    steps = Steps(Console(file=written), None, 4)
+    for what in "abcd":
+        steps.done(what)
+    assert written.getvalue().splitlines() == [
+        "[  1/4] a  (30 s left)", "[  2/4] b  (40 s left)", "[  3/4] c  (2 min left)", "[  4/4] d  (0 s left)"]
+
+
+def test_a_number_of_steps_that_is_not_known_is_a_guess_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock_s = iter([0.0, 10.0, 20.0, 30.0])
+    monkeypatch.setattr("harness.system.progress.time.monotonic", lambda: next(clock_s))
+    written = io.StringIO()
+    steps = Steps(Console(file=written), None, 2)
+    for what, more in (("a", 12), ("b", 4), ("c", 1)):
+        steps.expect(more)
+        steps.done(what)
+    assert written.getvalue().splitlines() == [
+        "[  1/~12] a  (about 2 min left)", "[  2/~5] b  (about 30 s left)", "[  3/~3] c  (about 0 s left)"]
+
+
+def test_what_looks_like_markup_or_is_long_is_left_as_it_is() -> None:
+    what = "http://a.org/[bold]x[/bold]?a=1 'b' 10.0 ms " + "y" * 300
+    line, = piped(what)
+    assert line == f"[  1/1] {what}  (0 s left)"
+    assert ESCAPE not in line
+
+
+def test_what_looks_like_an_emoji_code_is_left_as_it_is() -> None:
+    line, = piped("http://a.org/x:y:heart:z")
+    assert "http://a.org/x:y:heart:z" in line
+
+
+def test_piped_it_can_be_followed_while_it_runs() -> None:
+    # A line shows when its step is over, not when a buffer is full.
+    with subprocess.Popen([sys.executable, "-c", SCRIPT, "0.05", "a", *["b"] * 60], env=environment(), text=True,
+                          stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("[  1/61] a")
+        assert process.poll() is None
+        process.kill()
+
+
+def test_on_a_terminal_it_is_a_bar_with_the_time_left() -> None:
+    written = on_a_terminal("first page", "second page")
+    assert ESCAPE in written
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written)
+    assert "first page" in plain
+    assert "second page" in plain
+    assert "loads" in plain
+    assert "2/2" in plain
+    assert re.search(r"\d:\d\d", plain), "the time"
+    assert "━" in plain
+    assert written.count(f"{ESCAPE}[?25l") == written.count(f"{ESCAPE}[?25h"), "the cursor is shown again"
+
+
+@pytest.mark.parametrize(("seconds", "words"), [
+    (0, "0 s"), (0.4, "0 s"), (40, "40 s"), (99, "99 s"), (100, "2 min"), (180, "3 min"), (3600, "60 min")])
+def test_durations(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

@@ -1,0 +1,127 @@
+"""Ctrl-C, SIGTERM and SIGHUP: clean up once, whole, and die of the very signal."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SCRIPT = """
+import sys, time
+from contextlib import contextmanager
+from pathlib import Path
+from harness.errors import ExperimentError, InputError
+from harness.system.signals import run_interruptible
+
+@contextmanager
+def laboratory(clean_up_s):
+    try:
+        yield
+    finally:
+        Path("cleaning").touch()
+        time.sleep(clean_up_s)
+        Path("cleaned").touch()
+
+def work():
+    with laboratory(float(sys.argv[1])):
+        print("ready", flush=True)
+        try:
+            time.sleep(30)
+        except Exception:
+            print("swallowed", flush=True)
+    return 0
+
+def fails():
+    with laboratory(0):
+        raise {"input": InputError, "experiment": ExperimentError}[sys.argv[2]]("x.pages:3: wrong")
+
+run_interruptible({"work": work, "fails": fails, "three": lambda: 3, "zero": lambda: 0}[sys.argv[3]])
+"""
+
+
+@contextmanager
+def running(folder: Path, clean_up_s: float = 0, *, prefix: tuple[str, ...] = ()) -> Iterator["subprocess.Popen[str]"]:
+    command = [*prefix, sys.executable, "-c", SCRIPT, str(clean_up_s), "", "work"]
+    with subprocess.Popen(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for(path: Path, timeout_s: float = 5) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path.name} did not appear"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_cleans_up_and_dies_of_the_signal(tmp_path: Path, number: signal.Signals) -> None:
+    with running(tmp_path) as process:
+        process.send_signal(number)
+        said, complaint = process.communicate(timeout=10)
+    assert process.returncode == -number
+    assert (tmp_path / "cleaned").exists()
+    assert said == "", "not even `except Exception` stands in its way"
+    assert complaint == f"stopped by {number.name}; everything is cleaned up\n"
+
+
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_second_signal_does_not_break_the_clean_up(tmp_path: Path, second: signal.Signals) -> None:
+    with running(tmp_path, clean_up_s=0.3) as process:
+        process.send_signal(signal.SIGTERM)
+        wait_for(tmp_path / "cleaning")
+        for _ in range(3):
+            process.send_signal(second)
+        process.communicate(timeout=10)
+    assert process.returncode == -signal.SIGTERM, "the first signal is the true one"
+    assert (tmp_path / "cleaned").exists()
+
+
+def send_two_at_once(process: "subprocess.Popen[str]") -> str:
+    """Send SIGINT and SIGTERM so that the process finds both; return its complaints. Ctrl-C on run.sh may do so."""
+    for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
+        process.send_signal(number)
+    return process.communicate(timeout=10)[1]
+
+
+def test_of_two_signals_at_once_one_counts(tmp_path: Path) -> None:
+    with running(tmp_path) as process:
+        complaint = send_two_at_once(process)
+    assert process.returncode == -signal.SIGINT
+    assert (tmp_path / "cleaned").exists()
+    assert complaint.endswith("stopped by SIGINT; everything is cleaned up\n")
+
+
+def test_two_signals_at_once_are_one_line(tmp_path: Path) -> None:
+    with running(tmp_path) as process:
+        complaint = send_two_at_once(process)
+    assert complaint == "stopped by SIGINT; everything is cleaned up\n"
+
+
+def test_nohup_is_respected(tmp_path: Path) -> None:
+    with running(tmp_path, prefix=("nohup",)) as process:
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.2)  # nothing happens, and there is nothing to wait for
+        assert process.poll() is None
+        assert not (tmp_path / "cleaning").exists()
+
+
+@pytest.mark.parametrize(("which", "kind", "status", "complaint"), [
+    ("zero", "", 0, ""), ("three", "", 3, ""), ("fails", "input", 2, "x.pages:3: wrong\n"),
+    ("fails", "experiment", 1, "x.pages:3: wrong\n")])
+def test_without_a_signal_it_is_run_main(tmp_path: Path, which: str, kind: str, status: int, complaint: str) -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT, "0", kind, which], cwd=tmp_path, capture_output=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, timeout=20, check=False)
+    assert (done.returncode, done.stderr) == (status, complaint)
+    assert (tmp_path / "cleaned").exists() == (which == "fails")

@@ -1,0 +1,41 @@
+"""A test of times is not judged while the machine's host takes the processor, and is judged otherwise."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from tests.support.stolen import Stolen, too_much
+
+FAILING = """
+import pytest
+@pytest.mark.timing
+def test_of_times():
+    assert False, "late"
+@pytest.mark.slow
+def test_of_something_else():
+    assert False, "wrong"
+"""
+
+
+def test_what_is_too_much() -> None:
+    assert too_much(Stolen(5.0, 100.0), Stolen(5.0, 110.0)) == ""
+    assert "of its processors' time meanwhile" in too_much(Stolen(5.0, 100.0), Stolen(25.0, 110.0))
+
+
+@pytest.mark.parametrize(("stolen", "outcome"), [(0, "2 failed"), (1000, "1 failed, 1 skipped")])
+def test_only_tests_of_times_are_left_unjudged(stolen: int, outcome: str, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "from itertools import count\nfrom pathlib import Path\nfrom tests.support import stolen\n"
+        "from tests.conftest import *\nfrom tests.conftest import pytest_runtest_makereport, pytest_runtest_setup\n"
+        "from tests.conftest import _test_leaves_nothing\n"
+        f"ticks = count(0, {stolen})\n"
+        "class Stat:\n    def read_text(self):\n        return f'cpu 0 0 0 0 0 0 0 {next(ticks)} 0'\n"
+        "stolen.STAT = Stat()\n")
+    (tmp_path / "test_failing.py").write_text(FAILING)
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT}",
+                           "-o", "markers=timing\nslow\nroot\nchrome", tmp_path], cwd=tmp_path, capture_output=True,
+                          text=True, check=False, timeout=60)
+    assert done.stdout.splitlines()[-1].startswith(outcome), done.stdout

@@ -1,0 +1,157 @@
+"""The ticker misses no stall and no stopped process, and the machine's counts are read as the kernel writes them."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness.system.pressure import MS_PER_TICK, Pressure, parse_pressure, parse_stat, read_pressure
+from harness.system.ticker import Stop, Ticks, is_stopped, process_name, ticking, worked_ms
+
+
+def test_a_stopped_process_is_seen_and_a_sleeping_one_is_not() -> None:
+    with ticking() as ticks:
+        stopped = subprocess.Popen(["sleep", "20"])
+        sleeping = subprocess.Popen(["sleep", "21"])
+        time.sleep(1)
+        began_s = time.time()
+        stopped.send_signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        stopped.send_signal(signal.SIGCONT)
+        ended_s = time.time()
+        time.sleep(0.3)
+        for process in (stopped, sleeping):
+            process.kill()
+            process.wait()
+    assert {stop.name for stop in ticks.stops} == {"sleep"}
+    assert ticks.stopped_ms(began_s - 1, ended_s + 1)["sleep"] == pytest.approx(300, abs=150)
+    assert ticks.stopped_ms(began_s - 10, began_s - 5) == {}
+
+
+def test_a_stop_that_lasts_to_the_end_counts() -> None:
+    with ticking() as ticks:
+        process = subprocess.Popen(["sleep", "20"])
+        time.sleep(0.7)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.3)
+    process.kill()
+    process.wait()
+    assert [stop.name for stop in ticks.stops] == ["sleep"]
+
+
+def test_a_gap_of_the_whole_program_is_noted() -> None:
+    """A helper stops this process, its ticker with it, and lets it go on: as a suspended machine does."""
+    with ticking() as ticks:
+        time.sleep(0.2)
+        began_s = time.time()
+        subprocess.run(["sh", "-c", f"kill -STOP {os.getpid()}; sleep 0.4; kill -CONT {os.getpid()}"], check=True)
+        ended_s = time.time()
+    assert ticks.largest_gap_ms(began_s, ended_s) > 250
+    assert ticks.largest_gap_ms(began_s - 100, began_s - 90) == 0
+
+
+def test_only_what_overlaps_counts() -> None:
+    ticks = Ticks(gaps=[(100.0, 50.0), (200.0, 20.0)], stops=[Stop("a", 1.0, 2.0), Stop("a", 3.0, 4.0)])
+    assert ticks.largest_gap_ms(100.02, 300.0) == pytest.approx(30)
+    assert ticks.largest_gap_ms(150.0, 160.0) == 0
+    assert ticks.stopped_ms(1.5, 3.25) == {"a": pytest.approx(500)}
+
+
+def test_pressure_between_two_moments_is_the_difference_of_the_samples_around_them() -> None:
+    ticks = Ticks(samples=[(at, Pressure(at * 2, 0, at * 3, 0, 0, 0)) for at in (1.0, 2.0, 3.0, 4.0)])
+    assert ticks.pressure(2.0, 3.0) == Pressure(2, 0, 3, 0, 0, 0)
+    assert ticks.pressure(2.5, 2.6) == Pressure(2, 0, 3, 0, 0, 0)
+    assert ticks.pressure(0, 9) == Pressure(6, 0, 9, 0, 0, 0)
+
+
+def test_how_long_a_process_waited_for_a_processor_is_counted() -> None:
+    """Three times as many that compute as there are processors: each waits for two thirds of the time."""
+    with ticking() as ticks:
+        spinning = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(3 * (os.cpu_count() or 1))]
+        time.sleep(0.7)
+        began_s = time.time()
+        time.sleep(1)
+        ended_s = time.time()
+        for process in spinning:
+            process.kill()
+            process.wait()
+    assert ticks.waited_ms("sh", began_s, ended_s) > 300
+    assert ticks.waited_ms("sh", began_s - 9, began_s - 8) == 0
+    assert ticks.waited_ms("another", began_s, ended_s) == 0
+    processors = os.cpu_count() or 1
+    assert 100 < ticks.worked_ms(began_s, ended_s) < 1300 * processors
+    assert ticks.worked_ms(began_s - 9, began_s - 8) < ticks.worked_ms(began_s, ended_s)
+
+
+def test_what_a_process_did_before_it_was_found_counts() -> None:
+    ticks = Ticks(worked={1: [(10.0, 5.0), (11.0, 25.0)], 2: [(11.0, 7.0)]})
+    assert ticks.worked_ms(10.0, 11.0) == 27
+    assert ticks.worked_ms(9.0, 12.0) == 32
+    assert ticks.worked_ms(8.0, 9.0) == 0
+
+
+def test_a_process_that_ends_while_it_is_looked_at_leaves_nothing_half_noted() -> None:
+    with ticking() as ticks:
+        for _ in range(40):
+            subprocess.run(["sh", "-c", "sleep 0.02"], check=True)
+        time.sleep(0.6)
+    assert all(counts for counts in [*ticks.worked.values(), *ticks.waits.values()])
+    assert ticks.worked_ms(0, time.time()) >= 0
+    assert ticks.waited_ms("sh", 0, time.time()) >= 0
+
+
+def test_a_file_of_a_process_that_has_ended_is_no_end_of_the_ticker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two looks a process may end: then there is nothing to read any more."""
+    monkeypatch.setattr(os, "pread", _gone)
+    with ticking() as ticks:
+        process = subprocess.Popen(["sleep", "20"])
+        time.sleep(0.9)
+        process.kill()
+        process.wait()
+    assert ticks.worked == ticks.waits == {}
+    assert ticks.worked_ms(0, time.time()) == 0
+    assert len(ticks.samples) > 3, "it ticked on"
+
+
+def _gone(*_: object) -> bytes:
+    raise ProcessLookupError
+
+
+def test_the_times_of_a_process_are_read() -> None:
+    line = b"7 (a b) c) S " + b" ".join(str(number).encode() for number in range(1, 45))
+    assert worked_ms(line) == (11 + 12) * MS_PER_TICK
+
+
+def test_the_kernels_files_are_read() -> None:
+    stat = "cpu  71670 83 13092 63256 447 5 218 3427 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
+    assert parse_stat(stat) == (3427 * MS_PER_TICK, (71670 + 83 + 13092 + 5 + 218) * MS_PER_TICK)
+    assert parse_stat("cpu  1 2 3 4 5 6 7\n")[0] == 0, "a kernel without steal"
+    text = ("some avg10=27.25 avg60=56.15 avg300=49.29 total=261520244\n"
+            "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n")
+    assert parse_pressure(text, "some") == 261520.244
+    assert parse_pressure(text, "full") == 0.007
+    assert parse_pressure("", "some") == 0
+
+
+def test_this_machines_counts_grow() -> None:
+    before = read_pressure()
+    deadline = time.monotonic() + 0.3
+    while time.monotonic() < deadline:
+        pass
+    grown = read_pressure().since(before)
+    assert grown.busy_ms >= 100
+    assert abs(grown.suspended_ms) < 10
+
+
+@pytest.mark.parametrize(("line", "stopped"), [
+    (b"12 (sleep) T 1 2", True), (b"12 (a) T (b) S 1 2", False), (b"12 (a b) t 1", True), (b"", False),
+    (b"12 (", False)])
+def test_a_state_stands_behind_the_last_bracket(line: bytes, stopped: bool) -> None:
+    assert is_stopped(line) == stopped
+
+
+def test_processes_are_named_by_what_they_are_for() -> None:
+    assert process_name(os.getpid()).startswith(("python", "pytest"))
+    assert process_name(2**22 - 1) == f"process {2**22 - 1}"

@@ -1,0 +1,141 @@
+"""Files from elsewhere: whatever they are, they are read or refused in one line, at once."""
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.system.untrusted import (
+    DEEPEST,
+    LARGEST_FILE,
+    MissingFileError,
+    UnreadableFileError,
+    open_untrusted,
+    parse_json,
+    read_untrusted,
+    read_untrusted_json,
+    read_untrusted_text,
+)
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-10**17, 10**17) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8")),
+    lambda values: st.lists(values) | st.dictionaries(st.text(st.characters(codec="utf-8")), values), max_leaves=12)
+
+
+def written(folder: Path, content: str | bytes) -> Path:
+    path = folder / "file"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def why_not(path: Path) -> str:
+    with pytest.raises(UnreadableFileError) as caught:
+        read_untrusted_json(path)
+    assert str(caught.value) == f"{path}:{caught.value.line}: cannot be read ({caught.value.why})"
+    return caught.value.why
+
+
+def test_a_regular_file(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"a": [1, 2.5, "\N{SNOWMAN}"]}')
+    assert read_untrusted_json(path) == {"a": [1, 2.5, "\N{SNOWMAN}"]}
+    assert read_untrusted(path) == path.read_bytes()
+    assert read_untrusted(path, owner=os.getuid())
+    with open_untrusted(path) as file:
+        assert file.read(1) == b"{"
+
+
+@pytest.mark.timeout(10)
+def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    assert why_not(tmp_path / "fifo") == "it is no regular file"
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(written(tmp_path, "{}"))
+    assert why_not(tmp_path / "link") == "it is a symbolic link"
+
+
+def test_other_things_that_are_no_files(tmp_path: Path) -> None:
+    assert why_not(tmp_path) == "it is no regular file"
+    assert why_not(Path("/dev/zero")) == "it is no regular file"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        assert why_not(tmp_path / "socket") == "No such device or address"
+    assert why_not(tmp_path / "n\0l") == "no file can have that name"
+    assert why_not(tmp_path / ("x" * 300)) == "File name too long"
+    with pytest.raises(MissingFileError, match=r"none:1: cannot be read \(there is no such file\)"):
+        read_untrusted(tmp_path / "none")
+
+
+def test_a_file_of_someone_else(tmp_path: Path) -> None:
+    path = written(tmp_path, "{}")
+    with pytest.raises(UnreadableFileError, match="it belongs to user"):
+        read_untrusted(path, owner=os.getuid() + 1)
+
+
+@pytest.mark.timeout(10)
+def test_a_sparse_file_of_60_gigabytes_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = written(tmp_path, "")
+    os.truncate(path, 60 * 10**9)
+    assert why_not(path) == f"60000000000 bytes, more than the {LARGEST_FILE} that such a file may have"
+    with pytest.raises(UnreadableFileError, match="5 bytes, more than the 4 that"):
+        read_untrusted(written(tmp_path, "12345"), limit=4)
+    assert read_untrusted(path, limit=5) == b"12345"
+
+
+@pytest.mark.parametrize(("content", "why"), [
+    (b"\xff", "not UTF-8"), ("", "not JSON: Expecting value"), ('{"a": 1', "not JSON: Expecting ',' delimiter"),
+    ("[1e999]", "1e999 is no finite number"), ("[-1e999]", "-1e999 is no finite number"),
+    ("NaN", "NaN is no finite number"), ("[Infinity]", "Infinity is no finite number"),
+    ("9" * 4000, "a number of 4000 digits"), ("-" + "9" * 5000, "a number of 5000 digits"),
+    ("[" * 100_000 + "]" * 100_000, f"nested deeper than {DEEPEST} levels"),
+    ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), f"nested deeper than {DEEPEST} levels"),
+    ('{"a":' * 100_000, f"nested deeper than {DEEPEST} levels")])
+def test_what_is_no_json_of_ours(tmp_path: Path, content: str | bytes, why: str) -> None:
+    assert why_not(written(tmp_path, content)) == why
+
+
+def test_the_line_is_that_of_the_problem(tmp_path: Path) -> None:
+    for content in (b'{\n"a": 1,\n}', b"one\ntwo\nthr\xffe"):
+        with pytest.raises(UnreadableFileError) as caught:
+            read_untrusted_json(written(tmp_path, content))
+        assert caught.value.line == 3
+
+
+def test_as_deep_as_allowed() -> None:
+    assert parse_json("[" * DEEPEST + "]" * DEEPEST) == json.loads("[" * DEEPEST + "]" * DEEPEST)
+
+
+def test_half_a_surrogate_pair_is_replaced() -> None:
+    assert parse_json(r'{"\ud800": ["\udc00x", "\ud83d\ude00"]}') == {"\ufffd": ["\ufffdx", "\U0001f600"]}
+
+
+@given(value=json_values)
+def test_what_json_can_say_is_read_as_it_is(value: Any) -> None:
+    assert parse_json(json.dumps(value)) == value
+    assert parse_json(json.dumps(value, ensure_ascii=False)) == value
+
+
+@given(content=st.binary())
+def test_any_bytes_are_read_or_refused_in_one_line(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = written(tmp_path_factory.getbasetemp(), content)
+    for read in (read_untrusted_text, read_untrusted_json):
+        found = as_read(read, path)
+        if isinstance(found, UnreadableFileError):
+            assert "\n" not in str(found)
+        else:
+            json.dumps(found, allow_nan=False).encode()
+
+
+def as_read(read: Callable[[Path], Any], path: Path) -> Any:
+    try:
+        return read(path)
+    except UnreadableFileError as error:
+        return error
