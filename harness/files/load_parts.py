@@ -112,9 +112,8 @@ class Timekeeping:
     largest and 99th percentile. `steal_ms`: time the hypervisor gave to others. `stall_ms`: pressure stall (PSI):
     "cpu" and "memory" some, "io" full. `gap_ms`: by how much a ticker beside the load was late at most. `suspended_ms`:
     growth of CLOCK_BOOTTIME over CLOCK_MONOTONIC. `page_waited_ms`: the main thread of Chrome's renderer could have run
-    and got no processor. `others_busy_ms`: processor time, summed over all processors, that neither Chrome nor its
-    driver had: other programs', and the replay servers'. `stopped_ms`: how long processes of Chrome stood stopped, by
-    name.
+    and got no processor. `others_busy_ms`: processor time, summed over all processors, of programs that are not of the
+    experiment and are as important (nice(1)). `stopped_ms`: how long processes of Chrome stood stopped, by name.
     """
 
     late: tuple[LateAnswer, ...] = ()

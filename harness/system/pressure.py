@@ -11,8 +11,9 @@ from pathlib import Path
 STAT = Path("/proc/stat")
 PRESSURE = Path("/proc/pressure")
 MS_PER_TICK = 1000 / os.sysconf("SC_CLK_TCK")
-BUSY_FIELDS = (0, 1, 2, 5, 6)
-"""user, nice, system, irq and softirq among the numbers of /proc/stat's first line (proc(5))."""
+BUSY_FIELDS = (0, 2)
+"""user and system among the numbers of /proc/stat's first line (proc(5)): programs that are as important as an
+experiment's. "nice" ones take only what the others leave; interrupts carry the experiment's own packets."""
 STEAL_FIELD = 7
 
 
@@ -20,8 +21,8 @@ STEAL_FIELD = 7
 class Pressure:
     """Counts in ms. Those of a kernel that does not keep them are 0.
 
-    `steal_ms` is the time that a hypervisor gave to others, `busy_ms` the time that processors worked, both summed over
-    all processors. For `cpu_ms` and `memory_ms` at least one task waited for it (PSI, "some"), for `io_ms` nothing
+    `steal_ms` is the time that a hypervisor gave to others, `busy_ms` the time that processors worked for programs of
+    ordinary priority, both summed over all processors. For `cpu_ms` and `memory_ms` at least one task waited for it (PSI, "some"), for `io_ms` nothing
     could run because all waited for a disk ("full"; "some" would count what another program copies). `suspended_ms` is
     how long the machine was suspended.
     """

@@ -8,9 +8,11 @@ just like a slow page otherwise. Where it may, it runs with real-time priority: 
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from bisect import bisect
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 
 from harness.system.pressure import MS_PER_TICK, Pressure, read_pressure
@@ -20,7 +22,10 @@ TICK_S = 0.01
 LOOK_S = 0.02
 """So often it looks at the processes: one that stands stopped for 100 ms is seen at least four times."""
 SAMPLE_S = 0.1
-"""So often it reads the machine's pressure and the processes' times."""
+"""So often it reads the machine's pressure and the processes' times. Between two readings counts grow evenly."""
+READ_S = 0.001
+"""Time between two readings for each process besides the load's own: reading one takes a hundredth of that, and an
+experiment may have a thousand servers."""
 SEARCH_S = 0.5
 """So often it looks for new processes: that costs 3 ms of a processor for 150 processes on the machine."""
 BEFORE_ITS_NAME = "(zygote)"
@@ -47,8 +52,9 @@ class Ticks:
     """What the ticker noted. Times in s since the epoch.
 
     `gaps` are (when it should have ticked, ms it was late), `samples` (when, the machine's counts). `waits` are for
-    each process (when, ms that its main thread had waited for a processor until then), `worked` (when, ms that it had
-    had a processor until then), `names` what they are.
+    each process of the load (when, ms that its main thread had waited for a processor until then), `names` what they
+    are. `worked` are for each process of the experiment (when, ms that it had had a processor until then): those of the
+    load, and the servers, the network and this program itself.
     """
 
     gaps: list[tuple[float, float]] = field(default_factory=list)
@@ -63,10 +69,10 @@ class Ticks:
         return max((_overlap_ms(at, at + late_ms / 1000, start_s, end_s) for at, late_ms in self.gaps), default=0.0)
 
     def pressure(self, start_s: float, end_s: float) -> Pressure:
-        """Return the machine's counts between two moments, to 100 ms."""
-        before = [sample for at, sample in self.samples if at <= start_s] or [self.samples[0][1]]
-        after = [sample for at, sample in self.samples if at >= end_s] or [self.samples[-1][1]]
-        return after[0].since(before[-1])
+        """Return how the machine's counts grew between two moments."""
+        fields = Pressure.__dataclass_fields__
+        return Pressure(*(_grown([(at, getattr(sample, name)) for at, sample in self.samples], start_s, end_s)
+                          for name in fields))
 
     def stopped_ms(self, start_s: float, end_s: float) -> dict[str, float]:
         """Return for how long the processes of each name stood stopped between two moments, those that did at all.
@@ -81,7 +87,7 @@ class Ticks:
         return found
 
     def waited_ms(self, ending: str, start_s: float, end_s: float) -> float:
-        """Return how long a process whose name ends so waited for a processor between two moments, to 100 ms.
+        """Return how long a process whose name ends so waited for a processor between two moments.
 
         Of several the one that waited longest.
         """
@@ -89,17 +95,21 @@ class Ticks:
                     if self.names.get(pid, "").endswith(ending)), default=0.0)
 
     def worked_ms(self, start_s: float, end_s: float) -> float:
-        """Return for how long the processes that were looked at had processors between two moments, to 100 ms."""
+        """Return for how long the processes of the experiment had processors between two moments."""
         return sum(_grown(counts, start_s, end_s) for counts in self.worked.values())
 
 
-def _grown(counts: list[tuple[float, float]], start_s: float, end_s: float) -> float:
-    """Return how much a process's count grew; one that was first seen later began with 0."""
-    if counts[0][0] > end_s:
-        return 0.0
-    before = [count for at, count in counts if at <= start_s] or [0.0]
-    after = [count for at, count in counts if at >= end_s] or [counts[-1][1]]
-    return after[0] - before[-1]
+def _grown(counts: Sequence[tuple[float, float]], start_s: float, end_s: float) -> float:
+    """Return how much a count grew from `start_s` to `end_s`: evenly between two readings, and not outside of them."""
+    return _count_at(counts, end_s) - _count_at(counts, start_s)
+
+
+def _count_at(counts: Sequence[tuple[float, float]], at_s: float) -> float:
+    place = bisect(counts, at_s, key=itemgetter(0))
+    if place in (0, len(counts)):
+        return counts[max(place - 1, 0)][1]
+    (before_s, before), (after_s, after) = counts[place - 1], counts[place]
+    return before + (after - before) * (at_s - before_s) / (after_s - before_s)
 
 
 def _overlap_ms(start_s: float, end_s: float, lower_s: float, upper_s: float) -> float:
@@ -107,13 +117,22 @@ def _overlap_ms(start_s: float, end_s: float, lower_s: float, upper_s: float) ->
 
 
 class _Watched:
-    """The processes that are looked at: whatever runs below this one and did not when the ticker started."""
+    """The processes that are looked at: those of the load run below this one and did not when the ticker started."""
 
     def __init__(self, ticks: Ticks) -> None:
         self._ticks = ticks
-        self._known = descendants(os.getpid())
+        self._known = descendants(os.getpid()) | {os.getpid()}
+        self._beside: dict[int, int] = {}
         self._files: dict[int, int] = {}
         self._since: dict[int, tuple[str, float]] = {}
+        for pid in self._known:
+            with suppress(OSError):
+                self._beside[pid] = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+
+    @property
+    def pause_s(self) -> float:
+        """How long to wait between two readings of all processes' times."""
+        return max(SAMPLE_S, READ_S * len(self._beside))
 
     def find(self) -> None:
         """Take up the processes that are new, and learn names: a process of Chrome gets its own after its fork."""
@@ -138,21 +157,27 @@ class _Watched:
                 self._note(pid, now_s)
 
     def read_times(self, now_s: float) -> None:
-        """Note how long each of them has worked, and waited for a processor, so far."""
+        """Note how long each of them has worked, and waited for a processor, so far; one of the load began with 0."""
         for pid, file in self._files.items():
             with suppress(OSError, IndexError, ValueError):     # it may end at any moment
                 so_far_ms = worked_ms(os.pread(file, 512, 0))
                 waited_ms = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e6
+                unborn = (now_s - SEARCH_S, 0.0)
+                self._ticks.worked.setdefault(pid, [unborn]).append((now_s, so_far_ms))
+                self._ticks.waits.setdefault(pid, [unborn]).append((now_s, waited_ms))
+        for pid, file in self._beside.items():
+            with suppress(OSError, IndexError, ValueError):
+                so_far_ms = worked_ms(os.pread(file, 512, 0))
                 self._ticks.worked.setdefault(pid, []).append((now_s, so_far_ms))
-                self._ticks.waits.setdefault(pid, []).append((now_s, waited_ms))
 
     def close(self, now_s: float) -> None:
         """Note the stops that last still, and close all files."""
         for pid in list(self._since):
             self._note(pid, now_s)
-        for file in self._files.values():
+        for file in (*self._files.values(), *self._beside.values()):
             os.close(file)
         self._files.clear()
+        self._beside.clear()
 
     def _note(self, pid: int, now_s: float) -> None:
         name, since_s = self._since.pop(pid)
@@ -214,7 +239,7 @@ def _tick(ticks: Ticks, watched: _Watched, ended: threading.Event) -> None:
     with suppress(PermissionError):     # no CAP_SYS_NICE: then its gaps also tell of programs that compute
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
     duties = [_Duty(SAMPLE_S, lambda now_s: ticks.samples.append((now_s, read_pressure()))),
-              _Duty(SAMPLE_S, watched.read_times), _Duty(SEARCH_S, lambda _: watched.find()),
+              _Duty(watched.pause_s, watched.read_times), _Duty(SEARCH_S, lambda _: watched.find()),
               _Duty(LOOK_S, watched.look)]
     while not ended.is_set():
         for duty in duties:
@@ -225,4 +250,5 @@ def _tick(ticks: Ticks, watched: _Watched, ended: threading.Event) -> None:
         if late_ms >= GAP_MS:
             ticks.gaps.append((time.time() - late_ms / 1000, late_ms))
     ticks.samples.append((time.time(), read_pressure()))
+    watched.read_times(time.time())
     watched.close(time.time())

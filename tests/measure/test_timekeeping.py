@@ -14,6 +14,7 @@ from harness.measure.reason import Kind, texts
 from harness.measure.timekeeping import (
     GAP_MS,
     MACHINE_RATIO,
+    OTHERS_LEAST_MS,
     OTHERS_RATIO,
     STOPPED_MS,
     SUSPENDED_MS,
@@ -122,6 +123,8 @@ def test_a_page_that_waits_for_its_own_browser_only_is_no_accident() -> None:
     alone = replace(GOOD, page_waited_ms=0.6 * PLT_MS, others_busy_ms=OTHERS_RATIO * PLT_MS)
     assert reasons(alone, RTT_MS, PLT_MS) == []
     assert len(reasons(replace(alone, others_busy_ms=OTHERS_RATIO * PLT_MS + 1), RTT_MS, PLT_MS)) == 1
+    short_ms = OTHERS_LEAST_MS
+    assert reasons(replace(alone, page_waited_ms=0.8 * short_ms, others_busy_ms=short_ms), RTT_MS, short_ms) == []
 
 
 def test_what_was_not_measured_is_no_reason() -> None:
