@@ -69,7 +69,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def replayed(recorded: Path) -> Replayed:
-    said = run(TFO[1], "--quiet", "0.5", "--dir", recorded, "--name", NAME, "--tfo", "1", "--testruns", str(LOADS),
+    said = run(*TFO[1:], "--quiet", "0.5", "--dir", recorded, "--name", NAME, "--tfo", "1", "--testruns", str(LOADS),
                "--delaynet", str(DELAY_MS), "--bwnet", "1000")
     return Replayed(recorded, said)
 
@@ -115,7 +115,7 @@ def test_the_table_has_rows_for_http_and_https(recorded: Path, tmp_path: Path) -
     for name in (NAME, f"{NAME}.fetchlog"):
         shutil.copytree(recorded / name, tmp_path / name)
     (tmp_path / f"{NAME}.pages").write_text("\n".join(pages))
-    run(TFO[1], "--quiet", "0.5", "--dir", tmp_path, "--name", NAME, "--testruns", "2", "--delaynet", "20")
+    run(*TFO[1:], "--quiet", "0.5", "--dir", tmp_path, "--name", NAME, "--testruns", "2", "--delaynet", "20")
     lines = run(ROOT / "plot.py", "--clientdir", tmp_path / "client", "--outputdir", tmp_path / "figures").splitlines()
     for page in pages:
         rtt, off, on, improvement = lines[lines.index(sanitise(page)) + 1].strip().split("\t")
