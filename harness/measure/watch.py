@@ -1,5 +1,6 @@
 """What is collected around a load to judge it: how well time was kept (harness.measure.timekeeping), what it got."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +20,8 @@ from harness.files.server_log import ServerRequest
 from harness.measure.coverage import coverage
 from harness.measure.laboratory import Laboratory
 from harness.measure.received import received_answers
-from harness.measure.timekeeping import Answered, Quiet, late_answers, silence_ms
+from harness.measure.timekeeping import Answered, Quiet, late_answers, nothing_came, silence_ms
+from harness.network.arrivals import Arrivals, noting_arrivals
 from harness.network.links import read_lateness
 from harness.system.lateness import Lateness
 from harness.system.ticker import Ticks, ticking
@@ -38,6 +40,7 @@ class Watch:
 
     lab: Laboratory
     ticks: Ticks
+    arrivals: Arrivals
     lateness: Lateness | None = None
 
 
@@ -45,8 +48,8 @@ class Watch:
 def watching(lab: Laboratory) -> Iterator[Watch]:
     """Note what the machine and the delay line do while this lasts."""
     mark = lab.delay.mark()
-    with ticking() as ticks:
-        watch = Watch(lab, ticks)
+    with noting_arrivals(lab.star.user) as arrivals, ticking() as ticks:
+        watch = Watch(lab, ticks, arrivals)
         try:
             yield watch
         finally:
@@ -65,13 +68,14 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, har: Path
     lab, ticks, lateness = watch.lab, watch.ticks, watch.lateness
     start_s = (record.time_origin_ms - CLOCK_SHIFT_DAYS * MS_PER_DAY) / 1000
     end_s = start_s + record.plt_ms / 1000
-    late = [] if lab.one_by_one else _late(lab, _quiet(lab, silences), start_s, requests, critical_steps(har, record))
+    quiet = _nothing_came(lab, watch.arrivals, _quiet(lab, silences), start_s, record.plt_ms)
+    late = [] if lab.one_by_one else _late(lab, quiet, start_s, requests, critical_steps(har, record))
     pressure = ticks.pressure(start_s, end_s)
     return Timekeeping(
         late=tuple(late[:MOST_LATE]), connect_late_ms=_connect_late_ms(lab, record),
         delay_line_late_ms=lateness.largest_ms if lateness else None,
         delay_line_late_p99_ms=lateness.p99_ms if lateness else None,
-        steal_ms=pressure.steal_ms,
+        steal_ms=pressure.steal_ms, processors=os.cpu_count(),
         stall_ms={"cpu": pressure.cpu_ms, "memory": pressure.memory_ms, "io": pressure.io_ms},
         gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=pressure.suspended_ms,
         others_busy_ms=max(0.0, pressure.busy_ms - ticks.worked_ms(start_s, end_s)),
@@ -94,6 +98,16 @@ def _quiet(lab: Laboratory, silences: object) -> list[Quiet]:
     except msgspec.ValidationError:
         return []
     return [Quiet(names[address], start_ms, end_ms) for address, start_ms, end_ms in found if address in names]
+
+
+def _nothing_came(lab: Laboratory, arrivals: Arrivals, quiet: Sequence[Quiet], start_s: float,
+                  plt_ms: float) -> list[Quiet]:
+    """Return in which parts of the silences nothing reached `user`; all of them where that is not known."""
+    if arrivals.lost:
+        return [*quiet]
+    came_ms = {name: [(at_s - start_s) * 1000 for at_s in arrivals.at_s.get(host.address, ())]
+               for name, host in lab.star.servers.items()}
+    return [part for silence in quiet for part in nothing_came(silence, came_ms[silence.host], plt_ms)]
 
 
 def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:

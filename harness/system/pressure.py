@@ -22,9 +22,9 @@ class Pressure:
     """Counts in ms. Those of a kernel that does not keep them are 0.
 
     `steal_ms` is the time that a hypervisor gave to others, `busy_ms` the time that processors worked for programs of
-    ordinary priority, both summed over all processors. For `cpu_ms` and `memory_ms` at least one task waited for it (PSI, "some"), for `io_ms` nothing
-    could run because all waited for a disk ("full"; "some" would count what another program copies). `suspended_ms` is
-    how long the machine was suspended.
+    ordinary priority, both summed over all processors. For `cpu_ms` and `memory_ms` at least one task waited for it
+    (PSI, "some"), for `io_ms` nothing could run because all waited for a disk ("full"; "some" would count what another
+    program copies). `suspended_ms` is how long the machine was suspended.
     """
 
     steal_ms: float
