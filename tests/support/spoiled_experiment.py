@@ -292,6 +292,7 @@ def slower(speeds: LinkSpeeds) -> LinkSpeeds:
 
 if __name__ == "__main__":
     what = sys.argv.pop(1)
+    sys.argv[0] = str(ROOT / "tfo.py")
     if what.startswith("authority="):
         vars(laboratory)["open_authority"] = lambda: open_authority(Path(what.partition("=")[2]))
     elif what == "rtt":

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STAT = Path("/proc/stat")
-MOST_STOLEN_RATIO = 0.01
-"""Share of all processors' time. While 3% to 19% were stolen from an idle machine, one sleep in a hundred of a
-real-time process took over 6 ms too long (twice 600 sleeps of 5 ms), and RTTs of 20 ms were measured as 22 to 23."""
+MOST_STOLEN_RATIO = 0.10
+"""Share of all processors' time. At up to 6% every test passed. While up to 19% were stolen from an idle machine, one
+sleep in a hundred of a real-time process took over 6 ms too long (twice 600 sleeps of 5 ms), and RTTs of 20 ms were
+measured as 22 to 23."""
 
 
 @dataclass(frozen=True)
