@@ -79,7 +79,8 @@ class ReceivedAnswers:
     """How many of the load's requests got which kind of answer (see ReceivedAnswer), and `each`, as far as known.
 
     What was asked for after the load event, what the page itself cancelled and what came from Chrome's cache are not
-    counted; the last are not in `each` either.
+    counted; the last are not in `each` either, but in `from_cache`: the identity of each such answer up to the load
+    event, "" where no server of this load had sent it.
     """
 
     exact: Count
@@ -88,6 +89,7 @@ class ReceivedAnswers:
     failed: Count
     each: tuple[ReceivedAnswer, ...] = ()
     coverage: Coverage | None = None
+    from_cache: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,12 @@ def recorded_sizes(recording: Recording, mirror: Path, page: str) -> dict[str, i
 
 
 def coverage(answers: ReceivedAnswers, recorded: Mapping[str, int]) -> Coverage:
-    """Return how much of what was `recorded` (sizes by identity) a load got, at whatever time."""
-    got = {answer.identity for answer in answers.each if answer.kind in ("exact", "stand-in")} & recorded.keys()
+    """Return how much of what was `recorded` (sizes by identity) a load got, at whatever time.
+
+    A page that loads itself again takes from Chrome's cache what it got the first time.
+    """
+    sent = {answer.identity for answer in answers.each if answer.kind in ("exact", "stand-in")}
+    got = (sent | {*answers.from_cache}) & recorded.keys()
     return Coverage(len(recorded), sum(recorded.values()), len(got), sum(recorded[identity] for identity in got))
 
 
@@ -57,8 +61,9 @@ def reasons(load: LoadRecord) -> list[Reason]:
     failed = [answer for answer in asked if answer.kind in ("failed", "missing") and not _is_icon(answer)]
     reason = of_the_page if {_word(answer) for answer in failed} <= OF_THE_RECORDING else accident
     cover, found = load.answers.coverage, []
-    if len(failed) > FAILED_RATIO * len(asked):
-        found.append(reason(f"{len(failed)} of {len(asked)} requests failed: {_told(failed)}"))
+    total = len(asked) + len(load.answers.from_cache)
+    if len(failed) > FAILED_RATIO * total:
+        found.append(reason(f"{len(failed)} of {total} requests failed: {_told(failed)}"))
     if cover and cover.got < LEAST_RATIO * cover.recorded:
         found.append(reason(f"got only {cover.got} of the {cover.recorded} answers that the recording holds for this "
                             "page"))

@@ -30,19 +30,25 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime, plt_ms:
     Without `plt_ms` all of it counts; `critical_urls` None: the critical path is not known.
     """
     served: dict[Key, deque[ServerRequest]] = defaultdict(deque)
+    sent: dict[Key, str] = {}
     for request in sorted(requests, key=lambda request: request.time_s):
         if request.found != SILENT:
-            served[request.scheme, request.host, request.method, request.path].append(request)
-    each = []
+            key = request.scheme, request.host, request.method, request.path
+            served[key].append(request)
+            sent[key] = "" if request.found == MISSING else request.answer
+    each, from_cache = [], []
     for entry in sorted(entries, key=_sent_ms):
-        if entry.get("_fromCache"):
-            continue
         start_ms = (datetime.fromisoformat(entry["startedDateTime"]) - began).total_seconds() * 1000
+        late = plt_ms is not None and start_ms > plt_ms
+        if entry.get("_fromCache"):
+            from_cache += [] if late else [sent.get(_key(entry["request"]), "")]
+            continue
         waiting = served.get(_key(entry["request"]))
         answer = waiting.popleft() if waiting and not _never_sent(entry) else None
-        each.append(_answer(entry, answer, critical_urls, late=plt_ms is not None and start_ms > plt_ms))
+        each.append(_answer(entry, answer, critical_urls, late=late))
     counts = Counter(answer.kind for answer in each if not answer.late and not is_cancelled(answer))
-    return ReceivedAnswers(counts["exact"], counts["stand-in"], counts["missing"], counts["failed"], tuple(each))
+    return ReceivedAnswers(counts["exact"], counts["stand-in"], counts["missing"], counts["failed"], tuple(each),
+                           from_cache=tuple(from_cache))
 
 
 def is_cancelled(answer: ReceivedAnswer) -> bool:

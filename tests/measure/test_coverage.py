@@ -1,5 +1,6 @@
 """Hollow loads: too many requests failed, or too little of the recording came."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,14 @@ def test_what_a_recording_holds_for_each_page(tmp_path: Path) -> None:
     got = ReceivedAnswers(2, 0, 0, 0, tuple(_received(identity) for identity in (style, style, "other")))
     assert coverage(got, sizes) == Coverage(3, sum(sizes.values()), 1, 4)
     assert coverage(ReceivedAnswers(0, 0, 1, 0, (_received(style, "missing"),)), sizes).got == 0
+    assert coverage(ReceivedAnswers(0, 0, 0, 0, from_cache=(style, "")), sizes).got == 1
+
+
+def test_requests_that_the_cache_answered_did_not_fail() -> None:
+    assert texts(reasons(load_of(*good(6), failed("x")))) == ["1 of 7 requests failed: no such host (blog.example)"]
+    again = load_of(*good(6), failed("x"))
+    assert again.answers
+    assert reasons(replace(again, answers=replace(again.answers, from_cache=("",) * 21))) == []
 
 
 def _received(identity: str, kind: Any = "exact") -> ReceivedAnswer:

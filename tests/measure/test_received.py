@@ -79,6 +79,13 @@ def test_what_is_not_counted_is_told_as_far_as_it_is_known() -> None:
     assert not of([late], [served("/late")], plt_ms=None).each[0].late
 
 
+def test_what_chrome_had_already_is_known_by_what_a_server_sent_before() -> None:
+    """A page that loads itself again: the HAR has its last document, the servers' logs have both."""
+    cached = [entry(f"http://a.test/{name}", _fromCache="memory") for name in ("x", "y")]
+    late = entry("http://a.test/x", 1001, _fromCache="memory")
+    assert of([*cached, late], [served("/x"), served("/y", found="missing")]).from_cache == ("id", "")
+
+
 def test_an_answer_that_was_cut_had_begun() -> None:
     cut = entry("http://a.test/endless", error="unfinished")
     silent = entry("http://a.test/x", status=0, error="unfinished")
