@@ -27,8 +27,9 @@ LATE_RATIO = 0.10
 LATE_MS = 3.0
 """On the critical path an answer may be late by a tenth of the round trip and 3 ms: docs/statistics.md tells how often
 undisturbed loads are."""
-LATE_ANYWHERE_RATIO = 1.0
-"""Beside the critical path, by one round trip: more may have changed what the page asked for next."""
+LATE_ANYWHERE_RATIO, LATE_ANYWHERE_MS = 1.0, 150.0
+"""Beside the critical path, by one round trip and 150 ms: more may have changed what the page asked for next. When a
+page asks dozens of servers at once, they wait for each other on two processors, for up to 100 ms, and it for none."""
 PACKET_MS = 15.0
 """Any single packet, on the critical path or not, by a tenth of the round trip and 15 ms: of thousands of packets a few
 were up to 13.5 ms late on an idle virtual machine, and no answer for that."""
@@ -147,7 +148,7 @@ def _late(kept: Timekeeping, rtt_ms: float) -> Iterable[str]:
                "program kept the processor")
         return
     for answer in kept.late:
-        limit_ms = late_limit_ms(rtt_ms) if answer.critical else LATE_ANYWHERE_RATIO * rtt_ms + LATE_MS
+        limit_ms = late_limit_ms(rtt_ms) if answer.critical else LATE_ANYWHERE_RATIO * rtt_ms + LATE_ANYWHERE_MS
         if answer.late_ms > limit_ms:
             where = ", and the page waited for it" if answer.critical else ""
             yield (f"an answer of {answer.host} was late by {answer.late_ms:.0f} ms{where}: its server or the network "
