@@ -25,8 +25,9 @@ from harness.measure.reason import Reason, accident
 
 LATE_RATIO = 0.10
 LATE_MS = 3.0
-"""On the critical path an answer may be late by a tenth of the round trip and 3 ms: docs/statistics.md tells how often
-undisturbed loads are."""
+LATE_PLT_RATIO, LATE_MOST_MS = 0.02, 50.0
+"""On the critical path an answer may be late by a tenth of the round trip and 3 ms, or by a fiftieth of the page load
+time, but not over 50 ms: docs/statistics.md tells how often undisturbed loads are."""
 LATE_ANYWHERE_RATIO, LATE_ANYWHERE_MS = 1.0, 150.0
 """Beside the critical path, by one round trip and 150 ms: more may have changed what the page asked for next. When a
 page asks dozens of servers at once, they wait for each other on two processors, for up to 100 ms, and it for none."""
@@ -123,12 +124,12 @@ def silence_ms(rtt_ms: float, bw_mbit: float) -> float:
 def reasons(kept: Timekeeping, rtt_ms: float, plt_ms: float) -> list[Reason]:
     """Return why time was not kept well enough in a load of `plt_ms` at `rtt_ms`; all of them are accidents."""
     return [accident(text) for text in
-            (*_suspended(kept), *_stopped(kept), *_late(kept, rtt_ms), *_machine(kept, plt_ms))]
+            (*_suspended(kept), *_stopped(kept), *_late(kept, rtt_ms, plt_ms), *_machine(kept, plt_ms))]
 
 
-def late_limit_ms(rtt_ms: float) -> float:
-    """Return by how much an answer on the critical path may be late."""
-    return LATE_RATIO * rtt_ms + LATE_MS
+def late_limit_ms(rtt_ms: float, plt_ms: float) -> float:
+    """Return by how much an answer on the critical path of a load of `plt_ms` may be late."""
+    return max(LATE_RATIO * rtt_ms + LATE_MS, min(LATE_PLT_RATIO * plt_ms, LATE_MOST_MS))
 
 
 def _suspended(kept: Timekeeping) -> Iterable[str]:
@@ -142,13 +143,14 @@ def _stopped(kept: Timekeeping) -> Iterable[str]:
             yield f"{name} was stopped for {stopped_ms:.0f} ms: somebody sent it a signal or debugs it"
 
 
-def _late(kept: Timekeeping, rtt_ms: float) -> Iterable[str]:
+def _late(kept: Timekeeping, rtt_ms: float, plt_ms: float) -> Iterable[str]:
     if (kept.delay_line_late_ms or 0.0) > LATE_RATIO * rtt_ms + PACKET_MS:
         yield (f"packets were late by up to {kept.delay_line_late_ms:.0f} ms: the delay line could not run, another "
                "program kept the processor")
         return
     for answer in kept.late:
-        limit_ms = late_limit_ms(rtt_ms) if answer.critical else LATE_ANYWHERE_RATIO * rtt_ms + LATE_ANYWHERE_MS
+        anywhere_ms = LATE_ANYWHERE_RATIO * rtt_ms + LATE_ANYWHERE_MS
+        limit_ms = late_limit_ms(rtt_ms, plt_ms) if answer.critical else anywhere_ms
         if answer.late_ms > limit_ms:
             where = ", and the page waited for it" if answer.critical else ""
             yield (f"an answer of {answer.host} was late by {answer.late_ms:.0f} ms{where}: its server or the network "

@@ -31,7 +31,7 @@ from harness.measure.timekeeping import (
 
 DATA = Path(__file__).parent.parent / "data"
 RTT_MS, PLT_MS = 100.0, 2000.0
-LIMIT_MS = 13.0
+LIMIT_MS = 40.0
 GOOD = Timekeeping(connect_late_ms=40.0, delay_line_late_ms=0.6, delay_line_late_p99_ms=0.2, steal_ms=0.0, processors=2,
                    stall_ms={"cpu": 900.0, "memory": 0.0, "io": 0.0}, gap_ms=7.0, suspended_ms=0.0, page_waited_ms=20.0,
                    others_busy_ms=1500.0)
@@ -54,7 +54,7 @@ def test_a_load_that_kept_time_has_no_reason_against_it() -> None:
 
 
 @pytest.mark.parametrize(("kept", "reason"), [
-    (late(LIMIT_MS + 0.1, critical=True), "an answer of a.test was late by 13 ms, and the page waited for it"),
+    (late(LIMIT_MS + 0.1, critical=True), "an answer of a.test was late by 40 ms, and the page waited for it"),
     (late(250.1, critical=False), "an answer of a.test was late by 250 ms: "),
     (replace(GOOD, delay_line_late_ms=312.0),
      "packets were late by up to 312 ms: the delay line could not run, another program kept the processor"),
@@ -81,9 +81,10 @@ def test_the_threshold_itself_is_allowed(kept: Timekeeping) -> None:
 
 
 def test_the_thresholds_are_those_of_the_method() -> None:
-    assert late_limit_ms(20) == 5
-    assert late_limit_ms(100) == LIMIT_MS
-    assert late_limit_ms(200) == 23
+    assert late_limit_ms(20, 200) == 5
+    assert late_limit_ms(100, PLT_MS) == LIMIT_MS
+    assert late_limit_ms(200, 1000) == 23
+    assert late_limit_ms(200, 60_000) == 50
 
 
 def test_only_the_latest_answer_is_told() -> None:
@@ -176,7 +177,6 @@ def test_real_stalls_of_servers_are_found_when_somebody_waited_for_them() -> Non
 
 def test_real_loads_that_nobody_disturbed_are_accepted_unless_the_machine_was_overloaded() -> None:
     quiet = [verdict_on(load) for load in real_loads(6.3) if not load["stopped"]]
-    assert [bool(verdict) for verdict in quiet].count(True) == 1, "one whose server answered 43 ms late"
-    assert len(quiet) == 8
+    assert quiet == [[]] * 8, "one whose server answered 43 ms late, of 3155 ms, included"
     busy = [verdict_on(load) for load in real_loads(14.4) if not load["stopped"]]
     assert all(any("the hypervisor gave the processor to others" in reason for reason in verdict) for verdict in busy)
