@@ -19,6 +19,7 @@ from selenium.webdriver.remote.webdriver import WebDriver as RemoteDriver
 
 from harness.bootstrap import ROOT
 from harness.browser.page import ERRORS, limit_commands
+from harness.browser.workers import PROBLEMS, WorkerInjector
 from harness.errors import InputError
 from harness.system.privileges import browsing_user
 from harness.system.processes import killed_with_parent
@@ -169,6 +170,7 @@ def start(browser: Browser, settings: Settings) -> webdriver.Chrome:
                           service_args=["--enable-chrome-logs"], popen_kw={"preexec_fn": killed_with_parent})
         driver = webdriver.Chrome(options=options, service=service)
     inject(driver)
+    _inject_into_workers(driver)
     if settings.unattended:
         driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "deny"})
     return driver
@@ -179,6 +181,9 @@ def end(driver: webdriver.Chrome, patience_s: float = 10.0) -> None:
 
     Selenium's own quit() asks chromedriver once a second whether it has ended, and waits for a minute when it hangs.
     """
+    injector = getattr(driver, "worker_injector", None)
+    if injector is not None:
+        injector.close()
     limit_commands(driver, patience_s)
     with contextlib.suppress(*ERRORS):
         RemoteDriver.quit(driver)
@@ -266,3 +271,12 @@ def deterministic_script() -> str:
 def inject(driver: webdriver.Chrome) -> None:
     """Have every document run the script that fixes time and randomness, before any script of its own."""
     driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": deterministic_script()})
+
+
+def _inject_into_workers(driver: webdriver.Chrome) -> None:
+    """Have every worker run it, too. Raises WebDriverException when Chrome cannot be asked to."""
+    address = driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
+    try:
+        driver.worker_injector = WorkerInjector(address, deterministic_script())  # type: ignore[attr-defined]
+    except PROBLEMS as error:
+        raise WebDriverException(f"its debugging port {address} does not answer: {error}") from None

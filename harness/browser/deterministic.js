@@ -1,6 +1,6 @@
-/* Injected before any script of a page, when recording and when replaying: the same time and the same randomness each
-   load, so that the URLs a page's scripts put together are the ones in the mirror, and so that they take the same
-   branch. performance.now(), which timing comes from, is left alone.
+/* Injected before any script of a page, a frame or a worker, when recording and when replaying: the same time and the
+   same randomness each load, so that the URLs a page's scripts put together are the ones in the mirror, and so that they
+   take the same branch. performance.now(), which timing comes from, is left alone.
 
    Time: Date stands still at a fixed instant and moves on by a millisecond every few questions, so that a script that
    waits by asking does not wait for ever. What else tells the time of day agrees with it: Temporal.Now,
@@ -56,8 +56,8 @@
     Now.plainTimeISO = where => zoned(where).toPlainTime();
   }
 
-  const realTimeOrigin = performance.timeOrigin;
-  Object.defineProperty(performance, Symbol.for('tfo-lab.timeOrigin'), {value: realTimeOrigin});
+  if (globalThis.document)
+    Object.defineProperty(performance, Symbol.for('tfo-lab.timeOrigin'), {value: performance.timeOrigin});
   replaceGetter(globalThis.Performance && Performance.prototype, 'timeOrigin', () => () => instant);
   const two = number => String(number).padStart(2, '0');
   const date = new RealDate(instant);
@@ -72,11 +72,16 @@
       hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
     return hash >>> 0 || 0x2013;
   };
-  const frame = globalThis.location ? location.origin + location.pathname : '';
+  /* Looked up late: a worker that has not begun has no location, and to ask for it ends Chrome's renderer. The URL of a
+     blob is made of randomness that is not ours. */
+  let frame;
+  const frameUrl = () => (!globalThis.location ? '' : location.protocol === 'blob:' ? `blob of ${location.origin}` :
+    location.origin + location.pathname);
   const streams = new Map();
   const step = url => {
     let state = streams.get(url);
     if (state === undefined) {
+      frame ??= frameUrl();
       state = seed(`${frame} ${url}`);
       for (let i = 0; i < 8; i++)           // seeds that differ little: let them part
         state = xorshift(state);
@@ -106,7 +111,7 @@
       Error.stackTraceLimit = 1;
       Error.prepareStackTrace = firstSite;
       captureStackTrace(holder, called);
-      return String(holder.stack || '');
+      return String(holder.stack || '').replace(/^blob:.*/, 'blob');
     } catch (problem) {
       return '';
     } finally {

@@ -1,0 +1,113 @@
+"""The injected script in workers of every kind, in a real Chrome: the same time and randomness in each load."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.system.privileges import browsing_user
+
+pytestmark = pytest.mark.chrome
+
+INSTANT_MS = 1_363_348_800_000
+KINDS = {"dedicated", "nested", "module", "blob", "shared", "service"}
+PROBE = """{now: Date.now(), origin: performance.timeOrigin, random: Math.random(), uuid: crypto.randomUUID(),
+  values: Array.from(crypto.getRandomValues(new Uint16Array(4))), year: new Date().getFullYear()}"""
+PAGE = f"""<!doctype html><link rel=icon href=data:,><script>
+window.found = {{}};
+const take = (kind, worker) => {{ worker.onmessage = (event) => {{ found[kind] = event.data; }}; }};
+take('dedicated', new Worker('/dedicated.js'));
+take('nested', new Worker('/outer.js'));
+take('module', new Worker('/module.js', {{type: 'module'}}));
+take('blob', new Worker(URL.createObjectURL(new Blob([`postMessage({PROBE})`]))));
+take('shared', new SharedWorker('/shared.js').port);
+take('service', navigator.serviceWorker);
+navigator.serviceWorker.register('/service.js').then(() => navigator.serviceWorker.ready)
+    .then((registration) => registration.active.postMessage('tell'));
+</script>"""
+FILES = {
+    "/": PAGE, "/dedicated.js": f"postMessage({PROBE})", "/module.js": f"postMessage({PROBE})",
+    "/outer.js": "new Worker('/dedicated.js').onmessage = (event) => postMessage(event.data)",
+    "/shared.js": f"const found = {PROBE}; onconnect = (event) => event.ports[0].postMessage(found)",
+    "/service.js": f"const found = {PROBE}; oninstall = skipWaiting; onmessage = (event) => "
+                   "event.source.postMessage(found)"}
+CHROME = """
+import json, sys
+from pathlib import Path
+from harness.browser.chrome import Settings, deterministic_script, end, find_browser, start
+from harness.system.privileges import User, become
+work_dir, uid, gid, url, count = sys.argv[1:]
+browser = find_browser()
+deterministic_script()  # read as root: the project may lie where nobody else can look
+become(User("", int(uid), int(gid)))
+loads = []
+for number in range(2):
+    directory = Path(work_dir) / str(number)
+    directory.mkdir()
+    driver = start(browser, Settings(directory))
+    try:
+        driver.set_script_timeout(10)
+        driver.get(url)
+        loads.append(driver.execute_async_script(
+            "const [count, done] = arguments; let left = 400;"
+            "const look = () => Object.keys(found).length >= count || !left-- ? done(found) : setTimeout(look, 20);"
+            "look();", int(count)))
+    finally:
+        end(driver)
+print(json.dumps(loads))
+"""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Serves FILES."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html" if self.path == "/" else "text/javascript")
+        self.end_headers()
+        self.wfile.write(FILES.get(self.path, "").encode())
+
+    def log_message(self, format: str, *args: Any) -> None:    # noqa: A002 - the name it has in http.server
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def loads() -> list[dict[str, Any]]:
+    """Return what each kind of worker found in each of two Chromes."""
+    user = browsing_user()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, \
+            tempfile.TemporaryDirectory(prefix="w", ignore_cleanup_errors=True) as work_dir:
+        threading.Thread(target=server.serve_forever).start()
+        os.chown(work_dir, user.uid, user.gid)
+        done = subprocess.run([sys.executable, "-c", CHROME, work_dir, str(user.uid), str(user.gid),
+                               f"http://127.0.0.1:{server.server_port}/", str(len(KINDS))], text=True, cwd=ROOT,
+                              capture_output=True, timeout=60, check=False)
+        server.shutdown()
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def test_every_kind_of_worker_runs(loads: list[dict[str, Any]]) -> None:
+    assert [set(load) for load in loads] == [KINDS, KINDS]
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_each_load_sees_the_same_time_and_randomness(loads: list[dict[str, Any]], kind: str) -> None:
+    first, second = (load[kind] for load in loads)
+    assert (first["now"], first["origin"], first["year"]) == (INSTANT_MS, INSTANT_MS, 2013)
+    assert first == second
+
+
+def test_workers_have_numbers_of_their_own(loads: list[dict[str, Any]]) -> None:
+    own = [loads[0][kind] for kind in ("dedicated", "module", "shared", "service")]
+    for drawn in ("random", "uuid"):
+        assert len({found[drawn] for found in own}) == len(own)
+    assert loads[0]["nested"]["uuid"] == loads[0]["dedicated"]["uuid"], "the same script's"
