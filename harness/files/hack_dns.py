@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import InputError
+from harness.system.atomic import write_atomically
 from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 
 PORTS = {"http": 80, "https": 443}
@@ -28,8 +29,8 @@ class Remap:
 
 def write_hack_dns(path: Path, remaps: Iterable[Remap]) -> None:
     """Write the file, one line per host and scheme."""
-    path.write_text("".join(f"{remap.host} {remap.address} {remap.port}"
-                            f"{' https' if remap.scheme == 'https' else ''}\n" for remap in remaps), encoding="utf-8")
+    write_atomically(path, "".join(f"{remap.host} {remap.address} {remap.port}"
+                                   f"{' https' if remap.scheme == 'https' else ''}\n" for remap in remaps))
 
 
 def read_hack_dns(path: Path) -> list[Remap]:

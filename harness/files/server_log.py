@@ -1,8 +1,10 @@
 """The replay servers' logs: ``serverlogs/<delaynet>-tfo-<0|1>/<host>``, one tab-separated line per request."""
 
+import errno
 import math
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,8 +66,12 @@ class RequestLog:
     def __init__(self, path: Path) -> None:
         """Open `path` for appending, and begin it with the header. Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
-        if os.fstat(self._file).st_size == 0:
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+        status = os.fstat(self._file)
+        if stat.S_ISFIFO(status.st_mode):
+            os.close(self._file)
+            raise OSError(errno.EINVAL, "is no file", str(path))
+        if status.st_size == 0:
             os.write(self._file, HEADER.encode())
 
     def write(self, request: ServerRequest) -> None:

@@ -14,6 +14,7 @@ from harness.files.results import LoadResult, read_results
 from harness.measure.adaptive import Goal, more_loads
 from harness.measure.plan import Load
 from harness.measure.series import Measured, judge_together
+from harness.mirror.paths import list_files
 
 NOT_COMPARED = ("id", "order")
 LARGEST_HASHED = 2**26
@@ -89,7 +90,8 @@ def recording_digest(files: PageFiles) -> str:
     """Return a digest of a list of pages and its recording: names, sizes and contents of all files."""
     digest = hashlib.sha256()
     for base in (files.pages, files.mirror, files.fetchlog):
-        for path in sorted([base, *base.rglob("*")] if base.is_dir() else [base], key=os.fsencode):
+        found = [base / name for name in list_files(base)] if base.is_dir() else [base]
+        for path in sorted(found, key=os.fsencode):
             if path.is_file() and not path.is_symlink():
                 size = path.stat().st_size
                 digest.update(os.fsencode(path.relative_to(files.base)) + b"\0%d\0" % size)

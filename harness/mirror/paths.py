@@ -104,9 +104,21 @@ def hosts(mirror_dir: Path) -> list[str]:
 
 
 def list_files(host_dir: Path) -> frozenset[str]:
-    """Return all regular files below `host_dir`, relative to it; none when it does not exist. Symlinks are left out."""
-    paths = (Path(directory, name) for directory, _, names in os.walk(host_dir, followlinks=False) for name in names)
-    return frozenset(path.relative_to(host_dir).as_posix() for path in paths if stat.S_ISREG(path.lstat().st_mode))
+    """Return all regular files below `host_dir`, relative to it; none when it does not exist. Symlinks are left out.
+
+    However deep its folders are: os.walk would run out of stack. What is too deep for a path's 4096 bytes is left out.
+    """
+    found: set[str] = set()
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = list(os.scandir(host_dir / folder))
+        except OSError:
+            continue
+        waiting += [f"{folder}{entry.name}/" for entry in entries if entry.is_dir(follow_symlinks=False)]
+        found.update(f"{folder}{entry.name}" for entry in entries if entry.is_file(follow_symlinks=False))
+    return frozenset(found)
 
 
 def open_file(host_fd: int, name: str) -> int:

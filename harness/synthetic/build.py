@@ -26,6 +26,7 @@ from harness.synthetic.shape import SHAPE_FILE, PageShape, read_shapes
 from harness.synthetic.urls import make_paths
 from harness.system.atomic import write_atomically
 from harness.system.privileges import User, give
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 NOTE = ("Made by scripts/make_pages.py from figures of March 2013 (harness/synthetic/paper-2013.tsv): no content of "
         "the real pages, all resources over http, times from 2013.")
@@ -133,8 +134,8 @@ def _source_hash(shape_file: Path) -> str:
 def _manifest(logs: Path) -> dict[str, object] | None:
     """The manifest of synthetic logs, None when there are none or they are a recording's."""
     try:
-        manifest = json.loads((logs / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        manifest = read_untrusted_json(logs / MANIFEST)
+    except UnreadableFileError:
         return None
     return manifest if isinstance(manifest, dict) and manifest.get("source") == "synthetic" else None
 

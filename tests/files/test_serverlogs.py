@@ -1,10 +1,20 @@
+import os
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.files.server_log import FOUND, HEADER, ServerRequest, format_request, read_server_log, read_server_logs
+from harness.files.server_log import (
+    FOUND,
+    HEADER,
+    RequestLog,
+    ServerRequest,
+    format_request,
+    read_server_log,
+    read_server_logs,
+)
 
 REQUEST = ServerRequest("a.test", 1700000000.25, 3, 2, "GET", "/x?y", 200, 9500, "plain", True, "https", "h2", 0.25,
                         "0123456789ab")
@@ -45,6 +55,22 @@ def test_logs_from_before_answers_were_named_can_be_read(tmp_path: Path) -> None
     problems: list[str] = []
     assert read_server_log(tmp_path / "a.test", problems) == [replace(REQUEST, answer="-")]
     assert problems == []
+
+
+def test_what_is_no_file_is_refused_and_waited_for_by_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(OSError, match="fifo"):
+        RequestLog(tmp_path / "fifo")
+    reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with pytest.raises(OSError, match="fifo"):
+            RequestLog(tmp_path / "fifo")
+    finally:
+        os.close(reader)
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="link"):
+        RequestLog(tmp_path / "link")
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_line_cut_short_is_reported(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import contextlib
 import os
+import subprocess
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -212,3 +213,18 @@ def test_no_url_is_written_outside(tmp_path: Path, host: str, path: str) -> None
         file.unlink()
     assert [entry.name for entry in tmp_path.iterdir()] == ["below"]
     assert [entry.name for entry in (tmp_path / "below").iterdir()] == ["mirror"]
+
+
+def test_folders_that_are_nested_a_thousandfold(tmp_path: Path) -> None:
+    at = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=at)
+        below = os.open("d", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    os.close(os.open("file", os.O_CREAT, dir_fd=at))
+    os.close(at)
+    try:
+        assert list_files(tmp_path) == {f"{'d/' * 1500}file"}
+    finally:
+        subprocess.run(["rm", "-r", str(tmp_path / "d")], check=True)     # shutil.rmtree runs out of stack

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -120,6 +121,31 @@ def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
             assert there is not None
             assert (there.status, there.header("location")) == (302, "http://a.test/")
     assert_har(tmp_path / "old.har")
+
+
+@pytest.mark.parametrize("file", ["../secret", "/etc/passwd", "www.made.test/link", "www.made.test/fifo", 7])
+def test_a_har_of_somebody_elses_leads_to_no_other_file(tmp_path: Path, pages: list[Page], file: object) -> None:
+    (tmp_path / "secret").write_text("mine")
+    host = tmp_path / "made" / "www.made.test"
+    host.mkdir(exist_ok=True)
+    (host / "link").symlink_to(tmp_path / "secret")
+    os.mkfifo(host / "fifo")
+    [har] = (tmp_path / "made.fetchlog").glob("*.har")
+    recorded = json.loads(har.read_text())
+    for entry in recorded["log"]["entries"]:
+        entry["_file"] = file
+    har.write_text(json.dumps(recorded))
+    with pytest.raises(InputError, match=rf"{har.name}:1: not a HAR of a recording .*; record the page again$"):
+        export(tmp_path, "made", pages, tmp_path / "made.har")
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "{}", '{"log": {"entries": [{}]}}', '{"log": {"entries": [7]}}',
+                                     "1e999"])
+def test_a_har_that_is_none(tmp_path: Path, pages: list[Page], content: str) -> None:
+    [har] = (tmp_path / "made.fetchlog").glob("*.har")
+    har.write_text(content)
+    with pytest.raises(InputError, match=rf"{har.name}:1: [^\n]*; record the page again$"):
+        export(tmp_path, "made", pages, tmp_path / "made.har")
 
 
 def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, pages: list[Page]) -> None:

@@ -1,7 +1,7 @@
 """A recording as a list of exchanges with their bodies, page by page, whatever its logs are."""
 
 import base64
-import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -11,7 +11,9 @@ from typing import Any
 
 from harness.errors import InputError
 from harness.files.pages import Page
+from harness.mirror.paths import open_file
 from harness.mirror.recording import Recording, read_recording
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 NOT_MODIFIED = 304
 Headers = tuple[tuple[str, str], ...]
@@ -52,21 +54,40 @@ def recorded_exchanges(directory: Path, name: str, pages: list[Page]) -> Iterato
         yield from _of_har(har, page, mirror) if har.is_file() else _of_text_log(recording, page, mirror, fetchlog)
 
 
-def _of_har(har: Path, page: Page, mirror: Path) -> Iterator[RecordedExchange]:
+def _of_har(har: Path, page: Page, mirror: Path) -> list[RecordedExchange]:
     try:
-        entries = json.loads(har.read_text(encoding="utf-8"))["log"]["entries"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{har}:1: not a HAR ({error}); record the page again") from None
-    for entry in entries:
-        request, response = entry["request"], entry["response"]
-        if not response["status"] or response["status"] == NOT_MODIFIED or entry.get("_fromCache"):
-            continue
-        yield RecordedExchange(
-            page, request["method"], request["url"].partition("#")[0], _pairs(request), _sent(request),
-            response["status"], response.get("statusText", ""), _pairs(response),
-            (mirror / entry["_file"]).read_bytes() if entry.get("_file") else b"",
-            str(response.get("httpVersion", "")).lower().startswith(("h2", "http/2")),
-            datetime.fromisoformat(entry["startedDateTime"].replace("Z", "+00:00")), not entry.get("_partial"), entry)
+        entries = read_untrusted_json(har)["log"]["entries"]
+        return [_exchange(entry, page, mirror) for entry in entries if _has_answer(entry)]
+    except UnreadableFileError as error:
+        raise InputError(f"{error}; record the page again") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{har}:1: not a HAR of a recording ({error}); record the page again") from None
+
+
+def _has_answer(entry: dict[str, Any]) -> bool:
+    status = entry["response"]["status"]
+    return bool(status) and status != NOT_MODIFIED and not entry.get("_fromCache")
+
+
+def _exchange(entry: dict[str, Any], page: Page, mirror: Path) -> RecordedExchange:
+    request, response = entry["request"], entry["response"]
+    return RecordedExchange(
+        page, request["method"], request["url"].partition("#")[0], _pairs(request), _sent(request),
+        response["status"], response.get("statusText", ""), _pairs(response), _body(mirror, entry.get("_file")),
+        str(response.get("httpVersion", "")).lower().startswith(("h2", "http/2")),
+        datetime.fromisoformat(entry["startedDateTime"].replace("Z", "+00:00")), not entry.get("_partial"), entry)
+
+
+def _body(mirror: Path, file: str | None) -> bytes:
+    """Return what a file of the mirror holds, ``host/name``: whoever wrote the HAR leads to no other file by it."""
+    if not file:
+        return b""
+    directory = os.open(mirror, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with os.fdopen(open_file(directory, file), "rb") as body:
+            return body.read()
+    finally:
+        os.close(directory)
 
 
 def _of_text_log(recording: Recording, page: Page, mirror: Path, fetchlog: Path) -> Iterator[RecordedExchange]:
@@ -78,7 +99,7 @@ def _of_text_log(recording: Recording, page: Page, mirror: Path, fetchlog: Path)
         file = recording.body_file(answer)
         yield RecordedExchange(page, "GET", answer.url, (), b"", answer.status, _phrase(answer.status),
                                headers if answer.redirect_url or kind else (),
-                               (mirror / file).read_bytes() if file else b"", False, captured)
+                               _body(mirror, file), False, captured)
 
 
 def _phrase(status: int) -> str:

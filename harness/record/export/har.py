@@ -10,6 +10,7 @@ from harness.files.pages import Page
 from harness.netlog.har import CREATOR, UNKNOWN
 from harness.record.export.exchanges import RecordedExchange
 from harness.record.sources.encoding import decode
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 UNKNOWN_TIMINGS = {"send": UNKNOWN, "wait": UNKNOWN, "receive": UNKNOWN}
 
@@ -32,8 +33,8 @@ def write_har(file: Path, exchanges: Iterable[RecordedExchange], pages: list[Pag
 def _page(page: Page, number: str, start: str, fetchlog: Path) -> dict[str, Any]:
     """Return what HAR says of a page; `start` is its first request's time."""
     try:
-        known = json.loads((fetchlog / f"{page.name}.har").read_text(encoding="utf-8"))["log"]["pages"][0]
-    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        known = read_untrusted_json(fetchlog / f"{page.name}.har")["log"]["pages"][0]
+    except (UnreadableFileError, KeyError, IndexError, TypeError):
         known = {"startedDateTime": start, "pageTimings": {}}
     return {**known, "id": number, "title": page.url}
 

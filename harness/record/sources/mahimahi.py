@@ -15,9 +15,12 @@ from google.protobuf.message import DecodeError, Message
 from harness.errors import InputError
 from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, without_fragment
 from harness.record.sources.encoding import honest_encoding, without_chunks
+from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 PACKAGE = "tfolab.mahimahi"
 HTTPS = 2
+MOST_BYTES = 2**30
+"""Of one request with its answer."""
 OPTIONAL, REPEATED = (descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL,
                       descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED)
 BYTES, TEXT, NUMBER, MESSAGE = (descriptor_pb2.FieldDescriptorProto.TYPE_BYTES,
@@ -100,7 +103,7 @@ def _answer(path: Path, url: str, status: int) -> ArchivedAnswer:
 def _load(path: Path) -> Any:
     message: Any = message_type()()
     try:
-        message.ParseFromString(path.read_bytes())
-    except (OSError, DecodeError):
+        message.ParseFromString(read_untrusted(path, limit=MOST_BYTES))
+    except (UnreadableFileError, DecodeError):
         return None
     return message if message.request.first_line and message.response.first_line else None

@@ -1,6 +1,5 @@
 """WACZ files (https://specs.webrecorder.net/wacz/1.1.1/): a zip with WARC files and a list of pages."""
 
-import json
 import shutil
 import zipfile
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from harness.errors import InputError
 from harness.record.sources.answers import Index
 from harness.record.sources.warc import read_warcs
+from harness.system.untrusted import parse_json
 
 MOST_BYTES = 4_000_000_000
 WARC_ENDINGS = (".warc", ".warc.gz")
@@ -52,7 +52,7 @@ def _pages(archive: zipfile.ZipFile) -> list[str]:
     urls: dict[str, None] = {}
     for line in lines:
         try:
-            url = json.loads(line)["url"]
+            url = parse_json(line)["url"]
         except (ValueError, KeyError, TypeError):
             continue
         if isinstance(url, str):
