@@ -52,8 +52,8 @@ class Exchange:
 
     @property
     def http2(self) -> bool:
-        """Whether it went over HTTP/2."""
-        return self.http_version.lower().startswith((H2, "http/2"))
+        """Whether it went over HTTP/2, or over HTTP/3: to a server without that Chrome would speak HTTP/2."""
+        return self.http_version.lower().startswith((H2, "http/2", "h3", "http/3"))
 
 
 def read_har(path: Path, problems: list[str]) -> list[Exchange] | None:

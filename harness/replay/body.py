@@ -46,6 +46,14 @@ class Body:
         """Return the first bytes without reading on."""
         return os.pread(self._pieces[0].file, size, 0)
 
+    def whole(self) -> bytes:
+        """Return all bytes that are still to be read, without reading on."""
+        at, chunks = self._at, []
+        while chunk := self.read(self.left):
+            chunks.append(chunk)
+        self._at = at
+        return b"".join(chunks)
+
     def read(self, size: int) -> bytes:
         """Return the next bytes, `size` at most; none at the end."""
         size = min(size, self.left)

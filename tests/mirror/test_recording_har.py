@@ -50,6 +50,14 @@ def test_http_and_https_of_a_host_are_two(tmp_path: Path) -> None:
     assert recording.document("https://plain.test/") is None
 
 
+def test_what_went_over_http3_is_replayed_over_http2(tmp_path: Path) -> None:
+    """To a server without QUIC Chrome speaks HTTP/2; HARs of Chrome and of Firefox name it differently."""
+    recorded = HttpsRecording(tmp_path)
+    for host, version in (("a.test", "h3"), ("b.test", "HTTP/3"), ("c.test", "http/1.1")):
+        recorded.add(f"https://{host}/", b"page", HTML, version=version)
+    assert read(recorded).http2_hosts == {"a.test", "b.test"}
+
+
 def test_status_and_headers_are_those_of_the_har(tmp_path: Path) -> None:
     recorded = HttpsRecording(tmp_path)
     recorded.add("https://a.test/", b"zipped", (*HTML, ("Content-Encoding", "br"), ("Server", "x")), size=999)
