@@ -29,7 +29,7 @@ from harness.course.rules import check_pages
 from harness.errors import InputError, printable
 from harness.files.foreign_har import read_foreign_har
 from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules
-from harness.files.pages import Page, read_pages
+from harness.files.pages import Page, PageFiles, read_pages
 from harness.record.export.write import ENDINGS, export
 from harness.record.recorder import Outcome, RecordingPlan, record, require_log_names, to_append
 from harness.record.refetch import BodyLimits, Refetcher
@@ -55,7 +55,7 @@ SYNTHETIC_SEED = 1
 def main() -> int:
     """Check or record; exit status 1 when a page could not be recorded, 2 for wrong input."""
     options = parse_arguments()
-    list_file = options.dir / f"{options.name}.pages"
+    list_file = PageFiles(options.dir, options.name).pages
     if options.check:
         return check(list_file)
     if options.to:
@@ -87,7 +87,8 @@ def make_synthetic(options: argparse.Namespace) -> int:
     """Make pages from a HAR without bodies: of its figures, with bodies made to size, and marked synthetic."""
     shape_file = options.dir / f"{options.name}.shape"
     write_atomically(shape_file, format_shapes(shapes_of_har(read_foreign_har(options.source))))
-    print(f"{options.source.name} has no bodies: its figures are in {shape_file.name}, from which pages are made")
+    print(f"{printable(options.source.name)} has no bodies: its figures are in {shape_file.name}, from which pages are "
+          "made")
     print(make_pages(options.dir, options.name, SYNTHETIC_SEED, shape_file))
     return 0
 
@@ -96,7 +97,7 @@ def check(list_file: Path) -> int:
     """Print every breach of the course's rules; the exit status is 2 when there is one."""
     breaches = check_pages(list_file)
     for breach in breaches:
-        print(breach, file=sys.stderr)
+        print(printable(breach), file=sys.stderr)
     if not breaches:
         print(f"{list_file.name}: {len(read_pages(list_file))} pages, all by the rules")
     return 2 if breaches else 0
@@ -130,7 +131,7 @@ def make_plan(options: argparse.Namespace, pages: list[Page], archive: ArchiveSe
         command_s=options.command_limit)
     limits = BodyLimits(seconds=options.refetch_limit)
     refetcher = Refetcher(remaps, options.ca, limits) if options.refetch_limit > 0 and not archive else None
-    existing = options.append and (options.dir / f"{options.name}.fetchlog").exists()
+    existing = options.append and PageFiles(options.dir, options.name).fetchlog.exists()
     return RecordingPlan(options.dir, options.name, pages, settings, refetcher, append=existing,
                 note=f"brought from {archive.source.name}; times unknown" if archive else
                 "recorded from a remapped internet" if options.remap else "", archive=archive)

@@ -25,7 +25,6 @@ from harness.measure.experiment import Experiment, found_in, settings, summarise
 from harness.measure.fitness import say_ready, unfit_pages
 from harness.measure.folders import check_folders
 from harness.measure.laboratory import BrowserSettings, ReplayedWeb, running_laboratory
-from harness.measure.limits import TimeLimits
 from harness.measure.options import parse_arguments
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_browser, check_pages, check_room
@@ -66,8 +65,8 @@ def main() -> int:
     # Web: each recorded host is a server that answers as it did when it was recorded; Chrome is the only client.
     web = ReplayedWeb(page_set=page_set, http=arguments.http, server=arguments.server, port=arguments.port,
                       tls_port=arguments.tls_port)
-    chrome = BrowserSettings(browser=browser, limits=TimeLimits(load_s=arguments.timeout, quiet_s=arguments.quiet),
-                             predict=arguments.predict, post_quantum=arguments.post_quantum, pcap=arguments.pcap)
+    chrome = BrowserSettings(browser=browser, limits=arguments.limits, predict=arguments.predict,
+                             post_quantum=arguments.post_quantum, pcap=arguments.pcap)
     known = settings(arguments, speeds, web, chrome, netem=netem)
     earlier = read_earlier(arguments.dir / "client", arguments.delaynet, plan, known) if arguments.resume else EMPTY
     to_do = loads_to_do(plan, earlier, arguments.goal, arguments.seed)

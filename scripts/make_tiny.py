@@ -15,7 +15,7 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from harness.errors import InputError, run_main
-from harness.files.pages import sanitise
+from harness.files.pages import PageFiles, sanitise
 from harness.files.text_log import PageLog, Response, Transaction, format_log
 from harness.mirror.manifest import MANIFEST
 from harness.mirror.paths import write_file
@@ -37,7 +37,8 @@ def make_tiny(directory: Path, name: str) -> None:
 
     Raises InputError when one of them is there already: it may be a recording.
     """
-    places = [directory / f"{name}.pages", directory / name, directory / f"{name}.fetchlog"]
+    files = PageFiles(directory, name)
+    places = [files.pages, files.mirror, files.fetchlog]
     for place in places:
         if place.exists():
             raise InputError(f"{place}:1: it is there already; choose another --name or move it away")

@@ -26,7 +26,7 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from harness.errors import InputError, run_main
+from harness.errors import InputError, printable, run_main
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import directory_name
 from harness.measure.server_options import add_server_options, server_problems, tls_port_beside
@@ -52,7 +52,7 @@ def main() -> int:
         die_with_parent()    # an experiment's servers: they must not outlive it, even if it is killed
     recording = read_recording(options.mirror, options.fetchlog)
     for problem in recording.problems[:PROBLEMS_SHOWN]:
-        print(problem, file=sys.stderr)
+        print(printable(problem), file=sys.stderr)
     if len(recording.problems) > PROBLEMS_SHOWN:    # our caller may read them only later: do not fill its pipe
         print(f"{options.fetchlog}: {len(recording.problems) - PROBLEMS_SHOWN} more problems", file=sys.stderr)
     hosts = _read_hosts(options.hosts) if options.hosts else [ServerHost(options.host, options.address, None)]

@@ -28,7 +28,7 @@ from selenium.common.exceptions import InvalidSessionIdException, TimeoutExcepti
 
 from harness.browser import chrome, page
 from harness.browser.completion import Idle, network_silent
-from harness.errors import ExperimentError, run_main
+from harness.errors import ExperimentError, printable, run_main
 from harness.files.hack_dns import read_hack_dns, resolver_rules
 from harness.files.pages import sanitise
 from harness.measure.client_log import shows_error_page, write_client_log
@@ -185,7 +185,7 @@ def main() -> int:
         return 1
     write_atomically(arguments.work_dir / "load.json", json.dumps(report, indent=1))
     for error in report["errors"]:
-        print(error, file=sys.stderr)
+        print(printable(error), file=sys.stderr)
     return 1 if report["errors"] else 0
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from harness.analysis.answers import answer_counts
 from harness.errors import InputError, run_main
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult, read_results
@@ -81,7 +82,7 @@ def format_jsonl(rows: list[Row]) -> str:
 def _row(load: LoadResult) -> Row:
     """Return what is known of one load; without a record (of 2013, or cut short) that is little, as why_not says."""
     record = load.record or LoadRecord(load.url, load.page, 0, 0, 0, 0)
-    failed, connections = record.failed_requests, record.connections
+    failed, connections, answers = record.failed_requests, record.connections, answer_counts(load.record)
     return {
         "page": load.page, "url": load.url, "delaynet_ms": load.delaynet_ms, "rtt_ms": load.rtt_ms, "tfo": load.tfo,
         "run": load.run, "valid": load.valid,
@@ -92,8 +93,9 @@ def _row(load: LoadResult) -> Row:
         "reused_connections": None if connections is None else sum(
             connection.requests > 1 for connection in connections),
         **{name: getattr(record, name) for name in (
-            "connections_with_request", "syn_data_connections", "preconnects_unused", "silent_connections",
-            "best_match", "missing", "delay_line_drops")},
+            "connections_with_request", "syn_data_connections", "preconnects_unused", "silent_connections")},
+        "best_match": answers.stand_in if answers else None, "missing": answers.missing if answers else None,
+        "delay_line_drops": record.delay_line_drops,
         **{f"{side}_{name}": record.counters.get(side, {}).get(name) for side in SIDES for name in COUNTERS},
         "why_not": list(load.why_not),
         "attempt": record.attempt if load.record else None, "experiment": record.experiment,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.course.rules import check_pages
-from harness.errors import run_main
+from harness.errors import printable, run_main
 from harness.files.pages import Page, read_pages
 from harness.show.answers import MARK
 from harness.show.labels import NOT_KNOWN
@@ -16,6 +16,7 @@ from harness.show.table import HEADER
 from harness.system.atomic import written_beside
 from harness.system.options import OptionParser
 from harness.system.privileges import give, invoking_user
+from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 OBSERVATIONS, URLS = "observations.txt", "myURLS.pages"
 MEASURE = f"sudo ./run.sh --name {Path(URLS).stem} and then ./plot.py --append {OBSERVATIONS}"
@@ -45,7 +46,7 @@ def main() -> int:
     if path.exists() and not options.force:
         problems.append(f"{path}: is there already; move it away, or type --force to replace it")
     for problem in problems:
-        print(problem, file=sys.stderr)
+        print(printable(problem), file=sys.stderr)
     if problems:
         return 2
     pack(options.directory, path)
@@ -68,9 +69,9 @@ def check_files(directory: Path) -> list[str]:
 def check_observations(path: Path, pages: list[Page]) -> list[str]:
     """Return what is wrong with the observations: they must hold a measured row of every page."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        return [f"{path}:1: cannot be read ({error.strerror}); make it with {MEASURE}"]
+        text = read_untrusted(path).decode("utf-8", "replace")
+    except UnreadableFileError as error:
+        return [f"{error}; make it with {MEASURE}"]
     lines = text.splitlines()
     if not text.strip():
         return [f"{path}:1: is empty; run {MEASURE}, and write down what you observe"]
@@ -90,11 +91,11 @@ def check_observations(path: Path, pages: list[Page]) -> list[str]:
 
 def pack(directory: Path, path: Path) -> None:
     """Write the zip and read it back; it appears under its name only when it holds what it should."""
-    contents = {name: (directory / name).read_bytes() for name in (OBSERVATIONS, URLS)}
+    contents = {name: read_untrusted(directory / name) for name in (OBSERVATIONS, URLS)}
     with written_beside(path) as beside:
         with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name in contents:
-                archive.write(directory / name, name)
+            for name, content in contents.items():
+                archive.writestr(name, content)
         with zipfile.ZipFile(beside) as archive:
             if {name: archive.read(name) for name in archive.namelist()} != contents:
                 raise OSError(f"{path}: what was written is not what is read back")

@@ -8,7 +8,8 @@ nothing. What is read here is only what can be believed.
 import base64
 import binascii
 import gzip
-import json
+import io
+import zlib
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,9 +17,12 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from harness.errors import InputError
+from harness.system.untrusted import UnreadableFileError, parse_json, read_untrusted
 
 UNKNOWN = -1
 MOST_BYTES = 1_000_000_000
+DEEPEST = 200
+"""Levels of JSON: Chrome writes down which call led to which (`_initiator`), one inside the other."""
 REDIRECTS = (301, 302, 303, 307, 308)
 PROTOCOLS = {"h2": "h2", "http/2": "h2", "http/2.0": "h2", "spdy/3": "h2", "spdy/3.1": "h2", "h3": "h3",
              "http/3": "h3", "http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
@@ -61,20 +65,27 @@ class ForeignEntry:
 def read_foreign_har(path: Path) -> list[ForeignEntry]:
     """Return the requests over http and https in a HAR, in its order. Raises InputError when it is none, or empty."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path}:1: over {MOST_BYTES / 1e9:g} GB; give a HAR of one page")
-        raw = path.read_bytes()
-        archive = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw.removeprefix(b"\xef\xbb\xbf"))
+        archive = parse_json(_unzipped(read_untrusted(path, limit=MOST_BYTES)), DEEPEST)
         entries = archive["log"]["entries"]
         found = [entry for entry in map(_entry, entries) if entry is not None]
-    except OSError as error:
-        raise InputError(f"{path}:1: cannot be read ({error.strerror or error}); give a HAR") from None
-    except (ValueError, TypeError, KeyError, AttributeError, EOFError, RecursionError) as error:
+    except UnreadableFileError as error:
+        raise InputError(f"{error}; give the HAR of one page") from None
+    except (ValueError, TypeError, KeyError, AttributeError, EOFError, OSError, zlib.error) as error:
         raise InputError(f"{path}:1: not a HAR ({type(error).__name__}: {str(error)[:100]}); give one as a browser "
                          "exports it") from None
     if not found:
         raise InputError(f"{path}:1: no request over http or https in it; give the HAR of a page load")
     return found
+
+
+def _unzipped(content: bytes) -> bytes:
+    """Return the text of a HAR, which may be compressed by gzip. ValueError when it would be too large."""
+    if not content.startswith(b"\x1f\x8b"):
+        return content.removeprefix(b"\xef\xbb\xbf")
+    text = gzip.GzipFile(fileobj=io.BytesIO(content)).read(MOST_BYTES + 1)
+    if len(text) > MOST_BYTES:
+        raise ValueError(f"over {MOST_BYTES / 1e9:g} GB when unpacked")
+    return text
 
 
 def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:

@@ -42,7 +42,8 @@ class LoadRecord:
     the same load had failed before. `why_not` are the reasons why it does not count, in words; without one it does.
     `logs` names the files beside it that keep what programs said during the load. `failed_requests` began before the
     load event; `failed_after_load` are those that do not count against the load: begun later, or cut by our own limit
-    on a page that goes on loading.
+    on a page that goes on loading. `best_match` and `missing` stand in records of format 1 only: since then `answers`
+    tells what each request got.
     """
 
     url: str
@@ -98,7 +99,9 @@ class LoadRecord:
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as it stands in its file."""
-        return {"format": FORMAT, **msgspec.to_builtins(self), "valid": self.valid}
+        fields = msgspec.to_builtins(self)
+        known = {name: value for name, value in fields.items() if value is not None or name not in ONLY_IN_1}
+        return {"format": FORMAT, **known, "valid": self.valid}
 
     @classmethod
     def from_json(cls, found: object) -> "LoadRecord":
@@ -115,7 +118,9 @@ class LoadRecord:
 
 
 SINCE_2 = ("experiment", "attempt", "answers", "timekeeping", "logs")
-"""What records of format 1 did not have; nothing else differs."""
+"""What records of format 1 did not have."""
+ONLY_IN_1 = ("best_match", "missing")
+"""What they have that later ones do not; nothing else differs."""
 
 
 class NewerFormatError(UnreadableFileError):

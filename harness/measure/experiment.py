@@ -142,6 +142,7 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
         "until_ci": asdict(arguments.goal) if arguments.goal else None,
         "pcap": chrome.pcap, "post_quantum": hello, "predict": chrome.predict,
         "timeout_s": chrome.limits.load_s, "quiet_s": chrome.limits.quiet_s,
+        "quiet_limit_s": chrome.limits.quiet_limit_s,
         "bw_home_mbit": speeds.bw_home_mbit, "bw_net_mbit": speeds.bw_net_mbit,
         "delayhome_ms": speeds.delay_home_ms, "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms,
         "delay_by": delay_by(netem=netem), "browser": version_of(chrome.browser),

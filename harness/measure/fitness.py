@@ -7,6 +7,7 @@ every load of an experiment. What another try can help is tried once more, and t
 import sys
 from collections.abc import Sequence
 
+from harness.errors import printable
 from harness.files.pages import Page
 from harness.measure import validity
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
@@ -38,7 +39,7 @@ def _judge(lab: Laboratory, page: Page, document_bytes: int | None) -> str:
 def say_ready(unfit: Sequence[str], what: str) -> int:
     """Print that `what` can be measured, or why some pages cannot; return the exit status."""
     for line in unfit:
-        print(line, file=sys.stderr)
+        print(printable(line), file=sys.stderr)
     if not unfit:
         print(f"ready: {what}")
     return 1 if unfit else 0

@@ -94,12 +94,10 @@ def _logged(lab: Laboratory, load: Load, since_s: float) -> list[ServerRequest]:
 
 
 def _server_view(requests: Sequence[ServerRequest]) -> dict[str, int]:
-    """Count what the servers' logs say of this load: answers by how they were found, connections by their SYN."""
+    """Count what the servers' logs say of this load's connections."""
     first = [request for request in requests if request.request == 1]
     return {
         "connections_with_request": len(first),
         "syn_data_connections": sum(request.syn_data for request in first),
         "silent_connections": sum(request.found == "silent" for request in requests),
-        "best_match": sum(request.stand_in and request.found != "live" for request in requests),
-        "missing": sum(request.found == "missing" for request in requests),
     }

@@ -15,6 +15,7 @@ MAX_RUNS = 20
 """Measured runs of a page at which --until-ci gives up by default: about 20 times 2 loads of 6 s for each page."""
 
 PATIENCE_S = Decimal(1, 3600, or_zero=True)
+SILENCE_S = Decimal(0.05, 600)
 Problems = tuple[tuple[object, str], ...]
 
 
@@ -25,6 +26,7 @@ def parse_arguments(description: str) -> argparse.Namespace:
     arguments.tfos = [0, 1] if arguments.tfo == "both" else [int(arguments.tfo)]
     arguments.dir = arguments.dir.resolve()
     arguments.tls_port = tls_port_beside(arguments.port, arguments.tls_port)
+    arguments.limits = TimeLimits(arguments.timeout, arguments.quiet, arguments.quiet_limit)
     arguments.goal = None if arguments.until_ci is None else \
         Goal(arguments.until_ci, arguments.max_runs or MAX_RUNS, arguments.min_pairs or MINIMUM_PAIRS)
     for wrong, problem in (*network_problems(arguments), *plan_problems(arguments)):
@@ -62,9 +64,11 @@ def make_parser(description: str) -> argparse.ArgumentParser:
                         "docs/wireshark.md")
     parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s,
                         help="seconds a page may take to its load event (60)")
-    parser.add_argument("--quiet", type=Decimal(0.05, TimeLimits.quiet_limit_s), default=TimeLimits.quiet_s,
-                        metavar="SECONDS", help="silence on the "
-                        "network that ends a load after its load event (%(default)s)")
+    parser.add_argument("--quiet", type=SILENCE_S, default=TimeLimits.quiet_s, metavar="SECONDS",
+                        help="silence on the network that ends a load after its load event (%(default)s)")
+    parser.add_argument("--quiet-limit", type=SILENCE_S, default=TimeLimits.quiet_limit_s, metavar="SECONDS",
+                        help="longest wait for that silence: what a page still loads then is cut off, and does not "
+                        "count against it (%(default)s)")
     parser.add_argument("--seed", type=SEED, default=1, help="decides which of TFO off and on goes first (1)")
     parser.add_argument("--on-user", metavar="COMMAND", help="load no pages, but run this on `user` while the servers "
                         "are up, such as bash; hack_dns leads to them")
@@ -83,6 +87,7 @@ def network_problems(arguments: argparse.Namespace) -> Problems:
     return (
         (arguments.delaynet + arguments.delayhome > DELAY_MS.high,
          f"--delaynet, --delayhome: together at most {DELAY_MS.high:g} ms"),
+        (arguments.quiet > arguments.quiet_limit, "--quiet: longer than --quiet-limit waits for it"),
         (arguments.resume and arguments.on_user, "--resume: loads pages, and --on-user loads none; leave one out"),
         *server_problems(arguments),
     )

@@ -17,6 +17,8 @@ from harness.measure.series import Measured, judge_together
 from harness.mirror.paths import list_files
 
 NOT_COMPARED = ("id", "order")
+ADDED_LATER = {"quiet_limit_s": 10.0}
+"""Settings that files of earlier versions do not name, with what held then."""
 LARGEST_HASHED = 2**26
 """Bytes. A file over this goes into the digest by its size alone."""
 
@@ -47,9 +49,10 @@ def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], sett
     if experiment.id is None:
         raise InputError(f"{path}:1: an older version of this program wrote it; leave out --resume")
     for key, value in settings.items():
-        if key not in NOT_COMPARED and experiment.settings.get(key) != value:
-            raise InputError(f"{path}:1: --resume: {key} was {str(experiment.settings.get(key))[:80]!r}, and is "
-                             f"{str(value)[:80]!r} now; leave out --resume to measure all anew")
+        earlier = experiment.settings.get(key, ADDED_LATER.get(key))
+        if key not in NOT_COMPARED and earlier != value:
+            raise InputError(f"{path}:1: --resume: {key} was {str(earlier)[:80]!r}, and is {str(value)[:80]!r} now; "
+                             "leave out --resume to measure all anew")
     pages = {load.page.name: load.page for load in plan}
     if not any(clientdir.glob("*-tfo-*/*.json")):
         return Earlier(experiment.id, (), (), {})

@@ -56,7 +56,7 @@ class Exchange:
         return self.http_version.lower().startswith((H2, "http/2", "h3", "http/3"))
 
 
-def read_har(path: Path, problems: list[str]) -> list[Exchange] | None:
+def read_exchanges(path: Path, problems: list[str]) -> list[Exchange] | None:
     """Return the exchanges over http and https in a HAR, in its order; None when it is none.
 
     Adds to `problems` what cannot be used, one line each.

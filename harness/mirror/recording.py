@@ -15,7 +15,7 @@ from harness.errors import InputError
 from harness.files.hack_dns import PORTS, SCHEMES
 from harness.files.text_log import read_log
 from harness.mirror.answers import Recorded, find_file
-from harness.mirror.har import Exchange, read_har
+from harness.mirror.har import Exchange, read_exchanges
 from harness.mirror.manifest import Manifest, read_manifest
 from harness.mirror.paths import hosts, is_host_name, list_files, split_url
 from harness.mirror.text_redirects import absolute_redirect, end_redirects
@@ -151,7 +151,7 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
 def _read_page(log: Path, recording: Recording) -> list[Logged]:
     """Return what a page's HAR says of its transactions, or without one its text log."""
     har = log.with_name(f"{log.name}.har")
-    exchanges = read_har(har, recording.problems) if har.is_file() else None
+    exchanges = read_exchanges(har, recording.problems) if har.is_file() else None
     logged = []
     if exchanges is not None:
         for exchange in exchanges:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
-from harness.files.pages import Page, line_of
+from harness.files.pages import Page, PageFiles, line_of
 from harness.mirror.manifest import MANIFEST
 from harness.record.archive import to_har
 from harness.record.page import PageRecording, evaluate
@@ -101,11 +101,11 @@ def record(plan: RecordingPlan, done: Callable[[str], None]) -> Outcome:
 def to_append(directory: Path, name: str, pages: list[Page]) -> list[Page]:
     """Return those of `pages` that the recording does not have yet: all of them when there is none."""
     try:
-        manifest = json.loads((directory / f"{name}.fetchlog" / MANIFEST).read_text(encoding="utf-8"))
+        manifest = read_untrusted_json(PageFiles(directory, name).fetchlog / MANIFEST)
         recorded = {page["url"] for page in manifest["pages"]}
-    except FileNotFoundError:
+    except MissingFileError:
         return pages
-    except (OSError, ValueError, KeyError, TypeError):
+    except (UnreadableFileError, ValueError, KeyError, TypeError):
         return pages            # Store.continue_from_existing says what is wrong with it
     return [page for page in pages if page.url not in recorded]
 

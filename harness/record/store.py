@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ExperimentError, InputError
+from harness.files.pages import PageFiles
 from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
 from harness.mirror.paths import md5_name, mirror_file, split_url, write_file
 from harness.system.privileges import User, give
 from harness.system.signals import ENDING_SIGNALS
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 
 class Store:
@@ -22,7 +24,8 @@ class Store:
 
     def __init__(self, directory: Path, name: str) -> None:
         """Begin `directory/name/` and `directory/name.fetchlog/` anew."""
-        self._ends = (directory / name, directory / f"{name}.fetchlog")
+        files = PageFiles(directory, name)
+        self._ends = (files.mirror, files.fetchlog)
         token = uuid.uuid4().hex[:8]
         self.mirror, self.fetchlog = (directory / f".{end.name}-{token}" for end in self._ends)
         self._replaced = tuple(directory / f".{end.name}-{token}-old" for end in self._ends)
@@ -45,11 +48,11 @@ class Store:
         """Copy the recording that is there, to add to it. Raises InputError when it was not made by fetch.py."""
         mirror, fetchlog = self._ends
         try:
-            manifest = json.loads((fetchlog / MANIFEST).read_text(encoding="utf-8"))
+            manifest = read_untrusted_json(fetchlog / MANIFEST)
             if manifest["source"] != "recorded" or manifest["format"] != MANIFEST_FORMAT:
                 raise ValueError("made by another program")
             self.pages = list(manifest["pages"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (UnreadableFileError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{fetchlog / MANIFEST}:1: not a recording that can be added to ({error}); "
                              "record it without --append") from None
         try:
@@ -94,10 +97,11 @@ class Store:
             _rename_all([(end, old) for end, old in zip(self._ends, self._replaced, strict=True) if end.exists()]
                         + list(zip((self.mirror, self.fetchlog), self._ends, strict=True)))
             if keep:
-                for old, kept in zip(self._replaced, (keep, f"{keep}.fetchlog"), strict=True):
+                files = PageFiles(self._ends[0].parent, keep)
+                for old, kept in zip(self._replaced, (files.mirror, files.fetchlog), strict=True):
                     if old.exists():
-                        shutil.rmtree(old.with_name(kept), ignore_errors=True)
-                        old.rename(old.with_name(kept))
+                        shutil.rmtree(kept, ignore_errors=True)
+                        old.rename(kept)
 
     def clean_up(self) -> None:
         """Remove whatever is hidden: all of it unless it was published. What was moved aside in vain comes back."""

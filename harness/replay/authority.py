@@ -27,11 +27,14 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.har import H2
 from harness.system.privileges import User
+from harness.system.untrusted import UnreadableFileError, open_untrusted, read_untrusted
 
 AUTHORITY = ROOT / ".authority"
 CERTIFICATE = "ca.pem"
 KEY = "ca-key.pem"
 NAME = "TFO Lab"
+LARGEST_PEM = 2**16
+"""Bytes of its certificate, and of its key."""
 HTTP_1: tuple[str, ...] = ("http/1.1",)
 HTTP_2: tuple[str, ...] = (H2, "http/1.1")
 """Protocols a server offers in TLS (ALPN, RFC 7301), the best first."""
@@ -101,6 +104,8 @@ def open_authority(directory: Path = AUTHORITY, owner: User | None = None) -> Au
         finally:
             os.close(lock)
         return _read(directory)
+    except UnreadableFileError as error:
+        raise InputError(f"{error}; {_advice(directory)}") from None
     except OSError as error:
         raise InputError(f"{error.filename or directory}: {error.strerror}; {_advice(directory)}") from None
     except ValueError as error:
@@ -124,12 +129,14 @@ def _make(directory: Path, owner: User | None) -> None:
 
 
 def _read(directory: Path) -> Authority:
-    certificate, key = directory / CERTIFICATE, directory / KEY
-    if key.stat().st_mode & 0o077:
-        raise InputError(f"{key}: others may read this key; {_advice(directory)}")
-    ca = trustme.CA.from_pem(certificate.read_bytes(), key.read_bytes())
+    certificate = directory / CERTIFICATE
+    with open_untrusted(directory / KEY, limit=LARGEST_PEM) as file:
+        if os.fstat(file.fileno()).st_mode & 0o077:
+            raise InputError(f"{directory / KEY}: others may read this key; {_advice(directory)}")
+        key = file.read(LARGEST_PEM)
+    ca = trustme.CA.from_pem(read_untrusted(certificate, limit=LARGEST_PEM), key)
     certified = x509.load_pem_x509_certificate(ca.cert_pem.bytes()).public_key()
-    if _public(certified) != _public(load_pem_private_key(key.read_bytes(), None).public_key()):
+    if _public(certified) != _public(load_pem_private_key(key, None).public_key()):
         raise ValueError("they do not belong together")
     return Authority(ca, certificate)
 

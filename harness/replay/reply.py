@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from harness.errors import printable
 from harness.files.server_log import STAND_INS
 from harness.mirror.answers import WITHOUT_BODY, Recorded
 from harness.mirror.headers import OF_THE_BODY, location
@@ -191,5 +192,5 @@ def _open_part(directory: int | None, name: str) -> int | None:
         return open_file(directory, name)
     except OSError as error:
         with suppress(OSError):    # nobody reads what we say any more
-            print(f"{name}: {error.strerror or error}", file=sys.stderr)
+            print(printable(f"{name}: {error.strerror or error}"), file=sys.stderr)
         return None

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import InputError
+from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper-2013.tsv"
 FORMAT = 2
@@ -78,8 +79,8 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
     Raises InputError (``file:line: problem``) for a line that cannot be right, and for a file without pages.
     """
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_untrusted(path).decode("ascii").splitlines()
+    except (UnreadableFileError, UnicodeDecodeError) as error:
         raise InputError(f"{path}:1: no page-shape file ({error}); scripts/shape.py makes one") from None
     version = 1
     pages: list[tuple[str, str, int, list[Resource]]] = []

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from harness.errors import InputError
+from harness.errors import InputError, printable
 from harness.system.privileges import User
 
 _logs: list[IO[str]] = []
@@ -46,7 +46,7 @@ def run_log(path: Path, owner: User) -> Iterator[None]:
         try:
             yield
         except BaseException as error:
-            print(f"ended by {type(error).__name__}: {error}", file=log)
+            print(printable(f"ended by {type(error).__name__}: {error}"), file=log)
             raise
         finally:
             _logs.pop()

@@ -1,5 +1,6 @@
 """scripts/submission.sh: what it takes, what it refuses and says, and what is in the zip."""
 
+import os
 import subprocess
 import zipfile
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.pages import sanitise
 from harness.show.table import HEADER
+from tests.support.forked import typed
 
 URLS = ["https://www.example.org/", "http://example.com/a?b=c", "https://www.example.co.uk/x"]
 LOGIN = "gburdell3"
@@ -32,9 +34,14 @@ def submit(directory: Path, *arguments: str) -> "subprocess.CompletedProcess[str
                           capture_output=True, text=True, check=False, timeout=30)
 
 
+def pack(directory: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+    """Do what the script does once it has read its options."""
+    return typed("-m", "harness.course.submission", *options, directory, LOGIN)
+
+
 def assert_refused(directory: Path, *lines: str) -> None:
     """The standard error has these beginnings of lines, after the directory, and no others; nothing is written."""
-    done = submit(directory, LOGIN)
+    done = pack(directory)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == len(lines), done.stderr
     for said, wanted in zip(done.stderr.splitlines(), lines, strict=True):
@@ -77,13 +84,13 @@ def test_a_zip_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
 def test_tables_as_editors_and_runs_leave_them(tmp_path: Path, changed: "object") -> None:
     assert callable(changed)
     write(tmp_path, changed(table(URLS)))
-    done = submit(tmp_path, LOGIN)
+    done = pack(tmp_path)
     assert done.returncode == 0, done.stderr
 
 
 def test_pages_in_several_tables(tmp_path: Path) -> None:
     write(tmp_path, table(URLS[:2]) + "\n" + table(URLS[2:]))
-    assert submit(tmp_path, LOGIN).returncode == 0
+    assert pack(tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(("observations", "lines"), [
@@ -105,7 +112,14 @@ def test_missing_files(tmp_path: Path) -> None:
     assert_refused(tmp_path, "myURLS.pages:1: no such file; ")
     write(tmp_path)
     (tmp_path / "observations.txt").unlink()
-    assert_refused(tmp_path, "observations.txt:1: cannot be read (No such file or directory); ")
+    assert_refused(tmp_path, "observations.txt:1: cannot be read (there is no such file); ")
+
+
+def test_what_is_no_file_is_said_and_not_waited_for(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "observations.txt").unlink()
+    os.mkfifo(tmp_path / "observations.txt")
+    assert_refused(tmp_path, "observations.txt:1: cannot be read (it is no regular file); ")
 
 
 def test_pages_against_the_rules(tmp_path: Path) -> None:

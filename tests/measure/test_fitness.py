@@ -25,8 +25,8 @@ def test_only_what_the_page_is_to_blame_for_makes_it_unfit() -> None:
 
 def test_an_unfit_page_is_one_line_and_no_success(capsys: pytest.CaptureFixture[str]) -> None:
     assert say_ready([], "1 page") == 0
-    assert say_ready(["a", "b"], "2 pages") == 1
-    assert capsys.readouterr() == ("ready: 1 page\n", "a\nb\n")
+    assert say_ready(["a", "b\x1b[2J"], "2 pages") == 1
+    assert capsys.readouterr() == ("ready: 1 page\n", "a\nb\\x1b[2J\n")
 
 
 @pytest.mark.root

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.mirror.answers import Recorded
-from harness.mirror.har import read_har
+from harness.mirror.har import read_exchanges
 from harness.mirror.paths import md5_name
 from harness.mirror.recording import Recording, read_recording
 from harness.replay.site import Site
@@ -173,7 +173,7 @@ def test_other_schemes_and_ports_are_left_out(tmp_path: Path) -> None:
             "data:,x", "blob:https://a.test/1", "wss://a.test/", "https://a.test:8443/", "http://a.test:80/", "https://[")]
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
     problems: list[str] = []
-    exchanges = read_har(tmp_path / "x.har", problems)
+    exchanges = read_exchanges(tmp_path / "x.har", problems)
     assert [exchange.url for exchange in exchanges or []] == ["http://a.test:80/"]
     assert [problem.rpartition(": ")[2] for problem in problems] == ["https://a.test:8443/", "https://["]
 

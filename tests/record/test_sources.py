@@ -159,11 +159,14 @@ def test_a_har_without_bodies_is_figures_only(tmp_path: Path) -> None:
 def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
     nonsense = {"x.har": b"{}", "y.har": b'{"log": {"entries": []}}', "x.warc.gz": gzip.compress(b"no warc at all"),
                 "x.warc": b"", "y.warc": b"WARC/1.0\r\n", "x.wacz": b"PK no zip", "x.txt": b"?", "z.har": b'{"log": 1}',
-                "w.har": b'{"log": {"entries": [{"request": {"url": 1}}]}}', "v.har": b"[" * 5000}
+                "w.har": b'{"log": {"entries": [{"request": {"url": 1}}]}}', "v.har": b"[" * 5000,
+                "u.har": b'{"log": {"entries": [{"request": {"url": "http://a.test/"}, "time": 1e999}]}}',
+                "t.har": b'{"log": {"entries": []}, "x": ' + b"[" * 300 + b"]" * 300 + b"}", "s.har": b"\x1f\x8bcut"}
     for name, content in nonsense.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "empty").mkdir()
-    for name in (*nonsense, "empty", "missing.har"):
+    (tmp_path / "link.har").symlink_to(tmp_path / "y.har")
+    for name in (*nonsense, "empty", "missing.har", "link.har"):
         with pytest.raises(InputError, match=r":1: .*give ") as error, opened(tmp_path / name):
             pass
         assert "\n" not in str(error.value)

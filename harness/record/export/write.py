@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from harness.errors import InputError
-from harness.files.pages import Page
+from harness.files.pages import Page, PageFiles
 from harness.record.export.exchanges import recorded_exchanges
 from harness.record.export.har import write_har
 from harness.record.export.wacz import write_wacz
@@ -29,7 +29,7 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
         if kind == ".wacz":
             write_wacz(beside, exchanges, pages)
         elif kind == ".har":
-            write_har(beside, exchanges, pages, directory / f"{name}.fetchlog")
+            write_har(beside, exchanges, pages, PageFiles(directory, name).fetchlog)
         else:
             write_warc(beside, exchanges)
         give(beside, invoking_user())

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.errors import InputError
+from harness.errors import InputError, printable
 from harness.record.sources.source import Source
 
 
@@ -18,4 +18,4 @@ def list_pages(list_file: Path, source: Source) -> None:
         raise InputError(f"{list_file}:1: no such file, and {source.name} does not say what its pages are; "
                          "make it with one URL per line")
     list_file.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
-    print(f"{list_file.name}: written from the list of pages in {source.name}: {len(urls)}")
+    print(f"{list_file.name}: written from the list of pages in {printable(source.name)}: {len(urls)}")

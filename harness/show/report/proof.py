@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from harness.analysis.answers import answer_counts
 from harness.analysis.selection import Cell, Selection
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult, Results
@@ -35,8 +36,8 @@ FROM_RECORD: dict[str, Count] = {
     "TFO queue overflowed": _kernel("TCPFastOpenListenOverflow"),
     "Timeouts": _kernel("TCPTimeouts"),
     "Dropped": lambda record: record.delay_line_drops,
-    "Stand-ins": lambda record: record.best_match,
-    "Missing": lambda record: record.missing,
+    "Stand-ins": lambda record: counts.stand_in if (counts := answer_counts(record)) else None,
+    "Missing": lambda record: counts.missing if (counts := answer_counts(record)) else None,
 }
 """The proof table's columns, and what of a load's record stands in each."""
 
