@@ -18,7 +18,10 @@ fi
 ./scripts/check.sh
 echo "test: set-up and checks took $SECONDS s; now the tests"
 status=0
-.venv/bin/python -m pytest -n "$AT_ONCE" --dist loadfile -m "$SIDE_BY_SIDE" || status=$?
+TFO_LAB_TEST_SHARED=$(mktemp -d)    # what both parts use, such as a recording of the test internet
+export TFO_LAB_TEST_SHARED
+trap 'rm -rf "$TFO_LAB_TEST_SHARED"' EXIT
+.venv/bin/python -m pytest -n "$AT_ONCE" --dist loadfile --no-loadscope-reorder -m "$SIDE_BY_SIDE" || status=$?
 echo "test: $SECONDS s; now the tests that build a network, one after the other"
 .venv/bin/python -m pytest -m "not ($SIDE_BY_SIDE)" || exit $((status ? status : $?))
 exit "$status"

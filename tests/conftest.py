@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
+from tests.support.leaks import adopt_no_more, find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
 from tests.support.networks import Networks, network  # noqa: F401  # a fixture
 from tests.support.stolen import Stolen, read_stolen, too_much
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHES = (".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 SCRATCH = pytest.StashKey[Path]()
+CALLER = pytest.StashKey[tuple[int, int] | None]()
+"""Who called sudo: user and group."""
 STOLEN = pytest.StashKey[dict[Path, Stolen]]()
 """What had been stolen when the first test of each file began."""
 
@@ -36,22 +38,26 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[SCRATCH] = scratch
     os.environ["TMPDIR"] = str(scratch)
     tempfile.tempdir = None                                 # makes tempfile look at TMPDIR again
+    # Tests run as root itself, whoever called sudo, as pytest's directories are root's; those about sudo set these.
+    caller = os.environ.pop("SUDO_UID", None), os.environ.pop("SUDO_GID", None)
+    config.stash[CALLER] = (int(caller[0]), int(caller[1])) if caller[0] and caller[1] else None
     config.pluginmanager.register(Networks(scratch), "networks")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove TMPDIR, and give the caches to who called sudo."""
     shutil.rmtree(config.stash[SCRATCH], ignore_errors=True)
-    if os.geteuid() == 0 and "SUDO_UID" in os.environ:
-        owner = int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"])
+    owner = config.stash[CALLER]
+    if os.geteuid() == 0 and owner:
         for cache in (*(ROOT / name for name in CACHES), *ROOT.glob("[!.]*/**/__pycache__"), ROOT / "__pycache__"):
             for path in (cache, *cache.rglob("*")) if cache.exists() else ():
                 os.lchown(path, *owner)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what cannot run here, with the reason, and put last what compares times."""
-    items.sort(key=lambda item: item.get_closest_marker("timing") is not None)
+    """Skip what cannot run here, with the reason; files with slow tests first, what compares times last."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.get_closest_marker("timing") is not None, item.path not in slow))
     has_browser = any(item.get_closest_marker("chrome") for item in items) and _has_browser()
     for item in items:
         if item.get_closest_marker("root") and os.geteuid() != 0:
@@ -120,6 +126,7 @@ def _test_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     else:
         yield
     leaks = find_own_leaks(before)
+    adopt_no_more()
     if leaks:
         pytest.fail("\n".join(leaks), pytrace=False)
 

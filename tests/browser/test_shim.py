@@ -241,29 +241,34 @@ def hosts() -> Iterator[TwoHosts]:
 
 
 @pytest.mark.root
+@pytest.mark.beside
 def test_tfo_to_other_hosts_from_the_second_connection_on(hosts: TwoHosts, shim: Path) -> None:
     assert hosts.tfo_connections(FETCH, preloaded(shim), "10.9.0.2", "4", "blocking") == ("0 0 0 0 ", 3)
     assert hosts.tfo_connections(FETCH, preloaded(shim), "10.9.0.2", "4", "blocking") == ("0 0 0 0 ", 4), "cookie kept"
 
 
 @pytest.mark.root
+@pytest.mark.beside
 @needs_ipv6
 def test_tfo_over_ipv6(hosts: TwoHosts, shim: Path) -> None:
     assert hosts.tfo_connections(FETCH, preloaded(shim), "fd09::2", "3", "blocking") == ("0 0 0 ", 2)
 
 
 @pytest.mark.root
+@pytest.mark.beside
 def test_without_waiting_as_chrome_connects(hosts: TwoHosts, shim: Path) -> None:
     # 115 EINPROGRESS: no cookie yet, an ordinary handshake; then 0: connected as far as one can tell, nothing sent yet.
     assert hosts.tfo_connections(FETCH, preloaded(shim), "10.9.0.2", "3", "non-blocking") == ("115 0 0 ", 2)
 
 
 @pytest.mark.root
+@pytest.mark.beside
 def test_no_tfo_without_the_shim(hosts: TwoHosts) -> None:
     assert hosts.tfo_connections(FETCH, preloaded(), "10.9.0.2", "3", "blocking") == ("0 0 0 ", 0)
 
 
 @pytest.mark.root
+@pytest.mark.beside
 def test_no_tfo_where_it_is_switched_off_but_connections_all_the_same(hosts: TwoHosts, shim: Path) -> None:
     hosts.run(FETCH, preloaded(shim), "10.9.0.2", "2", "blocking")
     set_fastopen([hosts.near], OFF)
@@ -271,6 +276,7 @@ def test_no_tfo_where_it_is_switched_off_but_connections_all_the_same(hosts: Two
 
 
 @pytest.mark.root
+@pytest.mark.beside
 def test_never_tfo_on_loopback(hosts: TwoHosts, shim: Path) -> None:
     assert hosts.tfo_connections(FETCH, preloaded(shim), "127.0.0.1", "4", "blocking") == ("0 0 0 0 ", 0)
 
@@ -282,6 +288,7 @@ print(*connect(client.fileno(), ipv4("10.9.0.2", int(sys.argv[2]))))
 
 
 @pytest.mark.root
+@pytest.mark.beside
 @pytest.mark.parametrize("tfo", [OFF, ON])
 def test_errno_is_the_connects_own(hosts: TwoHosts, shim: Path, tfo: int) -> None:
     set_fastopen([hosts.near], tfo)  # OFF: the shim's own setsockopt() fails with EOPNOTSUPP
@@ -290,6 +297,7 @@ def test_errno_is_the_connects_own(hosts: TwoHosts, shim: Path, tfo: int) -> Non
 
 
 @pytest.mark.root
+@pytest.mark.beside
 def test_of_remote_sockets_only_tcp_is_touched(hosts: TwoHosts, shim: Path, recorder: Path) -> None:
     libraries = preloaded(shim, recorder)
     tcp_fastopen_connect = f"setsockopt {socket.IPPROTO_TCP} 30\n"

@@ -17,6 +17,7 @@ from connie.bench.peers import open_peers
 from connie.bench.rounds import run_rounds
 from connie.bench.strategies import OWN
 from connie.bench.summary import Series, format_line, percentile
+from tests.support import forked
 
 CONNIE = Path(__file__).resolve().parent.parent.parent / "connie"
 LINE = re.compile(r"(\w+): count (\d+), total (\d+\.\d{4}), per call: (\d+\.\d{4}), std dev: (\d+\.\d{4}), "
@@ -124,8 +125,7 @@ def test_a_name_that_cannot_be_one_is_an_error_like_any_other() -> None:
 def test_bad_input(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
     (tmp_path / "hosts.txt").write_text("a.example   # a remark\n\nhttp://b.example/\n")
     (tmp_path / "empty.txt").write_text("# nothing\n")
-    done = subprocess.run([str(CONNIE / "conbench.py"), *arguments], cwd=tmp_path, capture_output=True, text=True,
-                          timeout=60, check=False)
+    done = forked.typed(CONNIE / "conbench.py", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -1,7 +1,5 @@
 """The course's rules for the list of pages: every breach is found, and nothing else."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +7,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.course.rules import check_pages, registrable_domain
 from harness.errors import InputError
+from tests.support.forked import typed
 
 THREE = "http://www.example.com/\nhttps://example.org/page\nhttps://en.example.net/a?b=c\n"
 
@@ -90,8 +89,7 @@ def test_registrable_domain(host: str, domain: str | None) -> None:
     (THREE, 0, ""), ("http://a.example.com/\n", 2, "myURLS.pages:1: ")])
 def test_on_the_command_line(tmp_path: Path, text: str, status: int, where: str) -> None:
     write(tmp_path, text)
-    command = [sys.executable, str(ROOT / "fetch.py"), "--check", "--name", "myURLS", "--dir", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = typed(ROOT / "fetch.py", "--check", "--name", "myURLS", "--dir", tmp_path)
     assert done.returncode == status
     assert where in done.stderr
     assert "Traceback" not in done.stderr

@@ -95,12 +95,12 @@ def test_more_runs_continue_the_plan() -> None:
     """Off and on side by side, the first of the two alternating from run to run, whatever other pages are done."""
     series = experiment([STEADY, NOISY], GOAL)[-1]
     for page in (STEADY, NOISY):
-        own = [one.load for one in series if one.load.page == page]
+        own = [measured.load for measured in series if measured.load.page == page]
         pairs = list(zip(own[::2], own[1::2], strict=True))
         assert [(off.run, {off.tfo, on.tfo}) for off, on in pairs] == [(run, {0, 1}) for run in range(len(pairs))]
-        assert all(one[0].tfo != other[0].tfo for one, other in pairwise(pairs))
+        assert all(earlier[0].tfo != later[0].tfo for earlier, later in pairwise(pairs))
     as_planned = plan_loads([STEADY, NOISY], MINIMUM_PAIRS + 1, (0, 1), SEED)
-    assert [one.load for one in series][:len(as_planned)] == as_planned
+    assert [measured.load for measured in series][:len(as_planned)] == as_planned
 
 
 def test_testruns_beyond_the_goal_add_nothing() -> None:
@@ -115,14 +115,14 @@ def test_a_failed_load_is_no_pair() -> None:
     off_ms, on_ms = valid_pairs_ms(series, STEADY)
     assert len(off_ms) == len(on_ms) == MINIMUM_PAIRS
     assert runs(series, STEADY) == MINIMUM_PAIRS + 1
-    by_run = {(one.load.run, one.load.tfo): one.record.plt_ms for one in series}
+    by_run = {(measured.load.run, measured.load.tfo): measured.record.plt_ms for measured in series}
     assert by_run[2, 0] not in off_ms
     assert list(zip(off_ms, on_ms, strict=True)) == [(by_run[run, 0], by_run[run, 1]) for run in (1, 3, 4, 5, 6, 7)]
 
 
 def test_the_warm_up_is_no_pair() -> None:
     series = experiment([STEADY], GOAL)[-1]
-    warm_up = {one.record.plt_ms for one in series if one.load.run == 0}
+    warm_up = {measured.record.plt_ms for measured in series if measured.load.run == 0}
     assert not warm_up & set(valid_pairs_ms(series, STEADY)[0])
 
 
@@ -131,7 +131,7 @@ def test_loads_that_asked_for_other_things_are_judged_before_they_count() -> Non
     other = made_record(plt_ms=1, answers=made_answers("http://other.test/", purpose="document"))
     series[-1] = replace(series[-1], record=replace(series[-1].record, answers=other.answers))
     judged = judge_together(series)
-    assert [one.load for one in judged] == [one.load for one in series], "their order stays"
+    assert [measured.load for measured in judged] == [measured.load for measured in series], "their order stays"
     assert "got other answers" in judged[-1].why_not[0].text
     assert judge_together(series) == judged, "judging changes nothing"
     assert len(valid_pairs_ms(judged, STEADY)[0]) == MINIMUM_PAIRS - 1

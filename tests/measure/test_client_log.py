@@ -53,7 +53,7 @@ def test_a_whole_load(tmp_path: Path) -> None:
     assert log.transactions_seen
     assert log.problems == []
     assert len(log.transactions) + figures["failed_requests"].get("unfinished", 0) == figures["requests"]
-    assert figures["last_ms"] == pytest.approx(max(one.end_ms for one in log.transactions), abs=0.001)
+    assert figures["last_ms"] == pytest.approx(max(transaction.end_ms for transaction in log.transactions), abs=0.001)
     assert len(har_urls(tmp_path)) == figures["requests"]
     assert json.loads(json.dumps(figures)) == figures, "it can be written as JSON"
 
@@ -159,7 +159,7 @@ def cut_at_ms(folder: Path, scene: str) -> float:
     """Return a moment in the middle of the load, in ms from its start: some transactions are over, some not begun."""
     netlog = read_netlog(netlog_file(folder, scene))
     start_tick = start_of_load(netlog, report(scene))
-    starts = sorted(one.start - start_tick for one in netlog.transactions)
+    starts = sorted(transaction.start - start_tick for transaction in netlog.transactions)
     middle_ms = starts[len(starts) // 2]
     assert 0 < middle_ms < starts[-1]
     return middle_ms
@@ -173,7 +173,7 @@ def test_what_came_after_the_load_is_cut(tmp_path: Path) -> None:
     assert 0 < figures["requests"] < whole["requests"]
     assert figures["last_ms"] <= cut_ms
     log = read_log(tmp_path / PAGE)
-    assert all(one.start_ms <= one.end_ms <= cut_ms for one in log.transactions)
+    assert all(transaction.start_ms <= transaction.end_ms <= cut_ms for transaction in log.transactions)
     assert len(log.transactions) + figures["failed_requests"].get("unfinished", 0) == figures["requests"]
     assert len(har_urls(tmp_path)) == figures["requests"] < len(whole_har)
     assert figures["plt_ms"] == whole["plt_ms"]
@@ -182,7 +182,8 @@ def test_what_came_after_the_load_is_cut(tmp_path: Path) -> None:
 def test_what_was_under_way_at_the_end_is_counted_as_unfinished(tmp_path: Path) -> None:
     netlog = read_netlog(netlog_file(tmp_path, "settled"))
     start_tick = start_of_load(netlog, report("settled"))
-    slow = max((one for one in netlog.transactions if one.end), key=lambda one: (one.end or 0) - one.start)
+    slow = max((transaction for transaction in netlog.transactions if transaction.end),
+               key=lambda transaction: (transaction.end or 0) - transaction.start)
     middle_ms = (slow.start + (slow.end or 0)) / 2 - start_tick
     assert written(tmp_path, "settled", now_ms=middle_ms)["failed_requests"]["unfinished"] >= 1
 
@@ -206,9 +207,9 @@ def test_what_the_replaced_document_still_asks_for_is_not_the_pages(tmp_path: Pa
     made.source = late
     made.request("http://a.test/own.png", "200 OK", b"png")
     netlog = read_netlog(made.write(tmp_path / "netlog.json"))
-    before = [one.url for one in netlog.transactions]
+    before = [transaction.url for transaction in netlog.transactions]
     leave_out_previous_document(netlog, start_tick=netlog.transactions[0].start)
-    assert [one.url for one in netlog.transactions] == ["http://a.test/", "http://a.test/own.png"]
+    assert [transaction.url for transaction in netlog.transactions] == ["http://a.test/", "http://a.test/own.png"]
     assert before == ["http://a.test/", "http://a.test/late.png", "http://a.test/own.png"]
     assert netlog.left_out["of the document that was replaced"] == 1
     leave_out_previous_document(netlog, start_tick=netlog.transactions[-1].start)

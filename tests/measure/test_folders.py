@@ -67,6 +67,7 @@ def of_alice() -> Iterator[Path]:
 
 
 @pytest.mark.root
+@pytest.mark.beside
 def test_a_folder_that_its_user_cannot_write_to(of_alice: Path) -> None:
     (of_alice / "client").mkdir()
     with pytest.raises(InputError, match=r"client: alice cannot write there \(Permission denied\); give another --dir"):
@@ -74,6 +75,7 @@ def test_a_folder_that_its_user_cannot_write_to(of_alice: Path) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.beside
 @pytest.mark.parametrize("attack", [
     lambda base: (base / "hack_dns").write_text("10.0.0.1 a.test 80"),
     lambda base: (base / "client" / "10-0-tfo-0").mkdir(parents=True),

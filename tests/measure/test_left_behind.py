@@ -90,6 +90,7 @@ def open_to_all() -> Iterator[Path]:
 
 
 @pytest.mark.root
+@pytest.mark.beside
 def test_another_users_file_is_not_taken_and_results_belong_to_their_owner(open_to_all: Path) -> None:
     for name, owner in (("scratch", ALICE), ("kept", BOB)):
         (open_to_all / name).mkdir()

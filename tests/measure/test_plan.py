@@ -46,7 +46,7 @@ def test_who_goes_first_alternates_from_run_to_run(pages: list[Page], testruns: 
     loads = plan_loads(pages, testruns, [0, 1], seed)
     for page in pages:
         first = first_tfos(loads, page)
-        assert all(one != other for one, other in pairwise(first))
+        assert all(earlier != later for earlier, later in pairwise(first))
         assert abs(first.count(0) - first.count(1)) <= 1, "all runs"
         assert abs(first[1:].count(0) - first[1:].count(1)) <= 1, "the measured runs"
 

@@ -30,7 +30,7 @@ from tests.support.small_mirror import SmallMirror, one_document
 pytestmark = [pytest.mark.root, pytest.mark.timing]
 
 SPEEDS = LinkSpeeds(bw_net_mbit=4, delay_home_ms=20, delay_net_ms=80)
-HOSTS = [f"host{number}.test" for number in range(6)]
+HOSTS = [f"host{number}.test" for number in range(4)]
 RTT_TOLERANCE = 0.01            # share of the nominal RTT
 RATE_TOLERANCE = 0.05
 SAVING_TOLERANCE = 0.05         # share of one RTT
@@ -157,7 +157,7 @@ def test_whole_star_comes_and_goes(network: str) -> None:
 
     In User-mode Linux, where a star of 84 takes a minute, fewer: of interest there is the netem in each link.
     """
-    hosts = 12 if RESULTS in os.environ else 84
+    hosts = 8 if RESULTS in os.environ else 84
     speeds = LinkSpeeds(delay_net_ms=1)
     with running_star([f"host{number}.test" for number in range(hosts)], speeds, netem=network == "netem") as whole:
         assert len(whole.servers) == hosts
@@ -178,10 +178,13 @@ def test_an_error_of_tc_ends_the_run(network: str, tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.chrome
-def test_an_interrupted_run_leaves_nothing(network: str, tmp_path: Path) -> None:
-    """SIGTERM to tfo.py while its network is up. What is left, the leak detectors of conftest.py find."""
-    if network == "delay line" and kernel_has_netem():
-        pytest.skip("tfo.py uses this kernel's netem")
+def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
+    """SIGTERM to tfo.py while its network is up. What is left, the leak detectors of conftest.py find.
+
+    On this machine's own network only: in User-mode Linux, tfo.py takes most of a minute to come so far, and netem's
+    settings go with the star's interfaces, as test_whole_star_comes_and_goes shows there.
+    """
+    network = "netem" if kernel_has_netem() else "delay line"
     one_document(tmp_path)
     command = [str(ROOT / "tfo.py"), "--dir", str(tmp_path), "--name", "small", "--delaynet", "100",
                "--on-user", "sleep 60"]

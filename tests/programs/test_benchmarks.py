@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
+from tests.support.forked import typed
 
 BENCHMARKS = ROOT / "benchmarks"
 SCRIPTS = ("star.py", "scale.py", "delay_line.py", "loads.py", "server.py", "connect_times.py", "packet_timing.py",
@@ -18,8 +19,7 @@ PACE_S = 0.010
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_help_works_from_any_directory(name: str, tmp_path: Path) -> None:
-    done = subprocess.run([BENCHMARKS / name, "--help"], cwd=tmp_path, capture_output=True, text=True, check=False,
-                          timeout=30)
+    done = typed(BENCHMARKS / name, "--help", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "usage:" in done.stdout
 

@@ -175,7 +175,7 @@ def test_whatever_a_load_leaves_is_whole(spoiled: Spoiled) -> None:
 
 def test_wrong_rtt(tmp_path: Path) -> None:
     base = one_document(tmp_path)
-    done = run(*SPOIL, "rtt", "--dir", str(base), "--name", "small", "--delaynet", "20")
+    done = run(*SPOIL, "rtt", "--dir", str(base), "--name", "small", "--delaynet", "20", "--patience", "0")
     assert done.returncode == 1
     said = re.fullmatch(r"RTT to one\.test is ([\d.]+) ms, not 40 \+- 1\.8 ms: nothing was measured; .*\n", done.stderr)
     assert said is not None, done.stderr

@@ -71,21 +71,22 @@ def test_one_rtt_saved_per_connection_over_tls_too(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert (base / "hack_dns").read_text().count(" 8001 https\n") == 3
     for load in loads(base):
-        assert (load["valid"], load["requests"], load["missing"]) == (True, 7, 0)
+        assert (load["valid"], load["requests"], load["answers"]["missing"]) == (True, 7, 0)
         passive = load["counters"]["servers"]["TCPFastOpenPassive"]
         assert load["connections_with_request"] == 4
         assert load["syn_data_connections"] == passive == (4 if load["tfo"] else 0)
     for tfo in (0, 1):
-        spoken = {(one.host, one.scheme, one.protocol) for one in requests(base, tfo) if one.found != "silent"}
+        spoken = {(request.host, request.scheme, request.protocol) for request in requests(base, tfo)
+                  if request.found != "silent"}
         assert spoken == {("www.nytimes.com", "http", "HTTP/1.0"), ("www.nytimes.com", "https", "h2"),
                           ("two.test", "https", "HTTP/1.1"), ("three.test", "https", "h2")}
-        per_connection = {(one.host, one.connection): one.scheme for one in requests(base, tfo)}
+        per_connection = {(request.host, request.connection): request.scheme for request in requests(base, tfo)}
         assert list(per_connection.values()).count("https") == 3 * 3, "both requests to a host share its connection"
     assert saving_ms(base) == pytest.approx(4 * RTT_MS, rel=TOLERANCE)
     for path in (base / "client").glob("*/*.har"):
         entries = assert_har(path)["entries"]
-        assert [one["response"]["httpVersion"] for one in entries].count("h2") == 4
-        assert {one["connection"] for one in entries if one["request"]["httpVersion"] == "HTTP/1.1"}
+        assert [entry["response"]["httpVersion"] for entry in entries].count("h2") == 4
+        assert {entry["connection"] for entry in entries if entry["request"]["httpVersion"] == "HTTP/1.1"}
     argv = " ".join(loads(base)[0]["environment"]["argv"])
     assert f"--ignore-certificate-errors-spki-list={open_authority(AUTHORITY).fingerprint}" in argv
     assert "--ignore-certificate-errors " not in f"{argv} "
@@ -100,7 +101,7 @@ def test_with_its_post_quantum_key_the_hello_does_not_fit_and_nothing_is_saved(t
     done = experiment(base, "--delaynet", f"{RTT_MS / 2:g}", "--testruns", "2", "--post-quantum", "--http", "1.1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert {load["syn_data_connections"] for load in loads(base) if load["tfo"]} == {4}
-    assert {one.protocol for one in requests(base, 1)} == {"HTTP/1.1"}
+    assert {request.protocol for request in requests(base, 1)} == {"HTTP/1.1"}
     assert saving_ms(base) == pytest.approx(RTT_MS, abs=TOLERANCE * 4 * RTT_MS)
 
 
@@ -118,5 +119,5 @@ def test_a_certificate_of_another_authority_is_refused(tmp_path: Path) -> None:
     failed = [load["failed_requests"] for load in loads(base)]
     assert failed == [{"net::ERR_CERT_AUTHORITY_INVALID": 1}]
     assert all("Chrome shows an error page" in load["why_not"] for load in loads(base))
-    assert not any(one.scheme == "https" and one.found != "silent" for path in (base / "serverlogs").iterdir()
-                   for one in read_server_logs(path))
+    assert not any(request.scheme == "https" and request.found != "silent" for path in (base / "serverlogs").iterdir()
+                   for request in read_server_logs(path))

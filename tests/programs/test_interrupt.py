@@ -28,10 +28,10 @@ START_LIMIT_S = 60.0
 ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """Return a copy of the project with a small mirror."""
-    copy = copy_project(tmp_path / "project")
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the project with a small mirror; each run.sh moves aside what the last one left."""
+    copy = copy_project(tmp_path_factory.mktemp("interrupt") / "project")
     chain_of_hosts(copy, hosts=12)
     return copy
 
@@ -92,9 +92,10 @@ def commands_below(process: "subprocess.Popen[str]") -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-@pytest.mark.parametrize("moment", [while_building, while_starting_servers, while_loading],
-                         ids=lambda moment: moment.__name__)
+@pytest.mark.parametrize(("moment", "number"), [
+    (while_building, signal.SIGINT), (while_starting_servers, signal.SIGTERM),
+    (while_loading, signal.SIGINT), (while_loading, signal.SIGTERM)], ids=lambda value: value.__name__
+    if callable(value) else value.name)
 def test_nothing_is_left(moment: Callable[["subprocess.Popen[str]"], None], number: signal.Signals,
                          project: Path) -> None:
     fastopen_before = ROOT_FASTOPEN.read_text()

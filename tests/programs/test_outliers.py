@@ -46,7 +46,7 @@ def measured(base: Path, server: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def test_a_silent_connection_stops_the_server_of_2013_but_not_with_tfo(tmp_path: Path) -> None:
     old_off, old_on = measured(page_with_frames(tmp_path / "old"), "2013")
     new_off, new_on = measured(page_with_frames(tmp_path / "new"), "threaded")
-    assert [one["why_not"] for one in (new_off, new_on, old_on)] == [[], [], []]
+    assert [load["why_not"] for load in (new_off, new_on, old_on)] == [[], [], []]
     assert new_off["preconnects_unused"] > 0, "Chrome opened no connection ahead of need: there is nothing to show"
     for off in (old_off, new_off):
         assert off["silent_connections"] == off["preconnects_unused"], "all of them are known, closed only with Chrome"
@@ -61,6 +61,7 @@ def test_a_silent_connection_stops_the_server_of_2013_but_not_with_tfo(tmp_path:
 
 
 @pytest.mark.root
+@pytest.mark.beside
 def test_the_lessons_commands_are_right(tmp_path: Path) -> None:
     """All of them typed as they stand there, in a fresh copy; what measures only says that it is ready."""
     project = copy_project(tmp_path)

@@ -54,10 +54,10 @@ def assert_explained(results: Results, url: str, http: str, again: Path) -> None
 def difference_percent(results: Results, url: str) -> float:
     """Return by how much the prediction is off; the handshakes must be right."""
     assert_handshakes(results, url, {**HANDSHAKES, KEPT: 1}[url])
-    one = predict(select(results, "load"), sanitise(url), RTT_MS)
-    assert one is not None
-    assert one.measured_ms is not None
-    return (one.predicted_ms - one.measured_ms) / one.measured_ms * 100
+    prediction = predict(select(results, "load"), sanitise(url), RTT_MS)
+    assert prediction is not None
+    assert prediction.measured_ms is not None
+    return (prediction.predicted_ms - prediction.measured_ms) / prediction.measured_ms * 100
 
 
 def assert_handshakes(results: Results, url: str, handshakes: int) -> None:

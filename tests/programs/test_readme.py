@@ -14,14 +14,14 @@ PAGES = 4
 
 QUICK = {
     "sudo ./run.sh": "./run.sh --quick --delays 10",
-    "sudo ./scripts/test.sh": "./scripts/test.sh --collect-only -q",
+    "sudo ./scripts/test.sh": "./scripts/test.sh --collect-only -q tests/files",
     "sudo ./run.sh --quick --delays 50": "./run.sh --quick --delays 50 --dry-run",
-    "sudo ./run.sh --http 1.1": "./run.sh --http 1.1 --dry-run",
-    "sudo ./run.sh --testruns 11": "./run.sh --testruns 11 --dry-run",
-    "sudo ./run.sh --bwnet 20": "./run.sh --bwnet 20 --dry-run",
-    "sudo ./run.sh --until-ci 3": "./run.sh --until-ci 3 --dry-run",
-    "sudo ./run.sh --sweep-rtt 2,5,10,20,50,100,200": "./run.sh --sweep-rtt 2,5,10,20,50,100,200 --dry-run",
-    "sudo ./run.sh --pcap": "./run.sh --pcap --dry-run",
+    "sudo ./run.sh --http 1.1": "./run.sh --http 1.1 --delays 10 --dry-run",
+    "sudo ./run.sh --testruns 11": "./run.sh --testruns 11 --delays 10 --dry-run",
+    "sudo ./run.sh --bwnet 20": "./run.sh --bwnet 20 --delays 10 --dry-run",
+    "sudo ./run.sh --until-ci 3": "./run.sh --until-ci 3 --delays 10 --dry-run",
+    "sudo ./run.sh --sweep-rtt 2,5,10,20,50,100,200": "./run.sh --sweep-rtt 2,200 --dry-run",
+    "sudo ./run.sh --pcap": "./run.sh --pcap --delays 10 --dry-run",
     "./plot.py --compare client results-2026": "./plot.py --compare client client",
     "sudo ./connie/star.py --profile home --fault dead-v6":
         "./connie/star.py --profile near --fault none --strategies connie_connect --rounds 2",
@@ -31,7 +31,10 @@ QUICK = {
     # Wants the table of myURLS in the observations; tests/course/test_submission.py packs.
     "./scripts/submission.sh gtlogin": "./scripts/submission.sh --help",
 }
-"""What takes minutes, and the form that shows in seconds that it works. Whatever is not here is run as it stands."""
+"""What takes minutes, and the form that shows in seconds that it works: a dry run starts tfo.py once for each delay.
+
+Whatever is not here is run as it stands.
+"""
 
 
 def commands() -> list[str]:

@@ -16,12 +16,12 @@ from harness.files.pages import sanitise
 from harness.files.server_log import ServerRequest, read_server_logs
 from harness.mirror.recording import Recording, read_recording
 from tests.support.internet import site
-from tests.support.internet.server import NGINX, serve
+from tests.support.internet.recorded import NAME, copy_of_the_recording
+from tests.support.internet.server import NGINX
 from tests.support.project_copy import TFO
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240),
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
-NAME = "demo"
 PAGES = (*site.PAGES, site.SECURE)
 LOADS = 5
 DELAY_MS = 5
@@ -59,11 +59,8 @@ def run(*command: object, statuses: tuple[int, ...] = (0,), timeout_s: float = 1
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("recorded")
+    directory = copy_of_the_recording(tmp_path_factory.mktemp("recorded"), tmp_path_factory).directory
     (directory / f"{NAME}.pages").write_text("\n".join(PAGES))
-    with serve() as internet:
-        run(ROOT / "fetch.py", "--dir", directory, "--name", NAME, "--remap", internet.remap, "--ca", internet.ca,
-            "--quiet", "1", "--quiet-limit", "4", "--timeout", "8", "--refetch-limit", "6")
     return directory
 
 
@@ -79,7 +76,7 @@ def test_every_page_loads_five_times_as_it_was_recorded(replayed: Replayed) -> N
         loads = replayed.loads(url)
         assert len(loads) == LOADS
         for load in loads:
-            assert (load["missing"], load["best_match"]) == (0, 0), (url, load["run"])
+            assert (load["answers"]["missing"], load["answers"]["stand_in"]) == (0, 0), (url, load["run"])
             assert load["plt_ms"] > DELAY_MS
             assert load["valid"], (url, load["run"], load["why_not"])
         assert len({frozenset(Counter(load["request_urls"]).items()) for load in loads}) == 1, url
@@ -87,14 +84,14 @@ def test_every_page_loads_five_times_as_it_was_recorded(replayed: Replayed) -> N
 
 def test_no_answer_is_an_error_that_was_not_recorded(replayed: Replayed) -> None:
     recording = replayed.recording()
-    asked = [one for one in replayed.requests() if one.found != "silent" and one.path != WEBSOCKET]
+    asked = [request for request in replayed.requests() if request.found != "silent" and request.path != WEBSOCKET]
     assert len(asked) > LOADS * 60
-    errors = {(one.host, one.path): (one.status, recorded.status if recorded else None) for one in asked
-              if one.status >= 400
-              for recorded in [recording.lookup(one.host, one.path, one.scheme, one.method)]}
+    errors = {(request.host, request.path): (request.status, recorded.status if recorded else None) for request in asked
+              if request.status >= 400
+              for recorded in [recording.lookup(request.host, request.path, request.scheme, request.method)]}
     assert {path for _, path in errors} >= {"/gone.png", "/frame"}      # both answer with an error on the Internet, too
     assert all(status == recorded for status, recorded in errors.values()), errors
-    assert {one.status for one in replayed.requests() if one.path == WEBSOCKET} == {501}
+    assert {request.status for request in replayed.requests() if request.path == WEBSOCKET} == {501}
 
 
 def test_requests_ride_in_the_syn(replayed: Replayed) -> None:
@@ -105,8 +102,8 @@ def test_requests_ride_in_the_syn(replayed: Replayed) -> None:
         assert load["syn_data_connections"] >= SYN_SHARE * load["connections_with_request"] > 0
         assert load["counters"]["servers"]["TCPFastOpenPassive"] >= load["syn_data_connections"]
     began_s = min(load["began_s"] for load in warm)
-    first = {(one.scheme, one.protocol) for one in replayed.requests()
-             if one.time_s > began_s and one.request == 1 and one.syn_data}
+    first = {(request.scheme, request.protocol) for request in replayed.requests()
+             if request.time_s > began_s and request.request == 1 and request.syn_data}
     assert first >= {("http", "HTTP/1.0"), ("https", "HTTP/1.1"), ("https", "h2")}
 
 

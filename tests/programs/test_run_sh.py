@@ -20,8 +20,18 @@ ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Return a copy of the project with a small mirror."""
-    copy = copy_project(tmp_path / "project")
+    """Return a copy of the project with a small mirror, for a test that leaves results in it."""
+    return made_project(tmp_path / "project")
+
+
+@pytest.fixture(scope="module")
+def same_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return one for the tests that measure nothing."""
+    return made_project(tmp_path_factory.mktemp("run-sh") / "project")
+
+
+def made_project(directory: Path) -> Path:
+    copy = copy_project(directory)
     chain_of_hosts(copy, hosts=2)
     return copy
 
@@ -104,22 +114,24 @@ BAD_USE = [
 
 
 @pytest.mark.root
+@pytest.mark.beside
 @pytest.mark.parametrize(("options", "complaint"), BAD_USE)
-def test_bad_use_is_one_line(options: list[str], complaint: str, project: Path) -> None:
-    done = run(project, *options)
+def test_bad_use_is_one_line(options: list[str], complaint: str, same_project: Path) -> None:
+    done = run(same_project, *options)
     assert (done.returncode, done.stderr) == (2, complaint + "\n")
 
 
 @pytest.mark.root
-def test_what_may_be_done_at_most_is_said(project: Path) -> None:
-    done = run(project, "--name", "small", "--until-ci", "3", "--sweep-rtt", "5,20", "--dry-run")
+def test_what_may_be_done_at_most_is_said(same_project: Path) -> None:
+    done = run(same_project, "--name", "small", "--until-ci", "3", "--sweep-rtt", "5,20", "--dry-run")
     assert done.returncode == 0, done.stdout + done.stderr
     loads = (MAX_RUNS + 1) * 2 * 2
     assert f"at most 1 pages x {MAX_RUNS + 1} runs x TFO off and on x 2 delays = {loads} page loads;" in done.stdout
 
 
 @pytest.mark.root
-def test_bad_input_moves_no_results(project: Path) -> None:
+def test_bad_input_moves_no_results(same_project: Path) -> None:
+    project = same_project
     (project / "client").mkdir()
     (project / "client" / "precious").touch()
     for options, complaint in (
@@ -131,17 +143,18 @@ def test_bad_input_moves_no_results(project: Path) -> None:
         done = run(project, *options)
         assert done.returncode == 2, done.stdout + done.stderr
         assert complaint in done.stderr.splitlines()[-1]
-    assert (project / "client" / "precious").exists()
+    (project / "client" / "precious").unlink()
+    (project / "client").rmdir()
     assert not list(project.glob("results-*"))
 
 
 @pytest.mark.root
-def test_options_with_an_equals_sign_and_a_lost_tcp_fastopen(project: Path) -> None:
+def test_options_with_an_equals_sign_and_a_lost_tcp_fastopen(same_project: Path) -> None:
     before = ROOT_FASTOPEN.read_text()
     other = "0" if before.strip() != "0" else "1"
     try:
         LOCK_FILE.write_text(f"pid 999999999 (./run.sh) since 12:00:00\ntcp_fastopen {other}\n")
-        done = run(project, "--name=small", "--testruns=3", "--delays=5", "--tfo=1", "--dry-run")
+        done = run(same_project, "--name=small", "--testruns=3", "--delays=5", "--tfo=1", "--dry-run")
         assert done.returncode == 0, done.stdout + done.stderr
         assert "1 pages x 3 runs x TFO on x 1 delays = 3 page loads;" in done.stdout
         assert f"net.ipv4.tcp_fastopen is {other} again" in done.stderr
@@ -152,13 +165,14 @@ def test_options_with_an_equals_sign_and_a_lost_tcp_fastopen(project: Path) -> N
 
 
 @pytest.mark.root
-def test_sudo_variables_that_are_no_numbers(project: Path) -> None:
-    done = run(project, "--name", "small", SUDO_UID="abc")
+@pytest.mark.beside
+def test_sudo_variables_that_are_no_numbers(same_project: Path) -> None:
+    done = run(same_project, "--name", "small", SUDO_UID="abc")
     assert (done.returncode, done.stderr) == (
         2, "run.sh: SUDO_UID: 'abc' is not a number; unset it, or run: sudo ./run.sh\n")
 
 
-def test_without_root_it_says_what_to_type(project: Path) -> None:
-    command = ["bash", "-c", 'id() { echo 1000; }; export -f id; "$0"', str(project / "run.sh")]
+def test_without_root_it_says_what_to_type() -> None:
+    command = ["bash", "-c", 'id() { echo 1000; }; export -f id; "$0"', str(ROOT / "run.sh")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stderr) == (2, "run.sh: needs root for network namespaces; run: sudo ./run.sh\n")

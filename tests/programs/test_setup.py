@@ -6,14 +6,18 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from harness.system.privileges import User
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPTS = (*ROOT.glob("scripts/*.sh"), *ROOT.glob("tfo-test/*.sh"), *ROOT.glob("*.sh"), ROOT / ".ci" / "run")
 NOBODY = 65534
+ALICE = User("alice", 12345, 12346)
 pytestmark = pytest.mark.beside
 
 ALL_INSTALLED = 'shift 3; for package; do [ "$package" = "$MISSING" ] || echo "installed $package"; done'
@@ -50,6 +54,12 @@ class Project:
 
 @pytest.fixture
 def project() -> Iterator[Project]:
+    with made_project() as made:
+        yield made
+
+
+@contextmanager
+def made_project() -> Iterator[Project]:
     """Copy setup.sh to where every user can read it (pytest's tmp_path is its owner's alone)."""
     with tempfile.TemporaryDirectory(prefix="tfo-lab-") as name:
         made = Project(Path(name), Path(name) / "tools", Path(name) / "calls")
@@ -70,41 +80,67 @@ def test_script_can_be_parsed_and_run(script: Path) -> None:
     assert os.access(script, os.X_OK)
 
 
-def test_second_run_installs_nothing(project: Project) -> None:
-    first = project.setup()
-    assert first.returncode == 0, first.stderr
-    assert "making the Python environment" in first.stdout
+@pytest.fixture(scope="module")
+def environment() -> Iterator[Project]:
+    """Give a project whose environment is made, which takes seconds: its tests leave it whole."""
+    with made_project() as made:
+        first = made.setup(SUDO_UID=str(ALICE.uid), SUDO_GID=str(ALICE.gid))
+        assert first.returncode == 0, first.stderr
+        assert "making the Python environment" in first.stdout
+        yield made
+
+
+@pytest.mark.root
+def test_environment_belongs_to_who_called_sudo(environment: Project) -> None:
+    owners = {(path.lstat().st_uid, path.lstat().st_gid) for path in (environment.root / ".venv").rglob("*")}
+    assert owners == {(ALICE.uid, ALICE.gid)}
+
+
+def test_second_run_installs_nothing(environment: Project) -> None:
+    project = environment
     python = project.root / ".venv" / "bin" / "python"
     sees_mininet = subprocess.run([python, "-c", "import sys; print('/usr/lib/python3/dist-packages' in sys.path)"],
                                   capture_output=True, text=True, check=True, timeout=10)
     assert sees_mininet.stdout == "True\n"
     # From here on, an environment that pip touches is a failure.
+    real = python.readlink()
     python.unlink()
     python.symlink_to("/bin/false")
     second = project.setup()
+    python.unlink()
+    python.symlink_to(real)
     assert (second.returncode, second.stdout, second.stderr) == (0, "setup: everything is there\n", "")
     assert project.calls_made() == []
     assert not list(project.root.glob("tfo-lab-setup-*"))
 
 
-def test_other_requirements_are_installed_again(project: Project) -> None:
-    assert project.setup().returncode == 0
+@pytest.mark.root
+def test_only_what_is_missing_is_installed(environment: Project) -> None:
+    environment.stand_in("apt-get", "exit 0")
+    answer = environment.setup(MISSING="ethtool")
+    assert answer.returncode == 0, answer.stderr
+    update, install = environment.calls_made()
+    assert update.endswith("update")
+    assert install.endswith("--no-install-recommends install ethtool")
+
+
+def test_moved_clone_gets_a_new_environment(environment: Project) -> None:
+    """An environment does not survive being moved: the programs in its bin/ name the old place."""
+    with tempfile.TemporaryDirectory(prefix="tfo-lab-") as name:
+        shutil.copytree(environment.root, name, symlinks=True, dirs_exist_ok=True)
+        moved = Project(Path(name), environment.tools, environment.calls)
+        assert "making the Python environment" in moved.setup().stdout
+        assert (moved.root / ".venv" / "bin" / "pip").read_text().startswith(f"#!{name}/")
+        assert moved.setup().stdout == "setup: everything is there\n"
+
+
+def test_other_requirements_are_installed_again(environment: Project) -> None:
+    project = environment
     (project.root / "requirements-test.txt").write_text("# something else\n")
     assert project.setup().stdout == "setup: everything is there\n"
     assert "requirements-test.txt" in project.setup("--tests").stdout
     (project.root / "requirements.txt").write_text("# something else\n")
     assert "requirements.txt" in project.setup().stdout
-
-
-def test_moved_clone_gets_a_new_environment(project: Project) -> None:
-    """An environment does not survive being moved: the programs in its bin/ name the old place."""
-    assert project.setup().returncode == 0
-    with tempfile.TemporaryDirectory(prefix="tfo-lab-") as name:
-        shutil.copytree(project.root, name, symlinks=True, dirs_exist_ok=True)
-        moved = Project(Path(name), project.tools, project.calls)
-        assert "making the Python environment" in moved.setup().stdout
-        assert (moved.root / ".venv" / "bin" / "pip").read_text().startswith(f"#!{name}/")
-        assert moved.setup().stdout == "setup: everything is there\n"
 
 
 @pytest.mark.root
@@ -116,16 +152,6 @@ def test_real_project_needs_no_network_once_it_is_set_up() -> None:
     answer = subprocess.run(["unshare", "--net", ROOT / "scripts" / "setup.sh", "--tests"], capture_output=True,
                             text=True, check=False, timeout=60)
     assert (answer.returncode, answer.stdout) == (0, "setup: everything is there\n"), answer.stderr
-
-
-@pytest.mark.root
-def test_only_what_is_missing_is_installed(project: Project) -> None:
-    project.stand_in("apt-get", "exit 0")
-    answer = project.setup(MISSING="ethtool")
-    assert answer.returncode == 0, answer.stderr
-    update, install = project.calls_made()
-    assert update.endswith("update")
-    assert install.endswith("--no-install-recommends install ethtool")
 
 
 @pytest.mark.root
@@ -147,13 +173,6 @@ def test_missing_package_without_root_is_one_line(project: Project) -> None:
     assert answer.stderr.startswith("setup: root is needed to install mininet; run: sudo ")
     assert answer.stderr.count("\n") == 1
     assert project.calls_made() == []
-
-
-@pytest.mark.root
-def test_environment_belongs_to_who_called_sudo(project: Project) -> None:
-    assert project.setup(SUDO_UID="12345", SUDO_GID="12346").returncode == 0
-    owners = {(path.lstat().st_uid, path.lstat().st_gid) for path in (project.root / ".venv").rglob("*")}
-    assert owners == {(12345, 12346)}
 
 
 @pytest.mark.root

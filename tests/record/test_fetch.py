@@ -1,5 +1,6 @@
 """fetch.py against the test internet: what Chrome got is in the recording, byte for byte, whatever the page does."""
 
+import functools
 import gzip
 import json
 import os
@@ -8,7 +9,6 @@ import re
 import signal
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -30,13 +30,13 @@ from harness.system.processes import descendants
 from tests.support.devtools import import_hars
 from tests.support.har_schema import assert_har
 from tests.support.internet import app, site
+from tests.support.internet.recorded import NAME, copy_of_the_recording, fetch_command
 from tests.support.internet.server import NGINX, Internet, serve
 from tests.support.internet.site import API, APP, CDN, CLASSIC, EXPIRED, HOME, LOGIN, MEDIA, MODERN, ODD, RUDE
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(300),
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
 GOOD = site.SECURE
-NAME = "demo"
 NOT_LOGGED = {f"https://{API}/hanging", f"https://{EXPIRED}/x.png"}
 """What nginx logs as 499 at best, or never sees as a request."""
 
@@ -47,15 +47,15 @@ class Recorded:
 
     directory: Path
     output: str
-    asked: set[str]
+    asked: frozenset[str]
 
     def har(self, url: str) -> list[dict[str, Any]]:
         """Return the entries of a page's HAR."""
-        return list(assert_har(self.directory / f"{NAME}.fetchlog" / f"{sanitise(url)}.har")["entries"])
+        return entries_of(self.directory / f"{NAME}.fetchlog" / f"{sanitise(url)}.har")
 
     def entries(self) -> list[dict[str, Any]]:
         """Return those of all pages."""
-        return [entry for page in site.EVERY_PAGE for entry in self.har(page)]
+        return [entry for page in site.RECORDED for entry in self.har(page)]
 
     def find(self, url: str, method: str = "GET", status: int | None = None) -> dict[str, Any]:
         """Return the first entry of this URL with this method and status (None: any)."""
@@ -71,11 +71,17 @@ class Recorded:
         return DECODERS[header(entry, "content-encoding")](self.file(entry).read_bytes())
 
 
+@functools.cache
+def entries_of(har: Path) -> list[dict[str, Any]]:
+    """Return a HAR's entries; it is checked once, which takes a while."""
+    return list(assert_har(har)["entries"])
+
+
 DECODERS: dict[str, Callable[[bytes], bytes]] = {"": bytes, "gzip": gzip.decompress, "br": brotli.decompress}
 
 
 def header(entry: dict[str, Any], wanted: str, side: str = "response") -> str:
-    return next((str(one["value"]) for one in entry[side]["headers"] if one["name"].lower() == wanted), "")
+    return next((str(pair["value"]) for pair in entry[side]["headers"] if pair["name"].lower() == wanted), "")
 
 
 def fetch(internet: Internet, directory: Path, urls: list[str], *more: str,
@@ -87,9 +93,7 @@ def fetch(internet: Internet, directory: Path, urls: list[str], *more: str,
 
 
 def command(internet: Internet, directory: Path, *more: str) -> list[str]:
-    return [sys.executable, str(ROOT / "fetch.py"), "--dir", str(directory), "--name", NAME,
-            "--remap", str(internet.remap), "--ca", str(internet.ca), "--quiet", "1", "--quiet-limit", "4",
-            "--timeout", "8", "--refetch-limit", "6", "--command-limit", "4", *more]
+    return fetch_command(directory, NAME, internet.remap, internet.ca, *more)
 
 
 def tree(directory: Path) -> dict[str, bytes]:
@@ -107,23 +111,20 @@ def internet() -> Iterator[Internet]:
 
 
 @pytest.fixture(scope="module")
-def recorded(internet: Internet, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    directory = tmp_path_factory.mktemp("recorded")
-    done = fetch(internet, directory, list(site.EVERY_PAGE))
-    assert done.returncode == 0, done.stdout + done.stderr
-    asked = {" ".join(line.split()[:3]) for line in internet.requests()}
-    return Recorded(directory, done.stdout, asked)
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    copy = copy_of_the_recording(tmp_path_factory.mktemp("recorded"), tmp_path_factory)
+    return Recorded(copy.directory, copy.output, copy.asked)
 
 
 def test_devtools_imports_the_recording(recorded: Recorded) -> None:
     """HTTP/2, what was fetched once more, what came in part; the schema is checked where the HARs are read."""
     archives = [{"log": assert_har(path)} for path in sorted(recorded.directory.glob(f"{NAME}.fetchlog/*.har"))]
     imported = import_hars(*archives)
-    assert len(imported) == len(site.EVERY_PAGE)
+    assert len(imported) == len(site.RECORDED)
     for archive, shown in zip(archives, imported, strict=True):
         assert not isinstance(shown, str), shown
         assert len(shown) == len(archive["log"]["entries"]) > 0
-    assert "h2" in {one["protocol"] for shown in imported for one in shown}
+    assert "h2" in {request["protocol"] for shown in imported for request in shown}
 
 
 def test_everything_the_servers_answered_is_recorded_and_nothing_else(recorded: Recorded) -> None:
@@ -187,7 +188,8 @@ def test_redirects_across_hosts_and_schemes(recorded: Recorded) -> None:
     assert chain == [(302, f"http://{HOME}/hop2.png"), (301, f"https://{MEDIA}/hop3.png"),
                      (307, f"http://{HOME}/end.png"), (200, "")]
     log = read_log(recorded.directory / f"{NAME}.fetchlog" / sanitise(CLASSIC))
-    redirects = {one.url: (one.status, one.redirect_url) for one in log.responses if one.redirect_url}
+    redirects = {response.url: (response.status, response.redirect_url) for response in log.responses
+                 if response.redirect_url}
     assert redirects[f"http://{MEDIA}/away.png"] == ("See Other", f"https://{MEDIA}/small1.png")
     assert redirects[f"http://{HOME}/hop1.png"] == ("Moved Temporarily", f"http://{HOME}/hop2.png")
 
@@ -285,25 +287,25 @@ def test_logs_and_manifest_are_what_the_other_programs_read(recorded: Recorded) 
     recording = read_recording(recorded.directory / NAME, fetchlog)
     assert recording.problems == []
     assert not recording.manifest.synthetic
-    for url in site.EVERY_PAGE:
-        assert recording.document(url) == url
+    for url in site.RECORDED:
+        assert recording.document(url) == (url.replace("http:", "https:") if url == site.SECURE else url)
         log = read_log(fetchlog / sanitise(url))
         assert log.problems == []
         assert log.transactions_whole
-        assert log.transactions == sorted(log.transactions, key=lambda one: one.end_ms)
-        assert min(one.start_ms for one in log.transactions) == pytest.approx(0, abs=1)
+        assert log.transactions == sorted(log.transactions, key=lambda transaction: transaction.end_ms)
+        assert min(transaction.start_ms for transaction in log.transactions) == pytest.approx(0, abs=1)
     manifest = json.loads((fetchlog / "manifest.json").read_text())
     assert (manifest["format"], manifest["source"]) == (1, "recorded")
-    assert [page["url"] for page in manifest["pages"]] == list(site.EVERY_PAGE)
+    assert [page["url"] for page in manifest["pages"]] == list(site.RECORDED)
 
 
 def test_verdicts_say_what_a_student_needs(recorded: Recorded) -> None:
     progress = [line for line in recorded.output.splitlines() if line.startswith("[")]
-    assert len(progress) == len(site.EVERY_PAGE)
-    for line, url in zip(progress, site.EVERY_PAGE, strict=True):
+    assert len(progress) == len(site.RECORDED)
+    for line, url in zip(progress, site.RECORDED, strict=True):
         assert url in line
         assert all(word in line for word in (" requests, ", " host", " failed, "))
-    assert recorded.output.count(": fit for the experiment") == len(site.EVERY_PAGE)
+    assert recorded.output.count(": fit for the experiment") == len(site.RECORDED)
     for words in ("1 x websocket", "1 x blob:", "1 x data:", "1 x hanging", "1 x streaming", "net::ERR_CERT_"):
         assert words in recorded.output
 
@@ -319,8 +321,8 @@ def test_recorded_again_in_parts_the_mirror_is_the_same(internet: Internet, reco
     before = tree(recorded.directory / NAME)
     again = tree(tmp_path / NAME)
     assert again == {name: before[name] for name in again}
-    rude_hosts = (f"{API}/", f"{LOGIN}/")
-    assert {name for name in before.keys() - again.keys() if not name.startswith(rude_hosts)} == set()
+    of_other_pages = (f"{API}/", f"{LOGIN}/", f"{CDN}/secure")
+    assert {name for name in before.keys() - again.keys() if not name.startswith(of_other_pages)} == set()
     manifest = json.loads((tmp_path / f"{NAME}.fetchlog" / "manifest.json").read_text())
     assert [page["url"] for page in manifest["pages"]] == [CLASSIC, ODD, APP, MODERN]
 
@@ -329,12 +331,12 @@ def test_pages_that_fail_do_not_lose_the_others(internet: Internet, tmp_path: Pa
     old = tmp_path / NAME / "old.test"
     old.mkdir(parents=True)
     (old / "index.html").write_text("old")
-    alone = fetch(internet, tmp_path, [site.FAILING[0]])
+    alone = fetch(internet, tmp_path, [site.FAILING[0]], "--quiet-limit", "1")
     assert (alone.returncode, site.FAILING[0] in alone.stderr) == (1, True)
     assert names(tmp_path) == {f"{NAME}.pages", NAME}
     assert tree(tmp_path / NAME) == {"old.test/index.html": b"old"}
 
-    done = fetch(internet, tmp_path, [*site.FAILING, GOOD])
+    done = fetch(internet, tmp_path, [*site.FAILING, GOOD], "--quiet-limit", "1")
     assert done.returncode == 1
     assert all(url in done.stderr for url in site.FAILING)
     assert GOOD not in done.stderr
@@ -351,7 +353,8 @@ def test_pages_that_fail_do_not_lose_the_others(internet: Internet, tmp_path: Pa
 
 def test_pages_that_never_rest_end_all_the_same(internet: Internet, tmp_path: Path) -> None:
     began_s = time.monotonic()
-    done = fetch(internet, tmp_path, [site.STUCK, site.ALERTS, site.AGAIN, site.NEVER_LOADS], "--timeout", "3")
+    done = fetch(internet, tmp_path, [site.STUCK, site.ALERTS, site.AGAIN, site.NEVER_LOADS], "--timeout", "3",
+                 "--quiet-limit", "1", "--command-limit", "2")
     assert time.monotonic() - began_s < 45
     assert done.returncode == 1
     lines = [line for line in done.stdout.splitlines() if line.startswith("[")]

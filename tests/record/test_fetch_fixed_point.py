@@ -1,7 +1,6 @@
 """Recording a replay gives the recording that is replayed: the same files, bytes, statuses and protocols."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,27 +13,20 @@ from harness.files.server_log import read_server_log
 from harness.mirror.recording import read_recording
 from harness.system.companions import running
 from tests.support.internet import site
-from tests.support.internet.server import NGINX, serve
+from tests.support.internet.recorded import NAME, copy_of_the_recording, record
+from tests.support.internet.server import NGINX
 from tests.support.internet.site import API, HOME
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(300),
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
 PORT, TLS_PORT = 28400, 28401
 NOT_MODIFIED = 304
-FIRST, SECOND = "first", "second"
+FIRST, SECOND = NAME, "second"
 MEANT_TO_DIFFER = {
     ("GET", f"https://{API}/hanging"),          # no answer at all: the replay says 504, so that loads end
     ("GET", f"http://{HOME}/cookie"),           # 302 to itself, then 200: the replay answers 200 at once
     ("GET", site.RUDE),                         # the second time 304, where a replay sends the page again
 }
-
-
-def fetch(directory: Path, name: str, remap: Path, ca: Path) -> None:
-    (directory / f"{name}.pages").write_text("\n".join(site.EVERY_PAGE))
-    command = [sys.executable, str(ROOT / "fetch.py"), "--dir", str(directory), "--name", name, "--remap", str(remap),
-               "--ca", str(ca), "--quiet", "1", "--quiet-limit", "4", "--timeout", "8", "--refetch-limit", "6"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=140, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @contextmanager
@@ -74,15 +66,14 @@ def answers(fetchlog: Path) -> set[tuple[object, ...]]:
             and entry["response"]["status"] != NOT_MODIFIED}
 
 
-def test_recording_a_replay_gives_the_same_recording(tmp_path: Path) -> None:
-    with serve() as internet:
-        fetch(tmp_path, FIRST, internet.remap, internet.ca)
+def test_recording_a_replay_gives_the_same_recording(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    copy_of_the_recording(tmp_path, tmp_path_factory)
     with replayed(tmp_path, FIRST) as (remap, ca):
-        fetch(tmp_path, SECOND, remap, ca)
+        record(tmp_path, SECOND, remap, ca)
     assert tree(tmp_path / SECOND) == tree(tmp_path / FIRST)
     assert answers(tmp_path / f"{SECOND}.fetchlog") == answers(tmp_path / f"{FIRST}.fetchlog")
     problems: list[str] = []
     asked = [request for log in (tmp_path / "logs").rglob("*.test") for request in read_server_log(log, problems)]
     assert problems == []
     assert len(asked) > 60
-    assert [one.path for one in asked if one.found in ("missing", "best-match")] == []
+    assert [request.path for request in asked if request.found in ("missing", "best-match")] == []

@@ -1,175 +1,22 @@
-"""http_tfo.py over TLS: TLS 1.3 only, HTTP/2 where it was recorded, recorded headers; with curl and h2's client."""
+"""http_tfo.py over TLS: TLS 1.3 only, HTTP/2 where it was recorded, hostile and silent clients; with curl, too."""
 
 import contextlib
-import gzip
 import shutil
 import socket
 import ssl
-import subprocess
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from h2.config import H2Configuration
-from h2.connection import H2Connection
-from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, StreamEnded, StreamReset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.files.server_log import ServerRequest
 from harness.replay.authority import open_authority
 from harness.replay.server import ReplayServer
-from tests.support.https_recording import HttpsRecording
-from tests.support.replay_process import HOST, Running, free_port, read_all, refusal, running, wait_until
+from tests.support.replay_process import HOST, free_port, read_all, refusal, wait_until
+from tests.support.secure_replay import BIG, Client, Secure, last, serving
 
-BIG = bytes(range(256)) * 20_000
-"""5 MB."""
-MANY = 100
-TEXT = (("Content-Type", "text/plain"),)
 needs_curl = pytest.mark.skipif(not shutil.which("curl"), reason="no curl to compare with")
-
-
-def record(directory: Path) -> None:
-    recorded = HttpsRecording(directory)
-    recorded.add(f"https://{HOST}/", gzip.compress(b"<html>front"), (
-        ("Content-Type", "text/html; charset=utf-8"), ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"),
-        ("Server", "x"), ("Strict-Transport-Security", "max-age=9"), ("Alt-Svc", 'h3=":443"'), ("Connection", "close"),
-        ("Transfer-Encoding", "chunked"), ("Content-Length", "7"), ("Content-Security-Policy", "script-src 'none'"),
-        ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")))
-    recorded.add(f"https://{HOST}/big", BIG, TEXT)
-    for number in range(MANY):
-        recorded.add(f"https://{HOST}/many/{number}", b"%d " % number * 1000, TEXT)
-    recorded.add(f"https://{HOST}/go", status=302, headers=(("Location", "/there"), *TEXT))
-    recorded.add(f"https://{HOST}/none", status=204)
-    recorded.add(f"https://{HOST}/gone", b"sorry", TEXT, status=410)
-    recorded.add(f"https://{HOST}/p?a=1&t=1", b"p1", TEXT)
-    recorded.add(f"https://{HOST}/cookie", status=302, headers=(("Location", "/cookie"), ("Set-Cookie", "seen=1")),
-                 cookie="old=1")
-    recorded.add(f"https://{HOST}/cookie", b"welcome", TEXT, cookie="old=1; seen=1")
-    recorded.add(f"https://{HOST}/tagged", b"tagged", (*TEXT, ("ETag", 'W/"1"'), ("Cache-Control", "no-cache"),
-                                                       ("Last-Modified", "Fri, 20 Nov 2026 09:00:00 GMT")))
-    recorded.add(f"https://{HOST}/video", b"video", (*TEXT, ("Accept-Ranges", "bytes")))
-    recorded.add(f"https://{HOST}/hints", b"hints", TEXT)
-    recorded.entries[-1]["response"]["_earlyHints"] = [{"name": "Link", "value": "</s.css>; rel=preload; as=style"}]
-    recorded.add(f"https://{HOST}/api", b"put", TEXT, method="PUT", size=3)
-    recorded.add(f"http://{HOST}/", status=301, headers=(("Location", f"https://{HOST}/"),), version="http/1.1")
-    recorded.add("https://old.test/", b"old", TEXT, version="http/1.1")
-    recorded.finish(f"https://{HOST}/")
-
-
-@pytest.fixture(scope="module")
-def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory: Path = tmp_path_factory.mktemp("https")
-    record(directory)
-    return directory
-
-
-def serving(recording: Path, *options: str, tls_port: int) -> contextlib.AbstractContextManager[Running]:
-    return running(recording, "--authority", recording / "authority", "--tls-port", str(tls_port), *options)
-
-
-@dataclass
-class Secure:
-    """A running server and its port for https."""
-
-    server: Running
-    port: int
-    directory: Path
-
-    def context(self, *protocols: str) -> ssl.SSLContext:
-        context = ssl.create_default_context(cafile=str(self.directory / "authority" / "ca.pem"))
-        context.set_alpn_protocols(list(protocols))
-        return context
-
-    def connect(self, *protocols: str) -> ssl.SSLSocket:
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=20)
-        return self.context(*protocols).wrap_socket(connection, server_hostname=HOST)
-
-    def curl(self, path: str, *options: str) -> bytes:
-        connect = (f"{HOST}:443:127.0.0.1:{self.port}", f"{HOST}:80:127.0.0.1:{self.server.port}")
-        argv = ["curl", "-sS", "--noproxy", "*", "--max-time", "20",
-                "--cacert", str(self.directory / "authority" / "ca.pem"),
-                "--connect-to", connect[0], "--connect-to", connect[1], *options, f"https://{HOST}{path}"]
-        return subprocess.run(argv, capture_output=True, check=True, timeout=30).stdout
-
-
-@pytest.fixture(scope="module")
-def secure(recording: Path) -> Iterator[Secure]:
-    port = free_port()
-    with serving(recording, tls_port=port) as server:
-        yield Secure(server, port, recording)
-
-
-@dataclass
-class Answer:
-    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
-    body: bytearray = field(default_factory=bytearray)
-    ended: int = -1
-    """In which order it ended, from 0; -1: it was reset."""
-
-
-class Client:
-    """Speaks HTTP/2 with h2's own client. Flow control stays at the protocol's default: windows of 65535 bytes."""
-
-    def __init__(self, connection: ssl.SSLSocket) -> None:
-        self.socket = connection
-        self.h2 = H2Connection(H2Configuration(client_side=True, header_encoding=None))
-        self.h2.initiate_connection()
-        self.answers: dict[int, Answer] = {}
-        self.open: set[int] = set()
-
-    def ask(self, path: str, method: str = "GET", *headers: tuple[str, str], body: int = 0) -> int:
-        stream = self.h2.get_next_available_stream_id()
-        asked = [(":method", method), (":scheme", "https"), (":authority", HOST), (":path", path), *headers]
-        self.h2.send_headers(stream, asked, end_stream=not body)
-        self.answers[stream] = Answer()
-        self.open.add(stream)
-        while body:
-            size = min(body, self.h2.local_flow_control_window(stream), self.h2.max_outbound_frame_size)
-            if not size:
-                self.turn()
-                continue
-            body -= size
-            self.h2.send_data(stream, bytes(size), end_stream=not body)
-        return stream
-
-    def finish(self) -> None:
-        while self.open:
-            self.turn()
-
-    def turn(self) -> None:
-        self.socket.sendall(self.h2.data_to_send())
-        data = self.socket.recv(65536)
-        assert data, "the server closed the connection"
-        for event in self.h2.receive_data(data):
-            assert not isinstance(event, ConnectionTerminated), event
-            if isinstance(event, ResponseReceived):
-                self.answers[event.stream_id].headers = [(bytes(name), bytes(value)) for name, value in event.headers]
-            elif isinstance(event, DataReceived):
-                self.answers[event.stream_id].body += event.data
-                self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
-            elif isinstance(event, StreamEnded):
-                self.answers[event.stream_id].ended = len(self.answers) - len(self.open)
-                self.open.discard(event.stream_id)
-            elif isinstance(event, StreamReset):
-                self.open.discard(event.stream_id)
-
-    def get(self, path: str, method: str = "GET", *headers: tuple[str, str]) -> tuple[dict[bytes, bytes], bytes]:
-        answer = self.answers[self.ask(path, method, *headers)]
-        self.finish()
-        return dict(answer.headers), bytes(answer.body)
-
-
-@pytest.fixture
-def client(secure: Secure) -> Iterator[Client]:
-    with secure.connect("h2") as connection:
-        yield Client(connection)
-
-
-def last(server: Running, count: int = 1) -> list[ServerRequest]:
-    return sorted(server.log(), key=lambda line: (line.time_s, line.connection, line.request))[-count:]
 
 
 def test_only_tls_1_3_and_only_its_own_authority(secure: Secure, tmp_path: Path) -> None:
@@ -194,141 +41,24 @@ def test_only_tls_1_3_and_only_its_own_authority(secure: Secure, tmp_path: Path)
     (HOST, "1.0", ("http/1.1",), "http/1.1"), (HOST, "1.1", ("h2", "http/1.1"), "http/1.1"),
     ("old.test", "1.0", ("h2", "http/1.1"), "http/1.1"), ("old.test", "recorded", ("h2", "http/1.1"), "http/1.1"),
     ("old.test", "h2", ("h2", "http/1.1"), "h2")])
-def test_which_protocol_is_spoken(recording: Path, host: str, http: str, offered: tuple[str, ...], spoken: str) -> None:
+def test_which_protocol_is_spoken(tls_recording: Path, host: str, http: str, offered: tuple[str, ...],
+                                  spoken: str) -> None:
     port = free_port()
-    hosts = recording / "hosts"
+    hosts = tls_recording / "hosts"
     hosts.write_text(f"{host} 127.0.0.1 -\n")
-    with serving(recording, "--hosts", str(hosts), "--http", http, tls_port=port) as server:
-        context = Secure(server, port, recording).context(*offered)
+    with serving(tls_recording, "--hosts", str(hosts), "--http", http, tls_port=port) as server:
+        context = Secure(server, port, tls_recording).context(*offered)
         with socket.create_connection(("127.0.0.1", port), timeout=10) as plain, \
                 context.wrap_socket(plain, server_hostname=host) as connection:
             assert connection.selected_alpn_protocol() == spoken
 
 
-def test_in_2013_one_at_a_time_and_http_1_0(recording: Path) -> None:
+def test_in_2013_one_at_a_time_and_http_1_0(tls_recording: Path) -> None:
     port = free_port()
-    with serving(recording, "--server", "2013", tls_port=port) as server:
-        with Secure(server, port, recording).connect("h2", "http/1.1") as connection:
+    with serving(tls_recording, "--server", "2013", tls_port=port) as server:
+        with Secure(server, port, tls_recording).connect("h2", "http/1.1") as connection:
             connection.sendall(b"GET /gone HTTP/1.1\r\n\r\n")
             assert read_all(connection).startswith(b"HTTP/1.0 410 Gone\r\n")
-
-
-def test_recorded_headers_and_the_encoded_body(client: Client, secure: Secure) -> None:
-    headers, body = client.get("/")
-    assert headers == {
-        b":status": b"200", b"content-type": b"text/html; charset=utf-8", b"content-encoding": b"gzip",
-        b"vary": b"Accept-Encoding", b"content-security-policy": b"script-src 'none'", b"set-cookie": b"b=2",
-        b"content-length": str(len(body)).encode()}
-    assert [value for name, value in client.answers[1].headers if name == b"set-cookie"] == [b"a=1", b"b=2"]
-    assert gzip.decompress(body) == b"<html>front"
-    (line,) = last(secure.server)
-    assert (line.path, line.status, line.bytes, line.found, line.scheme, line.protocol) == (
-        "/", 200, len(body), "plain", "https", "h2")
-
-
-def test_statuses_methods_and_matches(client: Client, secure: Secure) -> None:
-    headers, body = client.get("/go")
-    assert (headers[b":status"], headers[b"location"], body) == (b"302", b"/there", b"")
-    headers, body = client.get("/none")
-    assert (headers, body) == ({b":status": b"204"}, b"")
-    headers, body = client.get("/gone")
-    assert (headers[b":status"], body) == (b"410", b"sorry")
-    headers, body = client.get("/big", "HEAD")
-    assert (headers[b"content-length"], body) == (str(len(BIG)).encode(), b"")
-    assert client.get("/p?a=1&t=2")[1] == b"p1"
-    assert client.get("/nothing")[0][b":status"] == b"404"
-    assert client.get("/api", "PUT")[1] == b"put"
-    headers, _ = client.get("/api", "OPTIONS", ("origin", "https://b.test"), ("access-control-request-method", "PUT"),
-                            ("access-control-request-headers", "x-mine"))
-    assert headers == {b":status": b"204", b"access-control-allow-origin": b"https://b.test",
-                       b"access-control-allow-credentials": b"true", b"access-control-allow-headers": b"x-mine",
-                       b"access-control-allow-methods": b"PUT"}
-    lines = last(secure.server, 8)
-    assert [line.found for line in lines] == [
-        "redirect", "status", "status", "plain", "best-match", "missing", "plain", "status"]
-    assert [line.request for line in lines] == list(range(1, 9))
-    assert len({line.connection for line in lines}) == 1
-
-
-@pytest.mark.parametrize(("cookies", "status"), [
-    ((), b"302"), (("old=1",), b"302"), (("seen=2",), b"200"), (("old=1", "seen=1"), b"200"), (("seen2=1",), b"302")])
-def test_a_redirect_that_sets_a_cookie_comes_before_the_answer(client: Client, cookies: tuple[str, ...],
-                                                               status: bytes) -> None:
-    headers, body = client.get("/cookie", "GET", *(("cookie", cookie) for cookie in cookies))
-    assert headers[b":status"] == status
-    assert (headers.get(b"set-cookie"), body) == ((b"seen=1", b"") if status == b"302" else (None, b"welcome"))
-
-
-@pytest.mark.parametrize(("name", "value", "status"), [
-    ("if-none-match", '"1"', b"304"), ("if-none-match", '"0", W/"1"', b"304"), ("if-none-match", '"2"', b"200"),
-    ("if-modified-since", "Fri, 20 Nov 2026 09:00:00 GMT", b"304"),
-    ("if-modified-since", "Fri, 13 Nov 2026 09:00:00 GMT", b"200")])
-def test_who_has_the_body_already_gets_none(client: Client, name: str, value: str, status: bytes) -> None:
-    headers, body = client.get("/tagged", "GET", (name, value))
-    assert (headers[b":status"], headers[b"etag"], headers[b"cache-control"]) == (status, b'W/"1"', b"no-cache")
-    assert (body, b"content-type" in headers) == ((b"tagged", True) if status == b"200" else (b"", False))
-    assert client.get("/gone", "GET", ("if-none-match", ""))[0][b":status"] == b"410"
-
-
-def test_many_streams_on_one_connection(client: Client, secure: Secure) -> None:
-    for number in range(MANY):
-        client.ask(f"/many/{number}")
-    client.finish()
-    bodies = [bytes(answer.body) for answer in client.answers.values()]
-    assert bodies == [b"%d " % number * 1000 for number in range(MANY)]
-    assert len({line.connection for line in last(secure.server, MANY)}) == 1
-
-
-def test_flow_control_is_honoured_with_5_mb(client: Client, secure: Secure) -> None:
-    """h2's client raises FlowControlError on one byte too many; windows are 65535 bytes."""
-    _, body = client.get("/big")
-    assert body == BIG
-    assert last(secure.server)[0].bytes == len(BIG)
-
-
-def test_a_client_that_takes_nothing_keeps_no_other_stream_waiting(client: Client) -> None:
-    stuck = client.ask("/big")
-    client.h2.acknowledge_received_data = lambda *_: None  # type: ignore[method-assign]  # never gives more room
-    for _ in range(200):
-        client.turn()
-        if len(client.answers[stuck].body) >= 65535:
-            break
-    assert len(client.answers[stuck].body) == 65535
-    client.h2.increment_flow_control_window(100_000)    # the connection's, not the stream's
-    small = client.ask("/gone")
-    while small in client.open:
-        client.turn()
-    assert bytes(client.answers[small].body) == b"sorry"
-
-
-def test_what_is_urgent_comes_first(client: Client) -> None:
-    """Asked for last, but more urgent: it ends long before the large one, and so do all that take turns with it."""
-    client.socket.sendall(client.h2.data_to_send())
-    large = client.ask("/big", "GET", ("priority", "u=5"))
-    small = [client.ask(f"/many/{number}", "GET", ("priority", "u=1, i")) for number in range(5)]
-    client.finish()
-    assert sorted(client.answers[stream].ended for stream in small) == [0, 1, 2, 3, 4]
-    assert client.answers[large].ended == 5
-    assert bytes(client.answers[large].body) == BIG
-
-
-def test_a_request_with_a_body(client: Client, secure: Secure) -> None:
-    answer = client.answers[client.ask("/gone", "POST", body=300_000)]
-    client.finish()
-    assert bytes(answer.body) == b"sorry"
-    assert last(secure.server)[0].method == "POST"
-
-
-def test_a_stream_that_is_reset_is_noted_and_the_others_go_on(client: Client, secure: Secure) -> None:
-    stream = client.ask("/big")
-    while not client.answers[stream].body:
-        client.turn()
-    client.h2.reset_stream(stream)
-    client.open.discard(stream)
-    assert client.get("/gone")[1] == b"sorry"
-    first, second = last(secure.server, 2)
-    assert (first.path, second.path) == ("/big", "/gone")
-    assert 0 < first.bytes < len(BIG)
 
 
 def test_http_1_1_keeps_the_connection(secure: Secure) -> None:
@@ -388,10 +118,10 @@ def test_garbage_never_ends_the_server(secure: Secure, garbage: bytes, where: st
     assert secure.server.process.poll() is None
 
 
-def test_after_garbage_all_is_well_and_nothing_was_said(recording: Path) -> None:
+def test_after_garbage_all_is_well_and_nothing_was_said(tls_recording: Path) -> None:
     port = free_port()
-    with serving(recording, tls_port=port) as server:
-        secure = Secure(server, port, recording)
+    with serving(tls_recording, tls_port=port) as server:
+        secure = Secure(server, port, tls_recording)
         for garbage in (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9), b"GET / HTTP/1.1\r\n\r\n", b""):
             with secure.connect("h2") as connection:
                 connection.sendall(garbage)
@@ -424,15 +154,15 @@ def test_curl_agrees(secure: Secure) -> None:
     assert secure.curl("/none", "-w", "%{http_code}") == b"204"
 
 
-def test_bad_input_is_one_line(recording: Path) -> None:
-    assert "--tls-port: one port cannot" in refusal(recording, "--host", HOST, "--tls-port", "9000", port=9000)
-    authority = recording / "half"
+def test_bad_input_is_one_line(tls_recording: Path) -> None:
+    assert "--tls-port: one port cannot" in refusal(tls_recording, "--host", HOST, "--tls-port", "9000", port=9000)
+    authority = tls_recording / "half"
     open_authority(authority)
     (authority / "ca-key.pem").unlink()
-    line = refusal(recording, "--host", HOST, "--authority", authority)
-    assert line.startswith(f"{authority}/ca-key.pem: No such file or directory; remove {authority}")
+    line = refusal(tls_recording, "--host", HOST, "--authority", authority)
+    assert line.startswith(f"{authority}/ca-key.pem:1: cannot be read (there is no such file); remove {authority}")
     assert "speaks HTTP/1.0 only; leave out --http h2" in refusal(
-        recording, "--host", HOST, "--server", "2013", "--http", "h2")
+        tls_recording, "--host", HOST, "--server", "2013", "--http", "h2")
 
 
 def test_early_hints_are_sent_again(secure: Secure) -> None:

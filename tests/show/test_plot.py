@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from harness.bootstrap import ROOT
 from tests.support.client_folder import NEWS, POST, add_load, make_client
-
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.support.forked import typed
 
 
 def plot(cwd: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, ROOT / "plot.py", *arguments], cwd=cwd, capture_output=True, text=True,
-                          timeout=100, check=False)
+    return typed(ROOT / "plot.py", *arguments, cwd=cwd)
 
 
 def test_a_complete_folder(tmp_path: Path) -> None:
     make_client(tmp_path / "client")
-    done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures")
+    done = subprocess.run([ROOT / "plot.py", "--clientdir", "client", "--outputdir", "figures"], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0
     names = [f"timing-{page}-{rtt}.png" for page in ("www.news.example", "blog.example2013post") for rtt in (20, 200)]
     names.append("report.html")

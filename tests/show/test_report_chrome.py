@@ -93,7 +93,7 @@ def x_range(driver: webdriver.Chrome, name: str) -> list[float]:
 
 def button(driver: webdriver.Chrome, name: str, text: str) -> Any:
     chart = driver.find_element(By.ID, name).find_element(By.XPATH, "..")
-    return next(one for one in chart.find_elements(By.TAG_NAME, "button") if one.text == text)
+    return next(element for element in chart.find_elements(By.TAG_NAME, "button") if element.text == text)
 
 
 def readout(driver: webdriver.Chrome, name: str) -> str:
@@ -112,7 +112,7 @@ def test_it_draws_without_an_error_and_without_a_network(driver: webdriver.Chrom
     assert bars > 100
     assert driver.execute_script("return window.pwned === undefined && !document.querySelector('img, b')")
     drawn = driver.execute_script("return [...document.querySelectorAll('.plot')]"
-                                  ".filter((one) => one.querySelector('.main-svg')).map((one) => one.id)")
+                                  ".filter((plot) => plot.querySelector('.main-svg')).map((plot) => plot.id)")
     assert drawn == ["chart-improvement", FIRST, "chart-breakdown-page-1", EVILS]
 
 
@@ -198,10 +198,10 @@ def test_choosing_the_load_and_the_rtt(driver: webdriver.Chrome, report: Path) -
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_is_no_wider_than_the_screen(width: int, driver: webdriver.Chrome, report: Path) -> None:
     open_report(driver, report, width)
-    driver.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    driver.execute_script("document.querySelectorAll('details').forEach((element) => { element.open = true; })")
     assert driver.execute_script("return document.documentElement.scrollWidth") <= width
     wide = driver.execute_script("return [...document.querySelectorAll('.plot svg, .controls, p, li, h3')]"
-                                 ".filter((one) => one.getBoundingClientRect().right > innerWidth).length")
+                                 ".filter((element) => element.getBoundingClientRect().right > innerWidth).length")
     assert wide == 0
 
 
@@ -227,10 +227,11 @@ def test_the_tab_key_reaches_everything(driver: webdriver.Chrome, report: Path) 
     open_report(driver, report)
     driver.execute_script("scrollTo(0, 0)")
     driver.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
-    described = "const one = document.activeElement, style = getComputedStyle(one);" \
-                "return [one.tagName, one.getAttribute('aria-label') || (one.labels?.[0] || one).textContent, " \
+    described = "const element = document.activeElement, style = getComputedStyle(element);" \
+                "return [element.tagName, " \
+                "element.getAttribute('aria-label') || (element.labels?.[0] || element).textContent, " \
                 "style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1, " \
-                "one.getBoundingClientRect().left >= 0]"
+                "element.getBoundingClientRect().left >= 0]"
     reached = []
     for _ in range(MOST_TABS):
         reached.append(driver.execute_script(described))
@@ -249,7 +250,7 @@ def test_the_tab_key_reaches_everything(driver: webdriver.Chrome, report: Path) 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(scheme: str, driver: webdriver.Chrome, report: Path) -> None:
     open_report(driver, report, scheme=scheme)
-    driver.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    driver.execute_script("document.querySelectorAll('details').forEach((element) => { element.open = true; })")
     driver.set_script_timeout(90)       # axe looks at every element: 30 s are too few beside other tests
     found = Axe().run(driver)
     assert [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in found["violations"]] == []

@@ -1,6 +1,5 @@
 """Improvement against RTT: the curve, its figure, and the answer to "from which RTT on does TFO matter?"."""
 
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from harness.files.pages import sanitise
 from harness.files.results import Results, read_results
 from harness.show.sweep import draw_sweep, in_words, sweep_lines, worth_a_curve
 from tests.support.client_folder import NEWS, POST, add_load, make_client
+from tests.support.forked import typed
 
 NEVER, RUNS = "http://never.example/$x$", 6
 
@@ -135,9 +135,8 @@ def test_two_rtts_are_no_curve(tmp_path: Path) -> None:
 
 
 def test_plot_writes_the_figure_and_says_the_answer(results: Results, tmp_path: Path) -> None:
-    command = [str(ROOT / "plot.py"), "--clientdir", str(results.clientdir), "--outputdir", str(tmp_path / "figures"),
-               "--format", "svg"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = typed(ROOT / "plot.py", "--clientdir", results.clientdir, "--outputdir", tmp_path / "figures",
+                 "--format", "svg")
     assert done.returncode == 0, done.stderr
     assert f"\n  {NEWS}: from 20 ms on; " in done.stdout
     assert (tmp_path / "figures" / "improvement-vs-rtt.svg").read_text().startswith("<?xml")

@@ -36,10 +36,11 @@ const [text, done] = arguments;
 (async () => {
   const har = await import('devtools://devtools/bundled/models/har/har.js');
   const requests = har.Importer.Importer.requestsFromHARLog(new har.HARFormat.HARRoot(JSON.parse(text)).log);
-  return requests.map(one => ({
-    url: one.url(), method: one.requestMethod, status: one.statusCode, protocol: one.protocol, cached: one.cached(),
-    duration_ms: one.duration * 1000, mime_type: one.mimeType, connection: one.connectionId,
-    kind: one.resourceType().name()}));
+  return requests.map(request => ({
+    url: request.url(), method: request.requestMethod, status: request.statusCode, protocol: request.protocol,
+    cached: request.cached(),
+    duration_ms: request.duration * 1000, mime_type: request.mimeType, connection: request.connectionId,
+    kind: request.resourceType().name()}));
 })().then(done, problem => done(String(problem)));
 """
 

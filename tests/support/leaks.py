@@ -27,7 +27,7 @@ WORTH_A_LINE = re.compile(r"-|:\S+ (?!ACCEPT)")   # rules, chains of somebody's 
 
 SOCKET = re.compile(r" -> socket:")
 LIBRARIES = (sys.prefix, "/usr/share/fonts", "/usr/lib")
-PR_GET_CHILD_SUBREAPER = 37
+PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 36, 37
 MAY_GO = ("process", "file in TMPDIR", "thread", "socket", "descriptor", "child")
 """What may end or be removed at any time."""
 
@@ -122,6 +122,11 @@ def _adopts_orphans() -> bool:
     answer = ctypes.c_int(0)
     ctypes.CDLL(None).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
     return bool(answer.value)
+
+
+def adopt_no_more() -> None:
+    """Take back what a test may have made of this process, adopt_orphans(): later tests know nothing of it."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 def _has_ended(pid: str) -> bool:

@@ -14,7 +14,7 @@ from harness.bootstrap import ROOT
 from harness.files.server_log import ServerRequest, read_server_log
 from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.paths import write_file
-from harness.system.processes import stop
+from tests.support.forked import typed
 
 HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
 HOST = "a.test"
@@ -97,11 +97,20 @@ def free_port() -> int:
 def start(directory: Path, *options: str | Path, port: int | None = None) -> Running:
     """Start http_tfo.py on the recording in `directory`, without waiting for it."""
     port = port or free_port()
-    logdir = directory / f"serverlogs-{port}"
-    argv = [HTTP_TFO, "--mirror", directory / "Web", "--fetchlog", directory / "Web.fetchlog", "--port", str(port),
-            "--logdir", logdir, "--delaynet", "10", *options]
-    process = subprocess.Popen([str(word) for word in argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return Running(process, port, logdir)
+    argv = [str(word) for word in (*command(directory, port), *options)]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return Running(process, port, logdir(directory, port))
+
+
+def command(directory: Path, port: int) -> list[str | Path]:
+    """Return the command that serves the recording in `directory` on `port`, without saying which hosts."""
+    return [HTTP_TFO, "--mirror", directory / "Web", "--fetchlog", directory / "Web.fetchlog", "--port", str(port),
+            "--logdir", logdir(directory, port), "--delaynet", "10"]
+
+
+def logdir(directory: Path, port: int) -> Path:
+    """Return where that server's logs go."""
+    return directory / f"serverlogs-{port}"
 
 
 @contextmanager
@@ -121,14 +130,11 @@ def running(directory: Path, *options: str | Path) -> Iterator[Running]:
 
 def refusal(directory: Path, *options: str | Path, port: int | None = None) -> str:
     """Run http_tfo.py with input it must refuse, and return its one line."""
-    process = start(directory, *options, port=port).process
-    try:
-        said, complaint = process.communicate(timeout=LIMIT_S)
-    finally:
-        stop(process)           # one that serves instead
-    assert (process.returncode, said) == (2, ""), complaint
-    assert complaint.count("\n") == 1, complaint
-    return complaint
+    port = port or free_port()
+    done = typed(*command(directory, port), *options)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
 
 
 def children(pid: int) -> list[int]:

@@ -116,6 +116,7 @@ def test_give_leaves_a_file_that_stands_elsewhere_too(tmp_path: Path, given: lis
 
 
 @pytest.mark.root
+@pytest.mark.beside
 def test_acting_as_a_user_root_goes_only_where_the_user_may(tmp_path_of_all: Path) -> None:
     (tmp_path_of_all / "of_root").write_text("secret")
     (tmp_path_of_all / "of_root").chmod(0o600)
@@ -147,6 +148,7 @@ def tmp_path_of_all() -> Iterator[Path]:
 
 
 @pytest.mark.root
+@pytest.mark.beside
 def test_give_for_real(tmp_path: Path) -> None:
     outside, tree = tmp_path / "outside", tmp_path / "tree"
     outside.touch()
@@ -184,6 +186,7 @@ for way_back in (os.setuid, os.seteuid, os.setgid):
 
 
 @pytest.mark.root
+@pytest.mark.beside
 def test_become_gives_up_root_for_good() -> None:
     done = subprocess.run([sys.executable, "-c", BECOME], cwd=PROJECT, capture_output=True, text=True, timeout=20,
                           check=True)

@@ -32,6 +32,8 @@ NEVER_LOADS, STUCK, ALERTS, AGAIN = (f"https://{API}/{what}" for what in ("never
 """Pages that would keep a browser for ever: a request without an answer, a script, dialogs without end, reloads."""
 SECURE = f"http://{CDN}/secure"
 """A page that leads to https under the same name."""
+RECORDED = (*EVERY_PAGE, SECURE)
+"""What the tests' shared recording holds (tests/support/internet/recorded.py)."""
 FAILING = (f"https://{EXPIRED}/", f"http://{LOGIN}/", f"http://{HOME}/no-such-page", f"http://{HOME}/file.zip")
 
 LONG_PATH = "/any/" + "/".join(f"part{number}" for number in range(15)) + ".js"

@@ -1,0 +1,29 @@
+"""The replay over TLS that test_https.py and test_http2.py talk to, a server for each file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.replay_process import free_port
+from tests.support.secure_replay import Client, Secure, record, serving
+
+
+@pytest.fixture(scope="module")
+def tls_recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory: Path = tmp_path_factory.mktemp("https")
+    record(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def secure(tls_recording: Path) -> Iterator[Secure]:
+    port = free_port()
+    with serving(tls_recording, tls_port=port) as server:
+        yield Secure(server, port, tls_recording)
+
+
+@pytest.fixture
+def client(secure: Secure) -> Iterator[Client]:
+    with secure.connect("h2") as connection:
+        yield Client(connection)

@@ -1,0 +1,125 @@
+"""http_tfo.py over HTTP/2, asked by h2's own client: recorded answers, many streams, flow control, priorities."""
+
+import gzip
+
+import pytest
+
+from tests.support.secure_replay import BIG, MANY, Client, Secure, last
+
+
+def test_recorded_headers_and_the_encoded_body(client: Client, secure: Secure) -> None:
+    headers, body = client.get("/")
+    assert headers == {
+        b":status": b"200", b"content-type": b"text/html; charset=utf-8", b"content-encoding": b"gzip",
+        b"vary": b"Accept-Encoding", b"content-security-policy": b"script-src 'none'", b"set-cookie": b"b=2",
+        b"content-length": str(len(body)).encode()}
+    assert [value for name, value in client.answers[1].headers if name == b"set-cookie"] == [b"a=1", b"b=2"]
+    assert gzip.decompress(body) == b"<html>front"
+    (line,) = last(secure.server)
+    assert (line.path, line.status, line.bytes, line.found, line.scheme, line.protocol) == (
+        "/", 200, len(body), "plain", "https", "h2")
+
+
+def test_statuses_methods_and_matches(client: Client, secure: Secure) -> None:
+    headers, body = client.get("/go")
+    assert (headers[b":status"], headers[b"location"], body) == (b"302", b"/there", b"")
+    headers, body = client.get("/none")
+    assert (headers, body) == ({b":status": b"204"}, b"")
+    headers, body = client.get("/gone")
+    assert (headers[b":status"], body) == (b"410", b"sorry")
+    headers, body = client.get("/big", "HEAD")
+    assert (headers[b"content-length"], body) == (str(len(BIG)).encode(), b"")
+    assert client.get("/p?a=1&t=2")[1] == b"p1"
+    assert client.get("/nothing")[0][b":status"] == b"404"
+    assert client.get("/api", "PUT")[1] == b"put"
+    headers, _ = client.get("/api", "OPTIONS", ("origin", "https://b.test"), ("access-control-request-method", "PUT"),
+                            ("access-control-request-headers", "x-mine"))
+    assert headers == {b":status": b"204", b"access-control-allow-origin": b"https://b.test",
+                       b"access-control-allow-credentials": b"true", b"access-control-allow-headers": b"x-mine",
+                       b"access-control-allow-methods": b"PUT"}
+    lines = last(secure.server, 8)
+    assert [line.found for line in lines] == [
+        "redirect", "status", "status", "plain", "best-match", "missing", "plain", "status"]
+    assert [line.request for line in lines] == list(range(1, 9))
+    assert len({line.connection for line in lines}) == 1
+
+
+@pytest.mark.parametrize(("cookies", "status"), [
+    ((), b"302"), (("old=1",), b"302"), (("seen=2",), b"200"), (("old=1", "seen=1"), b"200"), (("seen2=1",), b"302")])
+def test_a_redirect_that_sets_a_cookie_comes_before_the_answer(client: Client, cookies: tuple[str, ...],
+                                                               status: bytes) -> None:
+    headers, body = client.get("/cookie", "GET", *(("cookie", cookie) for cookie in cookies))
+    assert headers[b":status"] == status
+    assert (headers.get(b"set-cookie"), body) == ((b"seen=1", b"") if status == b"302" else (None, b"welcome"))
+
+
+@pytest.mark.parametrize(("name", "value", "status"), [
+    ("if-none-match", '"1"', b"304"), ("if-none-match", '"0", W/"1"', b"304"), ("if-none-match", '"2"', b"200"),
+    ("if-modified-since", "Fri, 20 Nov 2026 09:00:00 GMT", b"304"),
+    ("if-modified-since", "Fri, 13 Nov 2026 09:00:00 GMT", b"200")])
+def test_who_has_the_body_already_gets_none(client: Client, name: str, value: str, status: bytes) -> None:
+    headers, body = client.get("/tagged", "GET", (name, value))
+    assert (headers[b":status"], headers[b"etag"], headers[b"cache-control"]) == (status, b'W/"1"', b"no-cache")
+    assert (body, b"content-type" in headers) == ((b"tagged", True) if status == b"200" else (b"", False))
+    assert client.get("/gone", "GET", ("if-none-match", ""))[0][b":status"] == b"410"
+
+
+def test_many_streams_on_one_connection(client: Client, secure: Secure) -> None:
+    for number in range(MANY):
+        client.ask(f"/many/{number}")
+    client.finish()
+    bodies = [bytes(answer.body) for answer in client.answers.values()]
+    assert bodies == [b"%d " % number * 1000 for number in range(MANY)]
+    assert len({line.connection for line in last(secure.server, MANY)}) == 1
+
+
+def test_flow_control_is_honoured_with_5_mb(client: Client, secure: Secure) -> None:
+    """h2's client raises FlowControlError on one byte too many; windows are 65535 bytes."""
+    _, body = client.get("/big")
+    assert body == BIG
+    assert last(secure.server)[0].bytes == len(BIG)
+
+
+def test_a_client_that_takes_nothing_keeps_no_other_stream_waiting(client: Client) -> None:
+    stuck = client.ask("/big")
+    client.h2.acknowledge_received_data = lambda *_: None  # type: ignore[method-assign]  # never gives more room
+    for _ in range(200):
+        client.turn()
+        if len(client.answers[stuck].body) >= 65535:
+            break
+    assert len(client.answers[stuck].body) == 65535
+    client.h2.increment_flow_control_window(100_000)    # the connection's, not the stream's
+    small = client.ask("/gone")
+    while small in client.open:
+        client.turn()
+    assert bytes(client.answers[small].body) == b"sorry"
+
+
+def test_what_is_urgent_comes_first(client: Client) -> None:
+    """Asked for last, but more urgent: it ends long before the large one, and so do all that take turns with it."""
+    client.socket.sendall(client.h2.data_to_send())
+    large = client.ask("/big", "GET", ("priority", "u=5"))
+    small = [client.ask(f"/many/{number}", "GET", ("priority", "u=1, i")) for number in range(5)]
+    client.finish()
+    assert sorted(client.answers[stream].ended for stream in small) == [0, 1, 2, 3, 4]
+    assert client.answers[large].ended == 5
+    assert bytes(client.answers[large].body) == BIG
+
+
+def test_a_request_with_a_body(client: Client, secure: Secure) -> None:
+    answer = client.answers[client.ask("/gone", "POST", body=300_000)]
+    client.finish()
+    assert bytes(answer.body) == b"sorry"
+    assert last(secure.server)[0].method == "POST"
+
+
+def test_a_stream_that_is_reset_is_noted_and_the_others_go_on(client: Client, secure: Secure) -> None:
+    stream = client.ask("/big")
+    while not client.answers[stream].body:
+        client.turn()
+    client.h2.reset_stream(stream)
+    client.open.discard(stream)
+    assert client.get("/gone")[1] == b"sorry"
+    first, second = last(secure.server, 2)
+    assert (first.path, second.path) == ("/big", "/gone")
+    assert 0 < first.bytes < len(BIG)

@@ -1,0 +1,146 @@
+"""A replay over TLS for tests: what is recorded, the server and its port, and a client that speaks HTTP/2."""
+
+import contextlib
+import gzip
+import socket
+import ssl
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, StreamEnded, StreamReset
+
+from harness.files.server_log import ServerRequest
+from tests.support.https_recording import HttpsRecording
+from tests.support.replay_process import HOST, Running, running
+
+BIG = bytes(range(256)) * 20_000
+"""5 MB."""
+MANY = 100
+TEXT = (("Content-Type", "text/plain"),)
+
+
+def record(directory: Path) -> None:
+    """Write the recording of two hosts, over HTTP/2 and HTTP/1.1."""
+    recorded = HttpsRecording(directory)
+    recorded.add(f"https://{HOST}/", gzip.compress(b"<html>front"), (
+        ("Content-Type", "text/html; charset=utf-8"), ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"),
+        ("Server", "x"), ("Strict-Transport-Security", "max-age=9"), ("Alt-Svc", 'h3=":443"'), ("Connection", "close"),
+        ("Transfer-Encoding", "chunked"), ("Content-Length", "7"), ("Content-Security-Policy", "script-src 'none'"),
+        ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")))
+    recorded.add(f"https://{HOST}/big", BIG, TEXT)
+    for number in range(MANY):
+        recorded.add(f"https://{HOST}/many/{number}", b"%d " % number * 1000, TEXT)
+    recorded.add(f"https://{HOST}/go", status=302, headers=(("Location", "/there"), *TEXT))
+    recorded.add(f"https://{HOST}/none", status=204)
+    recorded.add(f"https://{HOST}/gone", b"sorry", TEXT, status=410)
+    recorded.add(f"https://{HOST}/p?a=1&t=1", b"p1", TEXT)
+    recorded.add(f"https://{HOST}/cookie", status=302, headers=(("Location", "/cookie"), ("Set-Cookie", "seen=1")),
+                 cookie="old=1")
+    recorded.add(f"https://{HOST}/cookie", b"welcome", TEXT, cookie="old=1; seen=1")
+    recorded.add(f"https://{HOST}/tagged", b"tagged", (*TEXT, ("ETag", 'W/"1"'), ("Cache-Control", "no-cache"),
+                                                       ("Last-Modified", "Fri, 20 Nov 2026 09:00:00 GMT")))
+    recorded.add(f"https://{HOST}/video", b"video", (*TEXT, ("Accept-Ranges", "bytes")))
+    recorded.add(f"https://{HOST}/hints", b"hints", TEXT)
+    recorded.entries[-1]["response"]["_earlyHints"] = [{"name": "Link", "value": "</s.css>; rel=preload; as=style"}]
+    recorded.add(f"https://{HOST}/api", b"put", TEXT, method="PUT", size=3)
+    recorded.add(f"http://{HOST}/", status=301, headers=(("Location", f"https://{HOST}/"),), version="http/1.1")
+    recorded.add("https://old.test/", b"old", TEXT, version="http/1.1")
+    recorded.finish(f"https://{HOST}/")
+
+
+def serving(recording: Path, *options: str, tls_port: int) -> contextlib.AbstractContextManager[Running]:
+    """Serve it; the first host has https on `tls_port`."""
+    return running(recording, "--authority", recording / "authority", "--tls-port", str(tls_port), *options)
+
+
+@dataclass
+class Secure:
+    """A running server and its port for https."""
+
+    server: Running
+    port: int
+    directory: Path
+
+    def context(self, *protocols: str) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=str(self.directory / "authority" / "ca.pem"))
+        context.set_alpn_protocols(list(protocols))
+        return context
+
+    def connect(self, *protocols: str) -> ssl.SSLSocket:
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        return self.context(*protocols).wrap_socket(connection, server_hostname=HOST)
+
+    def curl(self, path: str, *options: str) -> bytes:
+        connect = (f"{HOST}:443:127.0.0.1:{self.port}", f"{HOST}:80:127.0.0.1:{self.server.port}")
+        argv = ["curl", "-sS", "--noproxy", "*", "--max-time", "20",
+                "--cacert", str(self.directory / "authority" / "ca.pem"),
+                "--connect-to", connect[0], "--connect-to", connect[1], *options, f"https://{HOST}{path}"]
+        return subprocess.run(argv, capture_output=True, check=True, timeout=30).stdout
+
+
+@dataclass
+class Answer:
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    body: bytearray = field(default_factory=bytearray)
+    ended: int = -1
+    """In which order it ended, from 0; -1: it was reset."""
+
+
+class Client:
+    """Speaks HTTP/2 with h2's own client. Flow control stays at the protocol's default: windows of 65535 bytes."""
+
+    def __init__(self, connection: ssl.SSLSocket) -> None:
+        self.socket = connection
+        self.h2 = H2Connection(H2Configuration(client_side=True, header_encoding=None))
+        self.h2.initiate_connection()
+        self.answers: dict[int, Answer] = {}
+        self.open: set[int] = set()
+
+    def ask(self, path: str, method: str = "GET", *headers: tuple[str, str], body: int = 0) -> int:
+        stream = self.h2.get_next_available_stream_id()
+        asked = [(":method", method), (":scheme", "https"), (":authority", HOST), (":path", path), *headers]
+        self.h2.send_headers(stream, asked, end_stream=not body)
+        self.answers[stream] = Answer()
+        self.open.add(stream)
+        while body:
+            size = min(body, self.h2.local_flow_control_window(stream), self.h2.max_outbound_frame_size)
+            if not size:
+                self.turn()
+                continue
+            body -= size
+            self.h2.send_data(stream, bytes(size), end_stream=not body)
+        return stream
+
+    def finish(self) -> None:
+        while self.open:
+            self.turn()
+
+    def turn(self) -> None:
+        self.socket.sendall(self.h2.data_to_send())
+        data = self.socket.recv(65536)
+        assert data, "the server closed the connection"
+        for event in self.h2.receive_data(data):
+            assert not isinstance(event, ConnectionTerminated), event
+            if isinstance(event, ResponseReceived):
+                self.answers[event.stream_id].headers = [(bytes(name), bytes(value)) for name, value in event.headers]
+            elif isinstance(event, DataReceived):
+                self.answers[event.stream_id].body += event.data
+                self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+            elif isinstance(event, StreamEnded):
+                self.answers[event.stream_id].ended = len(self.answers) - len(self.open)
+                self.open.discard(event.stream_id)
+            elif isinstance(event, StreamReset):
+                self.open.discard(event.stream_id)
+
+    def get(self, path: str, method: str = "GET", *headers: tuple[str, str]) -> tuple[dict[bytes, bytes], bytes]:
+        answer = self.answers[self.ask(path, method, *headers)]
+        self.finish()
+        return dict(answer.headers), bytes(answer.body)
+
+
+def last(server: Running, count: int = 1) -> list[ServerRequest]:
+    """Return the last lines of its log."""
+    return sorted(server.log(), key=lambda line: (line.time_s, line.connection, line.request))[-count:]
