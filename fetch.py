@@ -45,6 +45,7 @@ from harness.synthetic.from_har import shapes_of_har
 from harness.synthetic.shape import format_shapes
 from harness.system.atomic import write_atomically
 from harness.system.options import TIMEOUT_S, Decimal, OptionParser, Whole, day, page_list_name, web_address
+from harness.system.privileges import leave_root
 from harness.system.progress import counted
 from harness.system.signals import run_interruptible
 
@@ -55,6 +56,7 @@ SYNTHETIC_SEED = 1
 def main() -> int:
     """Check or record; exit status 1 when a page could not be recorded, 2 for wrong input."""
     options = parse_arguments()
+    leave_root()
     list_file = PageFiles(options.dir, options.name).pages
     if options.check:
         return check(list_file)

@@ -37,6 +37,7 @@ from harness.show.requests_figure import FORMATS, draw_figure, figure_path, save
 from harness.show.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curve
 from harness.show.table import format_report
 from harness.system.options import OptionParser
+from harness.system.privileges import leave_root
 
 REPORT_NAME = "report.html"
 NOT_WITH_COMPARE = ("clientdir", "outputdir", "format", "detail")
@@ -45,6 +46,7 @@ NOT_WITH_COMPARE = ("clientdir", "outputdir", "format", "detail")
 def main() -> int:
     """Print the table, draw the figures, say whether anything is missing."""
     arguments = parse_arguments()
+    leave_root()
     if arguments.compare:
         return compare_folders(arguments)
     results = read_results(arguments.clientdir)

@@ -153,7 +153,8 @@ stop() {
 tfo() {
     local delay=$1
     shift
-    run_child ./tfo.py --name "$name" --delaynet "$delay" --testruns "$testruns" --tfo "$tfo" \
+    # Should we be killed, it ends as it does on Ctrl-C.
+    run_child setpriv --pdeathsig TERM -- ./tfo.py --name "$name" --delaynet "$delay" --testruns "$testruns" --tfo "$tfo" \
         ${tfo_options[@]+"${tfo_options[@]}"} "$@"
 }
 
@@ -207,7 +208,7 @@ for delay in $delays; do
     tfo "$delay" --dry-run=check >/dev/null
 done
 
-pages=$(grep -c '[^[:space:]]' "$name.pages" || true)
+pages=$(as_user grep -c '[^[:space:]]' "$name.pages" || true)
 delay_count=$(wc -w <<<"$delays")
 runs=$testruns
 at_most=
@@ -228,9 +229,9 @@ shopt -s nullglob
 old_results=(client serverlogs output-figures/*.{png,svg,pdf,html})
 if [ -z "$resume" ] && { [ -e client ] || [ -e serverlogs ]; }; then
     kept="results-$(date +%Y%m%d-%H%M%S)"
-    as_user mkdir -p "$kept/output-figures"
+    as_user mkdir "$kept" "$kept/output-figures"
     for result in "${old_results[@]}"; do
-        [ ! -e "$result" ] || mv "$result" "$kept/$result"
+        [ ! -e "$result" ] || as_user mv -T -- "$result" "$kept/$result"
     done
     echo "The results of the last run are now in $kept/"
 fi

@@ -68,7 +68,8 @@ def main() -> int:
     chrome = BrowserSettings(browser=browser, limits=arguments.limits, predict=arguments.predict,
                              post_quantum=arguments.post_quantum, pcap=arguments.pcap)
     known = settings(arguments, speeds, web, chrome, netem=netem)
-    earlier = read_earlier(arguments.dir / "client", arguments.delaynet, plan, known) if arguments.resume else EMPTY
+    with acting_as(invoking_user()):
+        earlier = read_earlier(arguments.dir / "client", arguments.delaynet, plan, known) if arguments.resume else EMPTY
     to_do = loads_to_do(plan, earlier, arguments.goal, arguments.seed)
     if arguments.dry_run:
         unfit = unfit_pages(web, chrome, speeds) if arguments.dry_run == "load" else []

@@ -7,6 +7,13 @@ from collections.abc import Callable
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 DISK_FAILURES = (*DISK_FULL, errno.EIO)
 """What no single file is to blame for: whoever writes must stop."""
+NO_FAULT_OF_OURS = {
+    **dict.fromkeys(DISK_FULL, "the disk is full; make room"), errno.EIO: "the disk fails; give another --dir",
+    errno.EMFILE: "this program may open no more files; raise the limit (ulimit -n)",
+    errno.ENFILE: "the machine may open no more files; end other programs",
+    errno.ENOMEM: "the machine has no memory left; end other programs",
+}
+"""What the machine refuses, by its error number, in words."""
 
 
 class InputError(Exception):
@@ -38,7 +45,7 @@ def _escaped(character: str) -> str:
 def run_main(main: Callable[[], int]) -> None:
     """Run a script's `main`, print an expected error as one line, and exit with its status.
 
-    A full or broken disk is one, wherever it shows.
+    A full or broken disk is one, and so is a limit of the machine, wherever it shows.
     """
     try:
         status = main()
@@ -49,9 +56,9 @@ def run_main(main: Callable[[], int]) -> None:
         print(printable(str(error)), file=sys.stderr)
         status = 1
     except OSError as error:
-        if error.errno not in DISK_FAILURES:
+        if error.errno not in NO_FAULT_OF_OURS:
             raise
-        what = "the disk is full; make room" if error.errno in DISK_FULL else "the disk fails; give another --dir"
-        print(f"{error.filename or 'a file'}: {what} and try again", file=sys.stderr)
+        line = f"{error.filename or 'a file'}: {NO_FAULT_OF_OURS[error.errno]} and try again"
+        print(printable(line), file=sys.stderr)
         status = 1
     sys.exit(status)

@@ -13,6 +13,7 @@ use_project_python()
 from harness.synthetic.build import make_pages
 from harness.synthetic.shape import SHAPE_FILE
 from harness.system.options import SEED, OptionParser, page_list_name
+from harness.system.privileges import leave_root
 from harness.system.signals import run_interruptible
 
 
@@ -27,6 +28,7 @@ def main() -> int:
                         "pages); without NAME.pages all its pages")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where NAME.pages is (default: the project's)")
     options = parser.parse_args()
+    leave_root()
     print(make_pages(options.directory, options.name, options.seed, options.shape))
     return 0
 

@@ -37,8 +37,7 @@ from harness.synthetic.shape import format_shapes
 from harness.system.atomic import write_atomically
 from harness.system.lock import only_experiment
 from harness.system.options import TIMEOUT_S, OptionParser, page_list_name
-from harness.system.privileges import give, invoking_user, passable_temp_root, require_root
-from harness.system.scratch import temporary_directory
+from harness.system.privileges import acting_as, invoking_user, passable_temp_root, require_root
 from harness.system.signals import run_interruptible
 
 DELAYS_MS = (0.0, 50.0)
@@ -74,15 +73,14 @@ def load_all(arguments: argparse.Namespace, page_set: PageSet, delay_ms: float) 
     web = ReplayedWeb(page_set=page_set, http=arguments.http, server=arguments.server, port=arguments.port,
                       tls_port=arguments.tls_port)
     chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits(load_s=arguments.timeout))
-    with temporary_directory() as results_dir, \
-            running_laboratory(speeds, web, chrome, netem=netem, results_dir=results_dir) as lab:
+    with running_laboratory(speeds, web, chrome, netem=netem) as lab:
         plan = plan_loads(page_set.pages, arguments.testruns, [0], arguments.seed)
         series = Experiment(lab=lab, to_do=plan, goal=None, seed=arguments.seed, retries=RETRIES,
                             document_bytes=page_set.document_bytes,
                             description={**settings(arguments, speeds, web, chrome, netem=netem),
                                          **found_in(lab)}).measure()
         accidents = {reason.text for measured in series for reason in measured.why_not if worth_another_try([reason])}
-        results = read_results(results_dir / "client")
+        results = read_results(lab.client_dir)
         return {page: read_page([load for load in results.loads if load.page == page.name], page, accidents)
                 for page in page_set.pages}
 
@@ -108,14 +106,15 @@ def main() -> int:
     check_programs(pcap=False)
     check_room(passable_temp_root())
     files = PageFiles(arguments.dir.resolve(), arguments.name)
-    page_set = check_pages(files)
+    with acting_as(invoking_user()):
+        page_set = check_pages(files)
     with only_experiment():
         near, far = (load_all(arguments, page_set, delay_ms) for delay_ms in DELAYS_MS)
     month = datetime.now(timezone.utc).strftime("%Y-%m")
     shapes = [make_shape(page.url, month, near[page], far[page]) for page in page_set.pages]
     output = arguments.output or files.base / f"{arguments.name}.shape"
-    write_atomically(output, format_shapes(shapes))
-    give(output, invoking_user())
+    with acting_as(invoking_user()):
+        write_atomically(output, format_shapes(shapes))
     print(f"{output}: {len(shapes)} pages of {sum(len(shape.resources) for shape in shapes)} resources")
     return 0
 

@@ -19,6 +19,7 @@ kernel's setting in each server's network namespace (net.ipv4.tcp_fastopen, bit 
 
 import argparse
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -35,7 +36,7 @@ from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, Authority, open_
 from harness.replay.processes import ServerHost, Service, ServingOptions, run_servers
 from harness.replay.site import Site
 from harness.system.options import DELAY_MS, PORT, OptionParser
-from harness.system.privileges import User
+from harness.system.privileges import User, acting_as
 from harness.system.processes import die_with_parent
 
 PROBLEMS_SHOWN = 20
@@ -50,7 +51,8 @@ def main() -> int:
             raise InputError(problem)
     if options.hosts:
         die_with_parent()    # an experiment's servers: they must not outlive it, even if it is killed
-    recording = read_recording(options.mirror, options.fetchlog)
+    with acting_as(options.user) if options.user else nullcontext():
+        recording = read_recording(options.mirror, options.fetchlog)
     for problem in recording.problems[:PROBLEMS_SHOWN]:
         print(printable(problem), file=sys.stderr)
     if len(recording.problems) > PROBLEMS_SHOWN:    # our caller may read them only later: do not fill its pipe
@@ -65,7 +67,8 @@ def _services(hosts: list[ServerHost], recording: Recording, options: argparse.N
     """Return what each host serves: the schemes it was recorded with, each on its port."""
     authority = None
     if any("https" in recording.schemes(host.name) for host in hosts):
-        authority = open_authority(options.authority, options.user)
+        with acting_as(options.user) if options.user else nullcontext():
+            authority = open_authority(options.authority)
     services: dict[str, list[Service]] = {}
     mark = options.load_mark or LoadMark()    # made here, it is shared by all servers
     for name in {host.name for host in hosts}:

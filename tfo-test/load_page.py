@@ -172,8 +172,9 @@ def main() -> int:
     rules = resolver_rules(read_hack_dns(arguments.hack_dns))
     chrome.deterministic_script()
     uid, gid = map(int, arguments.user.split(":"))
+    parent = os.getppid()
     become(User("", uid, gid))
-    die_with_parent()  # after the change of user, which clears it (prctl(2))
+    die_with_parent(parent)     # again: the change of user ended the bond that it was started with
     settings = LoadSettings(arguments.url, arguments.interface, arguments.timeout, arguments.quiet,
                             arguments.quiet_limit)
     how = chrome.Settings(arguments.work_dir, rules, shim, predict=arguments.predict,

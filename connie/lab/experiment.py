@@ -15,7 +15,7 @@ from connie.lab.scenarios import make_scenario
 from connie.lab.task import ClientTask, write_task
 from harness.errors import ExperimentError
 from harness.system.netns import inside
-from harness.system.processes import stop
+from harness.system.processes import bound_to_us, stop
 from harness.system.scratch import temporary_directory
 
 CLIENT = Path(__file__).resolve().parent / "client.py"
@@ -57,9 +57,9 @@ def run_client(network: Network, task: ClientTask, work_dir: Path) -> dict[str, 
     write_task(task, task_file)
     files = [str(path) for path in network.resolver.values()]
     with answer_file.open("wb") as answer, inside(network.star.user.pid):
-        process = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c", SEE_OWN_FILES, "sh",
-                                    *files, sys.executable, str(CLIENT), str(task_file)], stdout=answer, text=True,
-                                   start_new_session=True)
+        command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", SEE_OWN_FILES, "sh", *files,
+                   sys.executable, str(CLIENT), str(task_file)]
+        process = subprocess.Popen(bound_to_us(command), stdout=answer, text=True, start_new_session=True)
     try:
         status = process.wait()
     finally:

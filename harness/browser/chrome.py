@@ -23,6 +23,7 @@ from harness.browser.workers import PROBLEMS, WorkerInjector
 from harness.errors import InputError
 from harness.system.privileges import browsing_user
 from harness.system.processes import killed_with_parent
+from harness.system.scratch import MARK
 
 SHIM_SOURCE = ROOT / "tfo-test" / "chrome_shim.c"
 SHIM = ROOT / "tfo-test" / "chrome_shim.so"
@@ -208,6 +209,7 @@ def _bound_to_driver(binary: str, work_dir: Path) -> str:
 def _environment(settings: Settings) -> dict[str, str]:
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(settings.work_dir),
                    "TMPDIR": str(settings.work_dir), "LANG": "C.UTF-8", "TZ": "UTC"}
+    environment |= {name: os.environ[name] for name in (MARK,) if name in os.environ}
     if settings.shim:
         environment |= {"LD_PRELOAD": str(settings.shim), "TFO_LAB_CLOCK_DAYS": str(CLOCK_SHIFT_DAYS)}
         if settings.key_shares is not None:

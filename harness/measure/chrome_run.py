@@ -16,7 +16,7 @@ from harness.measure.plan import Load
 from harness.network.packets import captured_packets
 from harness.system.netns import inside
 from harness.system.privileges import acting_as
-from harness.system.processes import descendants, end_strays, stop
+from harness.system.processes import bound_to_us, descendants, end_strays, stop
 
 LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
 
@@ -61,8 +61,8 @@ def _run_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]
                *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), "--timeout", str(lab.limits.load_s),
                "--quiet", str(lab.limits.quiet_s), "--quiet-limit", str(lab.limits.quiet_limit_s)]
     with inside(lab.star.user.pid):
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=output,
-                                   start_new_session=True)
+        process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=output, start_new_session=True)
     try:
         process.wait(lab.limits.total_s)
     except subprocess.TimeoutExpired:

@@ -25,7 +25,7 @@ from harness.measure.series import Measured, failed_by_accident, judge_together,
 from harness.network.needs import real_time_allowed
 from harness.network.star import LinkSpeeds
 from harness.system import environment
-from harness.system.privileges import acting_as
+from harness.system.privileges import acting_as, invoking_user
 from harness.system.progress import Steps, counted
 
 
@@ -90,7 +90,11 @@ class Experiment:
                            *(measured.attempt for measured in series if measured.load == load)])
         if attempt > 1:
             set_aside(cell_of(self.lab, load), load.page, attempt - 1, self.lab.results_user)
-        record = replace(measure_load(self.lab, load), attempt=attempt)
+        try:
+            record = replace(measure_load(self.lab, load), attempt=attempt)
+        except OSError:
+            self.lab.check_companions()     # says it in words where a companion's end was the cause
+            raise
         why_not = validity.reasons(record, self.document_bytes.get(load.page))
         ended: ExperimentError | None = None
         try:
@@ -133,9 +137,11 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
     """Return what an experiment's file says of its settings: with other ones it cannot be resumed."""
     hello = (chrome.post_quantum or find_groups(chrome.browser.binary) is None) if web.page_set.secure else None
     machine = environment.machine()
+    with acting_as(invoking_user()):
+        digest = recording_digest(web.page_set.files)
     return {
         "name": arguments.name, "pages": [page.url for page in web.page_set.pages],
-        "recording_sha256": recording_digest(web.page_set.files),
+        "recording_sha256": digest,
         "synthetic": web.page_set.recording.manifest.synthetic,
         "seed": arguments.seed, "http": web.http, "server": web.server, "tfo": arguments.tfo,
         "testruns": arguments.testruns, "retries": arguments.retries,

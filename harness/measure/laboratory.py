@@ -23,7 +23,7 @@ from harness.measure.server_options import PORT, tls_port_beside
 from harness.network.links import Delay, delayed_links
 from harness.network.rtt import check_rtts, measure_rtts
 from harness.network.servers import ServerSettings, running_servers
-from harness.network.star import LinkSpeeds, Star, running_star
+from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
 from harness.replay.authority import open_authority
 from harness.system.busy import wait_for_quiet
 from harness.system.companions import Companion
@@ -96,9 +96,10 @@ class Laboratory:
     """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
 
     def check_companions(self) -> None:
-        """Raise ExperimentError with its last words when the delay line or the servers have ended."""
+        """Raise ExperimentError with its last words when the delay line, the servers or a host have ended."""
         self.delay.check()
         self.servers.check()
+        check_hosts(self.star)
 
 
 @contextmanager

@@ -54,8 +54,9 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
                         "sysctls": environment.sysctls(lab.star.user.pid)},
     })
     har = directory / f"{load.page.name}.har"
-    return replace(record, timekeeping=timekeeping_of(watch, record, report.get("silences"), har, requests),
-                   answers=answers_of(lab, record, har, requests))
+    with acting_as(lab.results_user):
+        return replace(record, timekeeping=timekeeping_of(watch, record, report.get("silences"), har, requests),
+                       answers=answers_of(lab, record, har, requests))
 
 
 def _record(report: dict[str, Any], known: dict[str, Any]) -> LoadRecord:

@@ -13,7 +13,7 @@ from typing import IO
 from harness.errors import ExperimentError
 from harness.network.star import Host
 from harness.system.netns import inside
-from harness.system.processes import stop
+from harness.system.processes import bound_to_us, stop
 
 SNAPSHOT_BYTES = 1514
 """Whole frames: Ethernet's 14 bytes and 1500 of IP. With the offloads off (harness.network.star) none is longer, so
@@ -47,8 +47,8 @@ def captured_packets(host: Host, directory: Path) -> Iterator[Capture]:
     capture = Capture(directory / "packets.pcap")
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
         with inside(host.pid):
-            process = subprocess.Popen(tcpdump(host.interface, capture.path), stdout=subprocess.DEVNULL, stderr=said,
-                                       text=True, start_new_session=True)
+            process = subprocess.Popen(bound_to_us(tcpdump(host.interface, capture.path)), stdout=subprocess.DEVNULL,
+                                       stderr=said, text=True, start_new_session=True)
         try:
             _wait_until_it_listens(process, said)
             yield capture
@@ -64,8 +64,7 @@ def tcpdump(interface: str, path: Path) -> list[str]:
 
     Without these two the kernel and tcpdump collect packets in blocks, and the last block is lost when tcpdump ends.
     """
-    return ["setpriv", "--pdeathsig", "TERM", "--",     # should we be killed
-            "tcpdump", "--interface", interface, "--immediate-mode", "--packet-buffered", "--no-promiscuous-mode",
+    return ["tcpdump", "--interface", interface, "--immediate-mode", "--packet-buffered", "--no-promiscuous-mode",
             "--snapshot-length", str(SNAPSHOT_BYTES), "--buffer-size", "16384", "-n", "--relinquish-privileges", "root",
             "-w", str(path)]
 

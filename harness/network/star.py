@@ -25,6 +25,7 @@ from mininet.util import ipAdd, macColonHex
 
 from harness.errors import ExperimentError, InputError
 from harness.network import nodes
+from harness.system.processes import is_running
 
 BRIDGE_PORTS = 1023
 """Ports of one Linux bridge (BR_MAX_PORTS 1024, port 0 unused); the user's link takes one."""
@@ -112,6 +113,14 @@ def check_host_count(host_names: Sequence[str]) -> None:
     """Raise InputError when there are more hosts than ports on a bridge."""
     if len(host_names) > BRIDGE_PORTS - 1:
         raise InputError(f"{len(host_names)} hosts: one bridge has room for {BRIDGE_PORTS - 1}; record fewer pages")
+
+
+def check_hosts(star: Star) -> None:
+    """Raise ExperimentError when the process that holds a host's network has ended: somebody killed it."""
+    for host in (star.user, *star.servers.values()):
+        if not is_running(host.pid):
+            raise ExperimentError(f"{host.name}: the shell that holds its network was killed; nothing can be measured "
+                                  "without it")
 
 
 @contextmanager

@@ -24,18 +24,17 @@ from harness.record.sources.restore import restore
 from harness.record.sources.server import ArchiveServer
 from harness.record.store import Store
 from harness.record.verdict import Verdict, judge
-from harness.record.visit import MOST_NETLOG_BYTES, SETTINGS, VISIT, Visit, VisitSettings
-from harness.system.privileges import User, browsing_user, give, invoking_user, passable_temp_root
-from harness.system.processes import adopt_orphans, descendants, end_strays, stop
+from harness.record.visit import MOST_NETLOG_BYTES, VISIT, Visit, VisitSettings
+from harness.system.privileges import User, browsing_user, give, invoking_user
+from harness.system.processes import adopt_orphans, bound_to_us, descendants, end_strays, stop
+from harness.system.scratch import temporary_directory
 from harness.system.untrusted import (
     MissingFileError,
     UnreadableFileError,
     open_untrusted,
-    read_untrusted,
     read_untrusted_json,
 )
 
-OUTPUT = "output.txt"
 ROOM_BYTES = 1_000_000
 """What must still fit on the disk after a visit for its net-log to be whole: Chrome writes it in smaller pieces."""
 
@@ -169,13 +168,13 @@ def _require_own_file(net_log: Path, user: User) -> None:
 
 def _require_room(work_dir: Path) -> None:
     """Raise OSError when the disk of `work_dir` is full: then Chrome's net-log lacks the end, and nothing says so."""
-    probe = work_dir / "probe"
     try:
-        probe.write_bytes(bytes(ROOM_BYTES))
+        with tempfile.TemporaryFile(dir=work_dir) as probe:     # it has no name, so nobody can put a link in its place
+            probe.write(bytes(ROOM_BYTES))
+            probe.flush()
     except OSError as error:
         error.filename = str(work_dir)
         raise
-    probe.unlink()
 
 
 def _figures(verdict: Verdict) -> dict[str, object]:
@@ -183,13 +182,20 @@ def _figures(verdict: Verdict) -> dict[str, object]:
 
 
 def _visit(settings: VisitSettings, work_dir: Path, user: User) -> Visit:
-    """Have a process of its own make the visit, and end it if it does not end."""
-    (work_dir / SETTINGS).write_text(json.dumps(asdict(settings)), encoding="utf-8")
+    """Have a process of its own make the visit, and end it if it does not end.
+
+    What it is told and what it says goes through files without a name, since `work_dir` is `user`'s, who could put a
+    link in a file's place; the shim lies above it.
+    """
     known = descendants(os.getpid())
-    with (work_dir / OUTPUT).open("w") as output:
+    if settings.shim:
+        settings = replace(settings, shim=shutil.copy(settings.shim, str(work_dir.parent)))
+    with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile() as output:
+        json.dump(asdict(settings), told)
+        told.seek(0)
         process = subprocess.Popen(
-            [sys.executable, "-m", "harness.record.visit", str(work_dir), str(user.uid), str(user.gid)],
-            cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, text=True)
+            bound_to_us([sys.executable, "-m", "harness.record.visit", str(work_dir), str(user.uid), str(user.gid)]),
+            cwd=ROOT, stdin=told, stdout=output, stderr=subprocess.STDOUT)
         try:
             process.wait(settings.hard_limit_s())
         except subprocess.TimeoutExpired:
@@ -197,25 +203,24 @@ def _visit(settings: VisitSettings, work_dir: Path, user: User) -> Visit:
         finally:
             stop(process, patience_s=10)
             end_strays(known)
-    try:
-        return Visit(**read_untrusted_json(work_dir / VISIT, owner=user.uid))
-    except (UnreadableFileError, TypeError):
-        words = read_untrusted(work_dir / OUTPUT, owner=os.geteuid())
-        said = words.decode("utf-8", "replace").strip().splitlines()
-        return Visit(errors=[f"the visit broke off: {said[-1] if said else f'status {process.returncode}'}"])
+        try:
+            return Visit(**read_untrusted_json(work_dir / VISIT, owner=user.uid))
+        except (UnreadableFileError, TypeError):
+            output.seek(0)
+            said = output.read().decode("utf-8", "replace").strip().splitlines()
+            return Visit(errors=[f"the visit broke off: {said[-1] if said else f'status {process.returncode}'}"])
 
 
 @contextmanager
 def _work_dir() -> Iterator[tuple[Path, User]]:
     """Give a directory that belongs to the user Chrome runs as, and that user; it is removed afterwards."""
     user = browsing_user()
-    work_dir = Path(tempfile.mkdtemp(prefix="tfo-rec-", dir=passable_temp_root()))
-    try:
+    with temporary_directory() as ours:
+        work_dir = ours / "visit"
+        work_dir.mkdir()
         if os.geteuid() == 0:
             give(work_dir, user)
         yield work_dir, user
-    finally:
-        shutil.rmtree(work_dir, ignore_errors=True)
 
 
 def require_log_names(list_file: Path, pages: list[Page]) -> None:

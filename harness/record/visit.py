@@ -3,12 +3,13 @@ it.
 
     python -m harness.record.visit WORK_DIR UID GID
 
-reads WORK_DIR/settings.json (VisitSettings), gives up root, and leaves there Chrome's net-log and visit.json (a Visit).
+reads its VisitSettings as JSON from standard input, gives up root, and leaves in WORK_DIR Chrome's net-log and
+visit.json (a Visit).
 Whatever the page does, it ends: every command to Chrome has a limit, and so has every wait.
 """
 
 import json
-import shutil
+import os
 import signal
 import sys
 import time
@@ -26,7 +27,7 @@ from harness.browser.completion import net_log_silent
 from harness.system.privileges import User, become
 from harness.system.processes import die_with_parent, terminate_as_interrupt
 
-SETTINGS, VISIT, SHIM = "settings.json", "visit.json", "shim.so"
+VISIT = "visit.json"
 POLL_S = 0.1
 DIALOGS_S = 5.0
 """How long one dialog after the other may keep the page from answering."""
@@ -106,7 +107,7 @@ def visit(settings: VisitSettings, work_dir: Path, report: Visit) -> None:
     browser = chrome.Browser(settings.binary, settings.driver)
     try:
         report.user_agent = settings.user_agent or chrome.visitors_user_agent(browser, work_dir / "own")
-        how = chrome.Settings(work_dir, settings.rules, work_dir / SHIM if settings.shim else None,
+        how = chrome.Settings(work_dir, settings.rules, Path(settings.shim) if settings.shim else None,
                               trusted_key=settings.trusted_key, capture_bodies=True, user_agent=report.user_agent,
                               unattended=True)
         driver = chrome.start(browser, how)
@@ -241,11 +242,10 @@ def main(arguments: list[str]) -> int:
     terminate_as_interrupt()
     signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C goes to the whole group; the parent ends us
     chrome.deterministic_script()                  # the project may lie in a directory that is closed to others
-    settings = VisitSettings(**json.loads((work_dir / SETTINGS).read_text(encoding="utf-8")))
-    if settings.shim:
-        shutil.copy(settings.shim, work_dir / SHIM)
+    settings = VisitSettings(**json.load(sys.stdin))
+    parent = os.getppid()
     become(User("", int(arguments[1]), int(arguments[2])))
-    die_with_parent()                               # after the change of user, which clears it (prctl(2))
+    die_with_parent(parent)                         # again: the change of user ended the bond of its start
     report = Visit()
     try:
         visit(settings, work_dir, report)

@@ -26,7 +26,6 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.har import H2
-from harness.system.privileges import User
 from harness.system.untrusted import UnreadableFileError, open_untrusted, read_untrusted
 
 AUTHORITY = ROOT / ".authority"
@@ -85,22 +84,22 @@ def fingerprint(certificate_pem: bytes) -> str:
     return base64.b64encode(hashlib.sha256(key).digest()).decode()
 
 
-def open_authority(directory: Path = AUTHORITY, owner: User | None = None) -> Authority:
+def open_authority(directory: Path = AUTHORITY) -> Authority:
     """Return the authority kept in `directory`, made now if there is none; an existing one is never replaced.
 
-    What is made belongs to `owner` (default: this process's user). Raises InputError when only half of it is there, it
-    cannot be read, or others may read its key.
+    Root calls it acting as the user whose directory it is (harness.system.privileges). Raises InputError when only half
+    of it is there, it cannot be read, or others may read its key.
     """
-    if directory.is_symlink():
-        raise InputError(f"{directory}: is a symbolic link, and the authority's key goes through none; "
-                         f"{_advice(directory)}")
     try:
+        if directory.is_symlink():
+            raise InputError(f"{directory}: is a symbolic link, and the authority's key goes through none; "
+                             f"{_advice(directory)}")
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)    # two experiments that start together make one authority
             if not (directory / CERTIFICATE).exists() and not (directory / KEY).exists():
-                _make(directory, owner)
+                _make(directory)
         finally:
             os.close(lock)
         return _read(directory)
@@ -112,17 +111,13 @@ def open_authority(directory: Path = AUTHORITY, owner: User | None = None) -> Au
         raise InputError(f"{directory}: not a certificate and its key ({error}); {_advice(directory)}") from None
 
 
-def _make(directory: Path, owner: User | None) -> None:
+def _make(directory: Path) -> None:
     ca = trustme.CA(organization_name=NAME, organization_unit_name="replay servers of this machine", path_length=0)
-    if owner is not None and os.geteuid() == 0:
-        os.chown(directory, owner.uid, owner.gid)
     # The certificate comes last: whoever finds it finds the key.
     for name, pem, mode in ((KEY, ca.private_key_pem, 0o600), (CERTIFICATE, ca.cert_pem, 0o644)):
         file = os.open(directory / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         try:
             os.fchmod(file, mode)    # whatever the umask
-            if owner is not None and os.geteuid() == 0:
-                os.fchown(file, owner.uid, owner.gid)
             os.write(file, pem.bytes())
         finally:
             os.close(file)

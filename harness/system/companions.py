@@ -11,7 +11,7 @@ from typing import IO
 
 from harness.errors import ExperimentError, InputError
 from harness.system.netns import inside
-from harness.system.processes import stop
+from harness.system.processes import bound_to_us, stop
 
 START_TIMEOUT_S = 30.0
 BAD_INPUT = 2
@@ -45,7 +45,7 @@ def running(command: Sequence[str], ready: str, what: str, namespace_pid: int | 
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
         with inside(namespace_pid) if namespace_pid else nullcontext():
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True,
+            process = subprocess.Popen(bound_to_us(command), stdout=subprocess.PIPE, stderr=complaints, text=True,
                                        start_new_session=True, pass_fds=pass_fds)
         try:
             if _first_line(process) != ready:

@@ -7,7 +7,7 @@ import pwd
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +75,15 @@ def become(user: User) -> None:
     os.setgroups([user.gid])
     os.setresgid(user.gid, user.gid, user.gid)
     os.setresuid(user.uid, user.uid, user.uid)
+
+
+def leave_root() -> None:
+    """Give up root for good when sudo was used for a program that needs none: it then acts as who called sudo."""
+    user = invoking_user()
+    if os.geteuid() == 0 and user.uid != 0:
+        become(user)
+        with suppress(KeyError):        # a container may know the number only
+            os.environ["HOME"] = pwd.getpwuid(user.uid).pw_dir
 
 
 @contextmanager

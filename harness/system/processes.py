@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -21,9 +22,20 @@ def adopt_orphans() -> None:
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def die_with_parent() -> None:
-    """Have the kernel end this process by SIGTERM when its parent dies (prctl(2), PR_SET_PDEATHSIG)."""
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+def bound_to_us(command: Sequence[str]) -> list[str]:
+    """Return `command` as one that the kernel kills when this process dies (setpriv(1)), from its first moment on.
+
+    SIGKILL, since a process that stands stopped takes no other signal. A change of user ends the bond: whoever changes
+    it calls `die_with_parent` again.
+    """
+    return ["setpriv", "--pdeathsig", "KILL", "--", *command]
+
+
+def die_with_parent(parent: int | None = None) -> None:
+    """Have the kernel kill this process when its parent dies (prctl(2), PR_SET_PDEATHSIG); end if `parent` is gone."""
+    killed_with_parent()
+    if parent is not None and os.getppid() != parent:
+        os._exit(1)
 
 
 def terminate_as_interrupt() -> None:
@@ -56,6 +68,14 @@ def stop(process: subprocess.Popen[str] | subprocess.Popen[bytes], patience_s: f
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             stream.close()
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process is there and has not ended; a zombie has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def children_by_parent() -> dict[int, list[int]]:

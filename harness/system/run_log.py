@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, TextIO
 
 from harness.errors import InputError, printable
-from harness.system.privileges import User
+from harness.system.privileges import User, acting_as
 
 _logs: list[IO[str]] = []
 """The logs that are being written, the last one last."""
@@ -67,11 +67,11 @@ def uncopied() -> TextIO:
 def _opened(path: Path, owner: User) -> IO[str]:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, flags, 0o644)
+        with acting_as(owner):
+            descriptor = os.open(path, flags, 0o644)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); move it away") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise InputError(f"{path}: is no file; move it away")
-    os.fchown(descriptor, owner.uid, owner.gid)
     return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace", buffering=1)

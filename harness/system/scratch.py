@@ -1,23 +1,31 @@
 """The temporary directory of an experiment: other users may pass through it, and nothing of it is left at the end.
 
 Nobody cleans up after SIGKILL, so the next experiment does. A directory is known as one of ours by its owner and by the
-lock file in it; that its experiment has ended, by the lock, which the kernel takes back with the process.
+lock file in it; that its experiment has ended, by the lock, which the kernel takes back with the process. Whatever that
+experiment started has the directory's name in its environment: should some of it still run (each dies with its parent,
+but not if that was killed before the kernel was told so), it is killed, and its network goes with it.
 """
 
 import fcntl
 import os
+import select
 import shutil
+import signal
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from harness.system.privileges import passable_temp_root
-from harness.system.processes import adopt_orphans, end_strays
+from harness.system.processes import adopt_orphans, descendants, end_strays
 
 PREFIX = "tfo-lab-"
 LOCK = "lock"
+MARK = "TFO_LAB_SCRATCH"
+"""Environment variable of all that an experiment starts: its temporary directory."""
+ENDING_S = 3.0
+"""How long a killed process may take to be gone."""
 
 
 @contextmanager
@@ -29,20 +37,56 @@ def temporary_directory() -> Iterator[Path]:
     adopt_orphans()
     root = passable_temp_root()
     sweep(root)
-    with TemporaryDirectory(prefix=PREFIX, dir=root, ignore_cleanup_errors=True) as name, _locked(Path(name)):
+    known = descendants(os.getpid())
+    with TemporaryDirectory(prefix=PREFIX, dir=root, ignore_cleanup_errors=True) as name, _locked(Path(name)), \
+            _marked(name):
         Path(name).chmod(0o711)
         try:
             yield Path(name)
         finally:
-            end_strays(known=set())
+            end_strays(known)
 
 
 def sweep(root: Path) -> list[Path]:
-    """Remove the directories below `root` that experiments of this user left which have ended; return them."""
+    """End and remove what experiments of this user left that have ended; return their directories below `root`."""
     swept = [directory for directory in root.glob(f"{PREFIX}*") if _is_ours(directory) and _has_ended(directory)]
+    if swept:
+        _end_marked({f"{MARK}={directory}".encode() for directory in swept})
     for directory in swept:
         shutil.rmtree(directory, ignore_errors=True)
     return swept
+
+
+@contextmanager
+def _marked(directory: str) -> Iterator[None]:
+    """Have all that is started meanwhile carry the directory's name."""
+    before = os.environ.get(MARK)
+    os.environ[MARK] = directory
+    try:
+        yield
+    finally:
+        del os.environ[MARK]
+        if before is not None:
+            os.environ[MARK] = before
+
+
+def _end_marked(marks: set[bytes]) -> None:
+    """Kill every process that has one of `marks` in its environment, and wait until it is gone."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):                 # it has ended meanwhile, or is another user's
+            if not _has_mark(entry, marks):
+                continue
+            process = os.pidfd_open(int(entry.name))
+            try:
+                if _has_mark(entry, marks):     # still the same one: its number was not given to another
+                    signal.pidfd_send_signal(process, signal.SIGKILL)
+                    select.select([process], [], [], ENDING_S)
+            finally:
+                os.close(process)
+
+
+def _has_mark(process: Path, marks: set[bytes]) -> bool:
+    return not marks.isdisjoint((process / "environ").read_bytes().split(b"\0"))
 
 
 @contextmanager

@@ -210,15 +210,28 @@ def process_name(pid: int) -> str:
 
 @contextmanager
 def ticking() -> Iterator[Ticks]:
-    """Tick beside whatever happens while this lasts; at its end the ticks are complete."""
-    ticks, ended = Ticks(), threading.Event()
-    thread = threading.Thread(target=_tick, args=(ticks, _Watched(ticks), ended), name="ticker", daemon=True)
+    """Tick beside whatever happens while this lasts; at its end the ticks are complete.
+
+    Raises OSError at its end when they are not, since nothing could be read any more.
+    """
+    ticks, ended, failures = Ticks(), threading.Event(), list[OSError]()
+    watched = _Watched(ticks)
+
+    def tick() -> None:
+        try:
+            _tick(ticks, watched, ended)
+        except OSError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=tick, name="ticker", daemon=True)
     thread.start()
     try:
         yield ticks
     finally:
         ended.set()
         thread.join()
+    if failures:
+        raise failures[0]
 
 
 class _Duty:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.files.results import read_results
-from harness.system.lock import LOCK_FILE
+from harness.system.lock import LOCK_FILE, only_experiment
 from harness.system.processes import descendants
 from harness.system.scratch import temporary_directory
 from tests.support.project_copy import copy_project, typed
@@ -152,6 +152,21 @@ def test_killed_tfo_leaves_nothing(project: Path) -> None:
     assert all(directory.is_dir() for directory in scratch)
     with temporary_directory():
         assert not any(directory.exists() for directory in scratch)
+
+
+@pytest.mark.slow
+def test_a_killed_run_ends_its_experiment_and_the_next_puts_the_switch_back(project: Path) -> None:
+    fastopen_before = ROOT_FASTOPEN.read_text()
+    process = start_run(project)
+    try:
+        read_until(process, "[  1/8]")
+        process.kill()
+        output, _ = process.communicate(timeout=LIMIT_S)        # at the end of all who write to this pipe
+        assert "stopped by SIGTERM; everything is cleaned up" in output
+    finally:
+        process.kill()
+        with only_experiment():
+            assert ROOT_FASTOPEN.read_text() == fastopen_before
 
 
 def test_logs_of_an_interrupted_run_can_be_plotted(project: Path) -> None:

@@ -368,15 +368,20 @@ def test_pages_that_never_rest_end_all_the_same(internet: Internet, tmp_path: Pa
 @pytest.mark.beside
 @pytest.mark.skipif(not all(parent.stat().st_mode & stat.S_IXOTH for parent in ROOT.parents),
                     reason="the project lies where nobody else may go")
-def test_no_root_is_needed(internet: Internet) -> None:
+@pytest.mark.parametrize("sudo", [False, True])
+def test_no_root_is_needed_and_none_is_kept(internet: Internet, sudo: bool) -> None:
     account = pwd.getpwnam("nobody")
+    called: dict[str, Any] = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+    if sudo:
+        called = {"env": {**os.environ, "SUDO_UID": str(account.pw_uid), "SUDO_GID": str(account.pw_gid)}}
     with tempfile.TemporaryDirectory(dir=passable_temp_root()) as name:
         directory = Path(name)
         (directory / f"{NAME}.pages").write_text(GOOD)
         give(directory, User(account.pw_name, account.pw_uid, account.pw_gid))
         done = subprocess.run(command(internet, directory), capture_output=True, text=True, timeout=60, check=False,
-                              user=account.pw_uid, group=account.pw_gid, extra_groups=[])
+                              **called)
         assert done.returncode == 0, done.stderr
+        assert {path.lstat().st_uid for path in directory.rglob("*")} == {account.pw_uid}
         assert (directory / NAME / CDN / "twice.png").read_bytes() == internet.hosts[CDN].files["/twice.png"].body
 
 

@@ -5,6 +5,7 @@ import shutil
 import ssl
 import stat
 import subprocess
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
@@ -17,7 +18,7 @@ from harness.bootstrap import ROOT
 from harness.browser.chrome import CLOCK_SHIFT_DAYS
 from harness.errors import InputError
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, fingerprint, open_authority
-from harness.system.privileges import User
+from harness.system.privileges import User, acting_as
 
 NOBODY = User("nobody", 65534, 65534)
 
@@ -62,9 +63,13 @@ def test_two_that_start_together_get_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-def test_it_belongs_to_the_invoking_user(tmp_path: Path) -> None:
-    open_authority(tmp_path / "one", NOBODY)
-    assert {path.stat().st_uid for path in (tmp_path / "one", *(tmp_path / "one").iterdir())} == {NOBODY.uid}
+def test_it_belongs_to_the_invoking_user() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        os.chown(name, NOBODY.uid, NOBODY.gid)
+        with acting_as(NOBODY):
+            open_authority(Path(name) / "one")
+        made = (Path(name) / "one", *(Path(name) / "one").iterdir())
+        assert {path.stat().st_uid for path in made} == {NOBODY.uid}
 
 
 def test_it_is_not_committed() -> None:

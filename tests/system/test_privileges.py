@@ -193,6 +193,24 @@ def test_become_gives_up_root_for_good() -> None:
     assert done.stdout.splitlines() == ["(1234, 1234, 1234) (4321, 4321, 4321) [4321]", *["refused"] * 3]
 
 
+LEAVE = """
+import os
+from harness.system.privileges import leave_root
+leave_root()
+print(*os.getresuid(), os.environ["HOME"])
+"""
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("sudo", "ids"), [({"SUDO_UID": "1234", "SUDO_GID": "4321"}, "1234 1234 1234 /root"), (
+    {"SUDO_UID": "65534", "SUDO_GID": "65534"}, "65534 65534 65534 /nonexistent"), ({}, "0 0 0 /root")])
+def test_a_program_that_needs_no_root_leaves_it(sudo: dict[str, str], ids: str) -> None:
+    environment = {"PATH": os.environ["PATH"], "HOME": "/root", **sudo}
+    done = subprocess.run([sys.executable, "-c", LEAVE], cwd=PROJECT, env=environment, capture_output=True, text=True,
+                          timeout=20, check=True)
+    assert done.stdout.strip() == ids
+
+
 @pytest.mark.parametrize("value", ["abc", "1_0", "-1", "4294967295", "٣"])
 @pytest.mark.parametrize("variable", ["SUDO_UID", "SUDO_GID"])
 def test_variables_of_sudo_that_are_no_numbers(variable: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.system.processes import children_by_parent, descendants, stop
+from harness.system.processes import children_by_parent, descendants, is_running, stop
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -39,14 +39,6 @@ def start() -> Iterator[Start]:
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process is there and has not ended (a zombie has)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def wait_until_gone(pid: int, timeout_s: float = 5) -> bool:
@@ -186,12 +178,17 @@ def test_end_strays_touches_nobody_elses_processes(start: Start) -> None:
     assert [process.poll() for process in bystanders] == [None, None]
 
 
-def test_die_with_parent(start: Start) -> None:
-    child = ("import time; from harness.system.processes import die_with_parent; die_with_parent(); "
-             "print(1, flush=True); time.sleep(60)")
+DIES_ITSELF = """["{python}", "-c", "import time; from harness.system.processes import die_with_parent; "
+    "die_with_parent(); print(1, flush=True); time.sleep(60)"]"""
+BOUND = """bound_to_us(["sh", "-c", "trap '' TERM HUP; echo ready; kill -STOP $$; sleep 60"])"""
+
+
+@pytest.mark.parametrize("command", [DIES_ITSELF.format(python=sys.executable), BOUND], ids=["itself", "bound"])
+def test_a_child_dies_with_its_parent(command: str, start: Start) -> None:
     parent = start(sys.executable, "-c", f"""
 import subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", {child!r}], stdout=subprocess.PIPE)
+from harness.system.processes import bound_to_us
+child = subprocess.Popen({command}, stdout=subprocess.PIPE)
 child.stdout.readline()
 print("ready", child.pid, sep="\\n", flush=True)
 time.sleep(60)
@@ -202,3 +199,10 @@ time.sleep(60)
     parent.kill()
     parent.wait(10)
     assert wait_until_gone(pid)
+
+
+def test_one_whose_parent_died_before_ends_at_once() -> None:
+    code = "from harness.system.processes import die_with_parent; die_with_parent(parent=1); print('alive')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=20,
+                          check=False)
+    assert (done.returncode, done.stdout) == (1, "")
