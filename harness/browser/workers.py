@@ -3,7 +3,7 @@
 `Page.addScriptToEvaluateOnNewDocument` reaches documents only. So beside chromedriver's there is a second connection
 to Chrome's debugging protocol (https://chromedevtools.github.io/devtools-protocol/), from a thread of its own: Chrome
 stops each worker before its first line (Target.setAutoAttach with waitForDebuggerOnStart), gets the script
-(Runtime.evaluate) and lets it go on. Nobody waits for answers, so a worker begins about a millisecond later.
+(Runtime.evaluate) and lets it go on. Nobody waits for answers.
 
 Dedicated workers belong to the page or worker that made them, shared and service workers to the browser.
 """

@@ -111,12 +111,12 @@ class Timekeeping:
 
     `late` are the answers that came late, the latest first. `connect_late_ms`: the most that a TCP connect took over
     its server's measured RTT, in a queue or because somebody was late. `delay_line_late_ms`: packets released late,
-    largest and 99th percentile. `steal_ms`: time the hypervisor gave to others,
-    summed over all `processors`. `stall_ms`: pressure stall (PSI):
-    "cpu" and "memory" some, "io" full. `gap_ms`: by how much a ticker beside the load was late at most. `suspended_ms`:
-    growth of CLOCK_BOOTTIME over CLOCK_MONOTONIC. `page_waited_ms`: the main thread of Chrome's renderer could have run
-    and got no processor. `others_busy_ms`: processor time, summed over all processors, of programs that are not of the
-    experiment and are as important (nice(1)). `stopped_ms`: how long processes of Chrome stood stopped, by name.
+    largest and 99th percentile. `steal_ms`: time the hypervisor gave to others, summed over all `processors`.
+    `stall_ms`: pressure stall (PSI), "cpu" and "memory" some, "io" full. `gap_ms`: by how much a ticker beside the load
+    was late at most. `suspended_ms`: growth of CLOCK_BOOTTIME over CLOCK_MONOTONIC. `page_waited_ms`: the main thread
+    of Chrome's renderer could have run and got no processor. `others_busy_ms`: processor time, summed over all
+    processors, of programs that are not of the experiment and are as important (nice(1)). `stopped_ms`: how long
+    processes of Chrome stood stopped, by name.
     """
 
     late: tuple[LateAnswer, ...] = ()

@@ -5,7 +5,8 @@ that: a laptop suspends, a virtual machine's host is busy, another program takes
 the proof, from what was measured in it, alike for netem and the delay line:
 
     late answers    how much longer a server was silent than a round trip and its own time (harness.netlog.silences),
-                    and whether the load event waited for that (harness.analysis.critical_path)
+                    with nothing of it arriving (harness.network.arrivals), and whether the load event waited for that
+                    (harness.analysis.critical_path)
     delay line      how late it let packets go, counted by itself
     stopped         processes of Chrome that stood stopped (harness.system.ticker): no page does that to itself
     machine         steal, stalls (PSI), suspends, the largest gap of a clock that ticked beside the load, and how long

@@ -12,11 +12,12 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 
 from harness.network.star import Host
+from harness.system.delay_queue import SO_TIMESTAMPNS
 from harness.system.netns import inside
 
 ETH_P_IP = 0x0800
 SOL_PACKET, PACKET_STATISTICS = 263, 6
-SO_TIMESTAMPNS, SO_RCVBUFFORCE = 35, 33
+SO_RCVBUFFORCE = 33
 """linux/if_packet.h and asm-generic/socket.h; Python has no names for them."""
 BUFFER_BYTES = 2**26
 """Room for a page of some 25 MB: the kernel counts a whole packet and its own bookkeeping, whatever is kept of it."""

@@ -4,7 +4,6 @@ The parent starts them, says when all listen, watches them, and ends them. A chi
 binds, opens its logs and its part of the mirror, gives up root, and serves.
 """
 
-import ctypes
 import gc
 import os
 import select
@@ -26,15 +25,12 @@ from harness.replay.server import QUEUE_2013, ReplayServer, SingleThreadedServer
 from harness.replay.site import Site
 from harness.system.netns import enter
 from harness.system.privileges import User, acting_as, become, unprivileged
+from harness.system.processes import HIGHEST_PRIORITY, die_with_parent
 from harness.system.tcp import QUEUE, listen
 
 STARTING_LIMIT_S = 30.0
 ENDING_LIMIT_S = 1.5
-PR_SET_PDEATHSIG = 1
-HIGHEST_PRIORITY = -20
-"""nice(2); only root may take it."""
 OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
@@ -125,10 +121,7 @@ def _run_child(host: ServerHost, services: list[Service], options: ServingOption
     except InputError as error:
         os.write(write_ready, f"{error}\n".encode())
         return 2
-    # After become(): the kernel forgets the setting when the user changes (prctl(2)).
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        return 1
+    die_with_parent(parent)     # after become(): the kernel forgets it when the user changes (prctl(2))
     os.write(write_ready, b"\n")
     os.close(write_ready)
     server.serve()

@@ -20,12 +20,12 @@ from typing import Protocol
 from harness.errors import ExperimentError
 from harness.system.commands import run
 from harness.system.lateness import LatenessCounts
+from harness.system.processes import HIGHEST_PRIORITY
 
 QUEUE_NUMBER = 1
 QUEUE_LENGTH = 100_000
 SOCKET_BUFFER_BYTES = 16 << 20
 REALTIME_PRIORITY = 50
-HIGHEST_PRIORITY = -20
 PR_SET_TIMERSLACK = 29
 SO_TIMESTAMPNS = 35
 """Of asm-generic/socket.h; Python has no name for it."""

@@ -11,6 +11,8 @@ from types import FrameType
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+HIGHEST_PRIORITY = -20
+"""nice(2); only root may take it."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 

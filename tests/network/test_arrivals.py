@@ -1,10 +1,8 @@
 """What reaches a host is noted when it arrives, not when somebody reads it; and any bytes are a packet or none."""
 
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from harness.network.arrivals import noting_arrivals, sender
 from harness.network.star import Host
 from harness.system.netns import inside
-from tests.support.replay_process import wait_until
+from tests.support.namespaces import own_namespace
 
 SYN_ACK, ACK = 0x12, 0x10
 
@@ -42,15 +40,8 @@ def test_any_bytes_are_a_packet_or_none(data: bytes) -> None:
 @pytest.fixture
 def host() -> Iterator[Host]:
     """A host whose only interface is its loopback."""
-    with subprocess.Popen(["unshare", "--net", "sleep", "100"]) as holder:
-        try:
-            home = Path("/proc/self/ns/net").readlink()
-            wait_until(lambda: Path(f"/proc/{holder.pid}/ns/net").readlink() != home)
-            with inside(holder.pid):
-                subprocess.run(["ip", "link", "set", "lo", "up"], check=True, timeout=10)
-            yield Host("user", "127.0.0.1", "", "lo", holder.pid)
-        finally:
-            holder.kill()
+    with own_namespace() as holder:
+        yield Host("user", "127.0.0.1", "", "lo", holder)
 
 
 @pytest.mark.root

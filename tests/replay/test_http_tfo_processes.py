@@ -13,6 +13,7 @@ import pytest
 
 from harness.replay.http1 import IDLE_LIMIT_S
 from harness.system.netns import inside
+from tests.support.namespaces import own_namespace
 from tests.support.replay_process import (
     HOST,
     Running,
@@ -45,16 +46,10 @@ def recording() -> Iterator[Path]:
 @pytest.fixture
 def namespace() -> Iterator[int]:
     """A process that holds a network namespace of its own, with loopback up and TFO on for clients and servers."""
-    with subprocess.Popen(["unshare", "--net", "sleep", "100"]) as holder:
-        try:
-            home = Path("/proc/self/ns/net").readlink()
-            wait_until(lambda: Path(f"/proc/{holder.pid}/ns/net").readlink() != home)
-            with inside(holder.pid):
-                subprocess.run(["ip", "link", "set", "lo", "up"], check=True, timeout=10)
-                SYSCTL.write_text("3")
-            yield holder.pid
-        finally:
-            holder.kill()
+    with own_namespace() as holder:
+        with inside(holder):
+            SYSCTL.write_text("3")
+        yield holder
 
 
 def hosts_file(directory: Path, *lines: str) -> Path:
