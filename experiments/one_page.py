@@ -17,9 +17,11 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
+from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles, sanitise
 from harness.files.text_log import PageLog, Response, Transaction, format_log
 from harness.measure import validity
+from harness.measure.attempts import RETRIES
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.limits import TimeLimits
 from harness.measure.loads import measure_load
@@ -82,13 +84,12 @@ def make_page(directory: Path) -> PageSet:
 def load_page(lab: Laboratory, page_set: PageSet, tfo: int, runs: int) -> list[float]:
     """Load the page `runs` times after a warm-up, which fetches the TFO cookie; return the PLTs in ms.
 
-    An empty list when one was not valid.
+    An empty list when one was not valid, and not when measured again either.
     """
     times_ms = []
     for run in range(1 + runs):
-        load = measure_load(lab, Load(PAGE, run, tfo))
-        if problems := validity.reasons(load, page_set.document_bytes.get(PAGE)):
-            print(f"TFO {tfo}, run {run}: not valid: {problems[0]}", file=sys.stderr)
+        load = valid_load(lab, page_set, Load(PAGE, run, tfo))
+        if load is None:
             return []
         assert load.plt_ms is not None
         print(f"TFO {tfo}, run {run}: {load.plt_ms:.0f} ms, {load.syn_data_connections} of "
@@ -96,6 +97,17 @@ def load_page(lab: Laboratory, page_set: PageSet, tfo: int, runs: int) -> list[f
               + ("" if run else " (warm-up)"), flush=True)
         times_ms.append(load.plt_ms)
     return times_ms[1:]
+
+
+def valid_load(lab: Laboratory, page_set: PageSet, planned: Load) -> LoadRecord | None:
+    """Load the page until a load is valid, `RETRIES` times again at most; say what is wrong with those that are not."""
+    for _ in range(1 + RETRIES):
+        load = measure_load(lab, planned)
+        problems = validity.reasons(load, page_set.document_bytes.get(PAGE))
+        if not problems:
+            return load
+        print(f"TFO {planned.tfo}, run {planned.run}: not valid: {problems[0]}", file=sys.stderr)
+    return None
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from harness.bootstrap import ROOT
+from harness.measure.attempts import RETRIES
 
 PROGRAM = ROOT / "experiments" / "one_page.py"
 RTT_MS = 200
@@ -23,11 +24,11 @@ def test_help_says_what_it_does_without_root() -> None:
 @pytest.mark.root
 @pytest.mark.chrome
 @pytest.mark.timing
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(200)
 def test_tfo_saves_the_two_handshakes_on_the_way() -> None:
     command = [sys.executable, str(PROGRAM), "--rtt", str(RTT_MS), "--runs", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, f"a load was refused {1 + RETRIES} times:\n{done.stderr}"
     loads = re.findall(r"^TFO (\d), run (\d): \d+ ms, (\d) of (\d) connections", done.stdout, re.MULTILINE)
     off = [(int(in_syn), int(all_of_it)) for tfo, _, in_syn, all_of_it in loads if tfo == "0"]
     warm = [(int(in_syn), int(all_of_it)) for tfo, run, in_syn, all_of_it in loads if tfo == "1" and run != "0"]
