@@ -1,6 +1,7 @@
 """The two ways a script of TFO Lab stops early, and the one line each of them prints."""
 
 import errno
+import os
 import sys
 from collections.abc import Callable
 
@@ -42,10 +43,12 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
-def run_main(main: Callable[[], int]) -> None:
+def run_main(main: Callable[[], int], *, at_once: bool = False) -> None:
     """Run a script's `main`, print an expected error as one line, and exit with its status.
 
-    A full or broken disk is one, and so is a limit of the machine, wherever it shows.
+    A full or broken disk is one, and so is a limit of the machine, wherever it shows. With `at_once` nothing that
+    Python holds is taken apart any more, which takes it 0.1 s with Selenium's modules: for a script that has closed
+    all that it opened.
     """
     try:
         status = main()
@@ -61,4 +64,8 @@ def run_main(main: Callable[[], int]) -> None:
         line = f"{error.filename or 'a file'}: {NO_FAULT_OF_OURS[error.errno]} and try again"
         print(printable(line), file=sys.stderr)
         status = 1
+    if at_once:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
     sys.exit(status)

@@ -191,4 +191,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    run_main(main)
+    run_main(main, at_once=True)    # each load pays for it

@@ -116,7 +116,7 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
                          "start_ms": connection.start - start_tick, "connect_ms": connection.connect_ms,
                          "requests": connection.requests}
                         for connection in netlog.connections if connection.requests],
-        "silences": [[silence.address, silence.start_ms, silence.end_ms]
+        "silences": [[silence.address, silence.start_ms, silence.end_ms, silence.connecting]
                      for silence in silences(netlog, start_tick, start_tick + timing["loadEventEnd"])]
         if timing.get("loadEventEnd") else [],
         "preconnects_unused": summary.connections_unused,

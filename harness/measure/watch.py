@@ -94,10 +94,11 @@ def _quiet(lab: Laboratory, silences: object) -> list[Quiet]:
     """Return the silences by the servers' names; none of a report that is not one."""
     names = {host.address: name for name, host in lab.star.servers.items()}
     try:
-        found = msgspec.convert(silences or [], list[tuple[str, float, float]])
+        found = msgspec.convert(silences or [], list[tuple[str, float, float, bool]])
     except msgspec.ValidationError:
         return []
-    return [Quiet(names[address], start_ms, end_ms) for address, start_ms, end_ms in found if address in names]
+    return [Quiet(names[address], start_ms, end_ms, connecting)
+            for address, start_ms, end_ms, connecting in found if address in names]
 
 
 def _nothing_came(lab: Laboratory, arrivals: Arrivals, quiet: Sequence[Quiet], start_s: float,
@@ -105,9 +106,11 @@ def _nothing_came(lab: Laboratory, arrivals: Arrivals, quiet: Sequence[Quiet], s
     """Return in which parts of the silences nothing reached `user`; all of them where that is not known."""
     if arrivals.lost:
         return [*quiet]
-    came_ms = {name: [(at_s - start_s) * 1000 for at_s in arrivals.at_s.get(host.address, ())]
-               for name, host in lab.star.servers.items()}
-    return [part for silence in quiet for part in nothing_came(silence, came_ms[silence.host], plt_ms)]
+    came_ms = {(name, connecting): [(at_s - start_s) * 1000 + lab.delay.held_ms
+                                    for at_s in arrivals.of(host.address, connecting=connecting)]
+               for name, host in lab.star.servers.items() for connecting in (False, True)}
+    return [part for silence in quiet
+            for part in nothing_came(silence, came_ms[silence.host, silence.connecting], plt_ms)]
 
 
 def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:

@@ -5,10 +5,14 @@ is there, something of it should arrive at least once in a round trip: the SYN-A
 answer's head, and while a body comes the packets that each of our acknowledgements lets go. Answers that queue behind
 each other on one server's link do not leave it silent. So a silence that is longer than a round trip and the server's
 own time means that somebody, somewhere between, did not keep time.
+
+A SYN-ACK comes from the server's kernel, also while its program stands still. So it ends the wait of a connect, but not
+that of a request or a TLS handshake.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from harness.netlog.connections import Connection
@@ -21,11 +25,15 @@ SHORTEST_MS = 5.0
 
 @dataclass(frozen=True)
 class Silence:
-    """Nothing came from the server at `address` (without its port), though it was asked; ms from the load's start."""
+    """Nothing came from the server at `address` (without its port), though it was asked; ms from the load's start.
+
+    When `connecting` it was asked for a connection; otherwise for an answer, and a SYN-ACK is none.
+    """
 
     address: str
     start_ms: float
     end_ms: float
+    connecting: bool
 
 
 def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence]:
@@ -33,34 +41,47 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
 
     One that lasts beyond `end_tick` is cut there; so is what was never answered.
     """
-    pending: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    arrivals: dict[str, list[float]] = defaultdict(list)
+    hosts: dict[str, _Host] = defaultdict(_Host)
     by_id = {connection.id: connection for connection in netlog.connections}
     for connection in netlog.connections:
-        address = _without_port(connection)
-        arrivals[address] += connection.received
-        pending[address] += _handshakes(connection, end_tick)
-        arrivals[address] += [end for _, end in _handshakes(connection, end_tick)]
+        hosts[_without_port(connection)].note(connection, end_tick)
     for transaction in netlog.transactions:
         if transaction.connection in by_id and transaction.sends:
             connection = by_id[transaction.connection]
-            pending[_without_port(connection)].append(_waiting(transaction, connection, end_tick))
-    found = [Silence(address, begin - start_tick, end - start_tick) for address, waits in pending.items()
-             for begin, end in _silent(waits, sorted(arrivals[address]), start_tick, end_tick)
+            hosts[_without_port(connection)].asked.append(_waiting(transaction, connection, end_tick))
+    found = [Silence(address, begin - start_tick, end - start_tick, connecting) for address, host in hosts.items()
+             for connecting, gaps in host.silent(start_tick, end_tick) for begin, end in gaps
              if end - begin >= SHORTEST_MS]
-    return sorted(found, key=lambda silence: (silence.start_ms, silence.address))
+    return sorted(found, key=lambda silence: (silence.start_ms, silence.address, silence.connecting))
+
+
+@dataclass
+class _Host:
+    """One server: the spans in which it was asked for connections, or for answers, and when either came, in ticks."""
+
+    connects: list[tuple[float, float]] = field(default_factory=list)
+    asked: list[tuple[float, float]] = field(default_factory=list)
+    answers: list[float] = field(default_factory=list)
+
+    def note(self, connection: Connection, end_tick: float) -> None:
+        """Note what came over a connection, and when its handshakes waited; a connect that failed waited for nobody."""
+        self.answers += connection.received
+        if connection.error:
+            return
+        self.connects.append((connection.start, end_tick if connection.connected is None else connection.connected))
+        if connection.ssl:
+            self.asked.append(connection.ssl)
+            self.answers.append(connection.ssl[1])
+
+    def silent(self, lower: float, upper: float) -> Iterator[tuple[bool, list[tuple[float, float]]]]:
+        """Yield the gaps in which it answered no connect (True), and those in which it answered nothing else."""
+        answers = sorted(self.answers)
+        yield True, _silent(self.connects, sorted([*answers, *(end for _, end in self.connects)]), lower, upper)
+        yield False, _silent(self.asked, answers, lower, upper)
 
 
 def _without_port(connection: Connection) -> str:
     return connection.address.rpartition(":")[0].strip("[]")
-
-
-def _handshakes(connection: Connection, end_tick: float) -> list[tuple[float, float]]:
-    """Return the spans in which a connect and a TLS handshake waited. A connect that failed waited for nobody."""
-    if connection.error:
-        return []
-    tcp = (connection.start, end_tick if connection.connected is None else connection.connected)
-    return [tcp, *([connection.ssl] if connection.ssl else [])]
 
 
 def _waiting(transaction: HttpTransaction, connection: Connection, end_tick: float) -> tuple[float, float]:

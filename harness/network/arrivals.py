@@ -1,7 +1,8 @@
 """When the servers' packets reached `user`, by the kernel's own clock: what Chrome reads late did not come late.
 
 A packet socket on the interface of `user` keeps the first bytes of every packet that comes in, stamped by the kernel on
-its arrival (packet(7), socket(7)). Nobody reads it while a page loads, so it takes no processor from the page.
+its arrival (packet(7), socket(7)). Nobody reads it while a page loads, so it takes no processor from the page. The
+delay line holds a packet only after that, for `Delay.held_ms` (harness.network.links).
 """
 
 import socket
@@ -10,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from enum import Enum
 
 from harness.network.star import Host
 from harness.system.delay_queue import SO_TIMESTAMPNS
@@ -24,18 +26,41 @@ BUFFER_BYTES = 2**26
 HEADERS_BYTES = 120
 """The longest IP and TCP headers together (RFC 791, RFC 9293)."""
 SYN = 0x02
+END_OF_OPTIONS, NO_OPERATION = 0, 1
 NS_PER_S = 1_000_000_000
+
+
+FAST_OPEN = 34
+"""The TCP option that brings a cookie (RFC 7413, section 4.1.1)."""
+
+
+class Said(Enum):
+    """What a packet says."""
+
+    NOTHING = "a bare acknowledgement, or no TCP"
+    ANSWER = "payload"
+    CONNECTED = "a SYN-ACK"
+    COOKIE = "a SYN-ACK with a TFO cookie: no request came with the SYN, it is sent only now"
 
 
 @dataclass
 class Arrivals:
-    """When something of a server's own came in, in s since the epoch: payload or a SYN-ACK, bare acknowledgements not.
+    """When something of a server's own came in, in s since the epoch, in order, by what it said.
 
-    `at_s` by the server's address, in order. `lost`: the buffer was too small, so that they are not all of them.
+    `lost`: the buffer was too small, so that they are not all of them.
     """
 
-    at_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    at_s: dict[tuple[str, Said], list[float]] = field(default_factory=lambda: defaultdict(list))
     lost: bool = False
+
+    def of(self, address: str, *, connecting: bool) -> list[float]:
+        """Return when something came of the server at `address` that ends the wait for an answer, or for a connect.
+
+        A SYN-ACK ends only the wait for a connect: the kernel sends it also while the server's program stands still.
+        With a cookie it ends both, since the request that waited for it had not been sent.
+        """
+        kinds = (Said.ANSWER, Said.COOKIE, *([Said.CONNECTED] if connecting else []))
+        return sorted(at_s for kind in kinds for at_s in self.at_s.get((address, kind), ()))
 
 
 @contextmanager
@@ -65,9 +90,9 @@ def _drain(packets: socket.socket, arrivals: Arrivals) -> None:
     with suppress(BlockingIOError):
         while True:
             headers, extra, _, _ = packets.recvmsg(HEADERS_BYTES, room)
-            address = sender(headers)
-            if address:
-                arrivals.at_s[address] += [_stamp_s(data) for _, kind, data in extra if kind == SO_TIMESTAMPNS]
+            address, said = read_packet(headers)
+            if said is not Said.NOTHING:
+                arrivals.at_s[address, said] += [_stamp_s(data) for _, kind, data in extra if kind == SO_TIMESTAMPNS]
 
 
 def _stamp_s(data: bytes) -> float:
@@ -75,13 +100,26 @@ def _stamp_s(data: bytes) -> float:
     return float(seconds + nanoseconds / NS_PER_S)
 
 
-def sender(headers: bytes) -> str:
-    """Return who sent a packet, if TCP payload or a SYN is in it, by its first bytes from the IP header on; else ""."""
+def read_packet(headers: bytes) -> tuple[str, Said]:
+    """Return who sent a packet and what it says, by its first bytes from the IP header on."""
     if len(headers) < 40 or headers[0] >> 4 != 4 or headers[9] != socket.IPPROTO_TCP:
-        return ""
+        return "", Said.NOTHING
+    address = socket.inet_ntoa(headers[12:16])
     ip_bytes, packet_bytes = (headers[0] & 0x0F) * 4, int.from_bytes(headers[2:4], "big")
     tcp = headers[ip_bytes:]
     if len(tcp) < 14:
-        return ""
-    payload_bytes = packet_bytes - ip_bytes - (tcp[12] >> 4) * 4
-    return socket.inet_ntoa(headers[12:16]) if payload_bytes > 0 or tcp[13] & SYN else ""
+        return "", Said.NOTHING
+    tcp_bytes = (tcp[12] >> 4) * 4
+    if tcp[13] & SYN:
+        return address, Said.COOKIE if FAST_OPEN in _options(tcp[20:tcp_bytes]) else Said.CONNECTED
+    return address, Said.ANSWER if packet_bytes > ip_bytes + tcp_bytes else Said.NOTHING
+
+
+def _options(options: bytes) -> Iterator[int]:
+    """Yield the kinds of a TCP header's options (RFC 9293, section 3.1); what is cut off is left out."""
+    while options and options[0] != END_OF_OPTIONS:
+        yield options[0]
+        length = 1 if options[0] == NO_OPERATION else options[1] if len(options) > 1 else 0
+        if length < 1:
+            return
+        options = options[length:]

@@ -36,10 +36,14 @@ def kernel_has_netem() -> bool:
 
 @dataclass(frozen=True)
 class Delay:
-    """What delays the packets of a star: the delay line and its counts; neither where the links do it, or nothing."""
+    """What delays the packets of a star: the delay line and its counts; neither where the links do it, or nothing.
+
+    `held_ms`: for how long the delay line holds a packet that has reached `user` already (harness.network.arrivals).
+    """
 
     line: Companion | None = None
     counts: LatenessCounts | None = None
+    held_ms: float = 0.0
 
     def check(self) -> None:
         """Raise ExperimentError with the delay line's last words if it has ended."""
@@ -75,7 +79,7 @@ def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay
         command = [sys.executable, str(DELAY_LINE), "--interface", star.user.interface,
                    "--delay-ms", f"{speeds.one_way_ms:g}", "--lateness-fd", str(descriptor)]
         with running(command, "ready", "the delay line", star.user.pid, [descriptor]) as line:
-            yield Delay(line, counts)
+            yield Delay(line, counts, speeds.one_way_ms)
 
 
 def check_qdiscs(star: Star, speeds: LinkSpeeds, netem: bool) -> None:

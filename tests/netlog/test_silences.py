@@ -21,20 +21,27 @@ REQUEST = HttpTransaction(
     from_cache=False, connection=1, sends=1, phases=PHASES)
 
 
+CONNECT = Silence("10.0.0.3", 0, 100, connecting=True)
+
+
+def answer(start_ms: float, end_ms: float) -> Silence:
+    """Return a silence in which an answer was waited for."""
+    return Silence("10.0.0.3", start_ms, end_ms, connecting=False)
+
+
 def of(*connections: Connection, requests: tuple[HttpTransaction, ...] = (REQUEST,),
        end: float = 2000) -> list[Silence]:
     return silences(NetLog(transactions=list(requests), connections=list(connections)), 1000, end)
 
 
 def test_a_connect_a_wait_and_a_pause_in_a_body_are_one_silence_each() -> None:
-    assert of(CONNECTION) == [Silence("10.0.0.3", 0, 100), Silence("10.0.0.3", 100, 200), Silence("10.0.0.3", 200, 300),
-                              Silence("10.0.0.3", 300, 310)]
+    assert of(CONNECTION) == [CONNECT, answer(100, 200), answer(200, 300), answer(300, 310)]
 
 
 def test_a_server_that_nobody_asks_is_not_silent() -> None:
     kept_open = replace(CONNECTION, received=[1200, 1300, 1310, 1900])
     later = replace(REQUEST, start=1850, end=1900, phases=Phases(0.0, -1.0, -1.0, -1.0, 0.0, 50.0, 0.0))
-    assert of(kept_open, requests=(REQUEST, later))[-1] == Silence("10.0.0.3", 850, 900)
+    assert of(kept_open, requests=(REQUEST, later))[-1] == answer(850, 900)
     assert len(of(kept_open, requests=(REQUEST, later))) == 5
 
 
@@ -46,26 +53,33 @@ def test_what_queues_behind_another_answer_of_the_same_server_is_not_silence() -
     assert max(silence.end_ms - silence.start_ms for silence in of(CONNECTION, elsewhere)) == 100
 
 
+def test_a_connection_that_the_kernel_opens_is_no_answer_to_a_request() -> None:
+    """A server's program stands still after its first connection: its kernel goes on to answer the others."""
+    late = replace(CONNECTION, received=[1390])
+    others = [replace(CONNECTION, id=number, start=1000 + 20 * number, received=[]) for number in range(2, 10)]
+    assert answer(100, 390) in of(late, *others, requests=(replace(REQUEST, end=1390),))
+
+
 def test_a_handshake_of_tls_waits_too() -> None:
     secure = replace(CONNECTION, ssl=(1100, 1250), received=[1250, 1310])
-    assert of(secure, requests=()) == [Silence("10.0.0.3", 0, 100), Silence("10.0.0.3", 100, 250)]
+    assert of(secure, requests=()) == [CONNECT, answer(100, 250)]
 
 
 def test_what_never_came_is_cut_at_the_end_and_what_was_refused_is_none() -> None:
     hanging = replace(REQUEST, end=None)
-    assert of(CONNECTION, requests=(hanging,), end=1700)[-1] == Silence("10.0.0.3", 310, 700)
+    assert of(CONNECTION, requests=(hanging,), end=1700)[-1] == answer(310, 700)
     refused = replace(CONNECTION, error=-102, connect_ms=None, received=[])
     assert of(refused, requests=()) == []
 
 
 def test_a_request_that_was_never_sent_waits_for_no_server() -> None:
     cached = replace(REQUEST, sends=0, connection=None)
-    assert of(CONNECTION, requests=(cached,)) == [Silence("10.0.0.3", 0, 100)]
+    assert of(CONNECTION, requests=(cached,)) == [CONNECT]
 
 
 def test_what_chrome_does_after_the_last_byte_is_its_own_time() -> None:
     busy = replace(REQUEST, end=1700)
-    assert of(CONNECTION, requests=(busy,))[-1] == Silence("10.0.0.3", 300, 310)
+    assert of(CONNECTION, requests=(busy,))[-1] == answer(300, 310)
 
 
 def test_a_log_that_chrome_wrote_tells_when_bytes_came(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.network.arrivals import noting_arrivals, sender
+from harness.network.arrivals import Arrivals, Said, noting_arrivals, read_packet
 from harness.network.star import Host
 from harness.system.netns import inside
 from tests.support.namespaces import own_namespace
@@ -16,25 +16,40 @@ from tests.support.namespaces import own_namespace
 SYN_ACK, ACK = 0x12, 0x10
 
 
-def packet(payload: bytes = b"", flags: int = ACK, protocol: int = 6, options: int = 0) -> bytes:
+COOKIE = bytes([1, 1, 34, 10]) + bytes(8)
+"""Two no-operations, and a TFO cookie of 8 bytes (RFC 7413)."""
+SERVER = "10.0.0.7"
+
+
+def packet(payload: bytes = b"", flags: int = ACK, protocol: int = 6, options: bytes = b"") -> bytes:
     """Return an IPv4 packet from 10.0.0.7 (RFC 791) with a TCP segment (RFC 9293)."""
-    tcp = bytes(12) + bytes([(5 + options) << 4, flags]) + bytes(6 + 4 * options) + payload
+    tcp = bytes(12) + bytes([(5 + len(options) // 4) << 4, flags]) + bytes(6) + options + payload
     ip = bytes([0x45, 0]) + (20 + len(tcp)).to_bytes(2, "big") + bytes(5) + bytes([protocol]) + bytes(2)
     return ip + bytes([10, 0, 0, 7]) + bytes(4) + tcp
 
 
 def test_only_what_a_server_itself_says_counts() -> None:
-    assert sender(packet(b"HTTP/1.1 200")) == "10.0.0.7"
-    assert sender(packet(b"x", options=10)) == "10.0.0.7"
-    assert sender(packet(b"x" * 1000)[:60]) == "10.0.0.7", "only the first bytes are kept"
-    assert sender(packet(flags=SYN_ACK)) == "10.0.0.7"
-    assert sender(packet()) == "", "a bare acknowledgement is the kernel's, not the server's"
-    assert sender(packet(b"x", protocol=17)) == "", "UDP"
+    assert read_packet(packet(b"HTTP/1.1 200")) == (SERVER, Said.ANSWER)
+    assert read_packet(packet(b"x", options=bytes(40))) == (SERVER, Said.ANSWER)
+    assert read_packet(packet(b"x" * 1000)[:60]) == (SERVER, Said.ANSWER), "only the first bytes are kept"
+    assert read_packet(packet(flags=SYN_ACK)) == (SERVER, Said.CONNECTED)
+    assert read_packet(packet(flags=SYN_ACK, options=COOKIE)) == (SERVER, Said.COOKIE)
+    assert read_packet(packet(options=COOKIE))[1] is Said.NOTHING, "a bare acknowledgement is the kernel's"
+    assert read_packet(packet(b"x", protocol=17))[1] is Said.NOTHING, "UDP"
 
 
-@given(st.binary(max_size=120))
-def test_any_bytes_are_a_packet_or_none(data: bytes) -> None:
-    assert isinstance(sender(data), str)
+def test_a_syn_ack_ends_a_request_s_wait_only_when_it_brings_a_cookie() -> None:
+    arrivals = Arrivals()
+    arrivals.at_s |= {(SERVER, Said.CONNECTED): [1.0, 4.0], (SERVER, Said.COOKIE): [3.0], (SERVER, Said.ANSWER): [2.0]}
+    assert arrivals.of(SERVER, connecting=True) == [1.0, 2.0, 3.0, 4.0]
+    assert arrivals.of(SERVER, connecting=False) == [2.0, 3.0]
+    assert arrivals.of("10.0.0.8", connecting=True) == []
+
+
+@given(st.binary(max_size=120), st.binary(max_size=40))
+def test_any_bytes_are_a_packet_or_none(data: bytes, options: bytes) -> None:
+    assert isinstance(read_packet(data)[1], Said)
+    assert isinstance(read_packet(packet(flags=SYN_ACK, options=options))[1], Said)
 
 
 @pytest.fixture
@@ -59,5 +74,5 @@ def test_an_answer_that_is_read_late_did_not_come_late(host: Host) -> None:
             assert client.recv(100) == b"answer"
             read_s = time.time()
     assert not arrivals.lost
-    syn, syn_ack, answer = arrivals.at_s["127.0.0.1"]
+    syn, syn_ack, answer = arrivals.of("127.0.0.1", connecting=True)
     assert syn <= syn_ack <= before_s <= answer <= after_s < read_s - 0.2

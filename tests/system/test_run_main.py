@@ -1,0 +1,25 @@
+"""How a script ends: its status, and every word that it said."""
+
+import subprocess
+import sys
+
+from harness.bootstrap import ROOT
+
+SCRIPT = """
+import atexit, sys
+from harness.errors import run_main
+
+def main():
+    print("out", end="")
+    print("err", end="", file=sys.stderr)
+    return 1
+
+atexit.register(print, "taken apart")
+run_main(main, at_once=True)
+"""
+
+
+def test_a_script_that_leaves_at_once_loses_no_word_and_keeps_its_status() -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=30, check=False,
+                          cwd=ROOT)
+    assert (done.stdout, done.stderr, done.returncode) == ("out", "err", 1)
