@@ -59,9 +59,11 @@ FLAGS = (
     "--gaia-url=https://gaia.invalid/",
     "--disable-field-trial-config",
     "--window-size=1280,1024",
-    # Chrome takes the last of several --disable-features, so there is one.
+    # Chrome takes the last of several --disable-features, so there is one. The WebUIOmnibox ones are web pages that it
+    # loads for its address bar in a renderer of their own, beside the page: 40% of the processor time of its start.
     "--disable-features=HttpsUpgrades,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable,"
-    "OptimizationHints,MediaRouter,Translate,IsolateOrigins,site-per-process",
+    "OptimizationHints,MediaRouter,Translate,IsolateOrigins,site-per-process,"
+    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup",
     # One renderer for all frames, as in 2013: less noise on two cores, and the injected script reaches every frame.
     "--disable-site-isolation-trials",
 )

@@ -1,16 +1,10 @@
 """The injected script in a real Chrome: the same time and randomness each load, and a Date that scripts cannot tell."""
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
 from typing import Any
 
 import pytest
 
-from harness.bootstrap import ROOT
-from harness.system.privileges import browsing_user
+from tests.support.own_chrome import answer_of
 
 pytestmark = pytest.mark.chrome
 
@@ -49,15 +43,8 @@ const atStart = Date.now();
 </script>"""
 
 CHROME = """
-import json, sys
-from pathlib import Path
 from urllib.parse import quote
-from harness.browser.chrome import Settings, deterministic_script, find_browser, start
-from harness.system.privileges import User, become
-page, (work_dir, uid, gid) = sys.stdin.read(), sys.argv[1:]
-browser = find_browser()
-deterministic_script()  # read as root: the project may lie where nobody else can look
-become(User("", int(uid), int(gid)))
+page = sys.stdin.read()
 driver = start(browser, Settings(Path(work_dir)))
 try:
     loads = []
@@ -66,20 +53,14 @@ try:
         loads.append(driver.execute_script("return {...probe(), atStart}"))
     print(json.dumps(loads))
 finally:
-    driver.quit()
+    end(driver)
 """
 
 
 @pytest.fixture(scope="module")
 def loads() -> list[dict[str, Any]]:
     """Return what the page's script found in each of two loads, in Chrome in its sandbox."""
-    user = browsing_user()
-    with tempfile.TemporaryDirectory(prefix="d", ignore_cleanup_errors=True) as work_dir:
-        os.chown(work_dir, user.uid, user.gid)
-        done = subprocess.run([sys.executable, "-c", CHROME, work_dir, str(user.uid), str(user.gid)], input=PAGE,
-                              text=True, cwd=ROOT, capture_output=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)
+    found: list[dict[str, Any]] = answer_of(CHROME, given=PAGE)
     assert len(found) == 2
     return found
 

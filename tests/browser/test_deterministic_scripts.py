@@ -1,19 +1,12 @@
 """The injected script on pages of a server, in a real Chrome: what tells the time, and randomness script by script."""
 
-import json
-import os
 import re
-import subprocess
-import sys
-import tempfile
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from harness.bootstrap import ROOT
-from harness.system.privileges import browsing_user
+from tests.support.own_chrome import answer_of
+from tests.support.small_web import serving
 
 pytestmark = pytest.mark.chrome
 
@@ -44,18 +37,10 @@ window.clock = {
   }};
 </script>SCRIPTS<iframe src="/frame"></iframe>"""
 CHROME = """
-import json, sys
-from pathlib import Path
-from harness.browser.chrome import Settings, deterministic_script, end, find_browser, start
-from harness.system.privileges import User, become
-work_dir, uid, gid, *urls = sys.argv[1:]
-browser = find_browser()
-deterministic_script()  # read as root: the project may lie where nobody else can look
-become(User("", int(uid), int(gid)))
 driver = start(browser, Settings(Path(work_dir)))
 try:
     seen = []
-    for url in urls:
+    for url in words:
         driver.get(url)
         seen.append(driver.execute_async_script(
             "const done = arguments[0]; const look = () => found.left >= 2 && frames[0].found ?"
@@ -66,39 +51,20 @@ finally:
 """
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Serves /page?ORDER, which loads its scripts in that order, its frame, and the scripts."""
-
-    def do_GET(self) -> None:
-        path, _, order = self.path.partition("?")
-        if path.endswith(".js"):
-            body = SCRIPT.replace("NAME", path[1:-3])
-        else:
-            tags = "".join(f"<script src=/{name}.js></script>" for name in (order or "a"))
-            body = tags if path == "/frame" else PAGE.replace("SCRIPTS", tags)
-        self.send_response(200)
-        self.send_header("Content-Type", "text/javascript" if path.endswith(".js") else "text/html")
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, format: str, *args: Any) -> None:    # noqa: A002 - the name it has in http.server
-        """Say nothing."""
+def answer(path: str) -> tuple[str, str]:
+    """Answer /page?ORDER, which loads its scripts in that order and its frame, and both."""
+    path, _, order = path.partition("?")
+    if path.endswith(".js"):
+        return "text/javascript", SCRIPT.replace("NAME", path[1:-3])
+    tags = "".join(f"<script src=/{name}.js></script>" for name in (order or "a"))
+    return "text/html", tags if path == "/frame" else PAGE.replace("SCRIPTS", tags)
 
 
 @pytest.fixture(scope="module")
 def loads() -> list[dict[str, Any]]:
     """Load the page twice with scripts a and b, then with b before a."""
-    user = browsing_user()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, \
-            tempfile.TemporaryDirectory(prefix="d", ignore_cleanup_errors=True) as work_dir:
-        threading.Thread(target=server.serve_forever).start()
-        os.chown(work_dir, user.uid, user.gid)
-        urls = [f"http://127.0.0.1:{server.server_port}/page?{order}" for order in ("ab", "ab", "ba")]
-        done = subprocess.run([sys.executable, "-c", CHROME, work_dir, str(user.uid), str(user.gid), *urls], text=True,
-                              cwd=ROOT, capture_output=True, timeout=60, check=False)
-        server.shutdown()
-    assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)
+    with serving(answer) as web:
+        found: list[dict[str, Any]] = answer_of(CHROME, *(f"{web}/page?{order}" for order in ("ab", "ab", "ba")))
     return found
 
 

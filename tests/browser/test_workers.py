@@ -1,18 +1,11 @@
 """The injected script in workers of every kind, in a real Chrome: the same time and randomness in each load."""
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from harness.bootstrap import ROOT
-from harness.system.privileges import browsing_user
+from tests.support.own_chrome import answer_of
+from tests.support.small_web import serving
 
 pytestmark = pytest.mark.chrome
 
@@ -39,14 +32,7 @@ FILES = {
     "/service.js": f"const found = {PROBE}; oninstall = skipWaiting; onmessage = (event) => "
                    "event.source.postMessage(found)"}
 CHROME = """
-import json, sys
-from pathlib import Path
-from harness.browser.chrome import Settings, deterministic_script, end, find_browser, start
-from harness.system.privileges import User, become
-work_dir, uid, gid, url, count = sys.argv[1:]
-browser = find_browser()
-deterministic_script()  # read as root: the project may lie where nobody else can look
-become(User("", int(uid), int(gid)))
+url, count = words
 loads = []
 for number in range(2):
     directory = Path(work_dir) / str(number)
@@ -65,33 +51,16 @@ print(json.dumps(loads))
 """
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Serves FILES."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html" if self.path == "/" else "text/javascript")
-        self.end_headers()
-        self.wfile.write(FILES.get(self.path, "").encode())
-
-    def log_message(self, format: str, *args: Any) -> None:    # noqa: A002 - the name it has in http.server
-        """Say nothing."""
+def answer(path: str) -> tuple[str, str]:
+    """Answer with FILES."""
+    return "text/html" if path == "/" else "text/javascript", FILES.get(path, "")
 
 
 @pytest.fixture(scope="module")
 def loads() -> list[dict[str, Any]]:
     """Return what each kind of worker found in each of two Chromes."""
-    user = browsing_user()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, \
-            tempfile.TemporaryDirectory(prefix="w", ignore_cleanup_errors=True) as work_dir:
-        threading.Thread(target=server.serve_forever).start()
-        os.chown(work_dir, user.uid, user.gid)
-        done = subprocess.run([sys.executable, "-c", CHROME, work_dir, str(user.uid), str(user.gid),
-                               f"http://127.0.0.1:{server.server_port}/", str(len(KINDS))], text=True, cwd=ROOT,
-                              capture_output=True, timeout=60, check=False)
-        server.shutdown()
-    assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)
+    with serving(answer) as web:
+        found: list[dict[str, Any]] = answer_of(CHROME, f"{web}/", str(len(KINDS)))
     return found
 
 

@@ -1,32 +1,20 @@
 """What Chrome makes of a replay over TLS: the injected script runs under any CSP, caching and preloading work."""
 
-import json
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.files.hack_dns import Remap, resolver_rules
 from harness.replay.authority import open_authority
-from harness.system.privileges import browsing_user, give, passable_temp_root
 from tests.support.https_recording import HttpsRecording
+from tests.support.own_chrome import answer_of
 from tests.support.replay_process import HOST, free_port, running
 
 INSTANT_MS = 1_363_348_800_000
 """2013-03-15 12:00 UTC, the time that the injected script shows."""
 CHROME = """
-import json, sys
-from pathlib import Path
-from harness.browser.chrome import Settings, deterministic_script, find_browser, start
-from harness.system.privileges import User, become
-work_dir, uid, gid, rules, trusted_key, *urls = sys.argv[1:]
-browser = find_browser()
-deterministic_script()  # read as root: the project may lie where nobody else can look
-become(User("", int(uid), int(gid)))
+rules, trusted_key, *urls = words
 driver = start(browser, Settings(Path(work_dir), rules, trusted_key=trusted_key))
 try:
     seen = []
@@ -37,20 +25,14 @@ try:
             "getComputedStyle(document.body).color]"))
     print(json.dumps(seen))
 finally:
-    driver.quit()
+    end(driver)
 """
 
 
 def look(directory: Path, urls: list[str], http_port: int, tls_port: int) -> list[list[Any]]:
     """Return what Chrome, run as a user without rights, sees at each URL."""
-    user = browsing_user()
     rules = resolver_rules([Remap(HOST, "127.0.0.1", http_port), Remap(HOST, "127.0.0.1", tls_port, "https")])
-    with tempfile.TemporaryDirectory(dir=passable_temp_root(), ignore_cleanup_errors=True) as work_dir:
-        give(Path(work_dir), user)
-        argv = [work_dir, str(user.uid), str(user.gid), rules, open_authority(directory / "authority").fingerprint]
-        done = subprocess.run([sys.executable, "-c", CHROME, *argv, *urls], cwd=ROOT, check=True, timeout=90,
-                              capture_output=True, text=True)
-    seen: list[list[Any]] = json.loads(done.stdout)
+    seen: list[list[Any]] = answer_of(CHROME, rules, open_authority(directory / "authority").fingerprint, *urls)
     return seen
 
 

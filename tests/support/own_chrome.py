@@ -1,0 +1,37 @@
+"""A script that drives a Chrome of its own as the experiment does: by a user without rights, in its sandbox."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from harness.bootstrap import ROOT
+from harness.system.privileges import browsing_user, give, passable_temp_root
+
+PREAMBLE = """
+import json, sys
+from pathlib import Path
+from harness.browser.chrome import Settings, deterministic_script, end, find_browser, start
+from harness.system.privileges import User, become
+work_dir, uid, gid, *words = sys.argv[1:]
+browser = find_browser()
+deterministic_script()  # read as root: the project may lie where nobody else can look
+become(User("", int(uid), int(gid)))
+"""
+TIMEOUT_S = 90
+
+
+def answer_of(script: str, *words: str, given: str = "") -> Any:
+    """Run `script` behind PREAMBLE, whose names it uses, with `given` as its input; return the JSON it prints.
+
+    `words` are its arguments; `work_dir` is a directory for Chrome's profile, a short name, since a socket lies below.
+    """
+    user = browsing_user()
+    with TemporaryDirectory(prefix="c", dir=passable_temp_root(), ignore_cleanup_errors=True) as work_dir:
+        give(Path(work_dir), user)
+        done = subprocess.run([sys.executable, "-c", PREAMBLE + script, work_dir, str(user.uid), str(user.gid), *words],
+                              input=given, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
