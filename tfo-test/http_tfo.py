@@ -155,7 +155,7 @@ def _read_hosts(path: Path) -> list[ServerHost]:
         if not words:
             continue
         if len(words) != 3:
-            raise InputError(f"{path}:{number}: not a host: {line!r}; write: hostname ip netns_path|-")
+            raise InputError(f"{path}:{number}: not a host: {line[:120]!r}; write: hostname ip netns_path|-")
         name, address, namespace = words
         hosts.append(ServerHost(name, address, None if namespace == "-" else Path(namespace)))
     if not hosts:

@@ -91,7 +91,7 @@ def read_hosts(path: Path) -> list[str]:
     for number, line in enumerate(lines, 1):
         name = line.partition("#")[0].strip()
         if len(name.split()) > 1 or "/" in name:
-            raise UsageError(f"{path}:{number}: not a host name: {name!r}; write one a line, without http://")
+            raise UsageError(f"{path}:{number}: not a host name: {name[:120]!r}; write one a line, without http://")
         if name:
             hosts.append(name)
     if not hosts:

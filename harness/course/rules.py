@@ -58,7 +58,7 @@ def _problem(text: str, number: int, urls: dict[str, int], sites: dict[str, int]
     try:
         url = as_asked(text)
     except ValueError:
-        return f"not a URL: {text!r}; write http://host/path or https://host/path"
+        return f"not a URL: {text[:120]!r}; write http://host/path or https://host/path"
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port
     if port not in (None, 80, 443):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import InputError
+from harness.files.host_names import is_host_name
 from harness.system.atomic import write_atomically
 from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 
@@ -47,10 +48,10 @@ def _parse(line: str, where: str) -> Remap:
         host, address, port_text, *scheme = line.split()
         port = int(port_text)
         ipaddress.ip_address(address)
-        if not 0 < port < 65536 or scheme not in ([], ["http"], ["https"]):
+        if not is_host_name(host) or not 0 < port < 65536 or scheme not in ([], ["http"], ["https"]):
             raise ValueError
     except ValueError:
-        raise InputError(f"{where}: not a remap: {line!r}; write: hostname ip port [https]") from None
+        raise InputError(f"{where}: not a remap: {line[:120]!r}; write: hostname ip port [https]") from None
     return Remap(host, address, port, *scheme)
 
 

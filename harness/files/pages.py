@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import ada_url
 
 from harness.errors import InputError
+from harness.files.host_names import is_host_name
 from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted_text
 
 KEPT_CHARACTERS = frozenset("-_.() " + string.ascii_letters + string.digits)
@@ -70,6 +71,8 @@ def as_asked(text: str) -> str:
     if any(character.isspace() for character in text):
         raise ValueError(f"white space in a URL: {text!r}")
     found = str(ada_url.URL(text).href)
+    if not is_host_name(urlsplit(found).hostname or ""):
+        raise ValueError(f"no host's name in a URL: {text!r}")
     has_path = any(mark in text.partition("//")[2] for mark in "/?#\\")
     return found if has_path else found.removesuffix("/")
 
@@ -127,7 +130,7 @@ def _checked_page(text: str, where: str) -> Page:
     try:
         page = page_of(text)
     except ValueError:
-        raise InputError(f"{where}: not a URL: {text!r}; write http://host/path") from None
+        raise InputError(f"{where}: not a URL: {text[:120]!r}; write http://host/path") from None
     if page.name in (".", "..") or len(page.name) > LONGEST_NAME:
         raise InputError(f"{where}: this URL cannot be a file name (over {LONGEST_NAME} characters); use a shorter one")
     return page

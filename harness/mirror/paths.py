@@ -14,21 +14,13 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from harness.errors import InputError
+from harness.files.host_names import is_host_name
 
 LONGEST_PLAIN = 64
 """Characters of path, query and fragment, leading slash included, that are kept as a plain file name."""
 LONGEST_COMPONENT = 255
 """Bytes a directory entry's name may have (NAME_MAX of Linux file systems)."""
 INDEX = "index.html"
-
-
-HOST_NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._-]{0,252}", re.ASCII)
-"""A host's name in ASCII (other scripts in IDNA's form, ``xn--...``), or its IPv4 address: at most 253 characters."""
-
-
-def is_host_name(text: str) -> bool:
-    """Say whether `text` can be the name of a web site's host."""
-    return HOST_NAME.fullmatch(text) is not None
 
 
 def split_url(url: str) -> tuple[str, str]:

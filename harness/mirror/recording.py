@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 
 from harness.errors import InputError
 from harness.files.hack_dns import PORTS, SCHEMES
+from harness.files.host_names import is_host_name
 from harness.files.text_log import read_log
 from harness.mirror.answers import Recorded, find_file
 from harness.mirror.har import Exchange, read_exchanges
 from harness.mirror.manifest import Manifest, read_manifest
-from harness.mirror.paths import hosts, is_host_name, list_files, split_url
+from harness.mirror.paths import hosts, list_files, split_url
 from harness.mirror.text_redirects import absolute_redirect, end_redirects
 from harness.mirror.transactions import Logged, Origin, Sequences, answer_key, file_identity, sequences
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import InputError
+from harness.files.host_names import is_host_name
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper-2013.tsv"
@@ -140,6 +141,8 @@ def _resource(fields: list[str], earlier: list[Resource], version: int) -> Resou
         raise ValueError("host, scheme, path_chars, start_ms and end_ms are needed")
     if path_chars < 1 or words[2] not in ("http", "https") or (size_bytes or 0) < 0:
         raise ValueError("a path has at least its slash, a scheme is http or https, a size is not negative")
+    if not is_host_name(words[1]):
+        raise ValueError(f"{words[1][:80]!r} is not the name of a host")
     resource = Resource(index, words[1], words[2], words[3], words[4], size_bytes, path_chars, parent, redirect_to,
                         start_ms, end_ms)
     return resource if version == 1 else _measured(resource, *fields[11:])

@@ -43,7 +43,7 @@ def test_lists_by_the_rules(tmp_path: Path, text: str) -> None:
     ("http://www.example.de:8080/", "a port of its own"),
     ("http://localhost/", "not a site's name"),
     ("http://127.0.0.1/", "not a site's name"),
-    ("http://[::1]/", "not a site's name"),
+    ("http://[::1]/", "not a URL"),
     ("http://co.uk/", "not a site's name"),
     ("https://github.io/", "not a site's name"),
 ])

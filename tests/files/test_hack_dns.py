@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from harness.errors import InputError
 from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules, write_hack_dns
 
-hosts = st.text("abz09-._", min_size=1, max_size=20)
+hosts = st.from_regex(r"[ab_09][abz09_-]{0,5}(\.[abz09_-]{1,6}){0,2}", fullmatch=True)
 remaps = st.lists(st.builds(Remap, hosts, st.ip_addresses(v=4).map(str), st.integers(1, 65535),
                             st.sampled_from(["http", "https"])))
 
@@ -55,7 +55,8 @@ def test_an_empty_file_remaps_nothing(tmp_path: Path) -> None:
     "www.example.org 10.0.0.256 8000", "www.example.org 10.0.0 8000", "www.example.org localhost 8000",
     "www.example.org 10.0.0.2 0", "www.example.org 10.0.0.2 65536", "www.example.org 10.0.0.2 -1",
     "www.example.org 10.0.0.2 http", "a.org 10.0.0.2 8000 HTTPS", "a.org 10.0.0.2 8000 https x",
-    "www.example.org 10.0.0.2 80.0", "# a comment"])
+    "www.example.org 10.0.0.2 80.0", "# a comment",
+    "a,MAP 10.0.0.2 80", "* 10.0.0.2 80", "a:80 10.0.0.2 80", "a..b 10.0.0.2 80", "b\u00fccher.test 10.0.0.2 80"])
 def test_a_bad_line_is_named_with_its_place(tmp_path: Path, line: str) -> None:
     path = remap_file(tmp_path, f"a.org 10.0.0.1 80\n\n{line}\nb.org 10.0.0.2 80\n".encode())
     with pytest.raises(InputError) as caught:
