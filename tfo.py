@@ -27,7 +27,7 @@ from harness.measure.folders import check_folders
 from harness.measure.laboratory import BrowserSettings, ReplayedWeb, running_laboratory
 from harness.measure.options import parse_arguments
 from harness.measure.plan import plan_loads
-from harness.measure.preflight import check_browser, check_pages, check_room
+from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
 from harness.measure.results_folder import open_results
 from harness.measure.resume import EMPTY, loads_to_do, read_earlier
 from harness.network.links import kernel_has_netem
@@ -54,6 +54,7 @@ def main() -> int:
     check_folders(arguments.dir, files, invoking_user())
     with acting_as(invoking_user()):
         page_set = check_pages(files)
+        check_authority(page_set)
     check_host_count(page_set.hosts)
     plan = plan_loads(page_set.pages, arguments.testruns, arguments.tfos, arguments.seed)
 

@@ -1,5 +1,6 @@
 """Everything that can be wrong is found before anything is touched, each thing in one line with what mends it."""
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from harness.browser.chrome import Browser, find_browser, require_shim
 from harness.errors import InputError
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.mirror.recording import Recording, read_recording
+from harness.replay.authority import AUTHORITY, open_authority
 
 ROOM_MB = 100
 """For Chrome's profile and net-log: 11 MB on the paper's pages, more on today's. On a full disk Chrome does not start,
@@ -72,6 +74,12 @@ def check_pages(files: PageFiles) -> PageSet:
             raise InputError(f"{files.pages}:{files.line_of(page)}: the document of {page.url} is not in the "
                              f"mirror {files.mirror.name}/; run: {how_to_make(files)}")
     return PageSet(files, pages, recording, document_bytes(files, recording, pages))
+
+
+def check_authority(page_set: PageSet, directory: Path = AUTHORITY) -> None:
+    """Raise InputError when https is to be served and the authority in `directory`, if one is there, cannot be used."""
+    if page_set.secure and os.path.lexists(directory):
+        open_authority(directory)
 
 
 def how_to_make(files: PageFiles) -> str:

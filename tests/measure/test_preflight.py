@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from harness.browser import chrome
 from harness.errors import InputError, run_main
 from harness.files.pages import PageFiles
 from harness.files.text_log import PageLog, Response, Transaction, format_log
-from harness.measure.preflight import check_browser, check_pages
+from harness.measure.preflight import check_authority, check_browser, check_pages
 from harness.network import needs
 from harness.network.needs import PROGRAMS, check_programs
 
@@ -54,6 +55,26 @@ def complaint(files: PageFiles, capsys: pytest.CaptureFixture[str]) -> str:
     assert seen.err.endswith("\n")
     assert seen.err.count("\n") == 1, "one line"
     return seen.err.rstrip("\n")
+
+
+@pytest.mark.parametrize("spoil", [lambda path: path.symlink_to("/tmp"), lambda path: path.symlink_to("nowhere"),
+                                   lambda path: path.touch(), lambda path: path.mkdir() or (path / "ca.pem").touch()])
+def test_an_authority_that_cannot_be_used_is_said_at_once(files: PageFiles, tmp_path: Path,
+                                                          spoil: Callable[[Path], object]) -> None:
+    authority = tmp_path / ".authority"
+    spoil(authority)
+    check_authority(check_pages(files), authority)          # nobody needs one
+    record(files, (FIRST, "https://two.test/path?x=1"), ("https://two.test/path?x=1", None), (SECOND, None))
+    with pytest.raises(InputError, match=rf"^{authority}[^\n]*; remove {authority} to have a new authority made$"):
+        check_authority(check_pages(files), authority)
+
+
+def test_without_an_authority_none_is_made_yet(files: PageFiles, tmp_path: Path) -> None:
+    record(files, (FIRST, "https://two.test/path?x=1"), ("https://two.test/path?x=1", None), (SECOND, None))
+    page_set = check_pages(files)
+    assert page_set.secure
+    check_authority(page_set, tmp_path / ".authority")
+    assert not (tmp_path / ".authority").exists()
 
 
 def test_a_good_recording(files: PageFiles) -> None:
