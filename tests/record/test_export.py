@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import zipfile
 from pathlib import Path
 
@@ -136,6 +137,13 @@ def test_a_har_of_somebody_elses_leads_to_no_other_file(tmp_path: Path, pages: l
         entry["_file"] = file
     har.write_text(json.dumps(recorded))
     with pytest.raises(InputError, match=rf"{har.name}:1: not a HAR of a recording .*; record the page again$"):
+        export(tmp_path, "made", pages, tmp_path / "made.har")
+
+
+def test_a_body_of_60_gb_is_one_line(tmp_path: Path, pages: list[Page]) -> None:
+    body = next(path for path in (tmp_path / "made").rglob("*") if path.is_file())
+    os.truncate(body, 60 * 10**9)
+    with pytest.raises(InputError, match=rf"^{re.escape(str(body))}:1: cannot be read \(60000000000 bytes, more than"):
         export(tmp_path, "made", pages, tmp_path / "made.har")
 
 

@@ -16,6 +16,8 @@ from harness.mirror.recording import Recording, read_recording
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 NOT_MODIFIED = 304
+LARGEST_BODY = 2**29
+"""Bytes of a body that is exported: it is held in memory."""
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -79,12 +81,18 @@ def _exchange(entry: dict[str, Any], page: Page, mirror: Path) -> RecordedExchan
 
 
 def _body(mirror: Path, file: str | None) -> bytes:
-    """Return what a file of the mirror holds, ``host/name``: whoever wrote the HAR leads to no other file by it."""
+    """Return what a file of the mirror holds, ``host/name``: whoever wrote the HAR leads to no other file by it.
+
+    Raises UnreadableFileError when it is too large, OSError when there is none.
+    """
     if not file:
         return b""
     directory = os.open(mirror, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with os.fdopen(open_file(directory, file), "rb") as body:
+            size = os.fstat(body.fileno()).st_size
+            if size > LARGEST_BODY:
+                raise UnreadableFileError(mirror / file, f"{size} bytes, more than the {LARGEST_BODY} of a body")
             return body.read()
     finally:
         os.close(directory)
