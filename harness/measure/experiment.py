@@ -67,7 +67,7 @@ class Experiment:
             while loads:
                 for run in dict.fromkeys(load.run for load in loads):
                     for load in (load for load in loads if load.run == run):
-                        progress.done(self._load(load, series).in_words())
+                        self._load(load, series, progress)
                     self._load_again(series, progress)
                 loads = more_loads(judge_together(series), self.goal, self.seed) if self.goal else []
                 if self.goal:
@@ -78,10 +78,10 @@ class Experiment:
         while failed := failed_by_accident(series, self.retries):
             for measured in failed:
                 progress.expect_one_more()
-                progress.done(self._load(measured.load, series).in_words())
+                self._load(measured.load, series, progress)
 
-    def _load(self, load: Load, series: list[Measured]) -> Measured:
-        """Load a page once, and write its record and whatever it tells of earlier loads.
+    def _load(self, load: Load, series: list[Measured], progress: Steps) -> None:
+        """Load a page once, write its record and whatever it tells of earlier loads, and say both.
 
         Raises ExperimentError when a companion has ended: before the load, or after it was written down as failed.
         """
@@ -109,7 +109,10 @@ class Experiment:
         self._describe(series)
         if ended:
             raise ended
-        return judged[-1]
+        progress.done(judged[-1].in_words())
+        for known, now in zip(before, judged, strict=False):    # what a load is like shows beside others
+            if now.why_not and not known.why_not:
+                progress.say(f"looked at again: {now.in_words()}")
 
     def _write_records(self, before: list[Measured], judged: list[Measured]) -> None:
         """Write the last load's record, and those of earlier loads of which the verdict is another one now."""

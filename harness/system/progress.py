@@ -32,6 +32,12 @@ class Steps:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, total=self._total)
 
+    def say(self, what: str) -> None:
+        """Say something that is no step."""
+        what = printable(what)
+        self._console.print(what, highlight=False, markup=False, soft_wrap=True)
+        note(what)
+
     def done(self, what: str) -> None:
         """Say that a step is over."""
         self._count += 1
