@@ -48,6 +48,7 @@ from harness.system.options import TIMEOUT_S, Decimal, OptionParser, Whole, day,
 from harness.system.privileges import leave_root
 from harness.system.progress import counted
 from harness.system.signals import run_interruptible
+from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 SYNTHETIC_SEED = 1
 """As scripts/make_pages.py's: the same figures give the same bytes."""
@@ -149,8 +150,8 @@ def rules(remap_file: Path | None, remaps: list[Remap]) -> str | None:
 def trusted_key(certificate_file: Path) -> str:
     """Return what Chrome knows the CA by. Raises InputError when the file is no certificate."""
     try:
-        return fingerprint(certificate_file.read_bytes())
-    except (OSError, ValueError) as error:
+        return fingerprint(read_untrusted(certificate_file.resolve()))
+    except (UnreadableFileError, OSError, ValueError, RuntimeError) as error:       # RuntimeError: links in a circle
         raise InputError(f"{certificate_file}:1: not a certificate ({error}); give a CA's as PEM") from None
 
 

@@ -133,6 +133,8 @@ def draw_figures(results: Results, selection: Selection, outputdir: Path, ending
 
 def append_report(path: Path, report: str) -> None:
     """Add the report to the student's own notes, because they asked for it."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}:1: cannot be written (it is no regular file); choose another --append")
     try:
         with path.open("a", encoding="utf-8") as notes:
             notes.write(f"\n{report}")

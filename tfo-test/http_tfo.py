@@ -38,6 +38,7 @@ from harness.replay.site import Site
 from harness.system.options import DELAY_MS, PORT, OptionParser
 from harness.system.privileges import User, acting_as
 from harness.system.processes import die_with_parent
+from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 
 PROBLEMS_SHOWN = 20
 
@@ -146,9 +147,9 @@ def _log_dirs(options: argparse.Namespace) -> tuple[Path, Path] | None:
 
 def _read_hosts(path: Path) -> list[ServerHost]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}:1: cannot be read ({error}); write lines: hostname ip netns_path|-") from None
+        lines = read_untrusted_text(path).splitlines()
+    except UnreadableFileError as error:
+        raise InputError(f"{error}; write lines: hostname ip netns_path|-") from None
     hosts = []
     for number, line in enumerate(lines, start=1):
         words = line.split()

@@ -53,4 +53,4 @@ def _require_writable(folder: Path, user: User) -> None:
     except OSError as error:
         who = user.name or f"user {user.uid}"
         raise InputError(f"{folder}: {who} cannot write there ({error.strerror}); give another --dir, or make it "
-                         f"theirs: sudo chown -R {who} {folder}") from None
+                         f"theirs: sudo chown -R {user.uid} {folder}") from None
