@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import os
 import zipfile
 from datetime import datetime, timezone
 from pathlib import Path
@@ -190,3 +191,11 @@ def test_chunks_and_encodings_that_are_only_said() -> None:
     assert honest_encoding((("Content-Encoding", "br"),), b"plain") == ()
     assert encode(b"x" * 1000, "unheard-of", 10) == (b"x" * 1000, "")
     assert len(encode(b"x" * 100_000, "br", -1)[0]) < 1000
+
+
+def test_60_gb_of_nothing_are_no_warc(tmp_path: Path) -> None:
+    for name in ("x.warc", "x.warc.gz", "x.arc"):
+        (tmp_path / name).touch()
+        os.truncate(tmp_path / name, 60 * 10**9)
+        with pytest.raises(InputError, match=rf"{name}:1: not a WARC \(it begins with "):
+            read_warcs([tmp_path / name])

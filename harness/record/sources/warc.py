@@ -20,6 +20,8 @@ from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of
 from harness.record.sources.encoding import honest_encoding, without_chunks
 
 ANSWERS = ("response", "revisit", "resource")
+BEGINNINGS = (b"WARC/", b"filedesc:", b"\x1f\x8b")
+"""Of a WARC, an ARC and a compressed one. What begins otherwise, be it 60 GB of nothing, is looked at no further."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,9 @@ def _scan(path: Path, places: list[_Place], asked: list[_Asked]) -> None:
     before = len(places)
     try:
         with path.open("rb") as file:
+            start = file.peek(16)[:16]
+            if start and not start.startswith(BEGINNINGS):
+                raise ValueError(f"it begins with {start!r}")
             records = ArchiveIterator(file, arc2warc=True)
             for record in records:
                 url = record.rec_headers.get_header("WARC-Target-URI") or ""
