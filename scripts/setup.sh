@@ -156,6 +156,12 @@ pip() {
         -u PYTHONPATH -u PYTHONHOME PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 "$VENV/bin/python" -m pip "$@"
 }
 
+# compile_packages: on all processors, where pip takes one. As pip, it passes over what is no Python of this version.
+# shellcheck disable=SC2317  # called through step
+compile_packages() {
+    exec "$VENV/bin/python" -c 'import compileall, sys; compileall.compile_dir(sys.argv[1], quiet=2, workers=0)' "$VENV/lib"
+}
+
 # make_environment: fill .venv, and start it afresh when it was made by another Python or in another place.
 make_environment() {
     environment_is_complete && return 0
@@ -171,8 +177,10 @@ make_environment() {
     for file in "${REQUIREMENTS[@]}"; do
         arguments+=(-r "$file")
     done
-    step "installing the tools to compile Python packages" pip install -r "$ROOT/requirements-build.txt"
-    step "installing the Python packages of ${REQUIREMENTS[*]##*/}" pip install --no-build-isolation "${arguments[@]}"
+    step "installing the tools to compile Python packages" pip install --no-compile -r "$ROOT/requirements-build.txt"
+    step "installing the Python packages of ${REQUIREMENTS[*]##*/}" \
+        pip install --no-compile --no-build-isolation "${arguments[@]}"
+    step "compiling them" compile_packages
     wanted_stamp >"$STAMP"
     give_to_caller "$VENV"
 }
