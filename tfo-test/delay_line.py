@@ -17,21 +17,10 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from netfilterqueue import COPY_META, NetfilterQueue, Packet
-
 from harness.errors import run_main
-from harness.system.delay_queue import (
-    QUEUE_LENGTH,
-    QUEUE_NUMBER,
-    SOCKET_BUFFER_BYTES,
-    DelayQueue,
-    be_punctual,
-    forward,
-    queued_packets,
-)
+from harness.system.delay_queue import DelayQueue, Packet, delay_packets
 from harness.system.lateness import LatenessCounts
 from harness.system.options import DELAY_MS, OptionParser, Whole
-from harness.system.processes import die_with_parent, terminate_as_interrupt
 
 
 def main() -> int:
@@ -42,8 +31,6 @@ def main() -> int:
     parser.add_argument("--lateness-fd", type=Whole(0, 2**20),
                         help="descriptor of the memory in which to count late packets")
     arguments = parser.parse_args()
-    terminate_as_interrupt()
-    die_with_parent()
     delay_s = arguments.delay_ms / 1000
     packets = DelayQueue(None if arguments.lateness_fd is None else LatenessCounts(arguments.lateness_fd))
 
@@ -51,17 +38,8 @@ def main() -> int:
         """Take a packet from the kernel. Only its verdict is ever needed, never its bytes."""
         packets.hold(packet, delay_s)
 
-    queue = NetfilterQueue()
-    queue.bind(QUEUE_NUMBER, hold, max_len=QUEUE_LENGTH, mode=COPY_META, range=0, sock_len=SOCKET_BUFFER_BYTES)
-    try:
-        be_punctual()
-        with queued_packets([["PREROUTING", "-i", arguments.interface], ["POSTROUTING", "-o", arguments.interface]]):
-            print("ready", flush=True)
-            forward(queue, packets)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        queue.unbind()
+    interface = arguments.interface
+    delay_packets(hold, packets, [["PREROUTING", "-i", interface], ["POSTROUTING", "-o", interface]])
     return 0
 
 

@@ -22,21 +22,9 @@ import random
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from netfilterqueue import COPY_PACKET, NetfilterQueue
-
 from connie.lab.scenarios import LOSE_ALL, LOSE_FIRST_SYN
 from harness.errors import run_main
-from harness.system.delay_queue import (
-    QUEUE_LENGTH,
-    QUEUE_NUMBER,
-    SOCKET_BUFFER_BYTES,
-    DelayQueue,
-    Packet,
-    be_punctual,
-    forward,
-    queued_packets,
-)
-from harness.system.processes import die_with_parent, terminate_as_interrupt
+from harness.system.delay_queue import DelayQueue, Packet, delay_packets
 
 HEAD_BYTES = 60                             # IPv6 header and the TCP header without options
 SYN, ACK, TCP = 0x02, 0x10, 6
@@ -125,20 +113,8 @@ def main() -> int:
     settings = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     paths = Paths(read_paths(settings["paths"]), settings["seed"])
     has_ipv6 = any(":" in address for address in settings["paths"])
-    terminate_as_interrupt()
-    die_with_parent()
-    queue = NetfilterQueue()
-    queue.bind(QUEUE_NUMBER, paths.hold, max_len=QUEUE_LENGTH, mode=COPY_PACKET, range=HEAD_BYTES,
-               sock_len=SOCKET_BUFFER_BYTES)
-    try:
-        be_punctual()
-        with queued_packets(rules(settings["interface"]), ["iptables", "ip6tables"] if has_ipv6 else ["iptables"]):
-            print("ready", flush=True)
-            forward(queue, paths.under_way)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        queue.unbind()
+    delay_packets(paths.hold, paths.under_way, rules(settings["interface"]),
+                  ["iptables", "ip6tables"] if has_ipv6 else ["iptables"], HEAD_BYTES)
     return 0
 
 
