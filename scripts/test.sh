@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Install what is missing, run every static check, then the tests: `sudo ./scripts/test.sh` is what CI runs.
-# First the tests that need no network of their own, side by side; then, each alone, those that build one or compare
-# times, since a busy machine makes packets late. Without root the tests that need it are skipped.
+# First all tests that compare no times, side by side, each worker with a network and a lock of its own; then those that
+# do, one after the other, since a busy machine makes packets late. Without root the tests that need it are skipped.
 # Arguments go to one pytest, and the checks are left out: `sudo ./scripts/test.sh -k table`.
 # The exit status is that of the first part that fails; when the checks fail, the tests do not run. Pytest's own summary
 # is the last line.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-SIDE_BY_SIDE="not timing and (not root or beside)"
+SIDE_BY_SIDE="not timing"
 AT_ONCE=3                       # on two cores: they wait much of the time, for silence or for an answer
 
 ./scripts/setup.sh --tests
@@ -22,6 +22,6 @@ TFO_LAB_TEST_SHARED=$(mktemp -d)    # what both parts use, such as a recording o
 export TFO_LAB_TEST_SHARED
 trap 'rm -rf "$TFO_LAB_TEST_SHARED"' EXIT
 .venv/bin/python -m pytest -n "$AT_ONCE" --dist loadfile --no-loadscope-reorder -m "$SIDE_BY_SIDE" || status=$?
-echo "test: $SECONDS s; now the tests that build a network, one after the other"
+echo "test: $SECONDS s; now the tests that compare times, one after the other"
 .venv/bin/python -m pytest -m "not ($SIDE_BY_SIDE)" || exit $((status ? status : $?))
 exit "$status"

@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from tests.support.leaks import adopt_no_more, find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
 from tests.support.networks import Networks, network  # noqa: F401  # a fixture
+from tests.support.own_machine import enter_own_machine
 from tests.support.stolen import Stolen, read_stolen, too_much
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,7 +24,7 @@ STOLEN = pytest.StashKey[dict[Path, Stolen]]()
 
 # The same examples every time: a test of main must not fail by chance. To search for new ones, and thoroughly:
 # HYPOTHESIS=search .venv/bin/python -m pytest tests/test_NAME.py
-settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("same", derandomize=True, max_examples=50, deadline=None)
 settings.register_profile("search", max_examples=5000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS", "same"))
 
@@ -42,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     caller = os.environ.pop("SUDO_UID", None), os.environ.pop("SUDO_GID", None)
     config.stash[CALLER] = (int(caller[0]), int(caller[1])) if caller[0] and caller[1] else None
     config.pluginmanager.register(Networks(scratch), "networks")
+    if hasattr(config, "workerinput") and os.geteuid() == 0:    # one of pytest-xdist's, beside others
+        enter_own_machine(scratch)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -72,12 +75,6 @@ def _has_browser() -> bool:
     return any(Path(binary).exists() for binary in (os.environ.get("TFO_LAB_CHROME"), *BINARIES) if binary)
 
 
-def _is_about_time(item: pytest.Item) -> bool:
-    """Return whether the test runs alone (scripts/test.sh) since it builds a network or compares times."""
-    return bool(item.get_closest_marker("timing") or
-                (item.get_closest_marker("root") and not item.get_closest_marker("beside")))
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Note what had been stolen when the first test of a file began, its shared fixtures included."""
@@ -93,7 +90,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]
     """
     report = yield
     began = item.config.stash[STOLEN][item.path]
-    why = too_much(began, read_stolen()) if report.failed and _is_about_time(item) else ""
+    why = too_much(began, read_stolen()) if report.failed and item.get_closest_marker("timing") else ""
     if why:
         report.outcome = "skipped"
         report.longrepr = (str(item.path), item.reportinfo()[1] or 0, f"{why}; it failed: {call.excinfo!r:.300}")
@@ -102,6 +99,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]
 
 def _touches_the_machine(item: pytest.Item) -> bool:
     return any(item.get_closest_marker(name) for name in ("root", "chrome"))
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """Give a directory that other users may pass through; pytest's own are closed to them."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
 @pytest.fixture(autouse=True, scope="module")

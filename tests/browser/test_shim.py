@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.system.fastopen import OFF, ON, difference, read_counters, set_fastopen
+from tests.support.started import started
 
 SOURCE = ROOT / "tfo-test" / "chrome_shim.c"
 DAY_S = 86_400
@@ -207,18 +208,6 @@ class TwoHosts:
         return said, difference(read_counters(self.near), before)["TCPFastOpenActive"]
 
 
-@contextmanager
-def started(*command: str) -> Iterator["subprocess.Popen[str]"]:
-    """Run a program that says "ready" for as long as this lasts."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            yield process
-        finally:
-            process.kill()
-
-
 def inside(pid: int, *command: str) -> tuple[str, ...]:
     return ("nsenter", f"--net=/proc/{pid}/ns/net", *command)
 
@@ -241,34 +230,29 @@ def hosts() -> Iterator[TwoHosts]:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_tfo_to_other_hosts_from_the_second_connection_on(hosts: TwoHosts, shim: Path) -> None:
     assert hosts.tfo_connections(FETCH, preloaded(shim), "10.9.0.2", "4", "blocking") == ("0 0 0 0 ", 3)
     assert hosts.tfo_connections(FETCH, preloaded(shim), "10.9.0.2", "4", "blocking") == ("0 0 0 0 ", 4), "cookie kept"
 
 
 @pytest.mark.root
-@pytest.mark.beside
 @needs_ipv6
 def test_tfo_over_ipv6(hosts: TwoHosts, shim: Path) -> None:
     assert hosts.tfo_connections(FETCH, preloaded(shim), "fd09::2", "3", "blocking") == ("0 0 0 ", 2)
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_without_waiting_as_chrome_connects(hosts: TwoHosts, shim: Path) -> None:
     # 115 EINPROGRESS: no cookie yet, an ordinary handshake; then 0: connected as far as one can tell, nothing sent yet.
     assert hosts.tfo_connections(FETCH, preloaded(shim), "10.9.0.2", "3", "non-blocking") == ("115 0 0 ", 2)
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_no_tfo_without_the_shim(hosts: TwoHosts) -> None:
     assert hosts.tfo_connections(FETCH, preloaded(), "10.9.0.2", "3", "blocking") == ("0 0 0 ", 0)
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_no_tfo_where_it_is_switched_off_but_connections_all_the_same(hosts: TwoHosts, shim: Path) -> None:
     hosts.run(FETCH, preloaded(shim), "10.9.0.2", "2", "blocking")
     set_fastopen([hosts.near], OFF)
@@ -276,7 +260,6 @@ def test_no_tfo_where_it_is_switched_off_but_connections_all_the_same(hosts: Two
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_never_tfo_on_loopback(hosts: TwoHosts, shim: Path) -> None:
     assert hosts.tfo_connections(FETCH, preloaded(shim), "127.0.0.1", "4", "blocking") == ("0 0 0 0 ", 0)
 
@@ -288,7 +271,6 @@ print(*connect(client.fileno(), ipv4("10.9.0.2", int(sys.argv[2]))))
 
 
 @pytest.mark.root
-@pytest.mark.beside
 @pytest.mark.parametrize("tfo", [OFF, ON])
 def test_errno_is_the_connects_own(hosts: TwoHosts, shim: Path, tfo: int) -> None:
     set_fastopen([hosts.near], tfo)  # OFF: the shim's own setsockopt() fails with EOPNOTSUPP
@@ -297,7 +279,6 @@ def test_errno_is_the_connects_own(hosts: TwoHosts, shim: Path, tfo: int) -> Non
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_of_remote_sockets_only_tcp_is_touched(hosts: TwoHosts, shim: Path, recorder: Path) -> None:
     libraries = preloaded(shim, recorder)
     tcp_fastopen_connect = f"setsockopt {socket.IPPROTO_TCP} 30\n"

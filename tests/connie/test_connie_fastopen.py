@@ -18,7 +18,7 @@ from tests.support.connie_hosts import WAIT_S, Names, listening, names, same_des
 
 __all__ = ["names"]
 
-pytestmark = [pytest.mark.root, pytest.mark.beside]
+pytestmark = [pytest.mark.root]
 
 REQUEST = b"GET / HTTP/1.0\r\n\r\n"
 Race = Callable[[str], None]

@@ -21,7 +21,7 @@ from connie.lab.timing import FLOOR
 from harness.bootstrap import ROOT
 from tests.support.project_copy import copy_project, typed
 
-pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(200)]
 
 CONNIE = "connie_connect"
 ROUNDS = "12"

@@ -1,15 +1,14 @@
 """A page that no load can get whole is said to be unfit before anything is measured."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.files.pages import Page
 from harness.measure.fitness import blamed_on_the_page, say_ready
 from harness.measure.reason import accident, of_the_page
+from tests.support.project_copy import TFO
 from tests.support.small_mirror import ICON, SmallMirror
 
 PAGE = Page("http://one.test", "httpone.test")
@@ -38,7 +37,7 @@ def test_a_hollow_page_is_found_by_a_dry_run(tmp_path: Path) -> None:
     mirror.add("http://hollow.test/", f"<!doctype html>{ICON}<p>hollow{lost}")
     mirror.add("http://whole.test/", f"<!doctype html>{ICON}<p>whole")
     base = mirror.finish("http://hollow.test/", "http://whole.test/")
-    command = [sys.executable, str(ROOT / "tfo.py"), "--dir", str(base), "--name", "small", "--dry-run"]
+    command = [*TFO, "--quiet", "0.3", "--dir", str(base), "--name", "small", "--dry-run"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
     assert done.stderr == ("http://hollow.test/: not fit to be measured: 9 of 10 requests failed: no such host "

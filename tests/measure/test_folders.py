@@ -1,8 +1,7 @@
 """What lies in the user's folders is looked at before anything is built: one line each, and nothing is followed."""
 
 import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,18 +55,15 @@ def test_files_and_folders_in_each_others_place(tmp_path: Path, spoil: Callable[
 
 
 @pytest.fixture
-def of_alice() -> Iterator[Path]:
+def of_alice(open_to_all: Path) -> Path:
     """Give a folder of another user's, below one that she may enter."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        base = Path(name) / "base"
-        base.mkdir()
-        os.chown(base, ALICE.uid, ALICE.gid)
-        yield base
+    base = open_to_all / "base"
+    base.mkdir()
+    os.chown(base, ALICE.uid, ALICE.gid)
+    return base
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_a_folder_that_its_user_cannot_write_to(of_alice: Path) -> None:
     (of_alice / "client").mkdir()
     with pytest.raises(InputError, match=r"client: alice cannot write there \(Permission denied\); give another --dir"):
@@ -75,7 +71,6 @@ def test_a_folder_that_its_user_cannot_write_to(of_alice: Path) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 @pytest.mark.parametrize("attack", [
     lambda base: (base / "hack_dns").write_text("10.0.0.1 a.test 80"),
     lambda base: (base / "client" / "10-0-tfo-0").mkdir(parents=True),

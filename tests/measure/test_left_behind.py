@@ -3,9 +3,7 @@
 import io
 import json
 import os
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,16 +79,7 @@ def test_the_last_words_are_kept(left: LeftBehind) -> None:
     assert (left.directory / program).read_text() == "Traceback\n"
 
 
-@pytest.fixture
-def open_to_all() -> Iterator[Path]:
-    """Give a directory that other users may pass through; pytest's own are closed to them."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-
-
 @pytest.mark.root
-@pytest.mark.beside
 def test_another_users_file_is_not_taken_and_results_belong_to_their_owner(open_to_all: Path) -> None:
     for name, owner in (("scratch", ALICE), ("kept", BOB)):
         (open_to_all / name).mkdir()

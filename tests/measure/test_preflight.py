@@ -179,7 +179,6 @@ def test_without_the_shim_or_a_browser_nothing_starts(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_a_full_disk_is_said_before_chrome_does_not_start_on_it() -> None:
     on_a_small_disk = 'mount -t tmpfs -o size=8M,mode=1777 tmpfs /mnt && TMPDIR=/mnt "$@" --dry-run'
     done = subprocess.run(["unshare", "--mount", "sh", "-c", on_a_small_disk, "sh", ROOT / "tfo.py"],

@@ -1,6 +1,5 @@
 import contextlib
 import os
-import subprocess
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -19,6 +18,7 @@ from harness.mirror.paths import (
     split_url,
     write_file,
 )
+from tests.support.nested import nested
 
 LONG = "/" + "a" * 64
 HOSTILE_PARTS = st.sampled_from([
@@ -200,15 +200,5 @@ def test_no_url_is_written_outside(tmp_path: Path, host: str, path: str) -> None
 
 
 def test_folders_that_are_nested_a_thousandfold(tmp_path: Path) -> None:
-    at = os.open(tmp_path, os.O_RDONLY)
-    for _ in range(1500):
-        os.mkdir("d", dir_fd=at)
-        below = os.open("d", os.O_RDONLY, dir_fd=at)
-        os.close(at)
-        at = below
-    os.close(os.open("file", os.O_CREAT, dir_fd=at))
-    os.close(at)
-    try:
+    with nested(tmp_path, 1500):
         assert list_files(tmp_path) == {f"{'d/' * 1500}file"}
-    finally:
-        subprocess.run(["rm", "-r", str(tmp_path / "d")], check=True)     # shutil.rmtree runs out of stack

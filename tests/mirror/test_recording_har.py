@@ -191,7 +191,7 @@ RESPONSE = {"status": st.sampled_from([0, 99, 101, 200, 204, 206, 302, 304, 404,
             "_earlyHints": ODD, "httpVersion": ODD}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.fixed_dictionaries({
     "request": st.fixed_dictionaries(REQUEST), "response": st.fixed_dictionaries(RESPONSE), "_file": ODD,
     "_partial": ODD, "startedDateTime": ODD}), max_size=4))

@@ -60,7 +60,6 @@ def host() -> Iterator[Host]:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_an_answer_that_is_read_late_did_not_come_late(host: Host) -> None:
     with noting_arrivals(host) as arrivals:
         with inside(host.pid):

@@ -20,8 +20,6 @@ from harness.system.tcp import listen
 from tests.network.test_links import host_with
 
 pytestmark = pytest.mark.root
-beside = pytest.mark.beside
-"""All but the star, whose RTTs are measured."""
 
 ALL_DROPPED = """
 for chain in INPUT FORWARD OUTPUT; do iptables -P $chain DROP; done
@@ -39,6 +37,7 @@ def path_with(directory: Path, program: str, does: str) -> dict[str, str]:
     return {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("iptables", ["iptables-nft", "iptables-legacy"])
 def test_a_star_on_a_machine_that_drops_all_packets(iptables: str, tmp_path: Path) -> None:
     program = shutil.which(iptables)
@@ -57,7 +56,6 @@ def test_a_star_on_a_machine_that_drops_all_packets(iptables: str, tmp_path: Pat
     assert found["ipv6"] == []
 
 
-@beside
 @pytest.mark.parametrize(("program", "says", "problem"), [
     ("ip", "RTNETLINK answers: Operation not supported", r"^this kernel has no veth links \(module veth\): RTNETLINK"),
     ("tc", "Error: Specified qdisc kind is unknown.", r"^this kernel has no HTB rates \(module sch_htb\): Error: .*;"),
@@ -75,7 +73,6 @@ def test_a_kernel_that_lacks_a_part(program: str, says: str, problem: str, tmp_p
         check_kernel(delay_line=False)
 
 
-@beside
 @pytest.mark.parametrize(("lacking", "command", "status", "problem"), [
     ("-sys_admin", ["tests/support/star_elsewhere.py"], 2, "no network namespace can be set up here ("),
     ("-sys_nice", ["tfo-test/delay_line.py", "--interface", "lo", "--delay-ms", "1"], 1, "no priority over other"),
@@ -89,7 +86,6 @@ def test_a_container_without_a_privilege(lacking: str, command: list[str], statu
     assert "docs/hosts.md" in done.stderr
 
 
-@beside
 def test_servers_use_cubic_whatever_the_default() -> None:
     with host_with("echo reno >/proc/sys/net/ipv4/tcp_congestion_control; ip link set lo up") as host:
         assert environment.sysctls(host.pid)["net.ipv4.tcp_congestion_control"] == "reno"
@@ -100,7 +96,6 @@ def test_servers_use_cubic_whatever_the_default() -> None:
     assert used.rstrip(b"\0") == b"cubic"
 
 
-@beside
 def test_a_command_that_fails_is_named() -> None:
     """Mininet would go on without."""
     with host_with("") as host:
@@ -111,7 +106,6 @@ def test_a_command_that_fails_is_named() -> None:
             nodes.offloads_off(["none"])
 
 
-@beside
 def test_the_python_of_the_project_runs_the_tests() -> None:
     """Else the scripts above would run with other packages than these tests."""
     assert Path(sys.prefix) == PYTHON.parent.parent

@@ -61,7 +61,6 @@ def host_with(setup: str) -> Iterator[Host]:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 @pytest.mark.parametrize(("rate", "asked_mbit", "problem"), [
     ("4mbit", 4, ""), ("4mbit", 5, r"x: tc gives \[4\.0\] Mbit/s on lo instead of 5"), ("1gbit", 1000, ""),
     ("4020kbit", 4, ""), ("4060kbit", 4, r"x: tc gives \[4\.06\d*\] Mbit/s on lo instead of 4"), ("1500kbit", 1.5, "")])
@@ -76,14 +75,12 @@ def test_read_back_from_a_real_interface(rate: str, asked_mbit: float, problem: 
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_a_link_without_any_rate_or_delay_is_found_out() -> None:
     with host_with("") as host, pytest.raises(ExperimentError, match=r"tc gives \[\] Mbit/s on lo instead of 1000"):
         check_qdiscs(Star(host, host.pid), LinkSpeeds(), netem=False)
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_a_delay_that_is_not_there_is_found_out() -> None:
     # Mininet prints tc's error and carries on without.
     with host_with(LINK.format(rate="4mbit")) as host, \

@@ -95,7 +95,6 @@ def _syn_data(text: str) -> list[bool]:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_second_connection_sends_its_request_in_the_syn(wire: Wire) -> None:
     _set_fastopen(wire, 3)
     client, server = _talk(wire, 3)
@@ -104,7 +103,6 @@ def test_second_connection_sends_its_request_in_the_syn(wire: Wire) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_no_connection_does_with_tfo_off(wire: Wire) -> None:
     _set_fastopen(wire, 0)
     client, server = _talk(wire, 2)
@@ -113,7 +111,6 @@ def test_no_connection_does_with_tfo_off(wire: Wire) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 @pytest.mark.parametrize("value", [1, 2])
 def test_both_ends_must_be_willing(wire: Wire, value: int) -> None:
     _set_fastopen(wire, value)
@@ -141,7 +138,6 @@ def test_server_that_cannot_listen_says_so_in_one_line(arguments: list[str]) -> 
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_server_survives_a_client_that_says_nothing(wire: Wire) -> None:
     with _server(wire, 2) as server:
         with inside(wire.client_pid):

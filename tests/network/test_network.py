@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ from tests.support.small_mirror import SmallMirror, one_document
 pytestmark = [pytest.mark.root, pytest.mark.timing]
 
 SPEEDS = LinkSpeeds(bw_net_mbit=4, delay_home_ms=20, delay_net_ms=80)
-HOSTS = [f"host{number}.test" for number in range(4)]
+HOSTS = [f"host{number}.test" for number in range(2)]
 RTT_TOLERANCE = 0.01            # share of the nominal RTT
 RATE_TOLERANCE = 0.05
 SAVING_TOLERANCE = 0.05         # share of one RTT
@@ -80,10 +81,11 @@ def test_rate_is_within_five_percent(star: Star) -> None:
         assert process.stdout.readline() == "ready\n"
         with inside(star.user.pid), socket.create_connection((server.address, PORT), timeout=10) as client:
             arrivals = receive_all(client)
-    # The first part of a transfer is slow start and HTB's burst: the rate is that of the second half.
-    half = next(index for index, (_, received) in enumerate(arrivals) if received >= size / 2)
-    (begin_s, begin_bytes), (end_s, end_bytes) = arrivals[half], arrivals[-1]
-    measured_mbit = (end_bytes - begin_bytes) * 8 / (end_s - begin_s) / 1e6
+    # The first part of a transfer is slow start and HTB's burst: the rate is that of the second half, the median of its
+    # quarters, since a moment in which nobody could read makes two of them wrong.
+    marks = [next(arrival for arrival in arrivals if arrival[1] >= size * share / 8) for share in (4, 5, 6, 7, 8)]
+    measured_mbit = statistics.median((end_bytes - begin_bytes) * 8 / (end_s - begin_s) / 1e6
+                                      for (begin_s, begin_bytes), (end_s, end_bytes) in pairwise(marks))
     payload_share = 1448 / 1514  # TCP payload of a full frame with timestamps
     print(f"{measured_mbit / payload_share:.3f} Mbit/s with headers")
     assert measured_mbit == pytest.approx(SPEEDS.bw_net_mbit * payload_share, rel=RATE_TOLERANCE)
@@ -157,7 +159,7 @@ def test_whole_star_comes_and_goes(network: str) -> None:
 
     In User-mode Linux, where a star of 84 takes a minute, fewer: of interest there is the netem in each link.
     """
-    hosts = 8 if RESULTS in os.environ else 84
+    hosts = 4 if RESULTS in os.environ else 84
     speeds = LinkSpeeds(delay_net_ms=1)
     with running_star([f"host{number}.test" for number in range(hosts)], speeds, netem=network == "netem") as whole:
         assert len(whole.servers) == hosts

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.bootstrap import ROOT
+from tests.support.project_copy import TFO
 from tests.support.small_mirror import one_document
 
 pytestmark = pytest.mark.root
 
 
 def tfo(base: Path, command: str) -> "subprocess.CompletedProcess[str]":
-    argv = [sys.executable, str(ROOT / "tfo.py"), "--dir", str(base), "--name", "small", "--delaynet", "0",
+    argv = [*TFO, "--dir", str(base), "--name", "small", "--delaynet", "0",
             "--on-user", command]
     return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False, cwd=base)
 

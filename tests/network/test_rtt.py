@@ -121,7 +121,6 @@ print(connect_times_ms(["10.9.9.9"], 8000))
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_an_address_without_a_route_did_not_answer() -> None:
     done = subprocess.run(["unshare", "--net", sys.executable, "-c", NO_ROUTE], cwd=ROOT, capture_output=True,
                           text=True, timeout=20, check=False)

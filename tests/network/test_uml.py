@@ -16,8 +16,7 @@ from tests.support.networks import KERNEL, NO_BOOT
 
 UML = ROOT / "scripts" / "uml.sh"
 # Root, since then conftest.py looks for what is left behind; the script itself works without.
-pytestmark = [pytest.mark.root, pytest.mark.beside,
-              pytest.mark.skipif(not KERNEL.exists(), reason="there is no user-mode-linux")]
+pytestmark = [pytest.mark.root, pytest.mark.skipif(not KERNEL.exists(), reason="there is no user-mode-linux")]
 
 
 CHROME = "/usr/lib/chromium/chromium"

@@ -25,6 +25,7 @@ def test_help_works_from_any_directory(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.timing
 def test_connect_times_takes_one_sample_each_pace() -> None:
     began_s = time.time()
     command = [sys.executable, str(BENCHMARKS / "connect_times.py"), "127.0.0.1", str(CLOSED_PORT),

@@ -19,6 +19,7 @@ from harness.files.pages import sanitise
 from harness.files.results import read_results
 from harness.network.rtt import rtt_tolerance_ms
 from tests.support.har_schema import assert_har
+from tests.support.project_copy import TFO
 from tests.support.small_mirror import ICON, SmallMirror, one_document
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(290)]
@@ -77,18 +78,19 @@ def spoiled(tmp_path_factory: pytest.TempPathFactory) -> Spoiled:
 
 
 def test_accidents_are_measured_again_and_the_table_is_full(tmp_path: Path) -> None:
+    """A server that hangs, and a Chrome that is killed."""
     base = make_pages(tmp_path)
-    (base / "small.pages").write_text("http://network.test\nhttp://server.test\n")
+    (base / "small.pages").write_text("http://server.test\n")
     done = run(*SPOIL, "once", "--dir", str(base), "--name", "small", "--testruns", "2", "--delaynet", "5",
                "--patience", "0")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "8 of 8 page loads are valid; it took 12 loads, since 4 failed by accident" in done.stdout
+    assert "4 of 4 page loads are valid; it took 6 loads, since 2 failed by accident" in done.stdout
     plot = run(str(ROOT / "plot.py"), "--clientdir", str(base / "client"), "--outputdir", str(base / "out"))
     assert plot.returncode == 0, plot.stdout + plot.stderr
     tried = sorted(path.parent.parent.name for path in base.glob("client/*/attempt-1/*.json"))
-    assert tried == ["5-1-tfo-0", "5-1-tfo-0", "5-1-tfo-1", "5-1-tfo-1"]
+    assert tried == ["5-1-tfo-0", "5-1-tfo-1"]
     order = json.loads((base / "client" / "experiment-5.json").read_text())["order"]
-    assert len(order) == 12
+    assert len(order) == 6
 
 
 def test_spoiled_loads_are_kept_and_make_the_run_fail(spoiled: Spoiled) -> None:
@@ -186,8 +188,8 @@ def test_wrong_rtt(tmp_path: Path) -> None:
 def test_full_disk(tmp_path: Path) -> None:
     base = one_document(tmp_path)
     (base / "client").mkdir()
-    done = run("unshare", "--mount", "sh", "-c", CLIENT_IN_MEMORY, "sh", str(base), "64k", str(ROOT / "tfo.py"),
-               "--dir", str(base), "--name", "small", "--delaynet", "5", "--testruns", "5", "--patience", "0",
+    done = run("unshare", "--mount", "sh", "-c", CLIENT_IN_MEMORY, "sh", str(base), "64k", *TFO,
+               "--dir", str(base), "--name", "small", "--delaynet", "5", "--testruns", "5",
                "--retries", "0")
     assert done.returncode == 1, done.stdout + done.stderr
     complaint = done.stderr.splitlines()[-1]

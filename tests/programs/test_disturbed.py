@@ -1,7 +1,7 @@
 """Stalls made on purpose in real loads are found, each by its rule, and loads that nobody disturbs are not rejected.
 
-What stands still is chosen at random among a dozen cases; the seed is printed. docs/statistics.md has the
-table of many.
+Each part of the experiment stands still once, at a random moment; the seed is printed. docs/statistics.md has the table
+of many.
 """
 
 import json
@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
+from benchmarks.stall import PARTS
 from harness.bootstrap import ROOT
 from tests.support.small_mirror import ICON, SmallMirror
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 
 DISTURBED = [sys.executable, str(ROOT / "benchmarks" / "disturbed.py")]
-STEPS = 8
+STEPS = 5
 """Frames one in the other: each waits for the one before, so that at any moment of the load the page waits."""
 
 
@@ -46,18 +47,18 @@ def disturb(base: Path, *options: str) -> list[dict[str, Any]]:
 def test_stalls_are_found_and_undisturbed_loads_are_mostly_accepted(base: Path) -> None:
     seed = random.randrange(10_000)
     print(f"seed {seed}")
-    loads = disturb(base, "--undisturbed", "4", "--injections", "2", "--stall-ms", "300", "--seed", str(seed))
+    loads = disturb(base, "--undisturbed", "2", "--injections", "1", "--stall-ms", "300", "--seed", str(seed))
     alone = [load for load in loads if not load["part"]]
     plts_ms = sorted(load["plt_ms"] for load in alone)
-    assert len(loads) == 4 + 2 * 6
+    assert len(loads) == 2 + len(PARTS)
     for load in loads:
         slower = load["plt_ms"] is None or load["plt_ms"] > plts_ms[0] + 150
         assert load["why_not"] or not (load["part"] and slower), (load["part"], load["after_ms"], load["plt_ms"])
-    assert sum(bool(load["why_not"]) for load in loads if load["part"] == "delay line") == 2
+    assert sum(bool(load["why_not"]) for load in loads if load["part"] == "delay line") == 1
 
 
 def test_a_delay_line_that_stood_for_five_seconds_is_found(base: Path) -> None:
-    loads = disturb(base, "--undisturbed", "1", "--injections", "1", "--parts", "delay line", "--stall-ms", "5000")
+    loads = disturb(base, "--undisturbed", "0", "--injections", "1", "--parts", "delay line", "--stall-ms", "5000")
     [late] = [reason for reason in loads[-1]["why_not"] if reason.startswith("packets were late by up to ")]
-    assert 4000 < float(late.split(" ")[6]) < 5200
+    assert 4000 < float(late.split(" ")[6]) < 6000
     assert loads[-1]["timekeeping"]["delay_line_late_ms"] > 4000

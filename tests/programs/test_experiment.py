@@ -130,7 +130,6 @@ def test_options_that_make_no_experiment(options: list[str], complaint: str, mon
 
 
 @pytest.mark.root
-@pytest.mark.beside
 @pytest.mark.parametrize(("options", "complaint"), [([], "nothing.pages:1: no such file"), BAD_OPTIONS[0],
                                                     BAD_OPTIONS[-1]])
 def test_bad_input_is_one_clear_line(options: list[str], complaint: str, tmp_path: Path) -> None:
@@ -142,7 +141,6 @@ def test_bad_input_is_one_clear_line(options: list[str], complaint: str, tmp_pat
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_page_that_is_not_in_the_mirror(tmp_path: Path) -> None:
     base = one_document(tmp_path)
     (base / "small.pages").write_text("http://one.test/\n\nhttp://elsewhere.test/\n")
@@ -153,7 +151,6 @@ def test_page_that_is_not_in_the_mirror(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_no_chrome_is_one_clear_line(tmp_path: Path) -> None:
     base = one_document(tmp_path)
     done = subprocess.run([*TFO, "--dir", str(base), "--name", "small"], capture_output=True, text=True, timeout=30,
@@ -163,7 +160,6 @@ def test_no_chrome_is_one_clear_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_without_root_is_one_clear_line(tmp_path: Path) -> None:
     command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *TFO, "--dir", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)

@@ -12,6 +12,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.server_log import ServerRequest, read_server_logs
 from harness.replay.authority import AUTHORITY, open_authority
+from tests.support.forked import typed
 from tests.support.har_schema import assert_har
 from tests.support.https_recording import HttpsRecording
 from tests.support.project_copy import TFO
@@ -82,7 +83,9 @@ def test_one_rtt_saved_per_connection_over_tls_too(tmp_path: Path) -> None:
                           ("two.test", "https", "HTTP/1.1"), ("three.test", "https", "h2")}
         per_connection = {(request.host, request.connection): request.scheme for request in requests(base, tfo)}
         assert list(per_connection.values()).count("https") == 3 * 3, "both requests to a host share its connection"
-    assert saving_ms(base) == pytest.approx(4 * RTT_MS, rel=TOLERANCE)
+    saved_ms = saving_ms(base)
+    assert saved_ms == pytest.approx(4 * RTT_MS, rel=TOLERANCE)
+    assert_table(base, saved_ms)
     for path in (base / "client").glob("*/*.har"):
         entries = assert_har(path)["entries"]
         assert [entry["response"]["httpVersion"] for entry in entries].count("h2") == 4
@@ -90,6 +93,14 @@ def test_one_rtt_saved_per_connection_over_tls_too(tmp_path: Path) -> None:
     argv = " ".join(loads(base)[0]["environment"]["argv"])
     assert f"--ignore-certificate-errors-spki-list={open_authority(AUTHORITY).fingerprint}" in argv
     assert "--ignore-certificate-errors " not in f"{argv} "
+
+
+def assert_table(base: Path, saved_ms: float) -> None:
+    done = typed(ROOT / "plot.py", "--clientdir", base / "client", "--outputdir", base / "figures")
+    rtt, off, on, improvement = done.stdout.splitlines()[2].strip().split("\t")
+    assert rtt == f"{RTT_MS}"
+    assert (float(off) - float(on)) * 1000 == pytest.approx(saved_ms, abs=1)
+    assert float(improvement.rstrip("%")) == pytest.approx((1 - float(on) / float(off)) * 100, abs=0.1)
 
 
 @pytest.mark.root

@@ -93,9 +93,8 @@ def commands_below(process: "subprocess.Popen[str]") -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("moment", "number"), [
-    (while_building, signal.SIGINT), (while_starting_servers, signal.SIGTERM),
-    (while_loading, signal.SIGINT), (while_loading, signal.SIGTERM)], ids=lambda value: value.__name__
-    if callable(value) else value.name)
+    (while_building, signal.SIGINT), (while_starting_servers, signal.SIGTERM), (while_loading, signal.SIGINT)],
+    ids=lambda value: value.__name__ if callable(value) else value.name)
 def test_nothing_is_left(moment: Callable[["subprocess.Popen[str]"], None], number: signal.Signals,
                          project: Path) -> None:
     fastopen_before = ROOT_FASTOPEN.read_text()
@@ -118,22 +117,6 @@ def test_nothing_is_left(moment: Callable[["subprocess.Popen[str]"], None], numb
         results = read_results(project / "client")
         assert results.problems == []
         assert len(results.loads) == len(written)
-
-
-@pytest.mark.slow
-def test_second_experiment_is_refused(project: Path) -> None:
-    process = start_run(project)
-    try:
-        read_until(process, "RTT to 12 servers")
-        for command in (["./run.sh", "--name", "small"], ["./tfo.py", "--name", "small"]):
-            second = subprocess.run(typed(project, *command), capture_output=True, text=True, timeout=30, check=False)
-            assert second.returncode == 2
-            assert second.stderr.startswith(f"{LOCK_FILE}: another experiment is running: pid {process.pid} (./run.sh")
-            assert second.stderr.count("\n") == 1
-        read_until(process, "[  1/8]")
-    finally:
-        process.terminate()
-        process.communicate(timeout=LIMIT_S)
 
 
 @pytest.mark.slow
@@ -169,13 +152,21 @@ def test_a_killed_run_ends_its_experiment_and_the_next_puts_the_switch_back(proj
             assert ROOT_FASTOPEN.read_text() == fastopen_before
 
 
-def test_logs_of_an_interrupted_run_can_be_plotted(project: Path) -> None:
+@pytest.mark.slow
+def test_a_second_experiment_is_refused_and_logs_of_an_interrupted_one_can_be_plotted(project: Path) -> None:
     process = start_run(project)
     try:
+        read_until(process, "RTT to 12 servers")
+        for command in (["./run.sh", "--name", "small"], ["./tfo.py", "--name", "small"]):
+            second = subprocess.run(typed(project, *command), capture_output=True, text=True, timeout=60, check=False)
+            assert second.returncode == 2
+            assert second.stderr.startswith(f"{LOCK_FILE}: another experiment is running: pid {process.pid} (./run.sh")
+            assert second.stderr.count("\n") == 1
         read_until(process, "[  2/8]")
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=LIMIT_S)
+    assert process.returncode == -signal.SIGTERM
     loads = [json.loads(path.read_text()) for path in (project / "client").glob("*/*.json")]
     assert all(load["valid"] for load in loads)
     order = json.loads((project / "client" / "experiment-20.json").read_text())["order"]

@@ -88,7 +88,7 @@ def test_no_program_takes_what_is_no_number(program: str, monkeypatch: pytest.Mo
             assert (ended.value.code, said.count("\n")) == (2, 1), said
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(text=st.one_of(st.text(max_size=20), st.floats().map(str), st.integers().map(str),
                       st.from_regex(r"-?[0-9]{1,7}(\.[0-9]{1,8})?", fullmatch=True)))
 def test_what_is_taken_is_a_finite_number_within_bounds(text: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """What fetch.py records of the test internet, tfo.py loads: every page, again and again, with nothing missing."""
 
 import json
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.files.pages import sanitise
 from harness.files.server_log import ServerRequest, read_server_logs
 from harness.mirror.recording import Recording, read_recording
@@ -20,7 +18,7 @@ from tests.support.internet.recorded import NAME, copy_of_the_recording
 from tests.support.internet.server import NGINX
 from tests.support.project_copy import TFO
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240),
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(500),
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
 PAGES = (*site.PAGES, site.SECURE)
 LOADS = 5
@@ -52,7 +50,7 @@ class Replayed:
         return read_recording(self.directory / NAME, self.directory / f"{NAME}.fetchlog")
 
 
-def run(*command: object, statuses: tuple[int, ...] = (0,), timeout_s: float = 150) -> str:
+def run(*command: object, statuses: tuple[int, ...] = (0,), timeout_s: float = 400) -> str:
     done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, check=False,
                           timeout=timeout_s)
     assert done.returncode in statuses, done.stdout + done.stderr
@@ -109,17 +107,3 @@ def test_requests_ride_in_the_syn(replayed: Replayed) -> None:
     first = {(request.scheme, request.protocol) for request in replayed.requests()
              if request.time_s > began_s and request.request == 1 and request.syn_data}
     assert first >= {("http", "HTTP/1.0"), ("https", "HTTP/1.1"), ("https", "h2")}
-
-
-def test_the_table_has_rows_for_http_and_https(recorded: Path, tmp_path: Path) -> None:
-    pages = (site.CLASSIC, site.MODERN)
-    for name in (NAME, f"{NAME}.fetchlog"):
-        shutil.copytree(recorded / name, tmp_path / name)
-    (tmp_path / f"{NAME}.pages").write_text("\n".join(pages))
-    run(*TFO[1:], "--quiet", "0.5", "--dir", tmp_path, "--name", NAME, "--testruns", "2", "--delaynet", "20")
-    lines = run(ROOT / "plot.py", "--clientdir", tmp_path / "client", "--outputdir", tmp_path / "figures").splitlines()
-    for page in pages:
-        rtt, off, on, improvement = lines[lines.index(sanitise(page)) + 1].strip().split("\t")
-        assert rtt == "40"
-        assert 0.1 < float(on) < float(off) < 5
-        assert float(improvement.rstrip("%")) == pytest.approx((1 - float(on) / float(off)) * 100, abs=1)

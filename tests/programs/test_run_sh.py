@@ -16,6 +16,7 @@ from tests.support.small_mirror import chain_of_hosts
 NOBODY = 65534
 SOON = ("--quiet", "0.3", "--patience", "0")
 """Nobody waits for a SYN that was lost and is sent again."""
+SUDO = {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
 ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 
@@ -38,24 +39,33 @@ def made_project(directory: Path) -> Path:
 
 
 def run(project: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(typed(project, "./run.sh", *options), capture_output=True, text=True, timeout=110,
+    return subprocess.run(typed(project, "./run.sh", *options), capture_output=True, text=True, timeout=180,
                           env={**os.environ, **environment}, check=False)
 
 
 @pytest.mark.root
 @pytest.mark.chrome
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 def test_two_runs_and_nothing_lost(project: Path) -> None:
+    """The first by sudo: its results are the user's. The second as root itself."""
+    if not all(directory.stat().st_mode & 0o001 for directory in ROOT.parents):
+        pytest.skip("the project lies in a directory that other users may not enter")
     fastopen_before = ROOT_FASTOPEN.read_text()
-    first = run(project, "--name", "small", "--quick", *SOON, "--sweep-rtt", "2,5,20", "--detail")
+    for path in (project, *project.rglob("*")):
+        os.lchown(path, NOBODY, NOBODY)
+    first = run(project, "--name", "small", "--quick", *SOON, "--sweep-rtt", "2,20", "--detail", "--pcap", **SUDO)
     assert first.returncode == 0, first.stdout + first.stderr
+    results = [path for name in ("client", "serverlogs", "output-figures") for path in (project / name).rglob("*")]
+    assert {"loads.csv", "httpwww.nytimes.com.pcap"} <= {path.name for path in results}
+    assert {path.lstat().st_uid for path in results} == {NOBODY}
     assert "setup: everything is there" in first.stdout
-    assert "1 pages x 2 runs x TFO off and on x 3 delays = 12 page loads;" in first.stdout
+    assert "1 pages x 2 runs x TFO off and on x 2 delays = 8 page loads;" in first.stdout
     rows = [line.split("\t")[1] for line in first.stdout.splitlines() if line.startswith("\t")]
-    assert rows[:3] == ["2", "5", "20"]
+    assert rows[:2] == ["2", "20"]
     assert "95% low" in first.stdout, "--detail reaches plot.py"
     figures = sorted(path.name for path in (project / "output-figures").glob("*.png"))
-    assert {"improvement-vs-rtt.png", *(f"timing-www.nytimes.com-{rtt_ms}.png" for rtt_ms in (2, 5, 20))} <= {*figures}
+    assert {f"timing-www.nytimes.com-{rtt_ms}.png" for rtt_ms in (2, 20)} <= {*figures}
     loads = {path.relative_to(project): path.read_bytes() for path in (project / "client").rglob("*") if path.is_file()}
 
     second = run(project, "--name", "small", "--quick", *SOON, "--delays", "5", "--tfo", "1", "--http", "1.1",
@@ -67,23 +77,6 @@ def test_two_runs_and_nothing_lost(project: Path) -> None:
     assert not list((project / "client").glob("10-*"))
     assert (project / "output-figures" / "timing-www.nytimes.com-10.svg").exists()
     assert ROOT_FASTOPEN.read_text() == fastopen_before
-
-
-@pytest.mark.root
-@pytest.mark.chrome
-@pytest.mark.slow
-def test_results_belong_to_who_called_sudo(project: Path) -> None:
-    for path in (project, *project.rglob("*")):
-        os.lchown(path, NOBODY, NOBODY)
-    if not all(directory.stat().st_mode & 0o001 for directory in ROOT.parents):
-        pytest.skip("the project lies in a directory that other users may not enter")
-    sudo = {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
-    done = run(project, "--name", "small", "--quick", *SOON, "--delays", "5", "--pcap", **sudo)
-    assert done.returncode == 0, done.stdout + done.stderr
-    results = [path for name in ("client", "serverlogs", "output-figures") for path in (project / name).rglob("*")]
-    assert len(results) > 10
-    assert {"loads.csv", "httpwww.nytimes.com.pcap"} <= {path.name for path in results}
-    assert {path.lstat().st_uid for path in results} == {NOBODY}
 
 
 @pytest.mark.root
@@ -100,7 +93,7 @@ def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
         (project / f"results-{now + timedelta(seconds=second):%Y%m%d-%H%M%S}").symlink_to(tmp_path / "of_root")
     for path in (project, *project.rglob("*")):
         os.lchown(path, NOBODY, NOBODY)
-    done = run(project, "--name", "small", "--delays", "5", *SOON, SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY))
+    done = run(project, "--name", "small", "--delays", "5", *SOON, **SUDO)
     assert done.returncode != 0
     assert "results-" in done.stderr.splitlines()[-1], done.stdout + done.stderr
     assert not list((tmp_path / "of_root").iterdir())
@@ -136,7 +129,6 @@ BAD_USE = [
 
 
 @pytest.mark.root
-@pytest.mark.beside
 @pytest.mark.parametrize(("options", "complaint"), BAD_USE)
 def test_bad_use_is_one_line(options: list[str], complaint: str, same_project: Path) -> None:
     done = run(same_project, *options)
@@ -187,7 +179,6 @@ def test_options_with_an_equals_sign_and_a_lost_tcp_fastopen(same_project: Path)
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_sudo_variables_that_are_no_numbers(same_project: Path) -> None:
     done = run(same_project, "--name", "small", SUDO_UID="abc")
     assert (done.returncode, done.stderr) == (

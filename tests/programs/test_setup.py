@@ -18,7 +18,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPTS = (*ROOT.glob("scripts/*.sh"), *ROOT.glob("tfo-test/*.sh"), *ROOT.glob("*.sh"), ROOT / ".ci" / "run")
 NOBODY = 65534
 ALICE = User("alice", 12345, 12346)
-pytestmark = pytest.mark.beside
 
 ALL_INSTALLED = 'shift 3; for package; do [ "$package" = "$MISSING" ] || echo "installed $package"; done'
 """Stand-in for dpkg-query: everything asked for is installed, but the package $MISSING."""

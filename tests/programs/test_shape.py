@@ -11,6 +11,7 @@ from harness.bootstrap import ROOT
 from harness.synthetic.build import make_page_set
 from harness.synthetic.shape import read_shapes
 from tests.support.explained_pages import CHAIN, make_pages
+from tests.support.project_copy import ANY_TIME
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(180)]
 SHAPE = ROOT / "scripts" / "shape.py"
@@ -18,7 +19,7 @@ SHAPE = ROOT / "scripts" / "shape.py"
 
 def test_a_chain_of_hosts_keeps_its_causes_and_sizes(tmp_path: Path) -> None:
     make_pages(tmp_path, CHAIN)
-    command = [sys.executable, str(SHAPE), "--dir", str(tmp_path), "--name", "small"]
+    command = [*ANY_TIME, str(SHAPE), "--dir", str(tmp_path), "--name", "small"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     shape, = read_shapes(tmp_path / "small.shape")

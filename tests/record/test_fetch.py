@@ -365,7 +365,6 @@ def test_pages_that_never_rest_end_all_the_same(internet: Internet, tmp_path: Pa
 
 
 @pytest.mark.root
-@pytest.mark.beside
 @pytest.mark.skipif(not all(parent.stat().st_mode & stat.S_IXOTH for parent in ROOT.parents),
                     reason="the project lies where nobody else may go")
 @pytest.mark.parametrize("sudo", [False, True])
@@ -386,7 +385,6 @@ def test_no_root_is_needed_and_none_is_kept(internet: Internet, sudo: bool) -> N
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_a_full_disk_ends_it_with_a_line_and_leaves_the_old_recording(internet: Internet, tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
     prepare = 'mount -t tmpfs -o size=128k small "$0" && mkdir "$0/demo" && echo old >"$0/demo/kept"'

@@ -66,7 +66,6 @@ def fetch_with_data_in_syn(address: tuple[str, int]) -> bytes:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_syn_data_is_seen_and_each_setting_has_its_log(recording: Path, namespace: int) -> None:
     hosts = hosts_file(recording, f"{HOST} 127.0.0.1 /proc/{namespace}/ns/net")
     with running(recording, "--hosts", hosts, "--user", f"{NOBODY}:{NOBODY}") as server, inside(namespace):
@@ -88,7 +87,6 @@ def test_syn_data_is_seen_and_each_setting_has_its_log(recording: Path, namespac
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_servers_live_in_their_namespace_and_not_as_root(recording: Path, namespace: int) -> None:
     recording.chmod(0o700)    # as /root is: the servers' user cannot get here
     hosts = hosts_file(recording, f"{HOST} 127.0.0.1 /proc/{namespace}/ns/net", "b.test 127.0.0.2 -")
@@ -111,7 +109,6 @@ def test_servers_live_in_their_namespace_and_not_as_root(recording: Path, namesp
 
 
 @pytest.mark.root
-@pytest.mark.beside
 @pytest.mark.parametrize("options", [(), ("--user", "0:0")])
 def test_no_server_is_root(recording: Path, options: tuple[str, ...]) -> None:
     with running(recording, *options) as server:
@@ -121,14 +118,12 @@ def test_no_server_is_root(recording: Path, options: tuple[str, ...]) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_a_directory_that_is_no_host_is_refused(recording: Path) -> None:
     (recording / "Web" / f"{HOST} 0.0.0.0 -\n").mkdir()
     assert "is not the name of a host" in refusal(recording, "--host", HOST)
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_a_file_the_user_cannot_read_is_refused_at_the_start(recording: Path) -> None:
     (recording / "Web" / HOST / "x.css").chmod(0o600)
     line = refusal(recording, "--host", HOST, "--user", f"{NOBODY}:{NOBODY}")

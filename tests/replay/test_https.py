@@ -82,7 +82,6 @@ def test_http_and_https_of_one_host(secure: Secure) -> None:
     assert (line.scheme, line.protocol, line.found) == ("http", "HTTP/1.0", "redirect")
 
 
-@pytest.mark.timing
 def test_who_only_shakes_hands_is_noted_and_keeps_nobody_waiting(secure: Secure) -> None:
     for protocol, spoken in (("h2", "h2"), ("http/1.1", "HTTP/1.1")):
         with secure.connect(protocol):

@@ -3,8 +3,7 @@
 import os
 import shutil
 import stat
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,26 +11,24 @@ import pytest
 from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import refusal
 
-pytestmark = [pytest.mark.root, pytest.mark.beside]
+pytestmark = pytest.mark.root
 NOBODY = 65534
 
 
 @pytest.fixture
-def folder() -> Iterator[Path]:
+def folder(open_to_all: Path) -> Path:
     """Give a recording that is nobody's, beside a folder of root's with a file in it."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        theirs, of_root = Path(name) / "theirs", Path(name) / "of_root"
-        theirs.mkdir()
-        of_root.mkdir(mode=0o700)
-        (of_root / "file").write_text('{"secret": "of root"}')
-        (of_root / "file").chmod(0o600)
-        recording = HttpsRecording(theirs)
-        recording.add("https://a.test/", b"front", (("content-type", "text/html"),))
-        recording.finish("https://a.test/")
-        for path in (theirs, *theirs.rglob("*")):
-            os.chown(path, NOBODY, NOBODY)
-        yield theirs
+    theirs, of_root = open_to_all / "theirs", open_to_all / "of_root"
+    theirs.mkdir()
+    of_root.mkdir(mode=0o700)
+    (of_root / "file").write_text('{"secret": "of root"}')
+    (of_root / "file").chmod(0o600)
+    recording = HttpsRecording(theirs)
+    recording.add("https://a.test/", b"front", (("content-type", "text/html"),))
+    recording.finish("https://a.test/")
+    for path in (theirs, *theirs.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    return theirs
 
 
 def authority(folder: Path) -> tuple[str | Path, ...]:

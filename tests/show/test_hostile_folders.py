@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from harness.show.requests_figure import draw_figure
 from harness.show.sweep import sweep_lines
 from harness.show.table import format_report
 from tests.support.client_folder import NEWS, add_load
+from tests.support.nested import nested
 from tests.support.report_folder import MEASURED
 
 PAGE = "httpen.wikipedia.orgwikiTransmission_Control_Protocol"
@@ -132,25 +132,11 @@ def test_names_of_any_kind(tmp_path: Path) -> None:
     for folder in (f"{digits}-1-tfo-0", "1e+308-1-tfo-0", f"50-{digits}-tfo-0", f"50-1-tfo-0/attempt-{digits}"):
         (client / folder).mkdir()
         (client / folder / PAGE).write_text("no log")
-    nest(cell)
-    try:
+    with nested(cell, 3000):
         text = shown(client, figures=True)
-    finally:
-        subprocess.run(["rm", "-rf", client], check=True)       # deeper than Python can follow
     assert "http\\x1b[2Ja" in text
     assert "http\\ta\\nb" in text
     assert "\\u202eevil" in text
-
-
-def nest(folder: Path) -> None:
-    """Make 3000 folders, one inside the other."""
-    deep = os.open(folder, os.O_RDONLY)
-    for _ in range(3000):
-        os.mkdir("d", dir_fd=deep)
-        inner = os.open("d", os.O_RDONLY, dir_fd=deep)
-        os.close(deep)
-        deep = inner
-    os.close(deep)
 
 
 def test_reasons_cannot_steer_the_terminal(tmp_path: Path) -> None:

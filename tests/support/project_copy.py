@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
+from tests.support.any_time import judge_no_time_in
 
 # In a mount namespace of its own the copy stands where the project stands, with the project's own environment in it:
 # so nothing has to be set up again.
@@ -15,12 +16,16 @@ STAND_IN = ('mount --bind "$1/.venv" "$2/.venv" && mount --rbind "$2" "$1" && cd
             'exec "$@"')
 
 
-TFO = (sys.executable, str(ROOT / "tests" / "support" / "spoiled_experiment.py"), "any-time", "--patience", "0")
+ANY_TIME = (sys.executable, str(ROOT / "tests" / "support" / "any_time.py"))
+TFO = (*ANY_TIME, str(ROOT / "tfo.py"), "--patience", "0")
 """tfo.py as tests run it that are not about lateness: other programs are there, and a load may be late."""
 
 
 def copy_project(target: Path) -> Path:
-    """Copy what git would commit to `target`, with the compiled shim; return `target`."""
+    """Copy what git would commit to `target`, with the compiled shim; return `target`.
+
+    The copy refuses nothing for its times: see any_time.py.
+    """
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT,
                             capture_output=True, check=False)
     if listed.returncode != 0:
@@ -32,6 +37,7 @@ def copy_project(target: Path) -> Path:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, copy)
     shutil.copy2(ROOT / "tfo-test" / "chrome_shim.so", target / "tfo-test")
+    judge_no_time_in(target)
     (target / ".venv").mkdir()
     return target
 

@@ -1,12 +1,13 @@
 """tfo.py with something broken on purpose; run by test_broken_loads.py and test_https_experiment.py.
 
-    spoiled_experiment.py rules|once|rtt|any-time|authority=DIR [options of tfo.py]
+    spoiled_experiment.py rules|once|rtt|authority=DIR [options of tfo.py]
 
 rules      one load after the other is spoiled as SPOILT says, each in another way; the loads between them are not
 once       the same, but only the first try of each load is spoiled
 rtt        the network delays more than it is told to
-any-time   nothing is spoiled, and no load is refused because the machine was late
 authority  the browser is told to trust the certificate authority in DIR, not the servers'
+
+But with rtt, nothing is refused for its times: see any_time.py.
 """
 
 import ctypes
@@ -27,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 import tfo
 from harness.files.load_record import LoadRecord
-from harness.measure import experiment, laboratory, timekeeping
+from harness.measure import experiment, laboratory
 from harness.measure.laboratory import Laboratory
 from harness.measure.limits import TimeLimits
 from harness.measure.loads import measure_load
@@ -40,6 +41,7 @@ from harness.system.netns import inside
 from harness.system.processes import descendants
 from harness.system.signals import run_interruptible
 from harness.system.tcp import QUEUE
+from tests.support.any_time import judge_no_time
 
 POLL_S = 0.02
 LIMIT_S = 20.0
@@ -278,14 +280,6 @@ def spoiled_load(lab: Laboratory, load: Load) -> LoadRecord:
         return measure_load(lab, load)
 
 
-def judge_no_time() -> None:
-    """Have no load refused because the machine was late: what is tested here is something else, on any machine.
-
-    Those rules have tests of their own: tests/measure/test_timekeeping.py, tests/programs/test_disturbed.py.
-    """
-    vars(timekeeping)["reasons"] = lambda *_: []
-
-
 def slower(speeds: LinkSpeeds) -> LinkSpeeds:
     return dataclasses.replace(speeds, delay_net_ms=speeds.delay_net_ms + EXTRA_MS)
 
@@ -293,14 +287,13 @@ def slower(speeds: LinkSpeeds) -> LinkSpeeds:
 if __name__ == "__main__":
     what = sys.argv.pop(1)
     sys.argv[0] = str(ROOT / "tfo.py")
+    if what != "rtt":
+        judge_no_time()
     if what.startswith("authority="):
         vars(laboratory)["open_authority"] = lambda: open_authority(Path(what.partition("=")[2]))
     elif what == "rtt":
         vars(laboratory)["running_star"] = lambda hosts, speeds, netem: running_star(hosts, slower(speeds), netem)
         vars(laboratory)["delayed_links"] = lambda star, speeds, netem: delayed_links(star, slower(speeds), netem)
-    elif what == "any-time":
-        judge_no_time()
     else:
-        judge_no_time()
         vars(experiment)["measure_load"] = spoiled_once if what == "once" else spoiled_load
     run_interruptible(tfo.main)

@@ -60,7 +60,6 @@ def test_many_complaints_do_not_stop_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_it_runs_in_the_namespace_and_we_do_not(tmp_path: Path) -> None:
     with subprocess.Popen(["unshare", "--net", "sh", "-c", "echo ready; exec sleep 60"], stdout=subprocess.PIPE,
                           text=True) as other:

@@ -13,7 +13,6 @@ NOBODY = 65534
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_a_program_that_a_checkout_names_does_not_run_as_root() -> None:
     with tempfile.TemporaryDirectory() as name:
         checkout, monitor = Path(name) / "checkout", Path(name) / "checkout" / "monitor"

@@ -93,7 +93,6 @@ def namespace() -> Iterator[int]:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_the_switch_is_the_namespaces_own(namespace: int) -> None:
     outside = SYSCTL.read_text()
     for value in (ON, OFF, ON):
@@ -105,13 +104,11 @@ def test_the_switch_is_the_namespaces_own(namespace: int) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_a_fresh_namespace_has_counted_nothing(namespace: int) -> None:
     assert read_counters(namespace) == dict.fromkeys(KEPT, 0)
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_a_switch_that_does_not_take_is_an_error(namespace: int, tmp_path: Path,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     class Stubborn:

@@ -107,7 +107,6 @@ def test_named_namespace(scratch: Path) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_thread_that_stayed_in_another_namespace(scratch: Path) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     before = take_snapshot(scratch)
@@ -122,7 +121,6 @@ def test_thread_that_stayed_in_another_namespace(scratch: Path) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 @pytest.mark.parametrize(("command", "leaks"), [
     (["ip", "link", "add", "tfo-a", "type", "veth", "peer", "name", "tfo-b"],
      ["interface left behind: tfo-a", "interface left behind: tfo-b"]),

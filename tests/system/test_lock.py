@@ -7,15 +7,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
+from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.system.lock import INHERITED_FD, holder, only_experiment
+from tests.support.started import started
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 HOLD = """
 import sys
 from pathlib import Path
@@ -36,17 +37,9 @@ def lock_file(tmp_path: Path) -> Path:
     return tmp_path / "lab.lock"
 
 
-@contextmanager
-def held_elsewhere(lock_file: Path) -> Iterator["subprocess.Popen[str]"]:
+def held_elsewhere(lock_file: Path) -> AbstractContextManager["subprocess.Popen[str]"]:
     """Let another process hold the lock; it lets go when its standard input ends."""
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(lock_file), "an argument"], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "held\n"
-            yield process
-        finally:
-            process.kill()
+    return started(sys.executable, "-c", HOLD, str(lock_file), "an argument", says="held")
 
 
 def refusal(lock_file: Path) -> str:

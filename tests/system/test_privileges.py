@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -116,39 +115,30 @@ def test_give_leaves_a_file_that_stands_elsewhere_too(tmp_path: Path, given: lis
 
 
 @pytest.mark.root
-@pytest.mark.beside
-def test_acting_as_a_user_root_goes_only_where_the_user_may(tmp_path_of_all: Path) -> None:
-    (tmp_path_of_all / "of_root").write_text("secret")
-    (tmp_path_of_all / "of_root").chmod(0o600)
-    (tmp_path_of_all / "hers").mkdir()
-    os.chown(tmp_path_of_all / "hers", 1234, 4321)
-    (tmp_path_of_all / "hers" / "link").symlink_to(tmp_path_of_all / "of_root")
+def test_acting_as_a_user_root_goes_only_where_the_user_may(open_to_all: Path) -> None:
+    (open_to_all / "of_root").write_text("secret")
+    (open_to_all / "of_root").chmod(0o600)
+    (open_to_all / "hers").mkdir()
+    os.chown(open_to_all / "hers", 1234, 4321)
+    (open_to_all / "hers" / "link").symlink_to(open_to_all / "of_root")
     with privileges.acting_as(ALICE_HERSELF):
-        (tmp_path_of_all / "hers" / "made").mkdir()
-        for path, mode in ((tmp_path_of_all / "hers" / "link", os.O_RDONLY),
-                           (tmp_path_of_all / "hers" / "link", os.O_WRONLY | os.O_TRUNC),
-                           (tmp_path_of_all / "elsewhere", os.O_WRONLY | os.O_CREAT)):
+        (open_to_all / "hers" / "made").mkdir()
+        for path, mode in ((open_to_all / "hers" / "link", os.O_RDONLY),
+                           (open_to_all / "hers" / "link", os.O_WRONLY | os.O_TRUNC),
+                           (open_to_all / "elsewhere", os.O_WRONLY | os.O_CREAT)):
             with pytest.raises(PermissionError):
                 os.open(path, mode)
         with privileges.acting_as(ALICE_HERSELF):
-            (tmp_path_of_all / "hers" / "made" / "file").touch()
+            (open_to_all / "hers" / "made" / "file").touch()
         with pytest.raises(PermissionError):
-            (tmp_path_of_all / "of_root").read_text()
-    assert (tmp_path_of_all / "hers" / "made" / "file").stat().st_uid == 1234
-    assert (tmp_path_of_all / "of_root").read_text() == "secret", "root again"
-    (tmp_path_of_all / "elsewhere").touch()
-    assert (tmp_path_of_all / "elsewhere").stat().st_uid == 0
-
-
-@pytest.fixture
-def tmp_path_of_all() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
+            (open_to_all / "of_root").read_text()
+    assert (open_to_all / "hers" / "made" / "file").stat().st_uid == 1234
+    assert (open_to_all / "of_root").read_text() == "secret", "root again"
+    (open_to_all / "elsewhere").touch()
+    assert (open_to_all / "elsewhere").stat().st_uid == 0
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_give_for_real(tmp_path: Path) -> None:
     outside, tree = tmp_path / "outside", tmp_path / "tree"
     outside.touch()
@@ -186,7 +176,6 @@ for way_back in (os.setuid, os.seteuid, os.setgid):
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_become_gives_up_root_for_good() -> None:
     done = subprocess.run([sys.executable, "-c", BECOME], cwd=PROJECT, capture_output=True, text=True, timeout=20,
                           check=True)

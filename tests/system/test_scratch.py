@@ -108,7 +108,6 @@ def test_what_is_not_ours_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_another_users_directory_stays(tmp_path: Path) -> None:
     theirs = tmp_path / "tfo-lab-theirs"
     theirs.mkdir()

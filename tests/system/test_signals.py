@@ -5,13 +5,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from harness.bootstrap import ROOT
+from tests.support.started import started
+
 SCRIPT = """
 import sys, time
 from contextlib import contextmanager
@@ -45,17 +46,10 @@ run_interruptible({"work": work, "fails": fails, "three": lambda: 3, "zero": lam
 """
 
 
-@contextmanager
-def running(folder: Path, clean_up_s: float = 0, *, prefix: tuple[str, ...] = ()) -> Iterator["subprocess.Popen[str]"]:
-    command = [*prefix, sys.executable, "-c", SCRIPT, str(clean_up_s), "", "work"]
-    with subprocess.Popen(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            yield process
-        finally:
-            process.kill()
+def running(folder: Path, clean_up_s: float = 0, *, prefix: tuple[str, ...] = ()
+            ) -> AbstractContextManager["subprocess.Popen[str]"]:
+    return started(*prefix, sys.executable, "-c", SCRIPT, str(clean_up_s), "", "work", cwd=folder,
+                   environment={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 def wait_for(path: Path, timeout_s: float = 5) -> None:

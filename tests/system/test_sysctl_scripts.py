@@ -18,7 +18,6 @@ def _in_new_namespace(command: str) -> str:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 def test_enable_and_disable_set_the_kernel() -> None:
     value = "cat /proc/sys/net/ipv4/tcp_fastopen"
     assert _in_new_namespace(f"{ENABLE}; {value}; {DISABLE}; {value}") == (
@@ -27,7 +26,6 @@ def test_enable_and_disable_set_the_kernel() -> None:
 
 
 @pytest.mark.root
-@pytest.mark.beside
 @pytest.mark.parametrize(("value", "on"), [
     (0, []), (1, ["0x001"]), (3, ["0x001", "0x002"]), (0x605, ["0x001", "0x004", "0x200", "0x400"]),
 ])

@@ -1,0 +1,35 @@
+"""A machine of its own, as far as an experiment can tell: this process gets a network and a lock for itself.
+
+The simulated networks lie in namespaces of their own anyway. What two experiments share is the lock, since each would
+disturb the other's times (harness/system/lock.py), and net.ipv4.tcp_fastopen, which run.sh sets. Where each worker of
+pytest-xdist has its own of both, tests that compare no times can run side by side.
+"""
+
+import ctypes
+import os
+import subprocess
+from pathlib import Path
+
+from harness.system.lock import LOCK_FILE
+from harness.system.netns import CLONE_NEWNET
+from tests.support.leaks import NAMED_NAMESPACES
+
+CLONE_NEWNS = 0x00020000
+"""Of linux/sched.h; Python knows unshare(2) from 3.12 on."""
+
+
+def enter_own_machine(scratch: Path) -> None:
+    """Give this thread, and all that it starts, a network with a loopback and a lock file in `scratch`. Needs root.
+
+    For good: both are gone with the process. Raises OSError.
+    """
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET | CLONE_NEWNS) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"unshare: {os.strerror(error)}")
+    own = scratch / LOCK_FILE.name
+    for lock in (own, LOCK_FILE):
+        lock.touch(mode=0o600)
+    NAMED_NAMESPACES.mkdir(exist_ok=True)
+    for command in (["mount", "--make-rprivate", "/"], ["mount", "--bind", str(own), str(LOCK_FILE)],
+                    ["mount", "-t", "tmpfs", "tmpfs", str(NAMED_NAMESPACES)], ["ip", "link", "set", "lo", "up"]):
+        subprocess.run(command, check=True, timeout=10)
