@@ -18,7 +18,7 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
-from harness.analysis.timeline import Timeline, read_timeline
+from harness.analysis.timeline import DOCUMENT, Timeline, read_timeline
 from harness.errors import ExperimentError
 from harness.files.pages import Page, PageFiles
 from harness.files.results import LoadResult, read_results
@@ -32,13 +32,14 @@ from harness.measure.server_options import add_server_options, tls_port_beside
 from harness.network.links import kernel_has_netem
 from harness.network.needs import check_kernel, check_programs
 from harness.network.star import LinkSpeeds
-from harness.synthetic.measured import make_shape
-from harness.synthetic.shape import format_shapes
+from harness.synthetic.measured import Told, make_shape
+from harness.synthetic.shape import PageShape, format_shapes
 from harness.system.atomic import write_atomically
 from harness.system.lock import only_experiment
 from harness.system.options import TIMEOUT_S, OptionParser, page_list_name
 from harness.system.privileges import acting_as, invoking_user, passable_temp_root, require_root
 from harness.system.signals import run_interruptible
+from harness.system.untrusted import read_untrusted
 
 DELAYS_MS = (0.0, 50.0)
 """One-way delays of the servers' links: RTTs of 0 and 100 ms."""
@@ -53,16 +54,28 @@ def parse_arguments() -> argparse.Namespace:
                         "NAME.fetchlog/ (%(default)s)")
     parser.add_argument("--dir", type=Path, default=ROOT, help="where these are (the project)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="page-shape file to write (NAME.shape beside them)")
+    parser.add_argument("--month", type=month_given, help="when the pages were recorded, such as 2013-03 (this month)")
     add_server_options(parser)
     parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s,
                         help="seconds a page may take to its load event (%(default)g)")
-    parser.set_defaults(tfo="0", testruns=1, retries=RETRIES, seed=1, goal=None)
+    parser.set_defaults(tfo="0", testruns=2, retries=RETRIES, seed=1, goal=None)
     arguments = parser.parse_args()
     arguments.tls_port = tls_port_beside(arguments.port, arguments.tls_port)
     return arguments
 
 
-def load_all(arguments: argparse.Namespace, page_set: PageSet, delay_ms: float) -> dict[Page, Timeline]:
+def month_given(text: str) -> str:
+    """Return a month as the shape file has it. Raises argparse.ArgumentTypeError."""
+    try:
+        return datetime.strptime(text, "%Y-%m").replace(tzinfo=timezone.utc).strftime("%Y-%m")
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a month, written as 2013-03") from None
+
+
+Measured = tuple[LoadResult, Timeline]
+
+
+def load_all(arguments: argparse.Namespace, page_set: PageSet, delay_ms: float) -> dict[Page, Measured]:
     """Load each page once over servers' links of this delay, without TFO; return what happened when in each.
 
     Raises ExperimentError where no load can be used.
@@ -72,7 +85,8 @@ def load_all(arguments: argparse.Namespace, page_set: PageSet, delay_ms: float) 
     check_kernel(delay_line=not netem and delay_ms > 0)
     web = ReplayedWeb(page_set=page_set, http=arguments.http, server=arguments.server, port=arguments.port,
                       tls_port=arguments.tls_port)
-    chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits(load_s=arguments.timeout))
+    chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits(load_s=arguments.timeout),
+                             initiators=delay_ms > 0)
     with running_laboratory(speeds, web, chrome, netem=netem) as lab:
         plan = plan_loads(page_set.pages, arguments.testruns, [0], arguments.seed)
         series = Experiment(lab=lab, to_do=plan, goal=None, seed=arguments.seed, retries=RETRIES,
@@ -85,7 +99,7 @@ def load_all(arguments: argparse.Namespace, page_set: PageSet, delay_ms: float) 
                 for page in page_set.pages}
 
 
-def read_page(loads: Sequence[LoadResult], page: Page, accidents: Collection[str]) -> Timeline:
+def read_page(loads: Sequence[LoadResult], page: Page, accidents: Collection[str]) -> Measured:
     """Return a load that counts; else, with a warning, the fastest that nothing but `accidents` are held against."""
     usable = [load for load in loads if load.plt_ms is not None and set(load.why_not) <= set(accidents)]
     best = min(usable, key=lambda load: (not load.valid, load.plt_ms), default=None)
@@ -96,7 +110,29 @@ def read_page(loads: Sequence[LoadResult], page: Page, accidents: Collection[str
     if not best.valid:
         print(f"{page.url} at {best.rtt_ms:g} ms: its shape may tell of more work than there is: "
               f"{'; '.join(best.why_not)}", file=sys.stderr)
-    return timeline
+    return best, timeline
+
+
+def shape_of(page: Page, month: str, near: Measured, far: Measured, page_set: PageSet) -> PageShape:
+    """Return a page's shape from its two loads."""
+    load, timeline = far
+    if load.record is None or load.record.initiators is None:
+        raise ExperimentError(f"{page.url}: Chrome did not say what caused its requests")
+    loading_ms = load.record.navigation_timing.get("loadEventStart")
+    return make_shape(page.url, month, near[1], timeline, Told(
+        load.record.initiators, texts(timeline, page_set),
+        float(loading_ms) if isinstance(loading_ms, (int, float)) else None))
+
+
+def texts(timeline: Timeline, page_set: PageSet) -> dict[str, str]:
+    """Return the text of each document of a load, a character a byte; but of those that were recorded compressed."""
+    found = {}
+    for request in timeline.requests:
+        for answer in page_set.recording.exact_url(request.url.partition("#")[0])[:1]:
+            file = page_set.recording.body_file(answer)
+            if request.kind == DOCUMENT and file is not None and not answer.encoded:
+                found[request.url] = read_untrusted(page_set.files.mirror / file).decode("latin-1")
+    return found
 
 
 def main() -> int:
@@ -110,8 +146,9 @@ def main() -> int:
         page_set = check_pages(files)
     with only_experiment():
         near, far = (load_all(arguments, page_set, delay_ms) for delay_ms in DELAYS_MS)
-    month = datetime.now(timezone.utc).strftime("%Y-%m")
-    shapes = [make_shape(page.url, month, near[page], far[page]) for page in page_set.pages]
+    month = arguments.month or datetime.now(timezone.utc).strftime("%Y-%m")
+    with acting_as(invoking_user()):
+        shapes = [shape_of(page, month, near[page], far[page], page_set) for page in page_set.pages]
     output = arguments.output or files.base / f"{arguments.name}.shape"
     with acting_as(invoking_user()):
         write_atomically(output, format_shapes(shapes))

@@ -28,6 +28,7 @@ from selenium.common.exceptions import InvalidSessionIdException, TimeoutExcepti
 
 from harness.browser import chrome, page
 from harness.browser.completion import Idle, network_silent
+from harness.browser.initiators import read_initiators
 from harness.errors import ExperimentError, printable, run_main
 from harness.files.hack_dns import read_hack_dns, resolver_rules
 from harness.files.pages import sanitise
@@ -66,6 +67,7 @@ class LoadSettings:
     timeout_s: float
     quiet_s: float
     quiet_limit_s: float
+    initiators: bool = False
 
     @property
     def page(self) -> str:
@@ -116,6 +118,8 @@ def visit(driver: webdriver.Chrome, settings: LoadSettings, report: dict[str, An
         report.update(page.run_script(driver, NAVIGATION_SCRIPT, time.monotonic() + DIALOGS_S))
     except WebDriverException as error:
         report["errors"].append(f"navigation timing: {page.first_line(error)}")
+    if settings.initiators:
+        report["initiators"] = read_initiators(driver)
     if late and report.get("timing"):
         report["timing"]["loadEventEnd"] = None    # a page that is told to stop has a load event too
 
@@ -151,6 +155,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--key-shares", type=Whole(0, 2**31),
                         help="where Chrome's table of key exchange groups is, to replace it")
     parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
+    parser.add_argument("--initiators", action="store_true", help="write down what caused each request; takes time")
     parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s, help="seconds until the load event")
     parser.add_argument("--quiet", type=TIMEOUT_S, default=TimeLimits.quiet_s,
                         help="seconds of silence that end a load")
@@ -176,9 +181,10 @@ def main() -> int:
     become(User("", uid, gid))
     die_with_parent(parent)     # again: the change of user ended the bond that it was started with
     settings = LoadSettings(arguments.url, arguments.interface, arguments.timeout, arguments.quiet,
-                            arguments.quiet_limit)
+                            arguments.quiet_limit, arguments.initiators)
     how = chrome.Settings(arguments.work_dir, rules, shim, predict=arguments.predict,
-                          trusted_key=arguments.trusted_key, key_shares=arguments.key_shares)
+                          trusted_key=arguments.trusted_key, key_shares=arguments.key_shares,
+                          initiators=arguments.initiators)
     try:
         report = load(settings, browser, how)
         evaluate(settings, how.net_log, report)

@@ -18,6 +18,7 @@ from selenium.webdriver.common.selenium_manager import SeleniumManager
 from selenium.webdriver.remote.webdriver import WebDriver as RemoteDriver
 
 from harness.bootstrap import ROOT
+from harness.browser.initiators import log_initiators
 from harness.browser.page import ERRORS, limit_commands
 from harness.browser.workers import PROBLEMS, WorkerInjector
 from harness.errors import InputError
@@ -141,7 +142,8 @@ class Settings:
 
     With `capture_bodies` the net-log holds every byte (harness.netlog.bodies says why). `user_agent` replaces Chrome's
     own. When `unattended`, nobody is there to answer: permissions and downloads are refused, sounds are muted, and no
-    command waits for the page's load event, since a dialog would hold it up.
+    command waits for the page's load event, since a dialog would hold it up. With `initiators` Chrome tells what caused
+    each request (harness.browser.initiators).
     """
 
     work_dir: Path
@@ -153,6 +155,7 @@ class Settings:
     capture_bodies: bool = False
     user_agent: str | None = None
     unattended: bool = False
+    initiators: bool = False
 
     @property
     def net_log(self) -> Path:
@@ -225,6 +228,8 @@ def _options(binary: str, settings: Settings) -> Options:
     # As for a visitor, when loading and when recording: popups are blocked, and dialogs do not stay.
     options.add_experimental_option("excludeSwitches", ["disable-popup-blocking"])    # chromedriver adds it
     options.unhandled_prompt_behavior = "dismiss"
+    if settings.initiators:
+        log_initiators(options)
     if settings.unattended:
         options.page_load_strategy = "none"
     options.add_experimental_option("prefs", _preferences(settings))

@@ -31,6 +31,22 @@ class Document:
 
 
 @dataclass(frozen=True)
+class Initiator:
+    """What caused a request to `url`: `type` is DevTools' word for it (parser, script, ...), `by` the URL of the
+    document, style sheet or script, `line` and `column` (from 0) where in it. The parser of that document stops for a
+    `blocking` script or style sheet, its scripts for a `synchronous` XMLHttpRequest.
+    """
+
+    url: str
+    type: str
+    by: str = ""
+    line: Count = 0
+    column: Count = 0
+    blocking: bool = False
+    synchronous: bool = False
+
+
+@dataclass(frozen=True)
 class UsedConnection:
     """A connection of Chrome's that carried `requests`. `start_ms` is from navigationStart; `connect_ms` None: never
     connected, or not seen. `id` is the net-log's number of its socket, which the HAR's entries give, too.

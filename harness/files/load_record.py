@@ -21,6 +21,7 @@ from harness.files.load_parts import (
     Counters,
     Document,
     Environment,
+    Initiator,
     Ms,
     ReceivedAnswers,
     Timekeeping,
@@ -70,6 +71,7 @@ class LoadRecord:
     document: Document | None = None
     requests: Count | None = None
     request_urls: tuple[str, ...] = ()
+    initiators: tuple[Initiator, ...] | None = None
     requests_after_load: Count | None = None
     failed_requests: dict[str, Count] | None = None
     failed_after_load: dict[str, Count] = field(default_factory=dict)
@@ -100,7 +102,7 @@ class LoadRecord:
     def to_json(self) -> dict[str, Any]:
         """Return the record as it stands in its file."""
         fields = msgspec.to_builtins(self)
-        known = {name: value for name, value in fields.items() if value is not None or name not in ONLY_IN_1}
+        known = {name: value for name, value in fields.items() if value is not None or name not in IF_KNOWN}
         return {"format": FORMAT, **known, "valid": self.valid}
 
     @classmethod
@@ -121,6 +123,8 @@ SINCE_2 = ("experiment", "attempt", "answers", "timekeeping", "logs")
 """What records of format 1 did not have."""
 ONLY_IN_1 = ("best_match", "missing")
 """What they have that later ones do not; nothing else differs."""
+IF_KNOWN = (*ONLY_IN_1, "initiators")
+"""What a file has only where it is known."""
 
 
 class NewerFormatError(UnreadableFileError):

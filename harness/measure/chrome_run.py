@@ -57,6 +57,7 @@ def _run_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]
                "--work-dir", str(scratch), "--interface", lab.star.user.interface, "--user", f"{user.uid}:{user.gid}",
                "--binary", lab.browser.binary, "--driver", lab.browser.driver,
                *(["--predict"] if lab.predict else []),
+               *(["--initiators"] if lab.initiators else []),
                *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []),
                *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), "--timeout", str(lab.limits.load_s),
                "--quiet", str(lab.limits.quiet_s), "--quiet-limit", str(lab.limits.quiet_limit_s)]

@@ -50,7 +50,8 @@ class ReplayedWeb:
 class BrowserSettings:
     """How Chrome loads pages: `predict` lets it open connections ahead of need, `pcap` keeps each load's packets.
 
-    With `post_quantum` its ClientHello stays longer than a SYN can carry.
+    With `post_quantum` its ClientHello stays longer than a SYN can carry, with `initiators` it tells what caused each
+    request, which takes time.
     """
 
     browser: Browser
@@ -58,6 +59,7 @@ class BrowserSettings:
     predict: bool = False
     post_quantum: bool = False
     pcap: bool = False
+    initiators: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +80,7 @@ class Laboratory:
     rtt_ms: float
     measured_rtt_ms: dict[str, float]
     predict: bool
+    initiators: bool
     limits: TimeLimits
     trusted_key: str | None
     """Fingerprint of the servers' certificate authority, see harness.replay.authority; None when all is plain http."""
@@ -134,7 +137,8 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
             star=star, browser=chrome.browser, browsing_user=browsing_user(), results_user=user,
             work_dir=work_dir, hack_dns=remap_hosts(star, web, work_dir / "hack_dns"), shim=_own_shim(work_dir),
             client_dir=results_dir / "client", server_log_dir=server_log_dir, delaynet_ms=speeds.delay_net_ms,
-            rtt_ms=speeds.rtt_ms, measured_rtt_ms=rtts_ms, predict=chrome.predict, limits=chrome.limits,
+            rtt_ms=speeds.rtt_ms, measured_rtt_ms=rtts_ms, predict=chrome.predict,
+            initiators=chrome.initiators, limits=chrome.limits,
             trusted_key=authority.fingerprint if authority else None,
             key_shares=small_client_hello(chrome) if authority else None, pcap=chrome.pcap,
             delay=delay, servers=servers, experiment_id=experiment_id or new_experiment_id(),

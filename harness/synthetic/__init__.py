@@ -6,6 +6,8 @@ loads with the same number of requests, to the same hosts, of the same sizes, ea
 as in 2013:
 
     shape      reads the figures
+    found      tells from two loads of a page how its requests were found
+    measured   makes a page's shape of it
     plan       decides how each resource is loaded, by whom and when (the rules are in its docstring)
     urls       URLs of the given lengths
     text       HTML, CSS, script, JSON and prose padded to the given number of bytes

@@ -9,6 +9,7 @@ from calendar import month_name
 from dataclasses import dataclass, field
 
 from harness.synthetic import text
+from harness.synthetic.found import INLINE, TAG
 from harness.synthetic.images import make_image
 from harness.synthetic.loading import LATE, PUT, WORK, arrival, background_class, put_calls, tag
 from harness.synthetic.plan import Kind, Node, PagePlan
@@ -128,6 +129,8 @@ def _style(contents: Contents, node: Node) -> bytes:
 def _html(contents: Contents, node: Node) -> bytes:
     """A document or frame: its head, its children in order with text between them, and its end."""
     rng = contents.rng(node.final)
+    if any(child.way for child in node.children):
+        return _placed_html(contents, node, rng)
     in_head = _in_head(node)
     tags = {child.index: _tag(contents, node, child) for child in node.children}
     pieces = [_head(contents, node) + "".join(tags[child.index] for child in in_head) + _body_start(contents, node),
@@ -144,6 +147,45 @@ def _html(contents: Contents, node: Node) -> bytes:
         html += piece + text.filler(share, text.html_pieces(rng), text.html_comment(rng))
         room -= share
     return (html + end).encode("ascii")
+
+
+def _placed_html(contents: Contents, node: Node, rng: random.Random) -> bytes:
+    """A document whose children stand where the measured page's did, or as soon behind that as there is room."""
+    places = _places(contents, node)
+    body_at = next((number for number, (_, _, is_seen) in enumerate(places) if is_seen), len(places))
+    pieces = [_head(contents, node), *(code for _, code, _ in places)]
+    pieces[body_at] += _body_start(contents, node)
+    end = "</section>\n</body>\n</html>\n" if _is_full(node) else ""
+    room = node.size_bytes - sum(map(len, pieces)) - len(end)
+    if room < 0 and node.kind is Kind.DOCUMENT:
+        node.size_bytes, room = node.size_bytes - room, 0
+    if room < 0:
+        raise DoesNotFitError
+    html, comment = pieces[0], text.html_comment(rng)
+    for number, ((offset, _, _), code) in enumerate(zip(places, pieces[1:], strict=True)):
+        gap = min(room, max(0, offset - len(html)))
+        room -= gap
+        html += (comment(gap) if number < body_at else text.filler(gap, text.html_pieces(rng), comment)) + code
+    return (html + text.filler(room, text.html_pieces(rng), comment) + end).encode("ascii")
+
+
+def _places(contents: Contents, node: Node) -> list[tuple[int, str, bool]]:
+    """Return where in a document what stands that requests its children, and whether it opens the body, in order."""
+    tags = [child for child in node.children if child.way == TAG and not child.after_load]
+    places = [(child.offset, _placed_tag(contents, child), child.kind not in (Kind.STYLESHEET, Kind.SCRIPT))
+              for child in tags]
+    scripts: dict[int, list[Node]] = {}
+    for child in node.children:
+        if child not in tags:
+            scripts.setdefault(child.offset if child.way == INLINE else node.size_bytes, []).append(child)
+    places += [(offset, f"<script>{put_calls(nodes, contents.lifted, contents.backgrounds, contents.url)}</script>\n",
+                offset == node.size_bytes) for offset, nodes in scripts.items()]
+    return sorted(places, key=lambda place: place[0])
+
+
+def _placed_tag(contents: Contents, node: Node) -> str:
+    how = "" if node.blocking or node.kind is not Kind.SCRIPT else " async"
+    return tag(node, contents.lifted, contents.backgrounds, contents.url, how)
 
 
 def _in_head(node: Node) -> list[Node]:
@@ -178,7 +220,8 @@ def _tag(contents: Contents, document: Node, node: Node) -> str:
 
 def _head(contents: Contents, node: Node) -> str:
     arrivals = "".join(arrival(child, contents.lifted, contents.backgrounds, contents.url) for child in node.children
-                       if contents.lifted.get(child.index) and child.kind is not Kind.FETCH)
+                       if contents.lifted.get(child.index) and child.kind is not Kind.FETCH
+                       and child.way in (None, TAG))
     code = f"{PUT}{LATE}{arrivals}" if _needs_put(contents, node) else ""
     if contents.measured and (code or _works_at_last(contents, node)):
         code = WORK + code
@@ -219,7 +262,8 @@ def _needs_put(contents: Contents, node: Node) -> bool:
             return True
         return child.kind is not Kind.FRAME and any(requests(grandchild) for grandchild in child.children)
 
-    return any(child.idle_ms or child.after_load or requests(child) for child in node.children)
+    return any(child.idle_ms or child.after_load or child.way not in (None, TAG) or requests(child)
+               for child in node.children)
 
 
 _HOLDERS = {Kind.DOCUMENT: _html, Kind.FRAME: _html, Kind.SCRIPT: _script, Kind.STYLESHEET: _style}

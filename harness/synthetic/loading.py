@@ -11,9 +11,20 @@ from harness.synthetic.plan import Kind, Node
 
 PUT = """\
 function put(kind, url, then, classes) {
-  var d = document, place = d.body || d.documentElement, tags = {css: "link", frame: "iframe", script: "script"}, e;
+  var d = document, place = d.body || d.documentElement, tags = {css: "link", frame: "iframe", script: "script",
+    write: "script"}, e;
   if (kind == "fetch") {
     fetch(url).then(function (r) { return r.arrayBuffer(); }).catch(function () {}).then(then);
+    return;
+  }
+  if (kind == "write" && !then && d.currentScript && d.readyState == "loading") {
+    d.write('<script src="' + url + '"><\\/script>');
+    return;
+  }
+  if (kind == "wait") {
+    e = new XMLHttpRequest();
+    try { e.open("GET", url, false); e.send(); } catch (error) {}
+    if (then) then();
     return;
   }
   e = d.createElement(tags[kind] || "img");
@@ -54,7 +65,10 @@ def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByI
 
     def put(node: Node) -> str:
         nonlocal worked_ms
-        arguments = [f'"{node.kind.value}"', f'"{url(node.index)}"']
+        kind = node.kind.value
+        if node.blocking:
+            kind = "write" if node.kind is Kind.SCRIPT else "wait"
+        arguments = [f'"{kind}"', f'"{url(node.index)}"']
         classes = ",".join(f'"{background_class(image)}"' for image in backgrounds.get(node.index, []))
         if lifted.get(node.index):
             arguments.append(f"function(){{{put_calls(lifted[node.index], lifted, backgrounds, url)}}}")

@@ -1,18 +1,18 @@
 """A page's shape from two loads of it: one without delay and one over a round trip of some 100 ms.
 
-The loads' HARs say what was asked for when (harness.analysis.timeline), and harness.analysis.causes infers from times
-what caused it. Times that coincide by chance in one load do not in the other, so of the causes that were found in
-either that one is taken whose distance from the request is the most alike in both. The load without delay then says how
-long the page worked between a cause and its effect: there hardly anything else takes time.
+The loads' HARs say what was asked for when (harness.analysis.timeline), and Chrome says of the second one what each
+request stands in; from both harness.synthetic.found tells how it was found. The load without delay then says how long
+the page worked between a cause and its effect: there hardly anything else takes time.
 """
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from harness.analysis.causes import CLOCK_MS, cause_of_load_event, dependencies
-from harness.analysis.timeline import DOCUMENT, Request, Timeline
+from harness.analysis.causes import CLOCK_MS, cause_of_load_event
+from harness.analysis.timeline import DATA, DOCUMENT, Request, Timeline
+from harness.files.load_parts import Initiator
+from harness.synthetic.found import EVENT, Finder, Found, Seen, pair
 from harness.synthetic.shape import PageShape, Resource
 
 LONG_MS = 50.0
@@ -20,63 +20,59 @@ LONG_MS = 50.0
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A request as both loads saw it, and what it was inferred in each to be caused by; `near` is None if it was not
-    made there, a cause if there was none.
+class Told:
+    """What else is known of the load over a round trip: what caused its requests, as Chrome says, its documents'
+    texts by URL, and when, in ms, its load event began.
     """
 
-    far: Request
-    near: Request | None
-    far_cause: Request | None
-    near_cause: Request | None
+    initiators: Sequence[Initiator] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    loading_ms: float | None = None
 
 
-def make_shape(url: str, month: str, near: Timeline, far: Timeline) -> PageShape:
+NOTHING_TOLD = Told()
+
+
+def make_shape(url: str, month: str, near: Timeline, far: Timeline, told: Told = NOTHING_TOLD) -> PageShape:
     """Return the shape of the page `url` from its load without delay, `near`, and the one over a round trip, `far`.
 
     The resources are the requests of `far` that were answered. Raises ValueError when the page itself was not.
     """
-    seen = _match(near, far)
-    if not seen or seen[0].far.kind != DOCUMENT:
+    seen = pair(near, far, told.initiators)
+    if not seen or seen[0].far.kind != DOCUMENT or all(request.far.redirect_to for request in seen):
         raise ValueError("the page's document was not answered first")
-    by_order = {request.far.order: number for number, request in enumerate(seen)}
+    finder = Finder(seen, near, far, told.texts)
+    numbers = {request: number for number, request in enumerate(seen)}
     redirected_to = _redirects(seen)
     resources = []
     for number, request in enumerate(seen):
-        parent = _parent(number, seen, by_order)
-        after_load = request.far.start > far.plt_ms
-        work_ms, idle_ms = (0, 0) if parent is None else _between(seen[parent].near, request.near, near, after_load)
-        resources.append(replace(_resource(request.far), index=number, parent=parent, work_ms=work_ms, idle_ms=idle_ms,
-                                 redirect_to=redirected_to.get(number), after_load=after_load))
+        resource = replace(_resource(request.far), index=number, redirect_to=redirected_to.get(number),
+                           after_load=_is_after_load(request.far, far.plt_ms, told.loading_ms),
+                           blocking=request.blocking or request.synchronous)
+        if request.synchronous:
+            resource = replace(resource, kind=DATA)
+        if number:
+            resource = _caused(resource, finder.find(request), request, numbers, near)
+        resources.append(resource)
     return PageShape(url, month, tuple(resources), _last_work_ms(near))
 
 
-def _match(near: Timeline, far: Timeline) -> list[Seen]:
-    """Pair the requests of both loads by URL, and by order where one was asked for several times."""
-    near_of = dict(zip(_keys(near.requests), near.requests, strict=True))
-    keys = _keys(far.requests)
-    far_of = dict(zip(keys, far.requests, strict=True))
-    near_causes = {request.order: found.cause.request
-                   for request, found in zip(near.requests, dependencies(near), strict=True)}
-    near_keys = _keys(near.requests)
-    seen = []
-    for key, request, found in zip(keys, far.requests, dependencies(far), strict=True):
-        twin = near_of.get(key)
-        cause = near_causes[twin.order] if twin is not None else None
-        if request.status:
-            seen.append(Seen(request, twin, found.cause.request, far_of.get(near_keys[cause.order]) if cause else None))
-    return sorted(seen, key=lambda request: (request.far.start, request.far.order))
+def _is_after_load(request: Request, plt_ms: float, loading_ms: float | None) -> bool:
+    """Tell whether a request was made in the load event or later: but for data, what ended later did not delay it."""
+    if request.start >= (plt_ms if loading_ms is None else loading_ms) - CLOCK_MS:
+        return True
+    return request.kind != DATA and request.end > plt_ms + CLOCK_MS
 
 
-def _keys(requests: Sequence[Request]) -> list[tuple[str, int]]:
-    """Return what names a request in both loads: its URL without fragment, and how many times it came before."""
-    counted: Counter[str] = Counter()
-    keys = []
-    for request in requests:
-        url = request.url.partition("#")[0]
-        keys.append((url, counted[url]))
-        counted[url] += 1
-    return keys
+def _caused(resource: Resource, found: Found, request: Seen, numbers: dict[Seen, int], near: Timeline) -> Resource:
+    """Add what caused a resource, and how long the page worked and waited in between."""
+    parent = numbers[found.parent]
+    if parent >= resource.index:
+        return replace(resource, parent=0, way=EVENT)
+    work_ms, idle_ms = round(found.near_ms), 0
+    if not found.at_once:
+        work_ms, idle_ms = _between(found.near_ms, request.near, near, resource.after_load)
+    return replace(resource, parent=parent, way=found.way, offset=found.offset, work_ms=work_ms, idle_ms=idle_ms)
 
 
 def _redirects(seen: list[Seen]) -> dict[int, int]:
@@ -91,31 +87,6 @@ def _redirects(seen: list[Seen]) -> dict[int, int]:
     return followed
 
 
-def _parent(number: int, seen: list[Seen], by_order: dict[int, int]) -> int | None:
-    """Return the number of the cause that both loads bear out best; the page's where none is known."""
-    if number == 0:
-        return None
-    request = seen[number]
-    known = [by_order[cause.order] for cause in (request.far_cause, request.near_cause)
-             if cause is not None and cause.order in by_order]
-    earlier = [cause for cause in known if cause < number]
-    return min(earlier, key=lambda cause: _disagreement_ms(seen[cause], request), default=0)
-
-
-def _disagreement_ms(cause: Seen, effect: Seen) -> float:
-    """Return by how much the loads differ in the distance of an effect from its cause; infinite if it came before."""
-    distances = [_distance_ms(cause.far, effect.far)]
-    if cause.near is not None and effect.near is not None:
-        distances.append(_distance_ms(cause.near, effect.near))
-    return float("inf") if min(distances) < -CLOCK_MS else max(distances) - min(distances)
-
-
-def _distance_ms(cause: Request, effect: Request) -> float:
-    """Return how long after the arrival of its cause a request was made: a document's is from its first bytes on."""
-    arrived = min(cause.end, max(cause.head, effect.start)) if cause.kind == DOCUMENT else cause.end
-    return effect.start - arrived
-
-
 def _resource(request: Request) -> Resource:
     """Return what a resource's own request says of it."""
     url = urlsplit(request.url)
@@ -128,14 +99,13 @@ def _resource(request: Request) -> Resource:
         end_ms=round(request.end), kind=request.kind)
 
 
-def _between(cause: Request | None, effect: Request | None, near: Timeline, after_load: bool) -> tuple[int, int]:
-    """Return for how long the page worked, and waited, between a cause and its effect without delay; whole ms.
+def _between(distance: float, effect: Request | None, near: Timeline, after_load: bool) -> tuple[int, int]:
+    """Return for how long the page worked, and waited, in the time before its effect without delay; whole ms.
 
     What came `after_load` waited for the load event, too.
     """
-    if cause is None or effect is None:
+    if effect is None:
         return 0, 0
-    distance = max(0.0, _distance_ms(cause, effect))
     if after_load:
         distance = min(distance, max(0.0, effect.start - near.plt_ms))
     if distance <= LONG_MS:

@@ -19,6 +19,9 @@ Resources that redirect into each other are one *node* of the plan: who loads th
   frame it is ``async``: only the parser finds frames, and on links slower than those of 2013 the script would hold it
   up for longer than it did, while the preload scanner (which frames are invisible to) goes on to all later images. A
   script found after the document's last byte is ``defer``: Chrome asks for it in its turn behind earlier images.
+- **Placed.** Where Chrome said how a resource was found (harness.synthetic.found), it is found so again, at the same
+  offset of its document: by a tag, or by a script there. A script that the parser stopped for stops it again. The body
+  begins with the first tag that belongs there.
 - **Measured.** Where a load in today's Chrome was measured (harness.synthetic.measured) it is known what a resource was
   asked for as, which script found what, and how long the page worked or waited in between: none of it is guessed from
   types and times, and whoever requests a node first works and waits for as long. A font is fetched by script. A page's
@@ -82,6 +85,9 @@ class Node:
     work_ms: int = 0
     idle_ms: int = 0
     after_load: bool = False
+    way: str | None = None
+    offset: int = 0
+    blocking: bool = False
     parent: "Node | None" = None
     children: list["Node"] = field(default_factory=list)
 
@@ -160,7 +166,8 @@ def _node(shape: PageShape, first: Resource, causing: set[int | None], typical: 
     elif (no_content and final.kind in (None, "image")) or (kind is Kind.IMAGE and size_bytes <= LARGEST_BEACON):
         kind = Kind.BEACON
     return Node(hops, kind, size_bytes, no_content, work_ms=first.work_ms, idle_ms=first.idle_ms,
-                after_load=first.after_load)
+                after_load=first.after_load, way=first.way, offset=first.offset, blocking=first.blocking,
+                waits=first.way == "parsed")
 
 
 def _kind(final: Resource, size_bytes: int) -> Kind:

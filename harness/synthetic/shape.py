@@ -1,12 +1,13 @@
 """The figures of pages: which resources they have, where from, of what type and size, and what caused them when.
 
 A page-shape file holds them, and nothing of the pages' content. It is text, its columns separated by tabs, "-" for what
-is unknown. A line ``format<TAB>2`` stands before the first page; files without one are of format 1, which has neither
-the page's last column nor the resources' last four. Lines that begin with # are comments.
+is unknown. A line ``format<TAB>3`` stands before the first page; files without one are of format 1, which has neither
+the page's last column nor the resources' last seven; format 2 lacks the last three. Lines that begin with # are
+comments.
 
     page        URL, month (``2013-03``), work_ms (see PageShape)
     resource    index, host, scheme, mime, charset, bytes, path_chars, parent, redirect_to, start_ms, end_ms,
-                kind, work_ms, idle_ms, after_load (see Resource)
+                kind, work_ms, idle_ms, after_load, way, offset, blocking (see Resource)
 """
 
 from collections.abc import Sequence
@@ -18,9 +19,10 @@ from harness.files.host_names import is_host_name
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper-2013.tsv"
-FORMAT = 2
-COLUMNS = {1: 11, 2: 15}
+FORMAT = 3
+COLUMNS = {1: 11, 2: 15, 3: 18}
 KINDS = ("document", "image", "style", "script", "data", "font", "media")
+WAYS = ("tag", "inline", "event", "parsed")
 HEADING = """\
 # The shape of pages: figures of their resources, nothing of their content. Made by scripts/shape.py; what the columns
 # mean is said in harness/synthetic/shape.py. scripts/make_pages.py --shape makes synthetic pages from it.
@@ -37,6 +39,11 @@ class Resource:
     its request the page worked for `work_ms` and waited (for a timer) for `idle_ms`. One that was asked for
     `after_load` did not hold up the load event; its work and waiting begin at that event, if its parent had arrived
     before.
+
+    `way` is how it was found (one of WAYS): in the text of the document `parent`, or by a script that runs as the
+    parser comes to it, both `offset` bytes from the document's start; after the arrival of `parent`; or once the
+    document `parent` was parsed. A `blocking` script is one that the parser stopped for;
+    other `blocking` data was asked for by a synchronous XMLHttpRequest.
     """
 
     index: int
@@ -54,6 +61,9 @@ class Resource:
     work_ms: int = 0
     idle_ms: int = 0
     after_load: bool = False
+    way: str | None = None
+    offset: int = 0
+    blocking: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +123,8 @@ def format_shapes(shapes: Sequence[PageShape]) -> str:
         lines += ["\t".join("-" if value is None else str(value) for value in (
             resource.index, resource.host, resource.scheme, resource.mime, resource.charset, resource.size_bytes,
             resource.path_chars, resource.parent, resource.redirect_to, resource.start_ms, resource.end_ms,
-            resource.kind, resource.work_ms, resource.idle_ms, int(resource.after_load))) + "\n"
+            resource.kind, resource.work_ms, resource.idle_ms, int(resource.after_load), resource.way,
+            resource.offset, int(resource.blocking))) + "\n"
             for resource in shape.resources]
     return HEADING + "".join(lines)
 
@@ -145,7 +156,9 @@ def _resource(fields: list[str], earlier: list[Resource], version: int) -> Resou
         raise ValueError(f"{words[1][:80]!r} is not the name of a host")
     resource = Resource(index, words[1], words[2], words[3], words[4], size_bytes, path_chars, parent, redirect_to,
                         start_ms, end_ms)
-    return resource if version == 1 else _measured(resource, *fields[11:])
+    if version > 1:
+        resource = _measured(resource, *fields[11:15])
+    return resource if version < 3 else _found(resource, *fields[15:])
 
 
 def _measured(resource: Resource, kind: str, work_ms: str, idle_ms: str, after_load: str) -> Resource:
@@ -153,3 +166,10 @@ def _measured(resource: Resource, kind: str, work_ms: str, idle_ms: str, after_l
     if kind not in KINDS or int(work_ms) < 0 or int(idle_ms) < 0 or after_load not in ("0", "1"):
         raise ValueError(f"kind {kind}, work_ms {work_ms}, idle_ms {idle_ms}, after_load {after_load}")
     return replace(resource, kind=kind, work_ms=int(work_ms), idle_ms=int(idle_ms), after_load=after_load == "1")
+
+
+def _found(resource: Resource, way: str, offset: str, blocking: str) -> Resource:
+    """Add what pages have whose requests Chrome explained."""
+    if way not in (*WAYS, "-") or int(offset) < 0 or blocking not in ("0", "1"):
+        raise ValueError(f"way {way}, offset {offset}, blocking {blocking}")
+    return replace(resource, way=None if way == "-" else way, offset=int(offset), blocking=blocking == "1")

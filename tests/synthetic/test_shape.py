@@ -10,10 +10,12 @@ import pytest
 
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.bootstrap import ROOT
+from harness.browser.initiators import initiators
 from harness.errors import InputError
+from harness.files.load_parts import Initiator
 from harness.mirror.recording import read_recording
 from harness.synthetic.build import make_page_set, make_pages
-from harness.synthetic.measured import make_shape
+from harness.synthetic.measured import Told, make_shape
 from harness.synthetic.plan import Kind
 from harness.synthetic.shape import HEADING, PageShape, Resource, format_shapes, read_shapes
 from tests.support.made_har import PAGE, MadeLoad
@@ -58,6 +60,59 @@ def test_figures_are_those_of_the_load(shape: PageShape) -> None:
     assert [resource.start_ms for resource in shape.resources][:2] == [0, 221]
 
 
+TEXT = f"<title>x</title>\n<link href={TWO}beside.css><script src={TWO}s.js></script>"
+SAID = (Initiator(PAGE, "other"), Initiator(f"{TWO}beside.css", "parser", PAGE, 1, 30, blocking=True),
+        Initiator(f"{TWO}s.js", "parser", PAGE, 1, 60, blocking=True), Initiator(f"{TWO}i.png", "script", PAGE, 1, 80),
+        Initiator(f"{TWO}poll?x=1", "script", f"{TWO}s.js", synchronous=True))
+
+
+def test_chrome_says_where_in_a_document_a_request_stands() -> None:
+    """The image is asked for by a script behind s.js, for which, and for the style sheet, it waits."""
+    told = make_shape(PAGE, "2026-11", load(0), load(100), Told(SAID, {PAGE: TEXT}, 10_000))
+    offset = TEXT.index("\n") + 1
+    assert [(resource.way, resource.offset, resource.blocking) for resource in told.resources] == [
+        (None, 0, False), ("tag", offset + 30, False), ("tag", offset + 60, True), ("inline", offset + 80, False),
+        ("event", 0, True)]
+    assert [resource.parent for resource in told.resources] == [None, 0, 0, 0, 3]
+    assert [resource.kind for resource in told.resources][-1] == "data", "a synchronous request of a script"
+
+
+def test_a_document_is_made_with_its_children_where_they_stood() -> None:
+    told = make_shape(PAGE, "2026-11", load(0), load(100), Told(SAID, {PAGE: TEXT}, 10_000))
+    far = {1: 1000, 2: 2000, 3: 4000}
+    sized = replace(told, resources=tuple(replace(resource, size_bytes=6000, offset=far.get(resource.index, 0))
+                                          for resource in told.resources))
+    page, = make_page_set([sized], seed=1)
+    document = page.bodies[0].decode()
+    places = [document.index(f'<link rel="stylesheet" href="{page.urls[1]}"'),
+              document.index(f'<script src="{page.urls[2]}"></script>'),
+              document.index(f'put("img","{page.urls[3]}",function(){{setTimeout(function(){{put("wait"')]
+    assert len(document) == 6000
+    assert 1000 <= places[0] < places[1] < places[2]
+    assert 2000 <= places[1] < 2400
+    assert 4000 <= places[2] < 4400
+
+
+def test_what_chrome_says_of_a_request_is_read() -> None:
+    def sent(url: str, kind: str, initiator: dict[str, object], priority: str = "High", frame: str = "1",
+             ) -> dict[str, object]:
+        return {"request": {"url": url, "initialPriority": priority}, "type": kind, "initiator": initiator,
+                "frameId": frame}
+
+    frames = [{"url": "http://a.test/in", "lineNumber": 9}, {"url": "http://a.test/s.js", "lineNumber": 3,
+                                                              "columnNumber": 4}]
+    by_parser = {"type": "parser", "url": "http://a.test/#x", "lineNumber": 2, "columnNumber": 7}
+    told = initiators([
+        sent("http://a.test/", "Document", {"type": "other"}), sent("http://a.test/s.js", "Script", by_parser),
+        sent("http://a.test/late.js", "Script", by_parser, "Low"), sent("http://a.test/ad.js", "Script", by_parser,
+                                                                        frame="2"),
+        sent("http://a.test/x", "XHR", {"type": "script", "stack": {"callFrames": frames}}, "VeryHigh")])
+    assert [(request["by"], request["line"], request["column"], request["blocking"], request["synchronous"])
+            for request in told] == [
+        ("", 0, 0, False, False), ("http://a.test/", 2, 7, True, False), ("http://a.test/", 2, 7, False, False),
+        ("http://a.test/", 2, 7, False, False), ("http://a.test/s.js", 3, 4, True, True)], "one is another frame's"
+
+
 def test_a_page_that_did_not_answer_has_no_shape() -> None:
     timeline = load(0)
     silent = replace(timeline, requests=tuple(replace(request, status=0) for request in timeline.requests))
@@ -86,8 +141,8 @@ def test_a_line_that_cannot_be_right_is_refused(row: list[str], problem: str, tm
 
 
 def test_a_newer_format_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "page.shape").write_text("format\t3\n")
-    with pytest.raises(InputError, match="format 3"):
+    (tmp_path / "page.shape").write_text("format\t4\n")
+    with pytest.raises(InputError, match="format 4"):
         read_shapes(tmp_path / "page.shape")
     with pytest.raises(InputError, match=r"scripts/shape\.py makes one"):
         read_shapes(tmp_path / "none")

@@ -1,0 +1,51 @@
+"""What caused each request of a page, as Chrome itself knows it: DevTools' "initiator".
+
+Chrome tells it in its performance log (CDP, Network.requestWillBeSent), for which it takes down the stack of scripts at
+each request. That costs time, so loads whose time is measured do without.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+
+LOG = "performance"
+MAY_BLOCK = {"Script": ("Medium", "High", "VeryHigh"), "Stylesheet": ("VeryHigh",), "XHR": ("VeryHigh",)}
+"""By what is asked for, the priorities of what its document waits for: a script or sheet that stops the parser, a
+synchronous XMLHttpRequest. Others have lower ones."""
+
+
+def log_initiators(options: Options) -> None:
+    """Have chromedriver keep the log that `read_initiators` reads."""
+    options.set_capability("goog:loggingPrefs", {LOG: "ALL"})
+
+
+def read_initiators(driver: webdriver.Chrome) -> list[dict[str, Any]]:
+    """Return a harness.files.load_parts.Initiator of each request so far, in Chrome's order, as JSON holds it."""
+    messages = (json.loads(entry["message"])["message"] for entry in driver.get_log(LOG))
+    return initiators([message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"])
+
+
+def initiators(requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the initiator of each request, of which Chrome told so in CDP's words."""
+    frames: dict[str, str] = {}
+    found = []
+    for request in requests:
+        said = request["initiator"]
+        # Of a script's calls the outermost is where it was entered.
+        place = (said.get("stack", {}).get("callFrames") or [said])[-1]
+        url, by = _bare(request["request"]["url"]), _bare(place.get("url", ""))
+        frame = str(request.get("frameId", ""))
+        may_block = request["request"].get("initialPriority") in MAY_BLOCK.get(str(request.get("type")), ())
+        found.append({
+            "url": url, "type": said["type"], "by": by, "line": max(0, int(place.get("lineNumber", 0))),
+            "column": max(0, int(place.get("columnNumber", 0))),
+            "blocking": may_block and frames.get(by) == frame, "synchronous": may_block and request["type"] == "XHR"})
+        frames.setdefault(url, frame)
+    return found
+
+
+def _bare(url: str) -> str:
+    return url.partition("#")[0]

@@ -1,0 +1,271 @@
+"""How the requests of a measured page were found: by which means, where in a document, and after which event.
+
+Chrome names the document, style sheet or script that a request stands in (harness.browser.initiators). What stands in
+a document's text is a tag: Chrome's scanner finds it before the parser is there. A script that runs as the parser meets
+it asks as soon as the parser has come so far, past all scripts before it that it waits for. What is asked for much
+later than that was caused by an event; by which, the two loads tell: the distance from it is the most alike in both.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from urllib.parse import urlsplit
+
+from harness.analysis.causes import CLOCK_MS, PASSIVE
+from harness.analysis.timeline import DOCUMENT, SCRIPT, STYLE, Request, Timeline
+from harness.files.load_parts import Initiator
+
+TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
+AT_ONCE_MS = 600.0
+"""A script that asks for something as it runs does so within this time, since the page may have other work to do."""
+ALIKE_MS = 100.0
+"""By how much the loads may then differ: what waits for an answer takes two round trips longer over a delay."""
+PAINT_MS = 600.0
+"""An image of a style sheet is asked for within this time after it, or belongs to an element that came later."""
+UNLIKELY_MS = 20.0
+"""Hardly ever does an image cause anything."""
+FAR_OFF = 0.25
+"""What part of its distance from the effect counts against a cause, beside the difference between the loads."""
+LIKELY_MS = 30.0
+"""Scripts wait for the document to be parsed more often than for anything else."""
+BATCH_MS = 50.0
+"""What one place asks for within this time, it asks for in one go."""
+NEVER = float("inf")
+
+
+@dataclass(eq=False)
+class Seen:
+    """A request as both loads saw it; `near` is None if it was not made there. `initiator` is what Chrome says of it.
+
+    `offset` is where in its document (`document`, another request) it was found, None outside of one.
+    """
+
+    far: Request
+    near: Request | None
+    initiator: Initiator | None = None
+    document: "Seen | None" = None
+    offset: int | None = None
+    blocking: bool = False
+    synchronous: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """`way` is TAG or INLINE, at `offset` (bytes) in the document `parent`; EVENT, after the arrival of `parent`; or
+    PARSED, once that document was. `near_ms` is how much later it was asked for in the load without delay; `at_once`,
+    that a script worked for so long, and set no timer.
+    """
+
+    way: str
+    parent: Seen
+    offset: int
+    near_ms: float
+    at_once: bool = False
+
+
+class Finder:
+    """Finds how each request was found. `texts` are the documents' texts by URL."""
+
+    def __init__(self, seen: Sequence[Seen], near: Timeline, far: Timeline, texts: Mapping[str, str]) -> None:
+        self.seen, self.loads = seen, (far, near)
+        self.texts = {url.partition("#")[0]: text for url, text in texts.items()}
+        self.by_url: dict[str, Seen] = {}
+        self.blockers: dict[Seen, list[Seen]] = {}
+        self.batches: dict[tuple[str, int, int] | None, tuple[Seen, Found]] = {}
+        self.places = Counter((seen_one.initiator.by, seen_one.initiator.line, seen_one.initiator.column)
+                              for seen_one in seen if seen_one.initiator)
+        for request in seen:
+            self._place(request)
+            self.by_url.setdefault(_bare(request.far.url), request)
+
+    def find(self, request: Seen) -> Found:
+        """Return how a request other than the page's own was found; ask for them in their order."""
+        found = request.initiator
+        place = (found.by, found.line, found.column) if found is not None else None
+        before, same = self.batches.get(place, (None, None))
+        if before is not None and same is not None and same.way != TAG and before.near and request.near and (
+                request.far.start - before.far.start <= BATCH_MS):
+            near_ms = max(0.0, same.near_ms + request.near.start - before.near.start)
+            how = replace(same, near_ms=same.near_ms if same.at_once else near_ms)
+        else:
+            how = self._find(request)
+        if found is not None and found.by:
+            self.batches[place] = request, how
+        return how
+
+    def _find(self, request: Seen) -> Found:
+        found = request.initiator
+        if found is None or found.type not in ("parser", "script"):
+            return self._event(request)
+        by = self.by_url.get(_bare(found.by))
+        if by is None or by is request:
+            return self._event(request)
+        if found.type == "parser" and by.far.kind == DOCUMENT and self._is_tag(request, by, found):
+            return Found(TAG, by, request.offset or 0, 0.0)
+        if by.far.kind == STYLE:
+            if request.far.start - by.far.end < PAINT_MS:
+                return Found(EVENT, by, 0, 0.0)
+            return self._event(request)
+        distances = [self._since_run(request, by, load) for load in (0, 1)]
+        if all(-5 * CLOCK_MS <= distance <= AT_ONCE_MS for distance in distances) and (
+                request.near is None or abs(distances[0] - distances[1]) <= ALIKE_MS):
+            near_ms = self._work(request, by, distances[1])
+            if by.far.kind == DOCUMENT:
+                return Found(INLINE, by, request.offset or 0, near_ms, at_once=True)
+            return Found(EVENT, by, 0, near_ms, at_once=True)
+        return self._event(request, by)
+
+    def _root(self) -> Seen:
+        return next(request for request in self.seen if request.far.kind == DOCUMENT and not request.far.redirect_to)
+
+    def _place(self, request: Seen) -> None:
+        """Find out where in a document a request stands, and whether the parser waits for it."""
+        found = request.initiator
+        by = self.by_url.get(_bare(found.by)) if found is not None else None
+        if found is None or by is None:
+            return
+        if by.far.kind == DOCUMENT:
+            request.document, request.offset = by, self._offset(by, found)
+        elif by.far.kind == SCRIPT and by.blocking:
+            request.document, request.offset = by.document, by.offset
+        request.synchronous = found.synchronous
+        if request.document is not None and found.blocking and not found.synchronous:
+            request.blocking = request.far.kind == SCRIPT
+            if request.blocking or found.type == "parser":
+                self.blockers.setdefault(request.document, []).append(request)
+
+    def _offset(self, document: Seen, found: Initiator) -> int:
+        """Return how many bytes of a document stand before a place in it."""
+        lines = self.texts.get(_bare(document.far.url), "").split("\n")
+        return sum(len(line) + 1 for line in lines[:found.line]) + (found.column if found.line < len(lines) else 0)
+
+    def _is_tag(self, request: Seen, document: Seen, found: Initiator) -> bool:
+        """Tell whether a request's address stands in a document's text, in whatever form, where Chrome says.
+
+        An image that a script makes is asked for a little later, and Chrome only knows where the parser stands by then:
+        several requests have one place.
+        """
+        if self.places[found.by, found.line, found.column] > 1:
+            return False
+        text = self.texts.get(_bare(document.far.url))
+        if text is None:
+            return True
+        parts = urlsplit(request.far.url)
+        path = parts.path + (f"?{parts.query}" if parts.query else "")
+        name = path if len(path) > 1 else f"//{parts.netloc}"
+        around = text[max(0, (request.offset or 0) - 4000):(request.offset or 0) + 4000]
+        return name in around or escape(name) in around
+
+    def _since_run(self, request: Seen, by: Seen, load: int) -> float:
+        """Return how long after the script (of a document: after the parser came to it) `request` was asked for."""
+        asked = _of(request, load)
+        runner = _of(by, load)
+        if asked is None or runner is None:
+            return NEVER if load == 0 else 0.0
+        if by.far.kind == DOCUMENT:
+            return asked.start - self._parser_at(by, request.offset or 0, request, load)
+        began = runner.end
+        if by.blocking and by.document is not None:
+            began = max(began, self._parser_at(by.document, by.offset or 0, by, load))
+        return asked.start - began
+
+    def _work(self, request: Seen, by: Seen, since_ms: float) -> float:
+        """Return how long the page worked, without delay, before a script asked for `request`.
+
+        That is since it could run, or since another of the document's scripts had asked for something.
+        """
+        near = request.near
+        if near is None:
+            return 0.0
+        scripts = [other for other in self.seen if other is not request and other.near is not None
+                   and other.document is request.document and other.document is not None and other.initiator is not None
+                   and other.initiator.type == "script" and _bare(other.initiator.by) != _bare(by.far.url)]
+        if by.far.kind == DOCUMENT:
+            scripts += [other for other in self.seen if other.document is by and other.near is not None
+                        and other.initiator is not None and other.initiator.by == by.far.url
+                        and other.initiator.type == "script" and other.offset != request.offset]
+        earlier = [near.start - other.near.start for other in scripts
+                   if other.near is not None and other.near.start <= near.start]
+        return max(0.0, min([since_ms, *earlier]))
+
+    def _parser_at(self, document: Seen, offset: int, before: Seen, load: int) -> float:
+        """Return when the parser came to `offset`: all that it waits for before there had arrived."""
+        itself = _of(document, load)
+        if itself is None:
+            return 0.0
+        share = min(1.0, offset / max(1, document.far.body_bytes))
+        ends = [itself.head + (itself.end - itself.head) * share]
+        for other in self.blockers.get(document, []):
+            arrived = _of(other, load)
+            if other is not before and arrived is not None and arrived.order < self._order(before, load) and (
+                    (other.offset or 0) <= offset):
+                ends.append(arrived.end)
+        return max(ends)
+
+    def _order(self, request: Seen, load: int) -> int:
+        found = _of(request, load)
+        return found.order if found is not None else 1 << 30
+
+    def _event(self, request: Seen, by: Seen | None = None) -> Found:
+        """Return the event from which the distance is the most alike in both loads."""
+        best, least = Found(EVENT, self._root(), 0, 0.0), NEVER
+        far, near = request.far, request.near
+        for other in self.seen:
+            if other is request or other.far.redirect_to or other.far.order >= far.order:
+                continue
+            score, near_ms = self._score(request, other)
+            score += UNLIKELY_MS if other.far.kind in PASSIVE and other is not by else 0.0
+            if score < least:
+                best, least = Found(EVENT, other, 0, near_ms), score
+        parsed = [load.parsed_ms for load in self.loads]
+        if parsed[0] is not None and parsed[1] is not None and near is not None:
+            distances = far.start - parsed[0], near.start - parsed[1]
+            score = abs(distances[0] - distances[1]) + FAR_OFF * max(0.0, distances[1]) - LIKELY_MS
+            if min(distances) >= -100 and score < least:
+                best = Found(PARSED, self._root(), 0, max(0.0, distances[1]))
+        return best
+
+    def _score(self, request: Seen, cause: Seen) -> tuple[float, float]:
+        """Return how much speaks against a cause, and how long before `request` it arrived without delay."""
+        distances = [_distance(cause.far, request.far)]
+        if cause.near is not None and request.near is not None:
+            distances.append(_distance(cause.near, request.near))
+        if min(distances) < -CLOCK_MS:
+            return NEVER, 0.0
+        differ = max(distances) - min(distances) if len(distances) == 2 else 2 * UNLIKELY_MS
+        return differ + FAR_OFF * max(0.0, distances[-1]), max(0.0, distances[-1])
+
+
+def pair(near: Timeline, far: Timeline, initiators: Sequence[Initiator]) -> list[Seen]:
+    """Pair the answered requests of both loads by URL, and by order where one was asked for several times."""
+    near_of = dict(zip(_keys(near.requests), near.requests, strict=True))
+    said = dict(zip(_keys(initiators), initiators, strict=True))
+    seen = [Seen(request, near_of.get(key), said.get(key))
+            for key, request in zip(_keys(far.requests), far.requests, strict=True) if request.status]
+    return sorted(seen, key=lambda request: (request.far.start, request.far.order))
+
+
+def _keys(requests: Sequence[Request] | Sequence[Initiator]) -> list[tuple[str, int]]:
+    """Return what names a request in both loads: its URL without fragment, and how many times it came before."""
+    counted: Counter[str] = Counter()
+    keys = []
+    for request in requests:
+        url = _bare(request.url)
+        keys.append((url, counted[url]))
+        counted[url] += 1
+    return keys
+
+
+def _bare(url: str) -> str:
+    return url.partition("#")[0]
+
+
+def _of(request: Seen, load: int) -> Request | None:
+    return request.near if load else request.far
+
+
+def _distance(cause: Request, effect: Request) -> float:
+    """Return how long after the arrival of its cause a request was made: a document's is from its first bytes on."""
+    arrived = min(cause.end, max(cause.head, effect.start)) if cause.kind == DOCUMENT else cause.end
+    return effect.start - arrived
