@@ -20,7 +20,7 @@ TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
 AT_ONCE_MS = 600.0
 """A script that asks for something as it runs does so within this time, since the page may have other work to do."""
 ALIKE_MS = 100.0
-"""By how much the loads may then differ: what waits for an answer takes two round trips longer over a delay."""
+"""By how much longer it may then take over a delay: what waits for an answer takes two round trips longer."""
 PAINT_MS = 600.0
 """An image of a style sheet is asked for within this time after it, or belongs to an element that came later."""
 UNLIKELY_MS = 20.0
@@ -109,8 +109,8 @@ class Finder:
             return self._event(request)
         distances = [self._since_run(request, by, load) for load in (0, 1)]
         if all(-5 * CLOCK_MS <= distance <= AT_ONCE_MS for distance in distances) and (
-                request.near is None or abs(distances[0] - distances[1]) <= ALIKE_MS):
-            near_ms = self._work(request, by, distances[1])
+                request.near is None or distances[0] - distances[1] <= ALIKE_MS):
+            near_ms = self._work(request, by, min(distances))
             if by.far.kind == DOCUMENT:
                 return Found(INLINE, by, request.offset or 0, near_ms, at_once=True)
             return Found(EVENT, by, 0, near_ms, at_once=True)

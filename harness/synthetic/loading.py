@@ -61,10 +61,10 @@ def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByI
     `lifted` has the children, by their parent's index, to request when that parent has arrived; `backgrounds` likewise
     has those images of a stylesheet for which elements must be made.
     """
-    worked_ms = 0
+    worked_ms = worked_later_ms = 0
 
     def put(node: Node) -> str:
-        nonlocal worked_ms
+        nonlocal worked_ms, worked_later_ms
         kind = node.kind.value
         if node.blocking:
             kind = "write" if node.kind is Kind.SCRIPT else "wait"
@@ -78,7 +78,9 @@ def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByI
             arguments.append(f"[{classes}]")
         call = f"put({','.join(arguments)});"
         if node.after_load:
-            pause = f"work({node.work_ms});" if node.work_ms else ""
+            own_ms = max(0, node.work_ms - worked_later_ms)
+            worked_later_ms += own_ms
+            pause = f"work({own_ms});" if own_ms else ""
             return f"loaded(function(){{{pause}setTimeout(function(){{{call}}},{node.idle_ms});}});"
         if node.idle_ms:
             call = f"setTimeout(function(){{{call}}},{node.idle_ms});"

@@ -1,6 +1,7 @@
 """Page-shape files: written, read, refused; measured from two loads whose causes are known; made into pages."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,8 +16,9 @@ from harness.errors import InputError
 from harness.files.load_parts import Initiator
 from harness.mirror.recording import read_recording
 from harness.synthetic.build import make_page_set, make_pages
+from harness.synthetic.loading import put_calls
 from harness.synthetic.measured import Told, make_shape
-from harness.synthetic.plan import Kind
+from harness.synthetic.plan import Kind, Node
 from harness.synthetic.shape import HEADING, PageShape, Resource, format_shapes, read_shapes
 from tests.support.made_har import PAGE, MadeLoad
 
@@ -91,6 +93,14 @@ def test_a_document_is_made_with_its_children_where_they_stood() -> None:
     assert 1000 <= places[0] < places[1] < places[2]
     assert 2000 <= places[1] < 2400
     assert 4000 <= places[2] < 4400
+
+
+@pytest.mark.parametrize("after_load", [False, True])
+def test_work_that_several_requests_waited_for_is_done_once(after_load: bool) -> None:
+    nodes = [Node([number], Kind.IMAGE, 100, False, work_ms=work_ms, after_load=after_load)
+             for number, work_ms in enumerate([30, 40, 40], start=1)]
+    code = put_calls(nodes, {}, {}, lambda index: f"http://a.test/{index}")
+    assert re.findall(r"work\((\d+)\)", code) == ["30", "10"]
 
 
 def test_what_chrome_says_of_a_request_is_read() -> None:
