@@ -1,12 +1,21 @@
-"""A mirror and its logs while they are recorded: hidden beside their place, and put there when they are complete."""
+"""A mirror and its logs while they are recorded: hidden beside their place, and put there when they are complete.
+
+    .NAME.recording-1a2b3c4d/    lock             held while the recorder lives (harness.system.locked_folder)
+                                 mirror fetchlog  what is recorded
+                                 old-mirror old-fetchlog     what was in their place, for the moment of the exchange
+
+What a recorder that was killed has left is removed by the next one in the same directory; should it have been killed in
+the middle of the exchange, that is finished or taken back.
+"""
 
 import json
 import os
+import re
 import shutil
 import signal
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +23,13 @@ from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles
 from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
 from harness.mirror.paths import md5_name, mirror_file, split_url, write_file
+from harness.system.locked_folder import left_behind, locked, remove
 from harness.system.privileges import User, give
 from harness.system.signals import ENDING_SIGNALS
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+
+HIDDEN = re.compile(r"\.(.+)\.recording-[0-9a-f]{8}", re.ASCII)
+ENDS = ("mirror", "fetchlog")
 
 
 class Store:
@@ -26,9 +39,10 @@ class Store:
         """Begin `directory/name/` and `directory/name.fetchlog/` anew."""
         files = PageFiles(directory, name)
         self._ends = (files.mirror, files.fetchlog)
-        token = uuid.uuid4().hex[:8]
-        self.mirror, self.fetchlog = (directory / f".{end.name}-{token}" for end in self._ends)
-        self._replaced = tuple(directory / f".{end.name}-{token}-old" for end in self._ends)
+        self._hidden = directory / f".{name}.recording-{uuid.uuid4().hex[:8]}"
+        self.mirror, self.fetchlog = (self._hidden / end for end in ENDS)
+        self._replaced = _replaced(self._hidden)
+        self._lock = ExitStack()
         self.pages: list[dict[str, Any]] = []
 
     @property
@@ -37,8 +51,11 @@ class Store:
         return any(end.exists() for end in self._ends)
 
     def make(self) -> None:
-        """Make the hidden directories. Raises InputError when that is not allowed."""
+        """Make the hidden directories; remove those that killed recorders left. Raises InputError if it may not."""
+        sweep(self._hidden.parent)
         try:
+            self._hidden.mkdir()
+            self._lock.enter_context(locked(self._hidden))
             self.mirror.mkdir()
             self.fetchlog.mkdir()
         except OSError as error:
@@ -105,11 +122,36 @@ class Store:
 
     def clean_up(self) -> None:
         """Remove whatever is hidden: all of it unless it was published. What was moved aside in vain comes back."""
-        for end, old in zip(self._ends, self._replaced, strict=True):
-            if old.exists() and not end.exists():
-                old.rename(end)
-        for directory in (self.mirror, self.fetchlog, *self._replaced):
-            shutil.rmtree(directory, ignore_errors=True)
+        _put_back(self._hidden, self._ends)
+        remove(self._hidden)
+        self._lock.close()
+
+
+def sweep(directory: Path) -> None:
+    """Remove what recorders left in `directory` that were killed; nobody else's folders, and none that is in use."""
+    for hidden in left_behind(directory, ".*.recording-*"):
+        named = HIDDEN.fullmatch(hidden.name)
+        if named:
+            files = PageFiles(directory, named[1])
+            _put_back(hidden, (files.mirror, files.fetchlog))
+            remove(hidden)
+
+
+def _replaced(hidden: Path) -> tuple[Path, ...]:
+    return tuple(hidden / f"old-{end}" for end in ENDS)
+
+
+def _put_back(hidden: Path, ends: tuple[Path, Path]) -> None:
+    """Leave the recording of one time in its place: what was moved aside comes back unless its successor is there.
+
+    When the new mirror is there already (it is moved first) and the logs, complete as well, are not, they follow.
+    """
+    mirror, fetchlog = (hidden / end for end in ENDS)
+    if fetchlog.exists() and not mirror.exists() and ends[0].exists() and not ends[1].exists():
+        fetchlog.rename(ends[1])
+    for end, old in zip(ends, _replaced(hidden), strict=True):
+        if old.exists() and not end.exists():
+            old.rename(end)
 
 
 def _rename_all(pairs: list[tuple[Path, Path]]) -> None:

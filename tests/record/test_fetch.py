@@ -25,8 +25,10 @@ from harness.files.hack_dns import read_hack_dns
 from harness.files.pages import sanitise
 from harness.files.text_log import read_log
 from harness.mirror.recording import read_recording
+from harness.record.store import Store
 from harness.system.privileges import User, give, passable_temp_root
-from harness.system.processes import descendants
+from harness.system.processes import descendants, is_running
+from harness.system.scratch import temporary_directory
 from tests.support.devtools import import_hars
 from tests.support.har_schema import assert_har
 from tests.support.internet import app, site
@@ -412,21 +414,26 @@ def test_wrong_input_is_told_in_one_line(internet: Internet, tmp_path: Path, con
     assert names(tmp_path) == {f"{NAME}.pages", "wrong"}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_it_leaves_the_old_recording_and_nothing_else(internet: Internet, tmp_path: Path,
-                                                                  number: signal.Signals) -> None:
-    old = tmp_path / NAME
-    old.mkdir()
-    (old / "kept").write_text("old")
-    (tmp_path / f"{NAME}.pages").write_text(site.NEVER_LOADS)
+def start_visit(internet: Internet, directory: Path) -> tuple["subprocess.Popen[str]", set[int]]:
+    """Start to record a page that never loads, where a recording is already; return it and what runs below it."""
+    (directory / NAME).mkdir()
+    (directory / NAME / "kept").write_text("old")
+    (directory / f"{NAME}.pages").write_text(site.NEVER_LOADS)
     asked = len(internet.requests())
-    process = subprocess.Popen(command(internet, tmp_path, "--timeout", "60"), text=True, stdout=subprocess.PIPE,
+    process = subprocess.Popen(command(internet, directory, "--timeout", "60"), text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, start_new_session=True)
     deadline_s = time.monotonic() + 30
     while len(internet.requests()) == asked and time.monotonic() < deadline_s:
         time.sleep(0.05)
     running = descendants(process.pid)
     assert any("chrom" in Path(f"/proc/{pid}/comm").read_text() for pid in running if Path(f"/proc/{pid}").exists())
+    return process, running
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_leaves_the_old_recording_and_nothing_else(internet: Internet, tmp_path: Path,
+                                                                  number: signal.Signals) -> None:
+    process, running = start_visit(internet, tmp_path)
     if number == signal.SIGINT:
         os.killpg(process.pid, number)                  # as a terminal does
     else:
@@ -435,5 +442,19 @@ def test_interrupted_it_leaves_the_old_recording_and_nothing_else(internet: Inte
     assert process.returncode == -number
     assert "everything is cleaned up" in said
     assert names(tmp_path) == {f"{NAME}.pages", NAME}
-    assert tree(old) == {"kept": b"old"}
+    assert tree(tmp_path / NAME) == {"kept": b"old"}
     assert not [pid for pid in running if Path(f"/proc/{pid}").exists()]
+
+
+def test_killed_it_leaves_nothing_that_the_next_one_does_not_sweep(internet: Internet, tmp_path: Path) -> None:
+    process, running = start_visit(internet, tmp_path)
+    process.kill()
+    process.communicate(timeout=30)
+    assert len(names(tmp_path)) == 3, "nobody cleans up after SIGKILL"
+    with temporary_directory():
+        assert not [pid for pid in running if is_running(pid)]
+    next_one = Store(tmp_path, NAME)
+    next_one.make()
+    next_one.clean_up()
+    assert names(tmp_path) == {f"{NAME}.pages", NAME}
+    assert tree(tmp_path / NAME) == {"kept": b"old"}

@@ -65,7 +65,7 @@ def test_a_part_is_whole_when_it_is_all(log: MadeNetLog, tmp_path: Path, content
     assert answer(seen(log, tmp_path), "http://a.test/film").whole == whole
 
 
-def test_what_was_given_up_is_fetched_again(log: MadeNetLog, tmp_path: Path) -> None:
+def test_what_was_given_up_is_fetched_again(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
     log.request("http://a.test/half", "200 OK", b"12", "Content-Length: 4", "Content-Type: text/css", cancelled=True)
     log.begin("http://a.test/early")
     log.end(cancelled=True)
@@ -73,8 +73,6 @@ def test_what_was_given_up_is_fetched_again(log: MadeNetLog, tmp_path: Path) -> 
                    "http://a.test/early": Fetched(404, "Gone Fishing", (("Content-Type", "text/plain"),), b"none")})
     recording = seen(log, tmp_path, again)
     assert again.asked == ["http://a.test/half", "http://a.test/early"]
-    store = Store(tmp_path, "demo")
-    store.make()
     recording.write(store, "page")
     assert (store.mirror / "a.test/half").read_bytes() == b"1234"
     text = read_log(store.fetchlog / "page")
@@ -87,15 +85,14 @@ def test_what_was_given_up_is_fetched_again(log: MadeNetLog, tmp_path: Path) -> 
     assert judge(recording).remarks[-1] == "2 fetched a second time, since Chrome gave up half way"
 
 
-def test_what_came_another_time_or_was_posted_is_not_fetched_again(log: MadeNetLog, tmp_path: Path) -> None:
+def test_what_came_another_time_or_was_posted_is_not_fetched_again(log: MadeNetLog, tmp_path: Path,
+                                                                   store: Store) -> None:
     log.request("http://a.test/x", "200 OK", b"12", "Content-Length: 4", cancelled=True)
     log.request("http://a.test/x", "200 OK", b"1234", "Content-Length: 4")
     log.request("http://a.test/post", "200 OK", b"1", method="POST", cancelled=True)
     again = Again({})
     recording = seen(log, tmp_path, again)
     assert again.asked == []
-    store = Store(tmp_path, "demo")
-    store.make()
     recording.write(store, "page")
     assert (store.mirror / "a.test/x").read_bytes() == b"1234"
 
@@ -109,7 +106,7 @@ def test_fetching_again_in_vain_is_said(log: MadeNetLog, tmp_path: Path) -> None
     assert judge(recording).not_recordable == {"given up half way": 2}
 
 
-def test_what_is_not_over_is_kept_as_far_as_it_came(log: MadeNetLog, tmp_path: Path) -> None:
+def test_what_is_not_over_is_kept_as_far_as_it_came(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
     log.begin("http://a.test/stream")
     log.head("200 OK")
     log.body(b"12345")
@@ -120,8 +117,6 @@ def test_what_is_not_over_is_kept_as_far_as_it_came(log: MadeNetLog, tmp_path: P
     assert answer(recording, "http://a.test/stream").body == b"12345"
     assert judge(recording).not_recordable == {"streaming (the answer had no end)": 1, "hanging (no answer came)": 1}
     assert judge(recording).fit
-    store = Store(tmp_path, "demo")
-    store.make()
     recording.write(store, "page")
     stream, hanging = to_har(recording)["log"]["entries"][1:]
     assert (stream["_partial"], stream["_error"]) == (True, "unfinished")
@@ -130,29 +125,25 @@ def test_what_is_not_over_is_kept_as_far_as_it_came(log: MadeNetLog, tmp_path: P
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
-def test_a_full_or_broken_disk_ends_the_recording(log: MadeNetLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                  number: int) -> None:
+def test_a_full_or_broken_disk_ends_the_recording(log: MadeNetLog, tmp_path: Path, store: Store,
+                                                  monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     def fail(*_: object) -> int:
         raise OSError(number, os.strerror(number))
 
-    store = Store(tmp_path, "demo")
-    store.make()
     recording = seen(log, tmp_path)
     monkeypatch.setattr(Path, "write_bytes", fail)
     with pytest.raises(OSError, match=os.strerror(number)):
         recording.write(store, "page")
 
 
-def test_a_body_whose_url_makes_no_file_is_only_noted(log: MadeNetLog, tmp_path: Path) -> None:
+def test_a_body_whose_url_makes_no_file_is_only_noted(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
     log.request(f"http://{'a' * 300}.test/", "200 OK", b"12345")
-    store = Store(tmp_path, "demo")
-    store.make()
     recording = seen(log, tmp_path)
     recording.write(store, "page")
     assert recording.exchanges[1].note.startswith("its body cannot be kept: ")
 
 
-def test_readers_of_the_text_log_find_each_status_again(log: MadeNetLog, tmp_path: Path) -> None:
+def test_readers_of_the_text_log_find_each_status_again(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
     statuses = {200: "OK", 201: "Created", 404: "Nope", 418: "Short and Stout", 500: "", 301: "Gone", 307: "Internal"}
     for code, words in statuses.items():
         log.begin(f"http://a.test/{code}")
@@ -163,8 +154,6 @@ def test_readers_of_the_text_log_find_each_status_again(log: MadeNetLog, tmp_pat
             log.head("200 OK")
         log.body(b"body")
         log.end()
-    store = Store(tmp_path, "demo")
-    store.make()
     seen(log, tmp_path).write(store, "page")
     recording = read_recording(store.mirror, store.fetchlog)        # without the HAR, which has the codes
     for code in statuses:
@@ -173,12 +162,10 @@ def test_readers_of_the_text_log_find_each_status_again(log: MadeNetLog, tmp_pat
         assert found.status == code
 
 
-def test_a_get_stands_for_its_url_whatever_else_was_sent_there(log: MadeNetLog, tmp_path: Path) -> None:
+def test_a_get_stands_for_its_url_whatever_else_was_sent_there(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
     log.request("http://a.test/x", "200 OK", b"to a GET", "Content-Type: text/plain")
     log.request("http://a.test/x", "403 Forbidden", b"to a POST", method="POST")
     log.request("http://a.test/x", "304 Not Modified")
-    store = Store(tmp_path, "demo")
-    store.make()
     seen(log, tmp_path).write(store, "page")
     assert (store.mirror / "a.test/x").read_bytes() == b"to a GET"
     found = read_recording(store.mirror, store.fetchlog).lookup("a.test", "/x")

@@ -17,13 +17,6 @@ def tree(directory: Path) -> dict[str, str]:
     return {str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()}
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    made = Store(tmp_path, "demo")
-    made.make()
-    return made
-
-
 def test_a_body_goes_where_its_url_says(store: Store) -> None:
     assert store.put("http://a.test/", "GET", b"1") == "a.test/index.html"
     assert store.put("https://a.test/dir/x?y=1#z", "GET", b"2") == "a.test/dir/x?y=1"
@@ -114,7 +107,7 @@ def test_a_new_mirror_never_stands_beside_old_logs(tmp_path: Path, store: Store,
     rename = Path.rename
 
     def full(self: Path, target: Path) -> Path:
-        if target == tmp_path / "demo.fetchlog" and not self.name.endswith("-old"):
+        if target == tmp_path / "demo.fetchlog" and not self.name.startswith("old-"):
             raise OSError(errno.ENOSPC, "No space left on device")
         return rename(self, target)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.system.scratch import LOCK, MARK, sweep, temporary_directory
+from harness.system.locked_folder import LOCK
+from harness.system.scratch import MARK, sweep, temporary_directory
 
 HOLD = """from harness.system.scratch import temporary_directory
 import time
@@ -63,6 +64,57 @@ def test_what_a_killed_experiment_started_is_ended_by_the_next_and_nothing_else(
             assert bystander.poll() is None
         finally:
             bystander.kill()
+
+
+ANOTHER_EVERY_20_MS = """import os, time
+end = time.monotonic() + 30
+while time.monotonic() < end:
+    if os.fork() == 0:
+        os.setsid()
+    else:
+        time.sleep(0.02)
+        os._exit(0)"""
+BREED = """from harness.system.scratch import temporary_directory
+import os, signal, subprocess, sys
+with temporary_directory() as directory:
+    subprocess.Popen([sys.executable, "-c", sys.argv[1]], start_new_session=True, stdout=subprocess.DEVNULL)
+    print(directory, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)"""
+
+
+def test_what_goes_on_starting_others_is_ended() -> None:
+    """One look at all processes misses what is started meanwhile."""
+    done = subprocess.run([sys.executable, "-c", BREED, ANOTHER_EVERY_20_MS], cwd=ROOT, stdout=subprocess.PIPE,
+                          text=True, check=False)
+    directory = Path(done.stdout.strip())
+    with temporary_directory():
+        assert not directory.exists()
+        assert not [path for path in Path("/proc").glob("[0-9]*") if has(path, f"{MARK}={directory}")]
+
+
+def test_what_has_lost_its_mark_is_known_by_the_profile_in_its_title() -> None:
+    """Chrome's network process writes its title over its environment, and its profile anew when the browser dies."""
+    with subprocess.Popen([sys.executable, "-c", HOLD], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        directory = process.stdout.readline().strip()
+        process.kill()
+    titles = [f"chrome --type=utility --user-data-dir={place}/profile --x" for place in (directory, f"{directory}-")]
+    children = [subprocess.Popen([title, "60"], executable="/bin/sleep", env={}) for title in titles]
+    try:
+        with temporary_directory():
+            assert [child.poll() for child in children] == [-signal.SIGKILL, None]
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+
+
+def has(process: Path, variable: str) -> bool:
+    """Tell whether a process has a variable in its environment."""
+    try:
+        return variable.encode() in (process / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
 
 
 def process_state(pid: int) -> str:
