@@ -25,12 +25,14 @@ LOAD_TINY = f"""printf '#!/bin/sh\\nexec {CHROME} --no-sandbox "$@"\\n' >/tmp/ch
 cd .. && scripts/make_tiny.py && TFO_LAB_CHROME=/tmp/chrome ./tfo.py --name tiny --delaynet 100 --testruns 2 --tfo 1 \\
     --retries 0 --patience 0
 echo "status $?"; cat client/100-1-tfo-1/*.json"""
+FIRST = ("nice", "-n", "-10")
+"""Before the other tests, which run side by side: that kernel has one processor, and Chrome needs all of it."""
 OUT_OF_TIME = re.compile(r"late by|stood still|processor|stood for")
 """What a load may be refused for in there: that kernel shares a processor with the other tests."""
 
 
 def run_uml(*arguments: str | Path, timeout_s: float = 100, **environment: str) -> "subprocess.CompletedProcess[str]":
-    done = subprocess.run([UML, *arguments], cwd=ROOT / "tests", env={**os.environ, **environment}, text=True,
+    done = subprocess.run([*FIRST, UML, *arguments], cwd=ROOT / "tests", env={**os.environ, **environment}, text=True,
                           capture_output=True, timeout=timeout_s, check=False)
     if NO_BOOT in done.stderr:
         pytest.skip(done.stderr)
@@ -54,10 +56,10 @@ def test_a_command_runs_in_a_kernel_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.chrome
 @pytest.mark.slow
-@pytest.mark.timeout(320)
+@pytest.mark.timeout(560)
 @pytest.mark.skipif(not Path(CHROME).exists(), reason="only Debian's Chromium is known to start in there")
 def test_chrome_loads_a_tiny_page_over_netem() -> None:
-    done = run_uml("--memory", "3000", "sh", "-c", LOAD_TINY, timeout_s=300)
+    done = run_uml("--memory", "3000", "sh", "-c", LOAD_TINY, timeout_s=540)
     print(done)
     assert "ms wanted (netem)" in done.stdout
     warm = json.loads(done.stdout[done.stdout.index("\n{") + 1:])
