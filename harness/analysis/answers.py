@@ -19,6 +19,7 @@ class AnswerCounts:
     stand_in: int
     missing: int
     failed: int
+    failed_as_recorded: int = 0
 
 
 def answer_counts(record: LoadRecord | None) -> AnswerCounts | None:
@@ -30,7 +31,8 @@ def answer_counts(record: LoadRecord | None) -> AnswerCounts | None:
         return None
     if record.answers:
         answers = record.answers
-        return AnswerCounts(answers.exact, answers.stand_in, answers.missing, answers.failed)
+        return AnswerCounts(answers.exact, answers.stand_in, answers.missing, answers.failed,
+                            answers.failed_as_recorded)
     if record.best_match is None or record.missing is None or record.failed_requests is None:
         return None
     return AnswerCounts(None, record.best_match, record.missing, sum(record.failed_requests.values()))

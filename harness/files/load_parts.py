@@ -66,7 +66,8 @@ class ReceivedAnswer:
     `kind`: "exact" (what was recorded for this request), "stand-in" (something near it), "missing" (404, nothing is
     near), "failed" (no answer came). `critical`: it lies on the load's critical path, None where that is not known.
     `purpose` is what it was asked for as (harness.analysis.timeline.kind_of), `error` Chrome's name of what went wrong.
-    `late`: it was asked for after the load event.
+    `late`: it was asked for after the load event. `expected`: it failed, and its host did not answer when the page was
+    recorded either.
     """
 
     url: str
@@ -78,6 +79,7 @@ class ReceivedAnswer:
     purpose: str = ""
     error: str = ""
     late: bool = False
+    expected: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ class ReceivedAnswers:
 
     What was asked for after the load event, what the page itself cancelled and what came from Chrome's cache are not
     counted; the last are not in `each` either, but in `from_cache`: the identity of each such answer up to the load
-    event, "" where no server of this load had sent it.
+    event, "" where no server of this load had sent it. `failed` does not count those in `failed_as_recorded`, whose
+    hosts did not answer when the page was recorded either.
     """
 
     exact: Count
@@ -106,6 +109,7 @@ class ReceivedAnswers:
     each: tuple[ReceivedAnswer, ...] = ()
     coverage: Coverage | None = None
     from_cache: tuple[str, ...] = ()
+    failed_as_recorded: Count = 0
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """How much of a page's recording a load got: what is too little is a hollow page, and a hollow page is fast.
 
-    failed       requests without an answer, and those that the recording has nothing for, over FAILED_RATIO of all
+    failed       requests without an answer, and those that the recording has nothing for, over FAILED_RATIO of all;
+                 what did not answer when the page was recorded either does not count
     too little   less than HOLLOW_RATIO of the answers, or of their bytes, that the recording holds for the page; where
                  even the page's best load gets less of them, of what that one gets. Under LEAST_RATIO of the
                  recording's answers no load is the page, however well all agree: recordings of 2013 hold more than
@@ -32,9 +33,14 @@ MOST_HOSTS = 3
 
 
 def recorded_sizes(recording: Recording, mirror: Path, page: str) -> dict[str, int]:
-    """Return what the recording holds for the page of this name: the size of each answer's body by its identity."""
+    """Return what the recording holds for the page of this name: the size of each answer's body by its identity.
+
+    Without what was asked for after the load event: scrolling, say, of which there is none in a load.
+    """
     sizes = {}
     for answer in recording.transactions(page):
+        if answer.after_load:
+            continue
         file = recording.body_file(answer)
         try:
             sizes[answer.identity] = (mirror / file).stat().st_size if file else 0
@@ -57,7 +63,8 @@ def reasons(load: LoadRecord) -> list[Reason]:
     """Return why one load, looked at alone, is hollow."""
     if load.plt_ms is None or load.answers is None:     # it has a reason of its own, and may have been cut short
         return []
-    asked = [answer for answer in load.answers.each if not answer.late and not is_cancelled(answer)]
+    asked = [answer for answer in load.answers.each
+             if not (answer.late or answer.expected or is_cancelled(answer))]
     failed = [answer for answer in asked if answer.kind in ("failed", "missing") and not _is_icon(answer)]
     reason = of_the_page if {_word(answer) for answer in failed} <= OF_THE_RECORDING else accident
     cover, found = load.answers.coverage, []

@@ -6,7 +6,7 @@ tfo.py measures in it and so do the benchmarks: what they find holds for the sam
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +90,8 @@ class Laboratory:
     """Whether to keep a capture of each load's packets."""
     recorded: Mapping[str, Mapping[str, int]]
     """What the recording holds for each page, by the page's name: see harness.measure.coverage.recorded_sizes."""
+    silent: Mapping[str, Collection[tuple[str, str]]]
+    """Which hosts did not answer when a page was recorded, see harness.mirror.recording.Recording."""
     delay: Delay
     servers: Companion
     bw_net_mbit: float
@@ -144,7 +146,8 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
             delay=delay, servers=servers, experiment_id=experiment_id or new_experiment_id(),
             bw_net_mbit=speeds.bw_net_mbit, one_by_one=web.server == "2013",
             recorded={page.name: recorded_sizes(web.page_set.recording, web.page_set.files.mirror, page.name)
-                      for page in web.page_set.pages})
+                      for page in web.page_set.pages},
+            silent=web.page_set.recording.silent)
 
 
 def proven_rtts_ms(star: Star, port: int, speeds: LinkSpeeds, *, netem: bool,

@@ -5,7 +5,8 @@ the first sent is the first served.
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Literal
@@ -18,21 +19,29 @@ from harness.files.server_log import ServerRequest
 
 SILENT = "silent"
 MISSING = "missing"
+LIVE = "live"
+OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)
+"""What a WebSocket is answered that was recorded, and one that was not."""
 CANCELLED = ("net::ERR_ABORTED", "net::ERR_BLOCKED_BY")
 """How Chrome's names begin of what a page took back, or may not read: no fault of the replay."""
 Key = tuple[str, str, str, str]
 
 
 def received_answers(entries: Sequence[dict[str, Any]], began: datetime, plt_ms: float | None,
-                     requests: Iterable[ServerRequest], critical_urls: frozenset[str] | None) -> ReceivedAnswers:
+                     requests: Iterable[ServerRequest], critical_urls: frozenset[str] | None,
+                     *, silent: Collection[tuple[str, str]] = ()) -> ReceivedAnswers:
     """Return what each request of a HAR's `entries` got in the load that began at `began`.
 
-    Without `plt_ms` all of it counts; `critical_urls` None: the critical path is not known.
+    Without `plt_ms` all of it counts; `critical_urls` None: the critical path is not known. `silent` are schemes and
+    hosts that did not answer when the page was recorded.
     """
     served: dict[Key, deque[ServerRequest]] = defaultdict(deque)
     sent: dict[Key, str] = {}
+    refused = []
     for request in sorted(requests, key=lambda request: request.time_s):
-        if request.found != SILENT:
+        if request.found == LIVE and request.status in OF_WEBSOCKETS:    # of which Chrome's HAR says nothing
+            refused += [_refused(request, began, plt_ms)] if request.status == HTTPStatus.NOT_IMPLEMENTED else []
+        elif request.found != SILENT:
             key = request.scheme, request.host, request.method, request.path
             served[key].append(request)
             sent[key] = "" if request.found == MISSING else request.answer
@@ -45,10 +54,13 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime, plt_ms:
             continue
         waiting = served.get(_key(entry["request"]))
         answer = waiting.popleft() if waiting and not _never_sent(entry) else None
-        each.append(_answer(entry, answer, critical_urls, late=late))
-    counts = Counter(answer.kind for answer in each if not answer.late and not is_cancelled(answer))
+        each.append(_expected(_answer(entry, answer, critical_urls, late=late), silent))
+    each += refused
+    counted = [answer for answer in each if not answer.late and not is_cancelled(answer)]
+    counts = Counter(answer.kind for answer in counted if not answer.expected)
     return ReceivedAnswers(counts["exact"], counts["stand-in"], counts["missing"], counts["failed"], tuple(each),
-                           from_cache=tuple(from_cache))
+                           from_cache=tuple(from_cache),
+                           failed_as_recorded=sum(answer.expected for answer in counted))
 
 
 def is_cancelled(answer: ReceivedAnswer) -> bool:
@@ -79,6 +91,19 @@ def _answer(entry: dict[str, Any], served: ServerRequest | None, critical_urls: 
         url=url, kind=kind, identity=served.answer if served else "", status=max(0, int(got["status"])),
         bytes=max(0, int(got["content"]["size"])), critical=None if critical_urls is None else url in critical_urls,
         purpose=kind_of(accept, str(got["content"]["mimeType"])), error=error, late=late)
+
+
+def _expected(answer: ReceivedAnswer, silent: Collection[tuple[str, str]]) -> ReceivedAnswer:
+    parts = urlsplit(answer.url)
+    return replace(answer, expected=answer.kind == "failed" and (parts.scheme, parts.hostname or "") in silent)
+
+
+def _refused(request: ServerRequest, began: datetime, plt_ms: float | None) -> ReceivedAnswer:
+    """Return what a WebSocket got that the recording does not have."""
+    scheme = "wss" if request.scheme == "https" else "ws"
+    late = plt_ms is not None and (request.time_s - began.timestamp()) * 1000 > plt_ms
+    return ReceivedAnswer(url=f"{scheme}://{request.host}{request.path}", kind="stand-in", status=request.status,
+                          purpose="websocket", late=late)
 
 
 def _never_sent(entry: dict[str, Any]) -> bool:

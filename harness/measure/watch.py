@@ -128,7 +128,8 @@ def answers_of(lab: Laboratory, record: LoadRecord, har: Path,
         log = read_har_file(har)
         began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
         urls = frozenset(step.url for step in critical_steps(har, record)) if record.plt_ms else None
-        answers = received_answers(log["entries"], began, record.plt_ms, requests, urls)
+        answers = received_answers(log["entries"], began, record.plt_ms, requests, urls,
+                                   silent=lab.silent.get(record.page, ()))
     except (UnreadableFileError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
         return None     # as harness.analysis.timeline.read_timeline
     return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, {})))

@@ -8,6 +8,7 @@ from harness.files.text_log import Response
 from harness.mirror.asked import Asked
 from harness.mirror.har import Exchange
 from harness.mirror.headers import Headers, replayed
+from harness.mirror.live import Arrivals
 from harness.mirror.paths import lookups
 
 WITHOUT_BODY = (204, 205)
@@ -59,6 +60,12 @@ class Recorded:
     """Where the body was recorded in parts: these, `file` being the first of them."""
     early_hints: Headers = ()
     """What was sent before the answer with the status 103 (RFC 8297)."""
+    arrivals: Arrivals = ()
+    """Of a stream of news: when to send how much of it."""
+    stays_open: bool = False
+    """Whether it has no end."""
+    after_load: bool = False
+    """Whether it was asked for after the load event of the recording: a load may do without it."""
     identity: str = field(default="-", compare=False)
     """Which recorded transaction this is, see harness.mirror.transactions; "-" for none."""
     url: str = field(default="", compare=False)
@@ -135,7 +142,8 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     return Recorded(status, file=found[0] if found else None, headers=headers,
                     found="status" if status != 200 else found[1] if found else "plain",
                     content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
-                    asked=exchange.asked)
+                    arrivals=exchange.arrivals, stays_open=exchange.stays_open,
+                    after_load=exchange.after_load, asked=exchange.asked)
 
 
 def find_file(files: frozenset[str], target: str) -> tuple[str, str] | None:

@@ -21,6 +21,7 @@ from harness.files.foreign_har import moment_of
 from harness.files.hack_dns import PORTS, SCHEMES
 from harness.files.har import H2
 from harness.mirror.asked import Asked, BodyHash, hash_body, headers_of
+from harness.mirror.live import Arrivals, LiveConnection, arrivals_of, load_event_s, read_live
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 
@@ -49,6 +50,11 @@ class Exchange:
     part: tuple[int, int] | None = None
     """Of a part of a body: where it begins, and the size of the whole."""
     early_hints: tuple[tuple[str, str], ...] = ()
+    arrivals: Arrivals = ()
+    stays_open: bool = False
+    """Whether a stream of news had no end when it was recorded, or one after the load event."""
+    after_load: bool = False
+    """Whether it was asked for after the load event."""
 
     @property
     def http2(self) -> bool:
@@ -56,13 +62,16 @@ class Exchange:
         return self.http_version.lower().startswith((H2, "http/2", "h3", "http/3"))
 
 
-def read_exchanges(path: Path, problems: list[str]) -> list[Exchange] | None:
+def read_exchanges(path: Path, problems: list[str], live: list[LiveConnection]) -> list[Exchange] | None:
     """Return the exchanges over http and https in a HAR, in its order; None when it is none.
 
-    Adds to `problems` what cannot be used, one line each.
+    Adds to `problems` what cannot be used, one line each, and to `live` the WebSockets.
     """
     try:
-        found = [_exchange(entry) for entry in read_untrusted_json(path)["log"]["entries"]]
+        archive = read_untrusted_json(path)
+        last_s = load_event_s(archive["log"])
+        found = [_exchange(entry, last_s) for entry in archive["log"]["entries"]]
+        live += read_live(archive, path.name.removesuffix(".har"))
     except UnreadableFileError as error:
         problems.append(f"{error}; its headers are not replayed")
         return None
@@ -85,7 +94,7 @@ def _is_on_its_usual_port(exchange: Exchange) -> bool:
         return False
 
 
-def _exchange(entry: dict[str, Any]) -> Exchange | None:
+def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
     request, response = entry["request"], entry["response"]
     url = str(request["url"])
     scheme = url.partition(":")[0].lower()
@@ -98,7 +107,8 @@ def _exchange(entry: dict[str, Any]) -> Exchange | None:
     status = status if 200 <= status <= 599 else 0    # what is no final answer (RFC 9110, section 15) is none
     if status and not 100 <= status <= 599:
         raise ValueError(f"{status} is no HTTP status")
-    failed = bool(entry.get("_partial") or (entry.get("_error") and not entry.get("_refetched")))
+    arrivals, cut = arrivals_of(entry, last_s)
+    failed = not arrivals and bool(entry.get("_partial") or (entry.get("_error") and not entry.get("_refetched")))
     version = str(response.get("httpVersion") or "")
     return Exchange(url, scheme, str(request["method"]).upper(), status, version, headers,
                     _redirect(url, status, response, headers), moment_of(entry.get("startedDateTime")),
@@ -106,7 +116,8 @@ def _exchange(entry: dict[str, Any]) -> Exchange | None:
                     str(entry["_file"]).partition("/")[2] if entry.get("_file") else None,
                     Asked(headers_of(_pairs(request.get("headers"))), _body(request.get("postData") or {})),
                     bool(entry.get("_fromCache")), None if entry.get("_refetched") else _part(status, headers),
-                    _pairs(response.get("_earlyHints")))
+                    _pairs(response.get("_earlyHints")), arrivals,
+                    cut or bool(arrivals and entry.get("_partial")), bool(entry.get("_afterLoad")))
 
 
 def _pairs(headers: Any) -> tuple[tuple[str, str], ...]:

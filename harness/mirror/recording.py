@@ -15,8 +15,9 @@ from harness.errors import InputError
 from harness.files.hack_dns import PORTS, SCHEMES
 from harness.files.host_names import is_host_name
 from harness.files.text_log import read_log
-from harness.mirror.answers import Recorded, find_file
+from harness.mirror.answers import FAILED_RATIO, Recorded, find_file
 from harness.mirror.har import Exchange, read_exchanges
+from harness.mirror.live import LiveConnection
 from harness.mirror.manifest import Manifest, read_manifest
 from harness.mirror.paths import hosts, list_files, split_url
 from harness.mirror.text_redirects import absolute_redirect, end_redirects
@@ -34,19 +35,26 @@ class Recording:
     answers: Sequences = field(default_factory=dict)
     http2_hosts: set[str] = field(default_factory=set)
     """Hosts that spoke HTTP/2 when they were recorded."""
+    live: dict[Origin, list[LiveConnection]] = field(default_factory=dict)
+    """The WebSockets of each scheme (http or https) and host, in recorded order."""
+    silent: dict[str, frozenset[Origin]] = field(default_factory=dict)
+    """By the page's log, which hosts never answered when it was recorded, over http or https.
+
+    Not of pages of which more than FAILED_RATIO failed so: those are hollow. Text logs do not say what failed.
+    """
     manifest: Manifest = field(default_factory=Manifest)
     problems: list[str] = field(default_factory=list)
 
     def hosts(self) -> list[str]:
         """Return every host that has a file or a recorded answer, sorted: some only ever redirect."""
-        return sorted(self.files.keys() | {host for _, host in self.answers})
+        return sorted(self.files.keys() | {host for _, host in (*self.answers, *self.live)})
 
     def schemes(self, host: str) -> tuple[str, ...]:
         """Return the schemes the host is to be served over: http, https or both, in this order.
 
         Of a host that has files and is in no log this is not known: both, where the recording has https at all.
         """
-        known = tuple(scheme for scheme in SCHEMES if (scheme, host) in self.answers)
+        known = tuple(scheme for scheme in SCHEMES if (scheme, host) in self.answers or (scheme, host) in self.live)
         return known or (SCHEMES if self._has_https else SCHEMES[:1])
 
     @cached_property
@@ -143,18 +151,31 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     exchanges = [(item.origin, item.entry) for item in logged if isinstance(item.entry, Exchange)]
     # A host that never answered does not get a server: in the replay, too, nobody can reach it.
     silent = {origin for origin, _ in exchanges} - {origin for origin, exchange in exchanges if exchange.status}
+    recording.silent = _silent_of_pages(logged, silent)
     recording.answers = end_redirects(sequences((item for item in logged if item.origin not in silent),
                                                 recording.files), recording.files)
     recording.http2_hosts = {host for (scheme, host), exchange in exchanges if scheme == "https" and exchange.http2}
     return recording
 
 
+def _silent_of_pages(logged: list[Logged], silent: set[Origin]) -> dict[str, frozenset[Origin]]:
+    asked = Counter(item.page for item in logged)
+    failed = Counter(item.page for item in logged if item.origin in silent)
+    return {page: frozenset(item.origin for item in logged if item.page == page and item.origin in silent)
+            for page in failed if failed[page] <= FAILED_RATIO * asked[page]}
+
+
 def _read_page(log: Path, recording: Recording) -> list[Logged]:
     """Return what a page's HAR says of its transactions, or without one its text log."""
     har = log.with_name(f"{log.name}.har")
-    exchanges = read_exchanges(har, recording.problems) if har.is_file() else None
+    live: list[LiveConnection] = []
+    exchanges = read_exchanges(har, recording.problems, live) if har.is_file() else None
     logged = []
     if exchanges is not None:
+        for connection in live:
+            place = _split(connection.url, har, recording)
+            if place:
+                recording.live.setdefault(place[0], []).append(connection)
         for exchange in exchanges:
             place = _split(exchange.url, har, recording)
             if place:

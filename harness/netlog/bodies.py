@@ -29,6 +29,9 @@ class Body:
     """Before content decoding; empty when there was nothing to decode."""
     decoded: bytearray = field(default_factory=bytearray)
 
+    arrivals: list[tuple[int, int]] = field(default_factory=list)
+    """When how many bytes of `wire` had come: ticks and sizes."""
+
     @property
     def wire(self) -> bytes:
         """The bytes as they came over the wire, without the chunks or frames of the transfer."""
@@ -69,3 +72,5 @@ def _read_event(name: str, event: dict[str, Any], hops: dict[int, int], bodies: 
     data = base64.b64decode(event["params"]["bytes"])
     body = bodies.setdefault(key, Body())
     (body.encoded if name == RAW else body.decoded).extend(data)
+    if name == RAW or not body.encoded:
+        body.arrivals.append((int(event["time"]), len(body.encoded or body.decoded)))

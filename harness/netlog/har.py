@@ -1,10 +1,10 @@
 """Page loads as HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/), which developer tools open.
 
 Beyond the standard, with the underscore it asks for: `_error` (Chrome's name of what went wrong, or "unfinished"),
-`_fromCache` and `_initiator`. `_connectionId` is `connection` once more, for Chrome's DevTools: they look there for it,
-and show what they find in `connection` as the server's port (front_end/models/har/Importer.ts). Over HTTP/2
-`httpVersion` is "h2", as DevTools call it: Chrome's net-log says "HTTP/1.1" of such answers. Chrome logs no cookie
-values and no bodies: `cookies` are empty, there is no `text`.
+`_fromCache`, `_initiator`, and of a response `_earlyHints`, the headers of a 103. `_connectionId` is `connection` once
+more, for Chrome's DevTools: they look there for it, and show what they find in `connection` as the server's port
+(front_end/models/har/Importer.ts). Over HTTP/2 `httpVersion` is "h2", as DevTools call it: Chrome's net-log says
+"HTTP/1.1" of such answers. Chrome logs no cookie values and no bodies: `cookies` are empty, there is no `text`.
 """
 
 from datetime import datetime, timedelta, timezone
@@ -28,14 +28,14 @@ def har(netlog: NetLog, url: str, start_tick: float, *, end_tick: float | None =
     load. `clock_shift_ms` is what Chrome's wall clock was ahead of the true one; dates in the HAR are true ones.
     """
     page: dict[str, Any] = {
-        "startedDateTime": _date(netlog.unix_ms(start_tick) - clock_shift_ms), "id": "page_1", "title": url,
+        "startedDateTime": date_of(netlog.unix_ms(start_tick) - clock_shift_ms), "id": "page_1", "title": url,
         "pageTimings": {"onContentLoad": _or_unknown(on_content_load_ms), "onLoad": _or_unknown(on_load_ms)}}
     connections = {connection.id: connection for connection in netlog.connections}
     entries = []
     for transaction in of_load(netlog, start_tick, end_tick):
         error = UNFINISHED if cut_off(transaction, end_tick) else transaction.error
         entry = _entry(transaction, connections.get(transaction.connection or 0), error)
-        entry["startedDateTime"] = _date(netlog.unix_ms(transaction.start) - clock_shift_ms)
+        entry["startedDateTime"] = date_of(netlog.unix_ms(transaction.start) - clock_shift_ms)
         entries.append(entry)
     log: dict[str, Any] = {"version": "1.2", "creator": CREATOR,
                            "browser": {"name": "Chromium", "version": netlog.browser_version},
@@ -81,12 +81,13 @@ def _response(transaction: HttpTransaction) -> dict[str, Any]:
     if transaction.body_bytes and transaction.content_bytes != transaction.body_bytes:
         content["compression"] = transaction.content_bytes - transaction.body_bytes
     http2 = over_http2(transaction)
+    hints = {"_earlyHints": _pairs(transaction.early_hints)} if transaction.early_hints else {}
     head = f"{transaction.http_version} {status} {transaction.status_text}" if status else ""
     return {"status": status, "statusText": transaction.status_text,
             "httpVersion": H2 if http2 else transaction.http_version, "cookies": [],
             "headers": _pairs(headers), "content": content, "redirectURL": transaction.redirect_url or "",
             "headersSize": UNKNOWN if transaction.from_cache or http2 else _size(head, headers),
-            "bodySize": transaction.body_bytes if status or transaction.from_cache else UNKNOWN}
+            "bodySize": transaction.body_bytes if status or transaction.from_cache else UNKNOWN} | hints
 
 
 def over_http2(transaction: HttpTransaction) -> bool:
@@ -124,6 +125,6 @@ def _or_unknown(value: float | None) -> float:
     return UNKNOWN if value is None else value
 
 
-def _date(unix_ms: float) -> str:
+def date_of(unix_ms: float) -> str:
     """Return a Unix time as ISO 8601 with milliseconds, in UTC."""
     return (EPOCH + timedelta(milliseconds=round(unix_ms))).isoformat(timespec="milliseconds")

@@ -177,13 +177,14 @@ def leave_out_previous_document(netlog: NetLog, start_tick: float) -> None:
     """Move to `left_out` what a document asked for that was being replaced when the load at `start_tick` began.
 
     A page that loads itself anew (location.reload()) lives on until the new document's head is there, and how much it
-    still asks for is a race. The new document can ask for nothing before its own head: replays send no 103 hints.
+    still asks for is a race. The new document can ask for nothing before its own head, or what hints came before it.
     """
     document = next((transaction for transaction in of_load(netlog, start_tick)
                      if transaction.main_frame and not transaction.redirect_url), None)
     if document is None:
         return
-    head_tick = document.start + document.phases.until_head - SLACK_MS
+    head_tick = document.start + document.phases.until_head if document.hinted is None else float(document.hinted)
+    head_tick -= SLACK_MS
     kept = [transaction for transaction in netlog.transactions
             if transaction.main_frame or not start_tick - SLACK_MS <= transaction.start < head_tick]
     if len(kept) < len(netlog.transactions):

@@ -47,6 +47,10 @@ class Hop:
     request_headers: Headers = field(default_factory=list)
     status_line: str = ""
     response_headers: Headers = field(default_factory=list)
+    early_hints: Headers = field(default_factory=list)
+    """Headers of answers with the status 103 (RFC 8297), which came before."""
+    hinted: int | None = None
+    """When the first of them came."""
     redirect_url: str | None = None
     wire_bytes: int = 0
     content_bytes: int = 0
@@ -125,7 +129,7 @@ def _headers(event: Event) -> Headers:
 def _sending(hop: Hop, event: Event) -> None:
     """Begin a sending; whatever an earlier one brought is void."""
     hop.send_start, hop.send_end, hop.head_end, hop.body_end = event.tick, None, None, None
-    hop.status_line, hop.response_headers = "", []
+    hop.status_line, hop.response_headers, hop.early_hints, hop.hinted = "", [], [], None
     hop.sends.append(hop.job)
 
 
@@ -143,6 +147,11 @@ def _response_head(hop: Hop, event: Event) -> None:
     lines = event.params.get("headers", [])
     hop.status_line = str(lines[0]) if lines else ""
     hop.response_headers = _headers(event)[1:]
+
+
+def _early_hints(hop: Hop, event: Event) -> None:
+    hop.hinted = event.tick if hop.hinted is None else hop.hinted
+    hop.early_hints += [(name, value) for name, value in _headers(event) if not name.startswith((":", "HTTP/"))]
 
 
 def _head_done(hop: Hop, event: Event) -> None:
@@ -200,6 +209,7 @@ _READERS: dict[tuple[str, int], Callable[[Hop, Event], None]] = {
     ("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", 0): _request_head_http2,
     ("HTTP_TRANSACTION_SEND_REQUEST", END): _sent,
     ("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0): _response_head,
+    ("HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS", 0): _early_hints,
     ("URL_REQUEST_FAKE_RESPONSE_HEADERS_CREATED", 0): _response_head,
     ("HTTP_TRANSACTION_READ_HEADERS", END): _head_done,
     ("HTTP_TRANSACTION_READ_BODY", END): _body,

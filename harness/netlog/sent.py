@@ -1,47 +1,24 @@
 """The bodies of a page's requests (POST and the like), from what Chrome's net-log says was written to each socket.
 
-With ``--net-log-capture-mode=Everything`` the log has every byte: SSL_SOCKET_BYTES_SENT before encryption,
-SOCKET_BYTES_SENT as they left. Requests are read from them as a server would read them, over HTTP/1.1 (RFC 9112) and
-HTTP/2 (RFC 9113). The log's own events for uploads tell sizes only; the debugging protocol leaves out workers.
+Requests are read from these bytes (harness.netlog.socket_bytes) as a server would read them, over HTTP/1.1 (RFC 9112)
+and HTTP/2 (RFC 9113). The log's own events for uploads tell sizes only; the debugging protocol leaves out workers.
 """
 
-import base64
 import contextlib
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from hpack import Decoder, HPACKError
 from hyperframe.exceptions import HyperframeError
 from hyperframe.frame import ContinuationFrame, DataFrame, Frame, HeadersFrame
 
-from harness.netlog.file import read_constants, read_events
+from harness.netlog.socket_bytes import Stream, read_sockets
 
-PLAIN, TLS = "SOCKET_BYTES_SENT", "SSL_SOCKET_BYTES_SENT"
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_HEAD = 9
 Wanted = tuple[str, str]
 """Method and URL."""
-
-
-@dataclass
-class _Socket:
-    """What was written to one socket: pieces with the ticks at which they were written, and where each begins."""
-
-    data: bytearray = field(default_factory=bytearray)
-    ticks: list[int] = field(default_factory=list)
-    begins: list[int] = field(default_factory=list)
-    encrypted: bool = False
-
-    def write(self, tick: int, piece: bytes) -> None:
-        self.begins.append(len(self.data))
-        self.ticks.append(tick)
-        self.data += piece
-
-    def tick(self, offset: int) -> int:
-        return self.ticks[bisect_right(self.begins, offset) - 1]
 
 
 def read_sent_bodies(path: Path) -> dict[Wanted, list[bytes]]:
@@ -51,7 +28,7 @@ def read_sent_bodies(path: Path) -> dict[Wanted, list[bytes]]:
     the file cannot be read.
     """
     found: list[tuple[int, Wanted, bytes]] = []
-    for socket in _sockets(path):
+    for socket in (socket.sent for socket in read_sockets(path)):
         scheme = "https" if socket.encrypted else "http"
         read = _over_http2 if socket.data.startswith(HTTP2_PREFACE) else _over_http1
         with contextlib.suppress(HPACKError, HyperframeError, ValueError):
@@ -62,22 +39,7 @@ def read_sent_bodies(path: Path) -> dict[Wanted, list[bytes]]:
     return dict(bodies)
 
 
-def _sockets(path: Path) -> list[_Socket]:
-    types = read_constants(path).get("logEventTypes")
-    if not isinstance(types, dict):
-        return []
-    names = {types[name]: name for name in (PLAIN, TLS) if name in types}
-    sockets: dict[tuple[int, str], _Socket] = {}
-    for event in read_events(path, []):
-        with contextlib.suppress(KeyError, TypeError, ValueError):      # no event, or one of a log without bytes
-            name = names.get(event["type"])
-            if name is not None:
-                socket = sockets.setdefault((int(event["source"]["id"]), name), _Socket(encrypted=name == TLS))
-                socket.write(int(event["time"]), base64.b64decode(event["params"]["bytes"]))
-    return [socket for (source, name), socket in sockets.items() if name == TLS or (source, TLS) not in sockets]
-
-
-def _over_http1(socket: _Socket, scheme: str) -> Iterator[tuple[int, Wanted, bytes]]:
+def _over_http1(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes]]:
     """Give the tick, method, URL and body of each request on a connection."""
     at, data = 0, bytes(socket.data)
     while (end := data.find(b"\r\n\r\n", at)) >= 0:
@@ -89,7 +51,7 @@ def _over_http1(socket: _Socket, scheme: str) -> Iterator[tuple[int, Wanted, byt
         at = end + 4 + size
 
 
-def _over_http2(socket: _Socket, scheme: str) -> Iterator[tuple[int, Wanted, bytes]]:
+def _over_http2(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes]]:
     """Give the same of a connection over HTTP/2."""
     decoder, heads, bodies = Decoder(), dict[int, tuple[int, Wanted]](), defaultdict[int, bytearray](bytearray)
     block = b""

@@ -89,6 +89,8 @@ def _waiting(transaction: HttpTransaction, connection: Connection, end_tick: flo
     phases = transaction.phases
     sent = transaction.start + sum(max(0.0, part) for part in (phases.blocked, phases.dns, phases.connect))
     end = transaction.end
+    if transaction.is_news(over=end is not None and end <= end_tick):
+        return sent, transaction.start + transaction.phases.until_head     # what is new comes when it is new
     if end is None:
         return sent, end_tick
     return sent, max((at for at in connection.received if sent < at <= end), default=end)

@@ -7,6 +7,8 @@ from harness.netlog.connections import Carriers, Connection, LookUp
 from harness.netlog.requests import NO_ORIGIN, Hop, mime_type_and_charset
 
 NOT_APPLICABLE = -1.0
+EVENT_STREAM = "text/event-stream"
+"""What an EventSource is answered with (HTML, section 9.2)."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,15 @@ class HttpTransaction:
     connection: int | None
     sends: int
     phases: Phases
+    early_hints: tuple[tuple[str, str], ...] = ()
+    """Headers of a 103 that came before the answer (RFC 8297)."""
+    hinted: int | None = None
+    """When it came."""
+
+    def is_news(self, *, over: bool) -> bool:
+        """Say whether the answer is a stream of news: of events, or one of unknown length that is not `over`."""
+        length_is_known = any(name.lower() == "content-length" for name, _ in self.response_headers)
+        return self.status == 200 and (self.mime_type == EVENT_STREAM or not (over or length_is_known))
 
 
 def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[LookUp],
@@ -99,7 +110,7 @@ def _transaction(hop: Hop, connection: Connection | None, phases: Phases, errors
         http_version=http_version, status=status, status_text=status_text, mime_type=mime_type, charset=charset,
         request_line=hop.request_line, request_headers=tuple(hop.request_headers),
         response_headers=tuple(hop.response_headers),
-        redirect_url=hop.redirect_url,
+        redirect_url=hop.redirect_url, early_hints=tuple(hop.early_hints), hinted=hop.hinted,
         error=errors.get(hop.net_error, f"net::{hop.net_error}") if hop.net_error else "",
         body_bytes=(hop.wire_bytes or hop.content_bytes) if from_network else 0, content_bytes=hop.content_bytes,
         from_cache=hop.from_cache, connection=connection.id if connection else None, sends=len(hop.sends),

@@ -2,7 +2,9 @@
 
 What it says beyond harness.netlog.har: httpVersion is "h2" where that was spoken, also of answers from the cache;
 `_file` (``host/file`` in the mirror) is the body of exactly this answer, still content-encoded; `_partial` is true when
-only its beginning came (then `_error` says why), `_refetched` when requests, not Chrome, brought it.
+only its beginning came (then `_error` says why), `_refetched` when requests, not Chrome, brought it, `_afterLoad` when
+it was asked for after the load event; `_arrivals` is when how much of a stream of news had come, and
+`_webSocketMessages` what a WebSocket said (harness.mirror.live).
 harness.mirror.har reads them.
 """
 
@@ -11,9 +13,13 @@ from typing import Any
 
 from harness.browser.chrome import CLOCK_SHIFT_DAYS
 from harness.files.har import H2
-from harness.netlog.har import UNKNOWN, har, over_http2
+from harness.mirror.live import Arrivals
+from harness.netlog.har import UNKNOWN, date_of, har, over_http2
+from harness.netlog.load import NetLog
+from harness.netlog.websockets import BINARY, WebSocket
 from harness.record.page import CapturedExchange, PageRecording
 
+STEP_MS = 5.0
 DAY_MS = 86_400_000.0
 TIMINGS = ("blocked", "dns", "connect", "ssl", "send", "wait", "receive")
 
@@ -32,6 +38,12 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
         _complete(entry, exchange)
         if _tls_host(exchange) in spoken_h2 and exchange.status:
             _complete_h2(entry, exchange)
+    for entry, exchange in zip(archive["log"]["entries"], recording.exchanges, strict=True):
+        if recording.load_end_tick is not None and exchange.transaction.start > recording.load_end_tick:
+            entry["_afterLoad"] = True
+        if exchange.arrivals:
+            entry["_arrivals"] = _in_steps(exchange.arrivals)
+    archive["log"]["entries"] += [_websocket_entry(websocket, netlog) for websocket in recording.websockets]
     if recording.brought_from:
         _leave_out_times(archive["log"], recording)
     return archive
@@ -78,6 +90,35 @@ def _complete_h2(entry: dict[str, Any], exchange: CapturedExchange) -> None:
         entry["request"]["httpVersion"] = H2
 
 
+def _in_steps(arrivals: Arrivals) -> list[list[float]]:
+    """Return when how much of an answer had come, in steps of STEP_MS."""
+    steps: list[list[float]] = []
+    for time_ms, size in arrivals:
+        if steps and time_ms - steps[-1][0] < STEP_MS:
+            steps[-1][1] = size
+        else:
+            steps.append([time_ms, size])
+    return steps
+
+
+def _websocket_entry(websocket: WebSocket, netlog: NetLog) -> dict[str, Any]:
+    """Return a WebSocket as Chrome's DevTools write it; harness.mirror.live reads it."""
+    wait_ms = float(websocket.opened_tick - websocket.asked_tick)
+    headers = [[{"name": name, "value": value} for name, value in pairs]
+               for pairs in (websocket.request_headers, websocket.response_headers)]
+    messages = [{"type": "receive" if message.received else "send", "time": netlog.unix_ms(message.tick) / 1000,
+                 "opcode": message.opcode, "data": base64.b64encode(message.data).decode() if message.opcode == BINARY
+                 else message.data.decode("utf-8")} for message in websocket.messages]
+    return {"pageref": "page_1", "startedDateTime": date_of(netlog.unix_ms(websocket.asked_tick)), "time": wait_ms,
+            "request": {"method": "GET", "url": websocket.url, "httpVersion": "HTTP/1.1", "cookies": [],
+                        "headers": headers[0], "queryString": [], "headersSize": UNKNOWN, "bodySize": 0},
+            "response": {"status": websocket.status, "statusText": "", "httpVersion": "HTTP/1.1", "cookies": [],
+                         "headers": headers[1], "content": {"size": 0, "mimeType": ""}, "redirectURL": "",
+                         "headersSize": UNKNOWN, "bodySize": 0},
+            "cache": {}, "timings": {"send": 0, "wait": wait_ms, "receive": 0}, "_resourceType": "websocket",
+            "_webSocketMessages": messages}
+
+
 def _leave_out_times(log: dict[str, Any], recording: PageRecording) -> None:
     """Say of a page that others recorded when, and over which protocol, each answer came, and no times."""
     log["comment"] = f"brought by fetch.py from {recording.brought_from}; how long anything took is unknown"
@@ -86,7 +127,7 @@ def _leave_out_times(log: dict[str, Any], recording: PageRecording) -> None:
                 if exchange.archived is not None and exchange.archived.captured is not None]
     first = min(captured).isoformat(timespec="milliseconds") if captured else log["pages"][0]["startedDateTime"]
     log["pages"][0]["startedDateTime"] = first
-    for entry, exchange in zip(log["entries"], recording.exchanges, strict=True):
+    for entry, exchange in zip(log["entries"], recording.exchanges, strict=False):     # then come WebSockets
         entry["time"], entry["timings"] = 0, dict.fromkeys(TIMINGS, UNKNOWN)
         for name in ("serverIPAddress", "connection", "_connectionId"):
             entry.pop(name, None)

@@ -3,7 +3,7 @@
 harness.record.archive makes the HAR of it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import DISK_FAILURES
@@ -13,6 +13,7 @@ from harness.netlog.bodies import Body, read_bodies
 from harness.netlog.load import SLACK_MS, HttpTransaction, NetLog, cut_off, of_load, page_log, read_netlog
 from harness.netlog.requests import mime_type_and_charset
 from harness.netlog.sent import read_sent_bodies
+from harness.netlog.websockets import WebSocket, read_websockets
 from harness.record.refetch import Fetched, Refetcher
 from harness.record.sources.answers import ArchivedAnswer
 from harness.record.store import Store
@@ -37,6 +38,8 @@ class CapturedExchange:
     refetched: Fetched | None = None
     archived: ArchivedAnswer | None = None
     """What a source has written down of it, where it did not come from the Internet."""
+    arrivals: tuple[tuple[float, int], ...] = ()
+    """Of an answer that stays open: how long after its head, in ms, how many bytes of the body had come."""
     note: str = ""
     file: str = ""
 
@@ -60,8 +63,17 @@ class PageRecording:
     netlog: NetLog
     start_tick: float
     exchanges: list[CapturedExchange]
+    websockets: list[WebSocket] = field(default_factory=list)
     brought_from: str = ""
     """The source that others recorded, whose times nobody knows; "" for the Internet."""
+
+    @property
+    def load_end_tick(self) -> float | None:
+        """When the load event was over; None where nobody knows."""
+        load_end_ms = self.visit.timing.get("loadEventEnd")
+        if not self.visit.time_origin_ms or not load_end_ms:
+            return None
+        return self.netlog.tick(self.visit.time_origin_ms) + float(load_end_ms)
 
     def documents(self) -> list[CapturedExchange]:
         """Return the answers that the main frame showed, in order."""
@@ -111,7 +123,13 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, refetcher: Refetcher | N
     _add_sent_bodies(exchanges, netlog_file)
     if refetcher is not None:
         _refetch(exchanges, refetcher)
-    return PageRecording(url, visit, netlog, start_tick, exchanges)
+    return PageRecording(url, visit, netlog, start_tick, exchanges, _websockets(netlog, netlog_file, visit))
+
+
+def _websockets(netlog: NetLog, netlog_file: Path, visit: Visit) -> list[WebSocket]:
+    if not any(netlog.left_out[scheme] for scheme in ("ws:", "wss:")):
+        return []
+    return read_websockets(netlog_file, visit.end_tick)
 
 
 def _add_sent_bodies(exchanges: list[CapturedExchange], netlog_file: Path) -> None:
@@ -141,6 +159,9 @@ def _captured(transaction: HttpTransaction, body: Body | None, end_tick: float |
             exchange.note = f"still arriving when the recording ended; {len(exchange.body)} bytes are kept"
         elif not exchange.whole:
             exchange.note = f"{transaction.error or 'incomplete'}; {len(exchange.body)} bytes are kept"
+        if body and transaction.is_news(over=exchange.over):
+            head_tick = transaction.start + transaction.phases.until_head
+            exchange.arrivals = tuple((max(0.0, tick - head_tick), size) for tick, size in body.arrivals)
     return exchange
 
 

@@ -4,11 +4,13 @@ from collections import Counter
 from urllib.parse import urlsplit
 
 from harness.mirror.answers import FAILED_RATIO
+from harness.netlog.transactions import EVENT_STREAM
+from harness.netlog.websockets import GRANTED, MOST_BYTES
 from harness.record.page import ABORTED, CapturedExchange, PageRecording
 
 ICON = "/favicon.ico"
-EVENT_STREAM = "text/event-stream"
 MOST_HOSTS = 3
+TOO_MUCH = f"WebSocket with more than {MOST_BYTES // 1_000_000} MB"
 
 
 def hollowness(recording: PageRecording) -> str:
@@ -34,9 +36,13 @@ def left_for(recording: PageRecording) -> str:
 
 
 def live_connections(recording: PageRecording) -> Counter[str]:
-    """Return what a page keeps open to be told of news, which no replay has, by kind."""
-    found = Counter({"WebSocket": sum(recording.netlog.left_out[scheme] for scheme in ("ws:", "wss:"))})
+    """Return what a page keeps open to be told of news, and no replay can say again, by kind."""
+    asked = sum(recording.netlog.left_out[scheme] for scheme in ("ws:", "wss:"))
+    found = Counter({"WebSocket": asked - len(recording.websockets),
+                     TOO_MUCH: sum(not websocket.whole for websocket in recording.websockets)})
     for exchange in recording.exchanges:
+        if exchange.arrivals:
+            continue
         if exchange.transaction.mime_type == EVENT_STREAM:
             found["EventSource"] += 1
         elif exchange.status and not exchange.over:
@@ -44,12 +50,19 @@ def live_connections(recording: PageRecording) -> Counter[str]:
     return +found
 
 
+def replayed_connections(recording: PageRecording) -> Counter[str]:
+    """Return what a page keeps open to be told of news, and every replay says again, by kind."""
+    found = Counter({"WebSocket": sum(websocket.whole and websocket.status == GRANTED
+                                      for websocket in recording.websockets)})
+    for exchange in recording.exchanges:
+        if exchange.arrivals:
+            kind = "EventSource" if exchange.transaction.mime_type == EVENT_STREAM else "answer without an end"
+            found[kind] += 1
+    return +found
+
+
 def _counts(exchange: CapturedExchange, recording: PageRecording) -> bool:
     """Say whether a load is judged by a request: not by what came late, was cancelled, or is Chrome's own."""
-    transaction, visit = exchange.transaction, recording.visit
-    load_end_ms = visit.timing.get("loadEventEnd")
-    if visit.time_origin_ms and load_end_ms:
-        late = transaction.start > recording.netlog.tick(visit.time_origin_ms) + load_end_ms
-    else:
-        late = False
+    transaction, load_end = exchange.transaction, recording.load_end_tick
+    late = load_end is not None and transaction.start > load_end
     return not late and transaction.error != ABORTED and urlsplit(exchange.url).path != ICON

@@ -120,9 +120,12 @@ def _find_failures(recording: PageRecording, verdict: Verdict) -> None:
 def _find_not_recordable(recording: PageRecording, verdict: Verdict) -> None:
     found: Counter[str] = Counter()
     for scheme, words in SCHEMES_WITHOUT_RECORDING.items():
-        if recording.netlog.left_out[scheme]:
-            found[words] += recording.netlog.left_out[scheme]
+        opened = sum(websocket.url.startswith(scheme) for websocket in recording.websockets)
+        if recording.netlog.left_out[scheme] > opened:
+            found[words] += recording.netlog.left_out[scheme] - opened
     for exchange in recording.exchanges:
+        if exchange.arrivals:
+            continue
         if not exchange.over:
             found["streaming (the answer had no end)" if exchange.status else "hanging (no answer came)"] += 1
         elif exchange.status and not exchange.whole:
@@ -138,6 +141,10 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
     if live:
         verdict.remarks.append(f"live connections are not replayed ({counted(live)}): what comes over them is missing, "
                                "and the page may be empty without it")
+    replayed = truth.replayed_connections(recording)
+    if replayed:
+        verdict.remarks.append(f"live connections ({counted(replayed)}): what came over them is replayed, with its "
+                               "times up to the load event")
     inline = Counter({scheme: count for scheme, count in visit.inline.items() if count})
     if inline:
         verdict.remarks.append(f"nothing to record, they need no network: {counted(inline)}")

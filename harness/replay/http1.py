@@ -14,9 +14,11 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 
 from harness.mirror.asked import Asked, BodyHash, BodyHasher, headers_of
+from harness.mirror.live import GRANTED
 from harness.replay.connection import LARGEST_BODY, Accepted
 from harness.replay.matching import Request
 from harness.replay.reply import Reply, reply_to
+from harness.replay.websocket import Conversation
 
 LARGEST_HEAD = 128 * 1024
 """Bytes a request's head may have. http.server itself bounds each line (64 KiB) and their number (100)."""
@@ -101,6 +103,8 @@ class ReplayHandler(BaseHTTPRequestHandler):
         asked = Asked(headers_of(self.headers.items()), self._read_body())
         target, sent = self._target(), 0
         self.begun_s = None
+        if self._wants_websocket() and self._converse(target, received_s, number):
+            return
         with reply_to(self.accepted.endpoint.site, self.accepted.directories,
                       Request(self.command, target, asked)) as reply:
             try:
@@ -142,6 +146,29 @@ class ReplayHandler(BaseHTTPRequestHandler):
         words = self.requestline.split()
         return (words[1] if len(words) > 1 else "/").encode("latin-1").decode("utf-8", "surrogateescape")
 
+    def _wants_websocket(self) -> bool:
+        return self.command == "GET" and self.headers.get("Upgrade", "").lower() == "websocket"
+
+    def _converse(self, target: str, received_s: float, number: int) -> bool:
+        """Hold a WebSocket that was recorded, or refuse it as the site did; return whether this one was recorded."""
+        live = self.accepted.endpoint.site.live_connection(target)
+        if live is None:
+            return False
+        self.close_connection = True
+        if live.status != GRANTED:
+            self.accepted.note(received_s, number, self.command, target, status=live.status, found="status")
+            for _ in self._send(Reply(live.status, "status", size=0)):
+                pass
+            return True
+        conversation = Conversation(self.connection, live, self.accepted.idle_limit_s)
+        begun_s = time.time()
+        try:
+            conversation.hold(target, self.headers.items())
+        finally:
+            self.accepted.note(received_s, number, self.command, target, status=GRANTED, sent=conversation.sent,
+                               found="live", begun_s=begun_s)
+        return True
+
     def _read_body(self) -> BodyHash | None:
         """Read the request's body and return its hash. Unread, it would make the kernel reset the connection."""
         hasher = BodyHasher()
@@ -158,6 +185,9 @@ class ReplayHandler(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply) -> Iterator[int]:
         """Send `reply` and yield, after each write, how many bytes of the body were sent."""
+        if reply.arrivals and self.command != "HEAD":
+            yield from self._send_news(reply)
+            return
         self.send_response_only(reply.status)
         for name, value in reply.headers:
             self.send_header(name.title(), value)
@@ -175,6 +205,39 @@ class ReplayHandler(BaseHTTPRequestHandler):
             yield sent
             if not chunk or not left:
                 return
+
+    def _send_news(self, reply: Reply) -> Iterator[int]:
+        """Send a stream of news as it came, ended by the connection's end; yield as `_send` does."""
+        self.close_connection = True
+        self.send_response_only(reply.status)
+        for name, value in reply.headers:
+            self.send_header(name.title(), value)
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.flush()
+        self.begun_s, begun, sent = time.time(), time.monotonic(), 0
+        for time_ms, _ in reply.arrivals:
+            if self._leaves_before(begun + time_ms / 1000):
+                return
+            while chunk := reply.read(min(CHUNK, reply.allowed(time_ms, sent))):
+                self.wfile.write(chunk)
+                self.wfile.flush()
+                sent += len(chunk)
+                yield sent
+        if reply.stays_open:
+            self._leaves_before(time.monotonic() + self.accepted.idle_limit_s)
+
+    def _leaves_before(self, deadline: float) -> bool:
+        """Wait until `deadline`, or until the client leaves; say whether it did. It has nothing more to ask here."""
+        while (left := deadline - time.monotonic()) > 0:
+            self.connection.settimeout(left)
+            try:
+                if not self.connection.recv(CHUNK):
+                    return True
+            except TimeoutError:
+                break
+        self.connection.settimeout(self.accepted.idle_limit_s)
+        return False
 
     def _linger(self) -> None:
         """Say the end, then read what the client still sends for a while: closing with unread bytes would reset it."""

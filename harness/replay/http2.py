@@ -12,7 +12,7 @@ import ssl
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -51,6 +51,12 @@ class Outgoing:
     sent: int = 0
     turns: int = 0
     begun_s: float | None = None
+    head_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def since_head_ms(self) -> float:
+        """How long ago the head was sent."""
+        return (time.monotonic() - self.head_s) * 1000
 
     def rank(self) -> tuple[int, int, int]:
         """Return what decides whose turn it is: the smallest. Incremental answers take turns, others are sent whole."""
@@ -95,7 +101,10 @@ class Http2Connection:
             if self._ending and not self._unsent and not self._answers:
                 return
             poll.register(self._socket, select.POLLIN | (select.POLLOUT if self._unsent else 0))
-            ready = poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
+            left_ms = (deadline - time.monotonic()) * 1000
+            ready = poll.poll(max(0.0, min(left_ms, self._next_news_ms())))
+            if not ready and time.monotonic() < deadline:
+                continue
             if not ready:
                 return
             if ready[0][1] & select.POLLOUT:
@@ -171,14 +180,15 @@ class Http2Connection:
                         DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)), body)
         headers = [(b":status", str(reply.status).encode()),
                    *_encoded(reply.headers)]
-        if reply.size is not None:
+        if reply.size is not None and not reply.arrivals:
             headers.append((b"content-length", str(reply.size).encode()))
         self._answers[stream] = answer
         if reply.early_hints:
             self._h2.send_headers(stream, [(b":status", b"103"), *_encoded(reply.early_hints)])
         answer.begun_s = time.time()
-        self._h2.send_headers(stream, headers, end_stream=not body)
-        if not body:
+        over = not body and (method == "HEAD" or not reply.stays_open)
+        self._h2.send_headers(stream, headers, end_stream=over)
+        if over:
             self._finish(answer)
 
     def _fill(self) -> None:
@@ -191,9 +201,16 @@ class Http2Connection:
             self._send_piece(answer)
             self._unsent += self._h2.data_to_send()
 
+    def _next_news_ms(self) -> float:
+        """Return in how many ms an answer that is sent as it came has more to send; infinite when none has."""
+        waits = [next_ms - since for answer in self._answers.values() for since in [answer.since_head_ms]
+                 for next_ms in [answer.reply.next_ms(since)] if next_ms is not None]
+        return min(waits, default=float("inf"))
+
     def _window(self, answer: Outgoing) -> int:
         """Return how many bytes the client takes now; flow control counts a stream's and the connection's."""
-        return min(self._h2.local_flow_control_window(answer.stream), self._h2.max_outbound_frame_size, FRAME)
+        allowed = answer.reply.allowed(answer.since_head_ms, answer.sent)
+        return min(self._h2.local_flow_control_window(answer.stream), self._h2.max_outbound_frame_size, FRAME, allowed)
 
     def _send_piece(self, answer: Outgoing) -> None:
         piece = answer.reply.read(min(answer.left, self._window(answer)))
@@ -203,8 +220,8 @@ class Http2Connection:
         if not piece:    # the file was cut meanwhile
             self._h2.reset_stream(answer.stream, ErrorCodes.INTERNAL_ERROR)
         else:
-            self._h2.send_data(answer.stream, piece, end_stream=not answer.left)
-        if not piece or not answer.left:
+            self._h2.send_data(answer.stream, piece, end_stream=not answer.left and not answer.reply.stays_open)
+        if not piece or (not answer.left and not answer.reply.stays_open):
             self._finish(answer)
 
     def _finish(self, answer: Outgoing) -> None:

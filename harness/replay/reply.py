@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from harness.errors import printable
 from harness.files.server_log import STAND_INS
 from harness.mirror.answers import WITHOUT_BODY, Recorded
 from harness.mirror.headers import OF_THE_BODY, location
+from harness.mirror.live import Arrivals
 from harness.mirror.paths import open_file
 from harness.replay.body import Body, Piece
 from harness.replay.callbacks import LARGEST, new_names, renamed
@@ -43,6 +45,10 @@ class Reply:
     text: bytes = b""
     early_hints: tuple[tuple[str, str], ...] = ()
     """Headers of a 103 (RFC 8297) to send before, over HTTP/2."""
+    arrivals: Arrivals = ()
+    """When, in ms since the head, how much of the body is to be sent; () for as fast as may be."""
+    stays_open: bool = False
+    """Whether the answer has no end: whoever asked leaves."""
     answer: str = "-"
     """The identity of the recorded transaction, see harness.mirror.transactions."""
 
@@ -52,6 +58,18 @@ class Reply:
             return self.body.read(size)
         chunk, self.text = self.text[:size], self.text[size:]
         return chunk
+
+    def allowed(self, since_head_ms: float, sent: int) -> int:
+        """Return how many bytes may be sent now, of which `sent` were: all, or what had come when it was recorded."""
+        come = bisect(self.arrivals, since_head_ms, key=_time_ms)
+        if come == len(self.arrivals):
+            return (self.size or 0) - sent
+        return max(0, self.arrivals[come - 1][1] - sent) if come else 0
+
+    def next_ms(self, since_head_ms: float) -> float | None:
+        """Return when more may be sent, in ms since the head; None when all may."""
+        come = bisect(self.arrivals, since_head_ms, key=_time_ms)
+        return self.arrivals[come][0] if come < len(self.arrivals) else None
 
     def __enter__(self) -> Reply:
         return self
@@ -63,12 +81,16 @@ class Reply:
             self.body = None
 
 
+def _time_ms(arrival: tuple[float, int]) -> float:
+    return arrival[0]
+
+
 def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Reply:
     """Return the reply to a request of `site`; `directories` are descriptors of those that hold bodies, by host."""
     asked = request.asked.headers
     if request.method == "OPTIONS":
         return _preflight(site, request)
-    if asked.get("upgrade", "").lower() == "websocket":    # cannot be recorded, so it is no gap in the recording
+    if asked.get("upgrade", "").lower() == "websocket":    # of those that were recorded one was found before
         return Reply(501, "live", size=0)
     answer = site.answer(request.target, request.method, request.asked)
     if request.method in ("GET", "HEAD") and _is_known(answer, asked):
@@ -90,7 +112,16 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     if body is not None and answer.found in STAND_INS:
         _call_by_new_name(reply, body, answer, request)
     reply.size = body.left if body is not None and reply.body is not None else len(reply.text)
+    if answer.arrivals:
+        _keep_times(reply, answer)
     return reply
+
+
+def _keep_times(reply: Reply, answer: Recorded) -> None:
+    """Have the answer sent as it came; one that was asked for in parts, or made, is sent at once."""
+    if reply.body is not None and reply.status == HTTPStatus.OK:
+        reply.arrivals, reply.stays_open = answer.arrivals, answer.stays_open
+        reply.size = min(reply.size or 0, answer.arrivals[-1][1])
 
 
 def _call_by_new_name(reply: Reply, body: Body, answer: Recorded, request: Request) -> None:

@@ -9,6 +9,9 @@ from harness.files.load_mark import LoadMark
 from harness.files.pages import sanitise
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
+from harness.mirror.live import LiveConnection
+from harness.mirror.masks import mask_target
+from harness.mirror.paths import split_url
 from harness.mirror.recording import Recording
 from harness.mirror.transactions import answer_key
 from harness.replay.choice import choose, fitting
@@ -35,6 +38,7 @@ class Site:
         self.has_headers = any(answer.headers is not None for sequence in answers.values() for answer in sequence)
         """Whether the recording has headers: then only what they allow is allowed."""
         self._recording = recording
+        self._live = tuple(recording.live.get((scheme, host), ()))
         self._matcher = Matcher(recording, scheme, host)
         self._pages = frozenset(answer.page for sequence in answers.values() for answer in sequence)
         self._mark, self._clock = mark or LoadMark(), clock
@@ -56,10 +60,25 @@ class Site:
                 self._given.add(chosen.identity)
                 if again and (chosen.live or self._matcher.end_of(chosen) == LOOP):
                     return ended(chosen, request.asked)
-                found = "no-body" if chosen.lacks_body else "live" if chosen.live else tier
+                found = "no-body" if chosen.lacks_body else "live" if chosen.live and not chosen.arrivals else tier
                 return chosen if found == EXACT else dataclasses.replace(chosen, found=found)
             led_here = self._matcher.is_unrecorded_end(request)
         return ended(MISSING, request.asked) if led_here else MISSING
+
+    def live_connection(self, target: str) -> LiveConnection | None:
+        """Return the WebSocket that was opened with this URL, or with the most alike one that has its path."""
+        wanted = path_and_query(target)
+        with self._lock:
+            page = self._present_load(Request("GET", target, Asked()))
+            for alike in (str, mask_target, _path):
+                found = [number for number, live in enumerate(self._live)
+                         if alike(_target_of(live.url)) == alike(wanted)]
+                found = [number for number in found if self._live[number].page == page] or found
+                if found:
+                    chosen = next((number for number in found if f"live {number}" not in self._given), found[-1])
+                    self._given.add(f"live {chosen}")
+                    return self._live[chosen]
+        return None
 
     def recorded_preflight(self, target: str) -> Recorded | None:
         """Return the recorded answer to what a browser asked before it asked (CORS preflight, method OPTIONS)."""
@@ -88,6 +107,14 @@ class Site:
             self._given.clear()
         self._load = load
         return page
+
+
+def _target_of(url: str) -> str:
+    return path_and_query(split_url(url)[1])
+
+
+def _path(target: str) -> str:
+    return target.partition("?")[0]
 
 
 def ended(answer: Recorded, asked: Asked) -> Recorded:

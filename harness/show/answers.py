@@ -19,6 +19,11 @@ def answer_lines(results: Results, selection: Selection) -> Iterator[str]:
     if lines:
         yield "Pages with stand-ins, answers that were recorded for another request (requests of a load):"
         yield from (f"  {line}" for line in lines)
+    silent = [answers for answers in found if any(counts.failed_as_recorded for counts in answers.counts)]
+    if silent:
+        yield "Requests of a load that failed as they did when the page was recorded (no such host), which is the page:"
+        yield from (f"  {answers.page}: {_span([each.failed_as_recorded for each in answers.counts])}"
+                    for answers in silent)
     if any(answers.critical for answers in found):
         yield f"{MARK} a stand-in lies on the critical path of a load of this row: its time may not be the page's."
 

@@ -214,3 +214,24 @@ def test_what_the_replaced_document_still_asks_for_is_not_the_pages(tmp_path: Pa
     assert netlog.left_out["of the document that was replaced"] == 1
     leave_out_previous_document(netlog, start_tick=netlog.transactions[-1].start)
     assert len(netlog.transactions) == 2, "no document, nothing to leave out"
+
+
+def test_what_early_hints_lead_to_is_of_the_new_document(tmp_path: Path) -> None:
+    made = MadeNetLog()
+    made.begin("http://a.test/", main_frame=True)
+    made.begin("http://a.test/late.png")
+    for _ in range(2 * SLACK_MS):
+        made.body(b"x")
+    made.end()
+    late, made.source = made.source, 1
+    made.early_hints("link: </early.css>; rel=preload; as=style")
+    made.source = late
+    made.request("http://a.test/early.css", "200 OK", b"p {}")
+    late, made.source = made.source, 1
+    made.body(*[b"x"] * 2 * SLACK_MS)
+    made.head("200 OK", "Content-Type: text/html")
+    made.end()
+    netlog = read_netlog(made.write(tmp_path / "netlog.json"))
+    assert netlog.transactions[0].early_hints == (("link", "</early.css>; rel=preload; as=style"),)
+    leave_out_previous_document(netlog, start_tick=netlog.transactions[0].start)
+    assert [transaction.url for transaction in netlog.transactions] == ["http://a.test/", "http://a.test/early.css"]

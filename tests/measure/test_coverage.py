@@ -58,6 +58,12 @@ def test_failures_of_several_kinds_are_told_apart_and_a_dead_server_is_an_accide
     assert reason.kind == Kind.ACCIDENT
 
 
+def test_what_failed_when_it_was_recorded_makes_no_load_hollow_but_hides_nothing_else() -> None:
+    expected = [failed(str(number), expected=True) for number in range(9)]
+    assert reasons(load_of(*good(91), *expected, *(failed(f"more {number}") for number in range(10)))) == []
+    assert reasons(load_of(*good(80), *expected, *(failed(f"more {number}") for number in range(11)))) != []
+
+
 @pytest.mark.parametrize("harmless", [
     {"late": True}, {"error": "net::ERR_ABORTED"}, {"error": "net::ERR_BLOCKED_BY_ORB"},
     {"kind": "missing", "url": "http://a.test/favicon.ico", "error": ""}])
@@ -112,6 +118,9 @@ def test_what_a_recording_holds_for_each_page(tmp_path: Path) -> None:
     sizes = recorded_sizes(recording, base / "small", sanitise("http://one.test"))
     assert sorted(sizes.values()) == [0, 4, len(f"<!doctype html>{ICON}")]
     assert recorded_sizes(recording, base / "small", "another") == {}
+    style_answer = recording.exact("http", "one.test", "/a.css")[0]
+    recording.answers["http", "one.test"]["/a.css"] = (replace(style_answer, after_load=True),)
+    assert 4 not in recorded_sizes(recording, base / "small", sanitise("http://one.test")).values()
     style = next(identity for identity, size in sizes.items() if size == 4)
     got = ReceivedAnswers(2, 0, 0, 0, tuple(_received(identity) for identity in (style, style, "other")))
     assert coverage(got, sizes) == Coverage(3, sum(sizes.values()), 1, 4)

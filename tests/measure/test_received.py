@@ -1,5 +1,6 @@
 """What Chrome asked for and what the servers answered are put together, request by request."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -98,3 +99,21 @@ def test_what_the_page_waited_for_is_marked() -> None:
     requests = [served("/x"), served("/y")]
     assert [answer.critical for answer in of(entries, requests, critical=critical).each] == [True, False]
     assert of(entries, requests, critical=None).each[0].critical is None
+
+
+def test_a_websocket_that_was_not_recorded_is_a_stand_in_though_the_har_has_none() -> None:
+    refused = replace(served("/socket", 0.2, found="live", answer="-", scheme="https"), status=501)
+    held = replace(served("/talk", 0.2, found="live", answer="-", scheme="https"), status=101)
+    got = of([entry("http://a.test/x")], [served("/x"), refused, held])
+    assert (got.exact, got.stand_in, got.missing) == (1, 1, 0)
+    assert [answer.url for answer in got.each] == ["http://a.test/x", "wss://a.test/socket"]
+
+
+def test_what_did_not_answer_when_it_was_recorded_either_is_expected_to_fail() -> None:
+    entries = [entry("https://gone.test/x", status=0, error="net::ERR_NAME_NOT_RESOLVED", connection=""),
+               entry("http://gone.test/x", status=0, error="net::ERR_NAME_NOT_RESOLVED", connection=""),
+               entry("https://a.test/x")]
+    got = received_answers(entries, BEGAN, 1000, [served("/x", scheme="https")], None,
+                           silent={("https", "gone.test")})
+    assert (got.exact, got.failed, got.failed_as_recorded) == (1, 1, 1)
+    assert [answer.expected for answer in got.each] == [True, False, False]

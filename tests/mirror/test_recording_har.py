@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness.files.pages import sanitise
 from harness.mirror.answers import Recorded
 from harness.mirror.har import read_exchanges
 from harness.mirror.paths import md5_name
@@ -173,7 +174,7 @@ def test_other_schemes_and_ports_are_left_out(tmp_path: Path) -> None:
             "data:,x", "blob:https://a.test/1", "wss://a.test/", "https://a.test:8443/", "http://a.test:80/", "https://[")]
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
     problems: list[str] = []
-    exchanges = read_exchanges(tmp_path / "x.har", problems)
+    exchanges = read_exchanges(tmp_path / "x.har", problems, [])
     assert [exchange.url for exchange in exchanges or []] == ["http://a.test:80/"]
     assert [problem.rpartition(": ")[2] for problem in problems] == ["https://a.test:8443/", "https://["]
 
@@ -208,3 +209,16 @@ def test_whatever_a_har_says_it_is_read_and_answers_are_final(tmp_path: Path, en
             for _ in range(3):
                 assert 200 <= site.answer("/").status <= 599
                 assert 200 <= site.answer("/x?z", "POST").status <= 599
+
+
+@pytest.mark.parametrize(("failed", "known"), [(1, {("https", "gone.test")}), (2, None), (90, None)])
+def test_hosts_that_never_answered_are_known_unless_that_made_the_page_hollow(
+        tmp_path: Path, failed: int, known: object) -> None:
+    recorded = HttpsRecording(tmp_path)
+    for number in range(9):
+        recorded.add(f"https://a.test/{number}", b"page", HTML)
+    for number in range(failed):
+        recorded.add(f"https://gone.test/{number}", status=0)
+    recording = read(recorded)
+    assert recording.silent.get(sanitise("https://a.test/0")) == known
+    assert recording.hosts() == ["a.test"]

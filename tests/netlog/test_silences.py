@@ -66,10 +66,16 @@ def test_a_handshake_of_tls_waits_too() -> None:
 
 
 def test_what_never_came_is_cut_at_the_end_and_what_was_refused_is_none() -> None:
-    hanging = replace(REQUEST, end=None)
+    hanging = replace(REQUEST, end=None, response_headers=(("Content-Length", "999"),))
     assert of(CONNECTION, requests=(hanging,), end=1700)[-1] == answer(310, 700)
     refused = replace(CONNECTION, error=-102, connect_ms=None, received=[])
     assert of(refused, requests=()) == []
+
+
+def test_a_stream_of_news_is_silent_until_there_is_news() -> None:
+    for news in (replace(REQUEST, end=None), replace(REQUEST, end=1900, mime_type="text/event-stream")):
+        late = replace(CONNECTION, received=[1200, 1900])
+        assert of(late, requests=(news,)) == [CONNECT, answer(100, 200)]
 
 
 def test_a_request_that_was_never_sent_waits_for_no_server() -> None:

@@ -56,8 +56,9 @@ class Recorded:
         return entries_of(self.directory / f"{NAME}.fetchlog" / f"{sanitise(url)}.har")
 
     def entries(self) -> list[dict[str, Any]]:
-        """Return those of all pages."""
-        return [entry for page in site.RECORDED for entry in self.har(page)]
+        """Return those of all pages, but for WebSockets."""
+        return [entry for page in site.RECORDED for entry in self.har(page)
+                if entry["request"]["url"].startswith("http")]
 
     def find(self, url: str, method: str = "GET", status: int | None = None) -> dict[str, Any]:
         """Return the first entry of this URL with this method and status (None: any)."""
@@ -308,7 +309,7 @@ def test_verdicts_say_what_a_student_needs(recorded: Recorded) -> None:
         assert url in line
         assert all(word in line for word in (" requests, ", " host", " failed, "))
     assert recorded.output.count(": fit for the experiment") == len(site.RECORDED)
-    for words in ("1 x websocket", "1 x blob:", "1 x data:", "1 x hanging", "1 x streaming", "net::ERR_CERT_"):
+    for words in ("1 x WebSocket", "1 x blob:", "1 x data:", "1 x hanging", "1 x EventSource", "net::ERR_CERT_"):
         assert words in recorded.output
 
 

@@ -1,9 +1,11 @@
 """http_tfo.py over HTTP/2, asked by h2's own client: recorded answers, many streams, flow control, priorities."""
 
 import gzip
+import time
 
 import pytest
 
+from tests.support.replay_process import wait_until
 from tests.support.secure_replay import BIG, MANY, Client, Secure, last
 
 
@@ -123,3 +125,20 @@ def test_a_stream_that_is_reset_is_noted_and_the_others_go_on(client: Client, se
     first, second = last(secure.server, 2)
     assert (first.path, second.path) == ("/big", "/gone")
     assert 0 < first.bytes < len(BIG)
+
+
+def test_news_comes_in_its_time_among_other_answers_and_has_no_end(secure: Secure) -> None:
+    with secure.connect("h2") as connection:
+        client = Client(connection)
+        began_s = time.monotonic()
+        news, none, gone = (client.ask(path) for path in ("/news", "/no-news-yet", "/gone"))
+        while client.answers[news].body != b"now later":
+            client.turn()
+        assert time.monotonic() - began_s > 0.15, "not before its time"
+        assert client.answers[gone].body == b"sorry"
+        assert client.open == {news, none}, "what was asked for after them is answered, they stay open"
+        assert dict(client.answers[none].headers)[b":status"] == b"200"
+        assert b"content-length" not in dict(client.answers[news].headers)
+        client.h2.reset_stream(news)
+        connection.sendall(client.h2.data_to_send())
+        wait_until(lambda: any((line.path, line.bytes) == ("/news", 9) for line in secure.server.log()))

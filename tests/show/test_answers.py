@@ -54,6 +54,18 @@ def read(client: Path) -> tuple[Results, Selection]:
     return results, select(results, "load")
 
 
+def test_what_failed_as_when_it_was_recorded_is_said(tmp_path: Path) -> None:
+    add(tmp_path, [])
+    for load in read_results(tmp_path).loads:
+        assert load.record is not None
+        assert load.record.answers is not None
+        answers = replace(load.record.answers, failed_as_recorded=2)
+        write_load(load.log.parent, replace(load.record, answers=answers))
+    heading, line = answer_lines(*read(tmp_path))
+    assert "failed as they did when the page was recorded" in heading
+    assert line == f"  {NAME}: 2"
+
+
 def test_nothing_is_said_of_a_page_that_got_what_was_recorded(tmp_path: Path) -> None:
     add(tmp_path, [])
     results, selection = read(tmp_path)

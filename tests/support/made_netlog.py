@@ -13,7 +13,7 @@ TYPES = {name: number for number, name in enumerate((
     "HTTP_TRANSACTION_READ_RESPONSE_HEADERS", "HTTP_TRANSACTION_READ_BODY", "URL_REQUEST_JOB_BYTES_READ",
     "URL_REQUEST_JOB_FILTERED_BYTES_READ", "URL_REQUEST_REDIRECTED", "CANCELLED",
     "HTTP_STREAM_REQUEST_BOUND_TO_JOB", "TCP_CONNECT", "SOCKET_IN_USE", "HTTP2_SESSION_INITIALIZED",
-    "HTTP2_SESSION_SEND_HEADERS"), start=1)}
+    "HTTP2_SESSION_SEND_HEADERS", "HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS"), start=1)}
 KINDS = {"URL_REQUEST": 1, "SOCKET": 2, "HTTP2_SESSION": 3}
 ABORTED = -3
 
@@ -49,6 +49,10 @@ class MadeNetLog:
         else:
             self.add("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", line=f"{method} / HTTP/1.1\r\n", headers=["Accept: */*"])
         self.add("HTTP_TRANSACTION_SEND_REQUEST", END)
+
+    def early_hints(self, *headers: str) -> None:
+        """Receive a 103."""
+        self.add("HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS", headers=["HTTP/1.1 103", *headers])
 
     def head(self, status: str, *headers: str) -> None:
         """Receive the head of an answer."""

@@ -45,6 +45,9 @@ def record(directory: Path) -> None:
     recorded.add(f"https://{HOST}/video", b"video", (*TEXT, ("Accept-Ranges", "bytes")))
     recorded.add(f"https://{HOST}/hints", b"hints", TEXT)
     recorded.entries[-1]["response"]["_earlyHints"] = [{"name": "Link", "value": "</s.css>; rel=preload; as=style"}]
+    for path, arrivals in (("/news", [[0, 4], [200, 9]]), ("/no-news-yet", [[0, 0]])):
+        recorded.add(f"https://{HOST}{path}", b"now later", (("Content-Type", "text/event-stream"),), _partial=True,
+                     _arrivals=arrivals)
     recorded.add(f"https://{HOST}/api", b"put", TEXT, method="PUT", size=3)
     recorded.add(f"http://{HOST}/", status=301, headers=(("Location", f"https://{HOST}/"),), version="http/1.1")
     recorded.add("https://old.test/", b"old", TEXT, version="http/1.1")

@@ -67,6 +67,8 @@ def _of_har(har: Path, page: Page, mirror: Path) -> list[RecordedExchange]:
 
 
 def _has_answer(entry: dict[str, Any]) -> bool:
+    if not str(entry["request"]["url"]).startswith("http"):    # a WebSocket, for which WARC has no record
+        return False
     status = entry["response"]["status"]
     return bool(status) and status != NOT_MODIFIED and not entry.get("_fromCache")
 

@@ -19,6 +19,7 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
     recording.brought_from = server.source.name
     changed: dict[int, HttpTransaction] = {}
     for exchange in recording.exchanges:
+        exchange.arrivals = ()
         number = _number(exchange.transaction)
         if number is None:
             continue

@@ -4,12 +4,15 @@
     /app             as a navigation the document; with HX-Request, as htmx asks, a fragment of it (Vary)
     /film.bin        in two parts (Range), the later one first
     /m1.js ...       modules that import modules
+    /socket          a WebSocket that says which image to load, after it was asked
+    /news            events: the second, some time later, says which image to load
 """
 
 import json
 import random
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
@@ -17,11 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from graphql import build_schema, graphql_sync
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import AcceptConnection, CloseConnection, TextMessage
+from wsproto.extensions import PerMessageDeflate
 
 DEPTH = 4
 """Levels of the module graph: module n imports 2n and 2n + 1."""
 MODULES = 2**DEPTH - 1
 FILM_BYTES = 200_000
+NEWS_EVERY_S = 0.2
 SCHEMA = build_schema("type Query { picture(name: String!): String }")
 SCRIPT = f"""
 const ask = (name) => fetch('/graphql', {{method: 'POST', headers: {{'Content-Type': 'application/json'}},
@@ -31,6 +38,9 @@ for (const name of ['first', 'second']) ask(name).then((answer) => show(answer.d
 fetch('/app', {{headers: {{'HX-Request': 'true'}}}}).then((answer) => answer.text())
     .then((fragment) => {{ document.getElementById('part').innerHTML = fragment; }});
 const part = (range) => fetch('/film.bin', {{headers: {{Range: `bytes=${{range}}`}}}}).then((answer) => answer.blob());
+const socket = new WebSocket(`wss://${{location.host}}/socket?t=${{Date.now()}}`, ['pictures']);
+socket.onmessage = (event) => {{ if (event.data === 'hello') socket.send('which?'); else show(event.data); }};
+new EventSource('/news').addEventListener('picture', (event) => show(event.data));
 part('{FILM_BYTES // 2}-').then(() => part('0-{FILM_BYTES // 2 - 1}'));
 """
 
@@ -59,7 +69,7 @@ def film() -> bytes:
 
 @contextmanager
 def graphql_server(path: Path) -> Iterator[None]:
-    """Answer GraphQL's queries on a Unix socket at `path`."""
+    """Answer GraphQL's queries, tell news and talk over WebSockets, on a Unix socket at `path`."""
     with _Server(str(path), _Handler) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         yield
@@ -72,6 +82,35 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if self.path == "/news":
+            self._tell_news()
+        else:
+            self._talk()
+
+    def _tell_news(self) -> None:
+        self.send_response_only(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        for event in (b"data: nothing yet\n\n", b"event: picture\ndata: /picture-news.png\n\n"):
+            self.wfile.write(event)
+            time.sleep(NEWS_EVERY_S)
+        self.connection.recv(1)     # until somebody leaves
+
+    def _talk(self) -> None:
+        protocol = WSConnection(ConnectionType.SERVER)
+        protocol.initiate_upgrade_connection([(name.encode(), value.encode()) for name, value in self.headers.items()],
+                                             self.path)
+        self.connection.sendall(protocol.send(AcceptConnection("pictures", extensions=[PerMessageDeflate()])))
+        self.connection.sendall(protocol.send(TextMessage("hello")))
+        while data := self.connection.recv(4096):
+            protocol.receive_data(data)
+            for event in protocol.events():
+                if isinstance(event, TextMessage):
+                    self.connection.sendall(protocol.send(TextMessage("/picture-socket.png")))
+                elif isinstance(event, CloseConnection):
+                    return
+
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         result = graphql_sync(SCHEMA, asked["query"], {"picture": _picture})

@@ -181,6 +181,9 @@ def _cdn() -> Host:
         "location = /secure { if ($scheme = http) { return 301 https://$host$request_uri; } "
         "return 200 '<title>safe</title><img src=/twice.png>'; }",
         "location = /graphql { proxy_pass http://unix:GRAPHQL:/; }",
+        "location = /news { proxy_pass http://unix:GRAPHQL:/news; proxy_buffering off; }",
+        "location = /socket { proxy_pass http://unix:GRAPHQL:/socket; proxy_http_version 1.1; proxy_read_timeout 600s; "
+        "proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; }",
         "location /any/ { default_type application/javascript; return 200 '// $request_uri $scheme\\n'; }"])
 
 
@@ -189,7 +192,7 @@ def _app() -> dict[str, File]:
     whole = File(app.document(), "text/html; charset=utf-8",
                  ("add_header Vary HX-Request;", "if ($http_hx_request) { rewrite ^ /fragment last; }"))
     pictures = {f"/picture-{name}.png": File(small_image(60 + number), "image/png")
-                for number, name in enumerate(("first", "second", "fragment"))}
+                for number, name in enumerate(("first", "second", "fragment", "socket", "news"))}
     modules = {f"/m{number}.js": File(app.module(number), "application/javascript")
                for number in range(1, app.MODULES + 1)}
     return {"/app": whole, "/fragment": File(app.fragment(), "text/html", ("add_header Vary HX-Request;",)),

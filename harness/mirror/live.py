@@ -1,0 +1,143 @@
+"""Live connections of a recording: WebSockets with their messages, and streams of events with their times.
+
+A WebSocket stands in a page's HAR as Chrome's DevTools write it: an entry for a ``ws:`` or ``wss:`` URL whose
+`_webSocketMessages` are {"type": "send" or "receive", "time": s since the epoch, "opcode": 1 text, 2 binary (base64),
+8 close (the code), "data": text}. An answer that stays open has `_arrivals`: [ms since its head, bytes so far] each.
+
+What came after the recorded load event is left out: it may come before the load event of a replay, at a longer round
+trip say, and then the load would wait for what the page never waited for.
+
+Anybody may have written such a HAR: what makes no sense is left out, and no pause is longer than LONGEST_MS.
+"""
+
+import base64
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from harness.files.foreign_har import moment_of
+
+SCHEMES = {"ws": "http", "wss": "https"}
+"""A WebSocket's scheme -> that of the port it uses."""
+Arrivals = tuple[tuple[float, int], ...]
+"""When, in ms since an answer's head, how many bytes of its body had come."""
+GRANTED = 101
+REFUSALS = range(200, 600)
+LONGEST_MS = 600_000.0
+TEXT, BINARY, CLOSE = 1, 2, 8
+"""Opcodes (RFC 6455, section 5.2)."""
+UNTIL_HEAD = ("blocked", "dns", "connect", "send", "wait")
+"""The parts of a HAR entry's time until the head of the answer."""
+CLOSE_CODES = range(1000, 5000)
+"""RFC 6455, section 7.4. 1005, which Chrome logs for a close without a code, is never sent: wsproto sees to that."""
+
+
+@dataclass(frozen=True)
+class LiveMessage:
+    """A message that the site sent: once `awaits` messages of the page have come, `after_ms` after the last of these
+    or the site's message before, whichever was later. Of a close (opcode 8) `data` is the code.
+    """
+
+    awaits: int
+    after_ms: float
+    opcode: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class LiveConnection:
+    """A WebSocket; `url` has the scheme http or https. How it was answered, which extras were agreed on, what came.
+
+    Any other `status` than GRANTED is the site's refusal.
+    """
+
+    url: str
+    page: str
+    status: int
+    subprotocol: str
+    compressed: bool
+    messages: tuple[LiveMessage, ...]
+
+
+def read_live(archive: dict[str, Any], page: str) -> list[LiveConnection]:
+    """Return the WebSockets of a page's HAR, in its order. One that makes no sense is left out."""
+    found, last_s = [], load_event_s(archive["log"])
+    for entry in archive["log"]["entries"]:
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, OverflowError):
+            scheme, _, rest = str(entry["request"]["url"]).partition(":")
+            if scheme.lower() in SCHEMES and isinstance(entry.get("_webSocketMessages"), list):
+                found.append(_connection(f"{SCHEMES[scheme.lower()]}:{rest}", page, entry, last_s))
+    return found
+
+
+def load_event_s(log: Any) -> float:
+    """Return when a recorded page's load event was, in s since the epoch; infinite where that is not known."""
+    with contextlib.suppress(TypeError, ValueError, KeyError, IndexError, AttributeError):
+        page = log["pages"][0]
+        began, after_ms = moment_of(page["startedDateTime"]), float(page["pageTimings"]["onLoad"])
+        if began is not None and after_ms >= 0:
+            return began.timestamp() + after_ms / 1000
+    return float("inf")
+
+
+def arrivals_of(entry: dict[str, Any], last_s: float) -> tuple[Arrivals, bool]:
+    """Return an entry's `_arrivals` up to `last_s`, both numbers ascending, and whether more came after them.
+
+    Raises ValueError, TypeError, KeyError and AttributeError for nonsense.
+    """
+    if not entry.get("_arrivals"):
+        return (), False
+    began = moment_of(entry.get("startedDateTime"))
+    waited_ms = sum(max(0.0, float((entry.get("timings") or {}).get(part, 0))) for part in UNTIL_HEAD)
+    last_ms = (last_s - began.timestamp()) * 1000 - waited_ms if began else float("inf")
+    steps = sorted((min(max(0.0, float(time_ms)), LONGEST_MS), int(size)) for time_ms, size in entry["_arrivals"])
+    sizes = accumulate((size for _, size in steps), max)
+    came = [(time_ms, size) for (time_ms, _), size in zip(steps, sizes, strict=True) if time_ms <= last_ms]
+    return tuple(came or [(0.0, 0)]), len(came) < len(steps)
+
+
+def _connection(url: str, page: str, entry: dict[str, Any], last_s: float) -> LiveConnection:
+    said = {str(pair["name"]).lower(): str(pair["value"]) for pair in entry["response"]["headers"]}
+    status = int(entry["response"]["status"])
+    if status != GRANTED and status not in REFUSALS:
+        raise ValueError(f"{status} is no answer to a WebSocket")
+    return LiveConnection(url, page, status, said.get("sec-websocket-protocol", ""),
+                          said.get("sec-websocket-extensions", "").startswith("permessage-deflate"),
+                          tuple(_messages(entry, last_s)))
+
+
+def _messages(entry: dict[str, Any], last_s: float) -> Iterator[LiveMessage]:
+    """Give what the site sent, up to its close or `last_s`.
+
+    An answer to a message took the recording's round trip, too. As the handshake took one, its time is left out:
+    the replay has a round trip of its own.
+    """
+    awaits, answered = 0, True
+    begun = moment_of(entry.get("startedDateTime"))
+    round_trip_s = max(0.0, float(entry.get("time", 0))) / 1000
+    before_s = begun.timestamp() + round_trip_s if begun else 0.0
+    for message in entry["_webSocketMessages"]:
+        time_s, opcode = float(message["time"]), int(message["opcode"])
+        if time_s > last_s:
+            return
+        if message["type"] == "send":
+            awaits, answered, before_s = awaits + 1, False, time_s
+            continue
+        pause_ms = (time_s - before_s - (0 if answered else round_trip_s)) * 1000
+        yield LiveMessage(awaits, min(max(0.0, pause_ms), LONGEST_MS), opcode, _data(opcode, str(message["data"])))
+        if opcode == CLOSE:
+            return
+        answered, before_s = True, time_s
+
+
+def _data(opcode: int, text: str) -> bytes:
+    """Return what a message says. Raises ValueError for what no site can have sent."""
+    if opcode == BINARY:
+        return base64.b64decode(text)
+    if opcode == CLOSE and int(text) in CLOSE_CODES:
+        return str(int(text)).encode()
+    if opcode != TEXT:
+        raise ValueError(f"{text[:40]} with opcode {opcode} is no message")
+    return text.encode()

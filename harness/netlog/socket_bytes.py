@@ -1,0 +1,77 @@
+"""What Chrome wrote to its sockets and read from them, byte for byte, from its net-log.
+
+With ``--net-log-capture-mode=Everything`` the log has it: SSL_SOCKET_BYTES_SENT and _RECEIVED are what TLS protects,
+SOCKET_BYTES_SENT and _RECEIVED what crossed the network.
+"""
+
+import base64
+import contextlib
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.netlog.file import read_constants, read_events
+
+SENT, RECEIVED = "SOCKET_BYTES_SENT", "SOCKET_BYTES_RECEIVED"
+TLS = "SSL_"
+
+
+@dataclass
+class Stream:
+    """One direction of a socket: pieces with the ticks at which they passed, and where each begins."""
+
+    encrypted: bool
+    data: bytearray = field(default_factory=bytearray)
+    ticks: list[int] = field(default_factory=list)
+    begins: list[int] = field(default_factory=list)
+
+    def add(self, tick: int, piece: bytes) -> None:
+        """Add what passed at `tick`."""
+        self.begins.append(len(self.data))
+        self.ticks.append(tick)
+        self.data += piece
+
+    def tick(self, offset: int) -> int:
+        """Return when the byte at `offset` passed."""
+        return self.ticks[bisect_right(self.begins, offset) - 1]
+
+    def pieces(self, start: int) -> Iterator[tuple[int, bytes]]:
+        """Give the tick and bytes of each piece, from the byte at `start` on."""
+        for tick, begin, end in zip(self.ticks, self.begins, [*self.begins[1:], len(self.data)], strict=True):
+            if end > start:
+                yield tick, bytes(self.data[max(begin, start):end])
+
+
+@dataclass
+class Socket:
+    """One socket."""
+
+    sent: Stream
+    received: Stream
+
+
+def read_sockets(path: Path, keep_received: Callable[[Stream], bool] = lambda _: False) -> list[Socket]:
+    """Return the page's sockets. Of those for which `keep_received` says no what was received is left out: it is long.
+
+    `keep_received` is asked whenever something was received, with what was sent before. Raises ExperimentError when the
+    file cannot be read.
+    """
+    types = read_constants(path).get("logEventTypes")
+    if not isinstance(types, dict):
+        return []
+    names = {types[name]: name for name in (SENT, RECEIVED, TLS + SENT, TLS + RECEIVED) if name in types}
+    sockets: dict[tuple[int, bool], Socket] = {}
+    for event in read_events(path, []):
+        with contextlib.suppress(KeyError, TypeError, ValueError):      # no event, or one of a log without bytes
+            name = names.get(event["type"])
+            if name is None:
+                continue
+            encrypted = name.startswith(TLS)
+            socket = sockets.setdefault((int(event["source"]["id"]), encrypted),
+                                        Socket(Stream(encrypted), Stream(encrypted)))
+            if name.endswith(SENT):
+                socket.sent.add(int(event["time"]), base64.b64decode(event["params"]["bytes"]))
+            elif keep_received(socket.sent):
+                socket.received.add(int(event["time"]), base64.b64decode(event["params"]["bytes"]))
+    return [socket for (source, encrypted), socket in sockets.items() if encrypted or (source, True) not in sockets]

@@ -1,0 +1,114 @@
+"""A WebSocket, replayed: the site's recorded messages, each when its time has come and what it answers was said.
+
+wsproto does handshake and framing. What the page says is counted, not compared: the n-th recorded answer waits for as
+many messages as came before it when it was recorded. Nothing of what the page says is kept.
+"""
+
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from socket import socket
+
+import h11
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import (
+    AcceptConnection,
+    BytesMessage,
+    CloseConnection,
+    Event,
+    Message,
+    Ping,
+    Request,
+    TextMessage,
+)
+from wsproto.extensions import PerMessageDeflate
+from wsproto.utilities import ProtocolError
+
+from harness.mirror.live import BINARY, CLOSE, LiveConnection, LiveMessage
+
+READ = 16 * 1024
+"""Compressed, so many bytes become 16 MB at most."""
+
+
+class LeftError(Exception):
+    """The page closed the connection."""
+
+
+class Conversation:
+    """One WebSocket from its handshake to its end."""
+
+    def __init__(self, connection: socket, live: LiveConnection, idle_limit_s: float) -> None:
+        """Talk over `connection`, whose handshake's request was read, for as long as somebody says something."""
+        self._connection, self._live, self._idle_limit_s = connection, live, idle_limit_s
+        self._protocol = WSConnection(ConnectionType.SERVER)
+        self._came = 0
+        """The page's messages so far."""
+        self.sent = 0
+        """Bytes of the site's messages so far."""
+
+    def hold(self, target: str, headers: Iterable[tuple[str, str]]) -> None:
+        """Shake hands, send what was recorded, and listen until the page leaves or falls silent."""
+        with suppress(LeftError, ProtocolError, h11.ProtocolError, OSError):
+            self._shake_hands(target, headers)
+            for message in self._live.messages:
+                self._wait_for(message)
+                self._send(_event(message))
+                self.sent += len(message.data)
+            self._listen(time.monotonic() + self._idle_limit_s)
+
+    def _shake_hands(self, target: str, headers: Iterable[tuple[str, str]]) -> None:
+        self._protocol.initiate_upgrade_connection(
+            [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers],
+            target.encode("utf-8", "surrogateescape"))
+        asked = next(self._protocol.events())
+        offered = asked.subprotocols if isinstance(asked, Request) else []
+        self._send(AcceptConnection(
+            subprotocol=self._live.subprotocol if self._live.subprotocol in offered else None,
+            extensions=[PerMessageDeflate()] if self._live.compressed else []))
+
+    def _wait_for(self, message: LiveMessage) -> None:
+        """Listen until the page has said what `message` waits for, and then for as long as it was silent before."""
+        while self._came < message.awaits:
+            self._listen(time.monotonic() + self._idle_limit_s, messages=1)
+        self._listen(time.monotonic() + message.after_ms / 1000)
+
+    def _listen(self, deadline: float, messages: int | None = None) -> None:
+        """Take what comes until `deadline`, or until so many messages have. Raises LeftError when the page leaves.
+
+        Without `messages` the deadline's passing is as good an end as any; with them it means that the page is silent.
+        """
+        wanted = None if messages is None else self._came + messages
+        while (left := deadline - time.monotonic()) > 0:
+            self._connection.settimeout(left)
+            try:
+                data = self._connection.recv(READ)
+            except TimeoutError:
+                break
+            if not data:
+                raise LeftError
+            self._protocol.receive_data(data)
+            for event in self._protocol.events():
+                self._take(event)
+            if wanted is not None and self._came >= wanted:
+                return
+        if wanted is not None:
+            raise LeftError
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, Message):
+            self._came += event.message_finished
+        elif isinstance(event, Ping):
+            self._send(event.response())
+        elif isinstance(event, CloseConnection):
+            self._send(event.response())
+            raise LeftError
+
+    def _send(self, event: Event) -> None:
+        self._connection.settimeout(self._idle_limit_s)
+        self._connection.sendall(self._protocol.send(event))
+
+
+def _event(message: LiveMessage) -> Event:
+    if message.opcode == CLOSE:
+        return CloseConnection(code=int(message.data))
+    return BytesMessage(message.data) if message.opcode == BINARY else TextMessage(message.data.decode())

@@ -1,0 +1,72 @@
+"""Live connections in HARs that anybody may have written: what makes no sense is left out, and every number bounded."""
+
+from typing import Any
+
+import pytest
+
+from harness.mirror.live import LONGEST_MS, arrivals_of, load_event_s, read_live
+
+INFINITE = float("inf")
+
+
+def messages(*said: dict[str, Any], url: str = "wss://a.test/x", **entry: Any) -> list[tuple[float, int, bytes]]:
+    """Return what is read of a WebSocket in a HAR."""
+    opened = {"startedDateTime": "2026-09-21T14:13:20.000+00:00", "time": 100, "request": {"url": url},
+              "response": {"status": 101, "headers": []}, "_webSocketMessages": list(said)} | entry
+    found = read_live({"log": {"entries": [opened]}}, "page")
+    return [(one.after_ms, one.opcode, one.data) for connection in found for one in connection.messages]
+
+
+def received(data: Any, opcode: Any = 1, time: Any = 1_790_000_000.1) -> dict[str, Any]:
+    return {"type": "receive", "time": time, "opcode": opcode, "data": data}
+
+
+def test_pauses_are_bounded() -> None:
+    found = messages(received("a"), received("b", time=1e300), received("c", time=-1e300))
+    assert [after_ms for after_ms, _, _ in found] == [0, LONGEST_MS, 0]
+
+
+def test_nothing_follows_a_close() -> None:
+    assert messages(received("1000", 8), received("x"))[-1][1:] == (8, b"1000")
+
+
+@pytest.mark.parametrize("said", [
+    received("x", 8), received("99999", 8), received("-1", 8), received("x", 0), received("x", 9), received("x", 2),
+    received("x", 1e300), received("x", None), received("x", time="soon"), {"type": "receive"}, {}, 7, None])
+def test_a_websocket_that_makes_no_sense_is_left_out(said: Any) -> None:
+    assert messages(said) == []
+
+
+def test_an_entry_that_is_none_is_left_out() -> None:
+    entries: list[dict[str, Any]] = [{"response": None}, {"response": {"status": 0, "headers": []}},
+                                     {"request": []}, {"_webSocketMessages": "x"}]
+    assert messages(received("x"), url="https://a.test/") == []
+    for strange in entries:
+        assert messages(received("x"), **strange) == []
+
+
+def test_arrivals_ascend_and_are_bounded() -> None:
+    assert arrivals_of({"_arrivals": [[900, 5], [-1, 3], [1e300, 4]]}, INFINITE) == (
+        ((0, 3), (900, 5), (LONGEST_MS, 5)), False)
+    assert arrivals_of({}, INFINITE) == ((), False)
+    for strange in ([[1]], [1], "x", [["a", 1]], [[1, None]]):
+        with pytest.raises((ValueError, TypeError)):
+            arrivals_of({"_arrivals": strange}, INFINITE)
+
+
+def test_what_came_after_the_load_event_is_left_out() -> None:
+    began = "2026-09-21T14:13:20.000+00:00"
+    began_s = load_event_s({"pages": [{"startedDateTime": began, "pageTimings": {"onLoad": 0}}]})
+    stream = {"startedDateTime": began, "timings": {"blocked": -1, "wait": 100}, "_arrivals": [[0, 3], [150, 9]]}
+    assert arrivals_of(stream, began_s + 0.3) == (((0, 3), (150, 9)), False)
+    assert arrivals_of(stream, began_s + 0.2) == (((0, 3),), True)
+    assert arrivals_of(stream, began_s + 0.05) == (((0, 0),), True)
+    said = [received("a", time=began_s + 1), received("b", time=began_s + 3)]
+    opened = {"startedDateTime": began, "time": 0, "request": {"url": "ws://a.test/"},
+              "response": {"status": 101, "headers": []}, "_webSocketMessages": said}
+    log = {"pages": [{"startedDateTime": began, "pageTimings": {"onLoad": 2000}}], "entries": [opened]}
+    assert [one.data for one in read_live({"log": log}, "page")[0].messages] == [b"a"]
+    unknown_logs: list[Any] = [{}, {"pages": []}, {"pages": [{}]}, {"pages": 7}, None, {"pages": [
+        {"startedDateTime": began, "pageTimings": {"onLoad": -1}}]}]
+    for unknown in unknown_logs:
+        assert load_event_s(unknown) == INFINITE
