@@ -30,6 +30,8 @@ from harness.errors import InputError, printable
 from harness.files.foreign_har import read_foreign_har
 from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules
 from harness.files.pages import Page, PageFiles, read_pages
+from harness.measure.limits import TimeLimits
+from harness.measure.trial import Trial, try_pages
 from harness.record.export.write import ENDINGS, export
 from harness.record.recorder import Outcome, RecordingPlan, record, require_log_names, to_append
 from harness.record.refetch import BodyLimits, Refetcher
@@ -155,20 +157,38 @@ def trusted_key(certificate_file: Path) -> str:
         raise InputError(f"{certificate_file}:1: not a certificate ({error}); give a CA's as PEM") from None
 
 
+def try_recording(outcome: Outcome, options: argparse.Namespace) -> list[Page]:
+    """Load each recorded page once from its recording, add what came of that to its verdict, return those unfit."""
+    recorded = [page for page, verdict in outcome.verdicts if verdict.fit]
+    if not outcome.published or not options.trial:
+        return []
+    tried = try_pages(PageFiles(options.dir, options.name), recorded, options.timeout or TimeLimits.load_s)
+    for page, verdict in outcome.verdicts:
+        trial = tried.get(page, Trial())
+        verdict.reasons += [f"its replay is not the page: {reason}" for reason in trial.unfit]
+        if trial.failed:
+            verdict.remarks.append(f"whether its replay is the page is not known: {trial.failed}")
+    return [page for page in recorded if tried[page].unfit]
+
+
 def report(outcome: Outcome, options: argparse.Namespace) -> int:
     """Print the verdict on each page and what has become of the recording; return the exit status."""
+    failed = outcome.failed()
+    unfit = try_recording(outcome, options)
     for page, verdict in outcome.verdicts:
         print("\n".join(["", *map(printable, verdict.lines(page.url))]))
     print()
     if outcome.published:
         print(f"recorded: {options.dir / options.name}/ and {options.dir / options.name}.fetchlog/")
-    failed = outcome.failed()
     if outcome.kept:
         print(f"the recording that was there is kept as {options.dir / outcome.kept}/, since not every page came")
     if failed:
         print(f"not recorded: {', '.join(page.url for page in failed)}; try again with: ./fetch.py --append --name "
               f"{options.name}", file=sys.stderr)
-    return 1 if failed else 0
+    if unfit:
+        print(f"recorded, but not fit to be measured: {', '.join(page.url for page in unfit)}; take them out of "
+              f"{options.name}.pages", file=sys.stderr)
+    return 1 if failed or unfit else 0
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -197,6 +217,8 @@ def parse_arguments() -> argparse.Namespace:
                         help="seconds that a page's scripts may keep Chrome from answering (20)")
     parser.add_argument("--refetch-limit", type=Decimal(0.1, 3600, or_zero=True), default=15,
                         help="seconds for fetching again what Chrome gave up half way; 0: do not (15)")
+    parser.add_argument("--no-trial", dest="trial", action="store_false",
+                        help="do not load each page once from its recording at the end")
     parser.add_argument("--user-agent", default="", help="what to say we are (what Chrome says when not headless)")
     parser.add_argument("--remap", type=Path, help="record from these hosts only: file of hostname ip port [https]")
     parser.add_argument("--ca", type=Path, help="certificate (PEM) of the CA whose certificates are good there")

@@ -23,8 +23,14 @@ def reasons(load: LoadRecord, recorded_bytes: int | None) -> list[Reason]:
 
     `recorded_bytes` is the size of the page's document in the mirror.
     """
-    return [*map(accident, load.errors), *_no_load_event(load), *_document(load, recorded_bytes), *_network(load),
-            *_fastopen(load), *_server_logs(load), *coverage.reasons(load), *_timekeeping(load)]
+    return [*of_the_content(load, recorded_bytes), *_network(load), *_fastopen(load), *_server_logs(load),
+            *_timekeeping(load)]
+
+
+def of_the_content(load: LoadRecord, recorded_bytes: int | None) -> list[Reason]:
+    """Return what speaks against the page that came, whatever the network and the machine did."""
+    return [*map(accident, load.errors), *_no_load_event(load), *_document(load, recorded_bytes),
+            *coverage.reasons(load)]
 
 
 def _no_load_event(load: LoadRecord) -> Iterable[Reason]:

@@ -83,7 +83,7 @@ def test_a_page_as_of_a_day(tmp_path: Path) -> None:
         assert asked.find(ArchivedRequest("GET", "http://gone.test/")) is None
         assert not asked.troubles
         done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "old",
-                               "--quiet", "0.5", "--timeout", "30", "--as-of", "2013-03-12",
+                               "--quiet", "0.5", "--timeout", "30", "--no-trial", "--as-of", "2013-03-12",
                                "--archive", f"{address}/c0"],
                               capture_output=True, text=True, timeout=90, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

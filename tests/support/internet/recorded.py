@@ -38,7 +38,7 @@ class SharedRecording:
 def fetch_command(directory: Path, name: str, remap: Path, ca: Path, *more: str) -> list[str]:
     """Return the command that records `name`.pages through the hack_dns file `remap`, trusting `ca`."""
     return [sys.executable, str(ROOT / "fetch.py"), "--dir", str(directory), "--name", name, "--remap", str(remap),
-            "--ca", str(ca), *LIMITS, *more]
+            "--ca", str(ca), "--no-trial", *LIMITS, *more]
 
 
 def record(directory: Path, name: str, remap: Path, ca: Path) -> str:

@@ -1,0 +1,160 @@
+"""A recording's pages, each loaded once from servers on loopback: without root, without a star, without any delay.
+
+What fails there fails in every load of an experiment: a page of which too much is missing, or whose document is another
+one, is not fit to be measured. Nothing else is judged: there is no network here that could be timed.
+"""
+
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from harness.bootstrap import ROOT
+from harness.browser.chrome import require_shim
+from harness.errors import ExperimentError, InputError
+from harness.files import load_mark
+from harness.files.hack_dns import Remap, write_hack_dns
+from harness.files.load_har import read_har_file
+from harness.files.load_record import FORMAT, LoadRecord
+from harness.files.pages import Page, PageFiles
+from harness.files.server_log import ServerRequest, directory_name, read_server_logs
+from harness.measure import validity
+from harness.measure.coverage import coverage, recorded_sizes
+from harness.measure.preflight import document_bytes
+from harness.measure.reason import Kind, texts
+from harness.measure.received import received_answers
+from harness.mirror.recording import Recording, read_recording
+from harness.network.servers import HTTP_TFO
+from harness.replay.authority import open_authority
+from harness.system.companions import running
+from harness.system.privileges import User, browsing_user, give
+from harness.system.processes import bound_to_us, stop
+from harness.system.scratch import temporary_directory
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+
+LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
+NETWORK = "127.84"
+"""Where the hosts are: each has an address of its own, as loopback has 2**24 of them."""
+QUIET_S, QUIET_LIMIT_S = 0.5, 3.0
+"""What comes after the load event counts for nothing here."""
+MARGIN_S = 40.0
+"""What a load may take beside its wait for the load event: Chrome's start and end, slow answers to questions."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of loading one page. `unfit` says why it is not fit to be measured, `failed` why that is not known."""
+
+    unfit: tuple[str, ...] = ()
+    failed: str = ""
+
+
+@dataclass(frozen=True)
+class _Loopback:
+    """Running servers: what they serve, what leads Chrome to them, and what they write."""
+
+    files: PageFiles
+    recording: Recording
+    directory: Path
+    hack_dns: Path
+    mark: Path
+    logs: Path
+    trusted_key: str
+    shim: Path
+    user: User
+
+
+def try_pages(files: PageFiles, pages: Sequence[Page], timeout_s: float) -> dict[Page, Trial]:
+    """Load each of `pages` once from its recording; `timeout_s` is what a page may take until its load event."""
+    recording = read_recording(files.mirror, files.fetchlog)
+    sizes = document_bytes(files, recording, pages)
+    with _loopback(files, recording) as servers:
+        return {page: _try(servers, page, timeout_s, sizes.get(page)) for page in pages}
+
+
+def _try(servers: _Loopback, page: Page, timeout_s: float, recorded_bytes: int | None) -> Trial:
+    try:
+        load = _load(servers, page, timeout_s)
+    except (ExperimentError, InputError) as error:
+        return Trial(failed=str(error))
+    verdict = validity.of_the_content(load, recorded_bytes)
+    own = [reason for reason in verdict if reason.kind is Kind.PAGE]
+    return Trial(tuple(texts(own)), "" if own or not verdict else texts(verdict)[0])
+
+
+@contextmanager
+def _loopback(files: PageFiles, recording: Recording) -> Iterator[_Loopback]:
+    """Serve all hosts of the recording while this lasts."""
+    with temporary_directory() as directory:
+        ports = dict(zip(("http", "https"), _free_ports(), strict=True))
+        places = {host: f"{NETWORK}.{number >> 8}.{number & 255}" for number, host in enumerate(recording.hosts(), 1)}
+        (directory / "hosts").write_text("".join(f"{host} {address} -\n" for host, address in places.items()))
+        write_hack_dns(directory / "hack_dns", [Remap(host, address, ports[scheme], scheme) for host, address
+                                                in places.items() for scheme in recording.schemes(host)])
+        mark, authority = directory / load_mark.NAME, directory / "authority"
+        load_mark.make_mark(mark)
+        command = [sys.executable, str(HTTP_TFO), "--mirror", str(files.mirror), "--fetchlog", str(files.fetchlog),
+                   "--hosts", str(directory / "hosts"), "--port", str(ports["http"]), "--tls-port",
+                   str(ports["https"]), "--http", "recorded", "--authority", str(authority), "--logdir",
+                   str(directory / "logs"), "--load-mark", str(mark)]
+        key = open_authority(authority).fingerprint
+        shim = Path(shutil.copy(require_shim(), directory))
+        with running(command, f"ready {len(places)}", "the servers"):
+            yield _Loopback(files, recording, directory, directory / "hack_dns", mark, directory / "logs", key, shim,
+                            browsing_user())
+
+
+def _free_ports() -> tuple[int, int]:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
+        return one.getsockname()[1], two.getsockname()[1]
+
+
+def _load(servers: _Loopback, page: Page, timeout_s: float) -> LoadRecord:
+    """Load `page` and return the record of that, as far as it says what came. Raises ExperimentError, InputError."""
+    work_dir = Path(tempfile.mkdtemp(prefix="load-", dir=servers.directory))
+    give(work_dir, servers.user)
+    load_mark.mark_load(servers.mark, page.name)
+    began_s = time.time()
+    command = [sys.executable, str(LOAD_PAGE), page.url, "--hack-dns", str(servers.hack_dns), "--work-dir",
+               str(work_dir), "--interface", "lo", "--user", f"{servers.user.uid}:{servers.user.gid}", "--shim",
+               str(servers.shim), "--trusted-key", servers.trusted_key, "--timeout", str(timeout_s),
+               "--quiet", str(QUIET_S), "--quiet-limit", str(QUIET_LIMIT_S)]
+    process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        process.wait(timeout_s + MARGIN_S)
+    except subprocess.TimeoutExpired:
+        raise ExperimentError(f"Chrome did not end within {timeout_s + MARGIN_S:g} s") from None
+    finally:
+        stop(process)
+    report = read_untrusted_json(work_dir / "load.json", owner=servers.user.uid)
+    requests = [request for tfo in (0, 1) for request in read_server_logs(servers.logs / directory_name(0, tfo))
+                if request.time_s >= began_s]
+    return _record(report, page, work_dir / f"{page.name}.har", requests, servers)
+
+
+def _record(report: Any, page: Page, har: Path, requests: Sequence[ServerRequest], servers: _Loopback) -> LoadRecord:
+    try:
+        said = {name: report[name] for name in ("errors", "plt_ms", "document", "failed_requests") if name in report}
+        record = LoadRecord.from_json({**said, "format": FORMAT, "url": page.url, "page": page.name, "delaynet_ms": 0,
+                                       "rtt_ms": 0, "tfo": 0, "run": 0, "valid": True, "why_not": []})
+        if record.errors:
+            return record
+        log = read_har_file(har)
+        began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
+        answers = received_answers(log["entries"], began, record.plt_ms, requests, None,
+                                   silent=servers.recording.silent.get(page.name, ()))
+    except UnreadableFileError:
+        raise
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        raise ExperimentError(f"what Chrome's side says of the load makes no sense ({error})") from None
+    sizes = recorded_sizes(servers.recording, servers.files.mirror, page.name)
+    return replace(record, answers=replace(answers, coverage=coverage(answers, sizes)))

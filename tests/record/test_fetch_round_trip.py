@@ -1,0 +1,106 @@
+"""What is exported and brought back by fetch.py --from is the same recording: from HAR, WACZ and mahimahi."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.files.pages import read_pages, sanitise
+from harness.record.export.write import export
+from harness.record.sources.encoding import decode
+from harness.record.sources.mahimahi import HTTPS, message_type
+from tests.support.https_recording import HttpsRecording
+
+pytestmark = [pytest.mark.chrome, pytest.mark.slow]
+
+NAME = "Web"
+PAGE = "https://www.made.test/"
+STYLE = b"body { color: red }" * 50
+SCRIPT = """fetch('/api', {method: 'POST', body: 'question=1'}).then((answer) => answer.json())
+    .then((found) => { new Image().src = found.picture + '&t=' + Date.now(); });"""
+DOCUMENT = ("<!doctype html><title>made</title><link rel=icon href=data:,><link rel=stylesheet href=/style.css>"
+            f"<img src=/moved.png><body><script>{SCRIPT}</script>").encode()
+PICTURE = bytes(range(256)) * 8
+TIME = 1_363_348_800_000
+
+
+def write_recording(directory: Path) -> None:
+    recorded = HttpsRecording(directory, NAME)
+    recorded.add(PAGE, DOCUMENT, (("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(DOCUMENT)))))
+    zipped = gzip.compress(STYLE, mtime=0)
+    recorded.add(f"{PAGE}style.css", zipped, (("Content-Type", "text/css"), ("Content-Encoding", "gzip"),
+                                              ("Content-Length", str(len(zipped)))), size=len(STYLE))
+    recorded.add(f"{PAGE}moved.png", status=302, headers=(("Location", "http://img.made.test/p.png"),))
+    recorded.entries[-1]["response"]["redirectURL"] = "http://img.made.test/p.png"
+    recorded.add("http://img.made.test/p.png", PICTURE, (("Content-Type", "image/png"),), version="HTTP/1.1")
+    recorded.add(f"{PAGE}api", b'{"picture": "/q.png?x=1"}', (("Content-Type", "application/json"),), method="POST")
+    recorded.entries[-1]["request"]["postData"] = {"mimeType": "text/plain;charset=UTF-8", "text": "question=1"}
+    recorded.add(f"{PAGE}q.png?x=1&t={TIME}", PICTURE[:512], (("Content-Type", "image/png"),))
+    for entry in recorded.entries:      # as the recorder and HAR want them
+        host, _, target = entry["request"]["url"].partition("//")[2].partition("/")
+        file = f"{host}/{target or 'index.html'}"
+        if (directory / NAME / file).is_file():
+            entry["_file"] = file
+        entry["request"].setdefault("httpVersion", entry["response"]["httpVersion"])
+        entry["response"].setdefault("statusText", "")
+        entry["response"].setdefault("redirectURL", "")
+    recorded.finish(PAGE)
+
+
+def har(directory: Path) -> Path:
+    export(directory, NAME, read_pages(directory / f"{NAME}.pages"), directory / "site.har")
+    return directory / "site.har"
+
+
+def wacz(directory: Path) -> Path:
+    export(directory, NAME, read_pages(directory / f"{NAME}.pages"), directory / "site.wacz")
+    return directory / "site.wacz"
+
+
+def mahimahi(directory: Path) -> Path:
+    """Write what mm-webrecord would have written."""
+    log = json.loads((directory / f"{NAME}.fetchlog" / f"{sanitise(PAGE)}.har").read_text())["log"]
+    (directory / "saved").mkdir()
+    for number, entry in enumerate(log["entries"]):
+        scheme, _, rest = entry["request"]["url"].partition("://")
+        host, _, target = rest.partition("/")
+        file = directory / NAME / host / {"": "index.html"}.get(target, target)
+        message: Any = message_type()()
+        message.scheme = HTTPS if scheme == "https" else 1
+        message.request.first_line = f"{entry['request']['method']} /{target} HTTP/1.1".encode()
+        message.request.header.add(key=b"Host", value=host.encode())
+        message.request.body = entry["request"].get("postData", {}).get("text", "").encode()
+        message.response.first_line = f"HTTP/1.1 {entry['response']['status']} OK".encode()
+        for pair in entry["response"]["headers"]:
+            message.response.header.add(key=pair["name"].encode(), value=pair["value"].encode())
+        message.response.body = file.read_bytes() if file.is_file() else b""
+        (directory / "saved" / f"save.{number}").write_bytes(message.SerializeToString())
+    return directory / "saved"
+
+
+def bodies(directory: Path) -> dict[str, bytes]:
+    """Return the files of a mirror, decoded: a HAR's are compressed anew, which gives other bytes of about the size."""
+    return {str(path.relative_to(directory)): decode(path.read_bytes(), "gzip" if path.suffix == ".css" else "")[0]
+            for path in directory.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("exported", [har, wacz, mahimahi])
+def test_what_was_exported_comes_back(tmp_path: Path, exported: Any) -> None:
+    write_recording(tmp_path)
+    source = exported(tmp_path)
+    (tmp_path / "back.pages").write_text(PAGE)
+    done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "back", "--from",
+                           str(source), "--quiet", "0.5", "--timeout", "15"], capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "fit for the experiment" in done.stdout
+    assert "similar URL" not in done.stdout, "everything is found under its own URL and body"
+    assert bodies(tmp_path / "back") == bodies(tmp_path / NAME)
+    if exported is not har:
+        style = Path("www.made.test", "style.css")
+        assert (tmp_path / "back" / style).read_bytes() == (tmp_path / NAME / style).read_bytes()

@@ -1,0 +1,64 @@
+"""At its end fetch.py loads each page once from its recording: one whose replay is hollow is said to be unfit."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+
+pytestmark = [pytest.mark.chrome, pytest.mark.slow]
+
+HOST = "made.test"
+IMAGES = 9
+PAGES = {
+    "/whole": "".join(f"<img src=/whole-{number}.png>" for number in range(IMAGES)),
+    # How long the page has existed is another number in each load, and stands in the path.
+    "/hollow": f"<script>for (let n = 0; n < {IMAGES}; n++) document.write("
+               "`<img src=/at-${Math.floor(performance.now() * 10)}-${n}.png>`)</script>"}
+
+
+class _Site(BaseHTTPRequestHandler):
+    """A site that has an answer to everything."""
+
+    def do_GET(self) -> None:
+        body = f"<!doctype html><link rel=icon href=data:,><body>{PAGES.get(self.path, 'x')}".encode()
+        self.send_response_only(200)
+        self.send_header("Content-Type", "text/html" if self.path in PAGES else "image/png")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def site() -> Iterator[int]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Site) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+def test_a_page_whose_replay_is_hollow_is_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "x.pages").write_text("".join(f"http://{HOST}{path}\n" for path in PAGES))
+    with site() as port:
+        (tmp_path / "remap").write_text(f"{HOST} 127.0.0.1 {port}\n")
+        done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "x", "--remap",
+                               str(tmp_path / "remap"), "--quiet", "0.5", "--timeout", "15"],
+                              capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"http://{HOST}/whole: fit for the experiment" in done.stdout
+    assert f"http://{HOST}/hollow: NOT fit for the experiment" in done.stdout
+    assert (f"because its replay is not the page: {IMAGES} of {IMAGES + 1} requests failed: not in the recording "
+            f"({HOST})") in done.stdout
+    assert "is not known" not in done.stdout
+    assert done.stderr.strip().splitlines()[-1] == (
+        f"recorded, but not fit to be measured: http://{HOST}/hollow; take them out of x.pages")
+    assert (tmp_path / "x" / HOST).is_dir(), "it is recorded all the same"
