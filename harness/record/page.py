@@ -85,10 +85,12 @@ class PageRecording:
 
         Raises OSError when the disk is full or broken; a body whose URL makes no file is only noted.
         """
+        whole = {exchange.url for exchange in self.exchanges if exchange.whole}
         best_first = sorted(self.exchanges, key=_rank, reverse=True)
         # By URL, so that of two which cannot both have their plain name (/a, /a/b) always the same one has it.
         for exchange in sorted(best_first, key=lambda exchange: exchange.url.partition("//")[2]):
-            if exchange.body or (exchange.body is not None and exchange.status == 200):
+            given_up = not exchange.whole and exchange.url in whole     # before its first byte: another time is better
+            if exchange.body or (exchange.body is not None and exchange.status == 200 and not given_up):
                 try:
                     exchange.file = store.put(exchange.url, exchange.transaction.method, exchange.body)
                 except (ValueError, OSError) as error:

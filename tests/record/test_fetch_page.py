@@ -106,6 +106,16 @@ def test_fetching_again_in_vain_is_said(log: MadeNetLog, tmp_path: Path) -> None
     assert judge(recording).not_recordable == {"given up half way": 2}
 
 
+def test_what_was_given_up_before_its_first_byte_and_came_whole_makes_no_second_file(
+        log: MadeNetLog, tmp_path: Path, store: Store) -> None:
+    log.request("http://a.test/x", "200 OK", b"", "Content-Length: 4", cancelled=True)
+    log.request("http://a.test/x", "200 OK", b"1234", "Content-Length: 4")
+    log.request("http://a.test/never", "200 OK", b"", "Content-Length: 4", cancelled=True)
+    recording = seen(log, tmp_path)
+    recording.write(store, "page")
+    assert [exchange.file for exchange in recording.exchanges[1:]] == ["", "a.test/x", "a.test/never"]
+
+
 def test_what_is_not_over_is_kept_as_far_as_it_came(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
     log.begin("http://a.test/stream")
     log.head("200 OK")

@@ -6,6 +6,7 @@
     /m1.js ...       modules that import modules
     /socket          a WebSocket that says which image to load, after it was asked
     /news            events: the second, some time later, says which image to load
+    /late.png        an image that keeps the load event waiting until all of this was said
 """
 
 import json
@@ -47,7 +48,7 @@ part('{FILM_BYTES // 2}-').then(() => part('0-{FILM_BYTES // 2 - 1}'));
 
 def document() -> bytes:
     """Return the page."""
-    return (f"<!doctype html><title>app</title><link rel=icon href=data:,><div id=part></div>"
+    return (f"<!doctype html><title>app</title><link rel=icon href=data:,><div id=part></div><img src=/late.png>"
             f"<script type=module src=/m1.js></script><script>{SCRIPT}</script>").encode()
 
 

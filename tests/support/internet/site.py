@@ -193,6 +193,7 @@ def _app() -> dict[str, File]:
                  ("add_header Vary HX-Request;", "if ($http_hx_request) { rewrite ^ /fragment last; }"))
     pictures = {f"/picture-{name}.png": File(small_image(60 + number), "image/png")
                 for number, name in enumerate(("first", "second", "fragment", "socket", "news"))}
+    pictures["/late.png"] = File(small_image(70), "image/png", ("limit_rate 2k;",))
     modules = {f"/m{number}.js": File(app.module(number), "application/javascript")
                for number in range(1, app.MODULES + 1)}
     return {"/app": whole, "/fragment": File(app.fragment(), "text/html", ("add_header Vary HX-Request;",)),
