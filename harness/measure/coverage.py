@@ -52,9 +52,11 @@ def recorded_sizes(recording: Recording, mirror: Path, page: str) -> dict[str, i
 def coverage(answers: ReceivedAnswers, recorded: Mapping[str, int]) -> Coverage:
     """Return how much of what was `recorded` (sizes by identity) a load got, at whatever time.
 
-    A page that loads itself again takes from Chrome's cache what it got the first time.
+    A page that loads itself again takes from Chrome's cache what it got the first time. What the page itself took back
+    it need not have got: whether it came whole before that is chance.
     """
-    sent = {answer.identity for answer in answers.each if answer.kind in ("exact", "stand-in")}
+    sent = {answer.identity for answer in answers.each
+            if answer.kind in ("exact", "stand-in") or is_cancelled(answer)}
     got = (sent | {*answers.from_cache}) & recorded.keys()
     return Coverage(len(recorded), sum(recorded.values()), len(got), sum(recorded[identity] for identity in got))
 

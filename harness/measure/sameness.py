@@ -46,6 +46,9 @@ class Got:
     no_matter: bool
 
 
+FROM_CACHE = Got((0, 0, ""), part=False, critical=False, url="", no_matter=True)
+
+
 def reasons(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Reason]]:
     """Compare each of one page's loads with what most of them got; return the reasons against each, in their order.
 
@@ -65,7 +68,9 @@ def reasons(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[
 def answers_by_identity(load: LoadRecord) -> dict[str, Got]:
     """Return what the load got, by the recorded answer; what the replay has nothing for by its host and error.
 
-    Of several times the same the worst counts that came before the load event. Empty when it is not known.
+    Of several times the same the worst counts that came before the load event. Of a page that loads itself again some
+    come from Chrome's cache, which of them is chance: they are there, and no more is said of them. Empty when it is not
+    known.
     """
     found: dict[str, Got] = {}
     for answer in load.answers.each if load.answers else ():
@@ -75,6 +80,9 @@ def answers_by_identity(load: LoadRecord) -> dict[str, Got]:
         known = found.get(key)
         if known is None or (not got.no_matter and (known.no_matter or (got.outcome[2] and not known.outcome[2]))):
             found[key] = got
+    for identity in load.answers.from_cache if load.answers else ():
+        if identity:
+            found.setdefault(identity, FROM_CACHE)
     return found
 
 

@@ -126,6 +126,9 @@ def test_what_a_recording_holds_for_each_page(tmp_path: Path) -> None:
     assert coverage(got, sizes) == Coverage(3, sum(sizes.values()), 1, 4)
     assert coverage(ReceivedAnswers(0, 0, 1, 0, (_received(style, "missing"),)), sizes).got == 0
     assert coverage(ReceivedAnswers(0, 0, 0, 0, from_cache=(style, "")), sizes).got == 1
+    for error, count in (("net::ERR_ABORTED", 1), ("net::ERR_CONNECTION_RESET", 0)):
+        broken_off = replace(_received(style, "failed"), error=error)
+        assert coverage(ReceivedAnswers(0, 0, 0, 1, (broken_off,)), sizes).got == count, "by the page, or by the server"
 
 
 def test_requests_that_the_cache_answered_did_not_fail() -> None:

@@ -1,6 +1,7 @@
 """Two loads are the same page when they got the same recorded answers, whatever their URLs said."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,6 +50,16 @@ def test_loads_with_the_same_answers_are_the_same_whatever_their_urls_said() -> 
     otherwise = load_of({f"{number}": {"url": f"{PAGE}{number}?t=999"} for number in range(40)} | {
         "script": {"url": "http://a.test/script?callback=jsonp_17", "kind": "stand-in"}})
     assert verdicts(USUAL, otherwise, USUAL) == [[], [], []]
+
+
+def test_what_came_from_chromes_cache_came() -> None:
+    """A page loaded itself again: what had come before was not sent again, be it six of its pictures or its script."""
+    cached = ("script", *(f"{number}" for number in range(6)))
+    again = load_of(dict.fromkeys(cached))
+    assert again.answers is not None
+    again = replace(again, answers=replace(again.answers, from_cache=cached))
+    assert verdicts(USUAL, again, USUAL) == [[], [], []]
+    assert verdicts(again, USUAL, again) == [[], [], []], "nor are they too many where they were sent"
 
 
 @pytest.mark.parametrize("name", ["document", "frame", "script", "style", "hero"])
