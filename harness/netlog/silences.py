@@ -7,7 +7,8 @@ each other on one server's link do not leave it silent. So a silence that is lon
 own time means that somebody, somewhere between, did not keep time.
 
 A SYN-ACK comes from the server's kernel, also while its program stands still. So it ends the wait of a connect, but not
-that of a request or a TLS handshake.
+that of a request or a TLS handshake. A long request does not fit into the SYN: the rest of it is sent when the SYN-ACK
+is there, and only then the server is asked.
 """
 
 from collections import defaultdict
@@ -85,9 +86,12 @@ def _without_port(connection: Connection) -> str:
 
 
 def _waiting(transaction: HttpTransaction, connection: Connection, end_tick: float) -> tuple[float, float]:
-    """Return from when to when a request waited for bytes: what Chrome does after the last of them is its own time."""
+    """Return from when to when a request waited for bytes: what Chrome does after the last of them is its own time.
+
+    From when all of it was sent: with TCP Fast Open that is a round trip later if it did not fit into the SYN.
+    """
     phases = transaction.phases
-    sent = transaction.start + sum(max(0.0, part) for part in (phases.blocked, phases.dns, phases.connect))
+    sent = transaction.start + sum(max(0.0, part) for part in (phases.blocked, phases.dns, phases.connect, phases.send))
     end = transaction.end
     if transaction.is_news(over=end is not None and end <= end_tick):
         return sent, transaction.start + transaction.phases.until_head     # what is new comes when it is new

@@ -60,6 +60,14 @@ def test_a_connection_that_the_kernel_opens_is_no_answer_to_a_request() -> None:
     assert answer(100, 390) in of(late, *others, requests=(replace(REQUEST, end=1390),))
 
 
+def test_a_request_that_did_not_fit_into_the_syn_is_asked_a_round_trip_later() -> None:
+    """Chrome 156 loading wsj's page at 200 ms: `send` took 200 ms for requests of 1446 bytes and more, 0 for 1396."""
+    phases = Phases(5.0, 0.0, 0.0, -1.0, 200.0, 201.0, 0.0)
+    long = replace(REQUEST, start=1000, end=1406, phases=phases)
+    fast = replace(CONNECTION, connect_ms=0.0, received=[1406])
+    assert of(fast, requests=(long,)) == [answer(205, 406)]
+
+
 def test_a_handshake_of_tls_waits_too() -> None:
     secure = replace(CONNECTION, ssl=(1100, 1250), received=[1250, 1310])
     assert of(secure, requests=()) == [CONNECT, answer(100, 250)]
