@@ -14,10 +14,11 @@ from harness.netlog.file import BEGIN, END, Event, NetLogFile
 CONNECT_JOBS = ("TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "TRANSPORT_CONNECT_JOB")
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
 DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
+BYTES = ("SOCKET_BYTES_RECEIVED", "SOCKET_BYTES_SENT")
 EVENTS_READ = frozenset((
-    "SOCKET_POOL_CONNECT_JOB_CREATED", "TCP_CONNECT", "TCP_CONNECT_ATTEMPT", "SOCKET_ALIVE", "SSL_CONNECT",
+    *BYTES, "SOCKET_POOL_CONNECT_JOB_CREATED", "TCP_CONNECT", "TCP_CONNECT_ATTEMPT", "SOCKET_ALIVE", "SSL_CONNECT",
     "SOCKET_IN_USE", "HTTP2_SESSION_INITIALIZED", "HTTP2_SESSION_SEND_HEADERS", "TCP_CONNECT_JOB_CONNECT",
-    "TCP_CONNECT_JOB_CONNECTOR_CONNECT_START", "SOCKET_BYTES_RECEIVED"))
+    "TCP_CONNECT_JOB_CONNECTOR_CONNECT_START"))
 """The events that this module reads."""
 
 
@@ -41,7 +42,7 @@ class Connection:
 
     `connect_ms` runs from connect() to its success, None when it failed or never ended. `requests` counts the requests
     sent on it; `jobs` are the stream jobs it was handed to. `backup` marks the second try Chrome makes after 250 ms.
-    `connect_job` is the job that made it, `ssl` the begin and end of its TLS handshake, `received` when bytes came.
+    `connect_job` is the job that made it, `ssl` the begin and end of its TLS handshake, `received` and `sent` when bytes came and went.
     """
 
     id: int
@@ -57,6 +58,7 @@ class Connection:
     jobs: list[int]
     ssl: tuple[int, int] | None
     received: list[int] = field(default_factory=list)
+    sent: list[int] = field(default_factory=list)
     requests: int = 0
 
     @property
@@ -154,7 +156,7 @@ def _connection(source: int, events: list[Event], groups: dict[int, tuple[str, b
         float(end.tick - begin.tick) if end and not error else None, error, backup,
         [event.dependency() for event in events if event.name == "SOCKET_IN_USE" and event.phase == BEGIN],
         (ssl_begin.tick, ssl_end.tick) if ssl_begin and ssl_end else None,
-        [event.tick for event in events if event.name == "SOCKET_BYTES_RECEIVED"])
+        *([event.tick for event in events if event.name == name] for name in BYTES))
 
 
 def _look_up(job: int, name: str, events: list[Event]) -> LookUp | None:

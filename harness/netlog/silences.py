@@ -71,7 +71,7 @@ class _Host:
             return
         self.connects.append((connection.start, end_tick if connection.connected is None else connection.connected))
         if connection.ssl:
-            self.asked.append(connection.ssl)
+            self.asked.append((_hello_sent(connection, *connection.ssl), connection.ssl[1]))
             self.answers.append(connection.ssl[1])
 
     def silent(self, lower: float, upper: float) -> Iterator[tuple[bool, list[tuple[float, float]]]]:
@@ -83,6 +83,12 @@ class _Host:
 
 def _without_port(connection: Connection) -> str:
     return connection.address.rpartition(":")[0].strip("[]")
+
+
+def _hello_sent(connection: Connection, begin: int, end: int) -> int:
+    """Return when the ClientHello had been sent whole: one with a post-quantum key does not fit into the SYN."""
+    answered = min((at for at in connection.received if at >= begin), default=end)
+    return max((at for at in connection.sent if begin <= at <= answered), default=begin)
 
 
 def _waiting(transaction: HttpTransaction, connection: Connection, end_tick: float) -> tuple[float, float]:

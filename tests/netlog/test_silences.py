@@ -73,6 +73,11 @@ def test_a_handshake_of_tls_waits_too() -> None:
     assert of(secure, requests=()) == [CONNECT, answer(100, 250)]
 
 
+def test_a_client_hello_that_did_not_fit_into_the_syn_is_asked_a_round_trip_later() -> None:
+    secure = replace(CONNECTION, connect_ms=0.0, ssl=(1000, 1410), received=[1400, 1410], sent=[1000, 1200, 1405])
+    assert of(secure, requests=()) == [answer(200, 400), answer(400, 410)]
+
+
 def test_what_never_came_is_cut_at_the_end_and_what_was_refused_is_none() -> None:
     hanging = replace(REQUEST, end=None, response_headers=(("Content-Length", "999"),))
     assert of(CONNECTION, requests=(hanging,), end=1700)[-1] == answer(310, 700)
