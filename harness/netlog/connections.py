@@ -42,7 +42,8 @@ class Connection:
 
     `connect_ms` runs from connect() to its success, None when it failed or never ended. `requests` counts the requests
     sent on it; `jobs` are the stream jobs it was handed to. `backup` marks the second try Chrome makes after 250 ms.
-    `connect_job` is the job that made it, `ssl` the begin and end of its TLS handshake, `received` and `sent` when bytes came and went.
+    `connect_job` is the job that made it, `ssl` the begin and end of its TLS handshake, `received` when bytes came,
+    `sent` when they went.
     """
 
     id: int
