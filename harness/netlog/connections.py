@@ -14,9 +14,9 @@ from harness.netlog.file import BEGIN, END, Event, NetLogFile
 CONNECT_JOBS = ("TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "TRANSPORT_CONNECT_JOB")
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
 DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
-BYTES = ("SOCKET_BYTES_RECEIVED", "SOCKET_BYTES_SENT")
+RECEIVED, SENT = "SOCKET_BYTES_RECEIVED", "SOCKET_BYTES_SENT"
 EVENTS_READ = frozenset((
-    *BYTES, "SOCKET_POOL_CONNECT_JOB_CREATED", "TCP_CONNECT", "TCP_CONNECT_ATTEMPT", "SOCKET_ALIVE", "SSL_CONNECT",
+    RECEIVED, SENT, "SOCKET_POOL_CONNECT_JOB_CREATED", "TCP_CONNECT", "TCP_CONNECT_ATTEMPT", "SOCKET_ALIVE", "SSL_CONNECT",
     "SOCKET_IN_USE", "HTTP2_SESSION_INITIALIZED", "HTTP2_SESSION_SEND_HEADERS", "TCP_CONNECT_JOB_CONNECT",
     "TCP_CONNECT_JOB_CONNECTOR_CONNECT_START"))
 """The events that this module reads."""
@@ -157,7 +157,8 @@ def _connection(source: int, events: list[Event], groups: dict[int, tuple[str, b
         float(end.tick - begin.tick) if end and not error else None, error, backup,
         [event.dependency() for event in events if event.name == "SOCKET_IN_USE" and event.phase == BEGIN],
         (ssl_begin.tick, ssl_end.tick) if ssl_begin and ssl_end else None,
-        *([event.tick for event in events if event.name == name] for name in BYTES))
+        received=[event.tick for event in events if event.name == RECEIVED],
+        sent=[event.tick for event in events if event.name == SENT])
 
 
 def _look_up(job: int, name: str, events: list[Event]) -> LookUp | None:
