@@ -113,6 +113,8 @@ def test_with_its_post_quantum_key_the_hello_does_not_fit_and_nothing_is_saved(t
     assert done.returncode == 0, done.stdout + done.stderr
     assert {load["syn_data_connections"] for load in loads(base) if load["tfo"]} == {4}
     assert {request.protocol for request in requests(base, 1)} == {"HTTP/1.1"}
+    late_ms = [late["late_ms"] for load in loads(base) for late in load["timekeeping"]["late"]]
+    assert max(late_ms, default=0) < RTT_MS / 2, "that the end of a hello waits for the SYN-ACK is no lateness"
     assert saving_ms(base) == pytest.approx(RTT_MS, abs=TOLERANCE * 4 * RTT_MS)
 
 
