@@ -19,6 +19,8 @@ from tests.support.forked import typed
 HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
 HOST = "a.test"
 LIMIT_S = 10.0
+GIVEN_PORTS = {0}
+"""Ports that a test of this process has, or had; 0 is none."""
 LONG = "/long?" + "q" * 70
 BODIES = {
     "/": b"<html>front", "/x.css": b"p{}", "/data": b"\x89PNG\r\n\x1a\n" + b"d" * 9492, LONG: b"long",
@@ -89,9 +91,13 @@ def make_recording(directory: Path) -> tuple[Path, Path]:
 
 
 def free_port() -> int:
-    """Return a port nobody listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+    """Return a port nobody listens on now, another one each time: the kernel may give the same one twice in a row."""
+    port = 0
+    while port in GIVEN_PORTS:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = int(listener.getsockname()[1])
+    GIVEN_PORTS.add(port)
+    return port
 
 
 def start(directory: Path, *options: str | Path, port: int | None = None) -> Running:
