@@ -27,11 +27,9 @@ HEADERS_BYTES = 120
 """The longest IP and TCP headers together (RFC 791, RFC 9293)."""
 SYN = 0x02
 END_OF_OPTIONS, NO_OPERATION = 0, 1
-NS_PER_S = 1_000_000_000
-
-
 FAST_OPEN = 34
 """The TCP option that brings a cookie (RFC 7413, section 4.1.1)."""
+NS_PER_S = 1_000_000_000
 
 
 class Said(Enum):
