@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass, field
 
 from harness.netlog.file import BEGIN, END, Event, NetLogFile
+from harness.netlog.socket_bytes import RECEIVED, SENT
 
 CONNECT_JOBS = ("TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "TRANSPORT_CONNECT_JOB")
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
 DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
-RECEIVED, SENT = "SOCKET_BYTES_RECEIVED", "SOCKET_BYTES_SENT"
 EVENTS_READ = frozenset((
     RECEIVED, SENT,
     "SOCKET_POOL_CONNECT_JOB_CREATED", "TCP_CONNECT", "TCP_CONNECT_ATTEMPT", "SOCKET_ALIVE", "SSL_CONNECT",
