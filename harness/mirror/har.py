@@ -69,9 +69,9 @@ def read_exchanges(path: Path, problems: list[str], live: list[LiveConnection]) 
     """
     try:
         archive = read_untrusted_json(path)
-        last_s = load_event_s(archive["log"])
-        found = [_exchange(entry, last_s) for entry in archive["log"]["entries"]]
-        live += read_live(archive, path.name.removesuffix(".har"))
+        entries, last_s = archive["log"]["entries"], load_event_s(archive["log"])
+        found = [_exchange(entry, last_s) for entry in entries]
+        live += read_live(entries, path.name.removesuffix(".har"), last_s)
     except UnreadableFileError as error:
         problems.append(f"{error}; its headers are not replayed")
         return None

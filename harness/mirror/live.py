@@ -14,8 +14,11 @@ import base64
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 from itertools import accumulate
 from typing import Any
+
+from wsproto.frame_protocol import Opcode
 
 from harness.files.foreign_har import moment_of
 
@@ -23,11 +26,8 @@ SCHEMES = {"ws": "http", "wss": "https"}
 """A WebSocket's scheme -> that of the port it uses."""
 Arrivals = tuple[tuple[float, int], ...]
 """When, in ms since an answer's head, how many bytes of its body had come."""
-GRANTED = 101
 REFUSALS = range(200, 600)
 LONGEST_MS = 600_000.0
-TEXT, BINARY, CLOSE = 1, 2, 8
-"""Opcodes (RFC 6455, section 5.2)."""
 UNTIL_HEAD = ("blocked", "dns", "connect", "send", "wait")
 """The parts of a HAR entry's time until the head of the answer."""
 CLOSE_CODES = range(1000, 5000)
@@ -50,7 +50,7 @@ class LiveMessage:
 class LiveConnection:
     """A WebSocket; `url` has the scheme http or https. How it was answered, which extras were agreed on, what came.
 
-    Any other `status` than GRANTED is the site's refusal.
+    Any other `status` than 101 (Switching Protocols) is the site's refusal.
     """
 
     url: str
@@ -61,10 +61,13 @@ class LiveConnection:
     messages: tuple[LiveMessage, ...]
 
 
-def read_live(archive: dict[str, Any], page: str) -> list[LiveConnection]:
-    """Return the WebSockets of a page's HAR, in its order. One that makes no sense is left out."""
-    found, last_s = [], load_event_s(archive["log"])
-    for entry in archive["log"]["entries"]:
+def read_live(entries: list[dict[str, Any]], page: str, last_s: float) -> list[LiveConnection]:
+    """Return the WebSockets among the entries of a page's HAR, in its order, with what was said up to `last_s`.
+
+    One that makes no sense is left out.
+    """
+    found = []
+    for entry in entries:
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, OverflowError):
             scheme, _, rest = str(entry["request"]["url"]).partition(":")
             if scheme.lower() in SCHEMES and isinstance(entry.get("_webSocketMessages"), list):
@@ -101,7 +104,7 @@ def arrivals_of(entry: dict[str, Any], last_s: float) -> tuple[Arrivals, bool]:
 def _connection(url: str, page: str, entry: dict[str, Any], last_s: float) -> LiveConnection:
     said = {str(pair["name"]).lower(): str(pair["value"]) for pair in entry["response"]["headers"]}
     status = int(entry["response"]["status"])
-    if status != GRANTED and status not in REFUSALS:
+    if status != HTTPStatus.SWITCHING_PROTOCOLS and status not in REFUSALS:
         raise ValueError(f"{status} is no answer to a WebSocket")
     return LiveConnection(url, page, status, said.get("sec-websocket-protocol", ""),
                           said.get("sec-websocket-extensions", "").startswith("permessage-deflate"),
@@ -127,17 +130,17 @@ def _messages(entry: dict[str, Any], last_s: float) -> Iterator[LiveMessage]:
             continue
         pause_ms = (time_s - before_s - (0 if answered else round_trip_s)) * 1000
         yield LiveMessage(awaits, min(max(0.0, pause_ms), LONGEST_MS), opcode, _data(opcode, str(message["data"])))
-        if opcode == CLOSE:
+        if opcode == Opcode.CLOSE:
             return
         answered, before_s = True, time_s
 
 
 def _data(opcode: int, text: str) -> bytes:
     """Return what a message says. Raises ValueError for what no site can have sent."""
-    if opcode == BINARY:
+    if opcode == Opcode.BINARY:
         return base64.b64decode(text)
-    if opcode == CLOSE and int(text) in CLOSE_CODES:
+    if opcode == Opcode.CLOSE and int(text) in CLOSE_CODES:
         return str(int(text)).encode()
-    if opcode != TEXT:
+    if opcode != Opcode.TEXT:
         raise ValueError(f"{text[:40]} with opcode {opcode} is no message")
     return text.encode()

@@ -7,17 +7,16 @@ import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
 
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, TextMessage
 from wsproto.extensions import Extension, PerMessageDeflate
+from wsproto.frame_protocol import Opcode
 
 from harness.netlog.socket_bytes import Socket, Stream, read_sockets
 
-TEXT, BINARY, CLOSE = 1, 2, 8
-"""Opcodes (RFC 6455, section 5.2)."""
-GRANTED = 101
 STATUS_LINE = re.compile("HTTP/1\\.[01] ([1-5][0-9][0-9])(?: |$)")
 HEAD_END = b"\r\n\r\n"
 MOST_BYTES = 8_000_000
@@ -42,7 +41,7 @@ class Message:
 class WebSocket:
     """One connection: when it was asked for, when that was answered (ticks), with which status, and what was said.
 
-    Any other status than GRANTED is the site's refusal.
+    Any other status than 101 (Switching Protocols) is the site's refusal.
     """
 
     url: str
@@ -101,7 +100,7 @@ def _read(socket: Socket, room: _Room) -> Iterator[WebSocket]:
     extensions = said.get("sec-websocket-extensions", "")
     messages = [*_messages(socket.sent, sent_from, _Reader(ConnectionType.SERVER, extensions), room),
                 *_messages(socket.received, received_from, _Reader(ConnectionType.CLIENT, extensions), room)
-                ] if int(status[1]) == GRANTED else []
+                ] if int(status[1]) == HTTPStatus.SWITCHING_PROTOCOLS else []
     host = {name.lower(): value for name, value in request_headers}.get("host", "")
     yield WebSocket(f"{'wss' if socket.sent.encrypted else 'ws'}://{host}{request_line.split(' ')[1]}",
                     socket.sent.tick(0), socket.received.tick(received_from - 1), request_headers, response_headers,
@@ -136,7 +135,7 @@ class _Reader:
         self._connection.receive_data(piece)
         for event in self._connection.events():
             if isinstance(event, CloseConnection):
-                yield 0, CLOSE, str(int(event.code)).encode()
+                yield 0, Opcode.CLOSE, str(int(event.code)).encode()
                 return
             if isinstance(event, TextMessage | BytesMessage):
                 data = event.data.encode() if isinstance(event, TextMessage) else bytes(event.data)
@@ -144,7 +143,7 @@ class _Reader:
                 if not event.message_finished:
                     yield len(data), 0, b""
                     continue
-                yield len(data), TEXT if isinstance(event, TextMessage) else BINARY, b"".join(self._begun)
+                yield len(data), Opcode.TEXT if isinstance(event, TextMessage) else Opcode.BINARY, b"".join(self._begun)
                 self._begun = []
 
 
@@ -156,5 +155,5 @@ def _messages(stream: Stream, start: int, reader: _Reader, room: _Room) -> Itera
                 return
             if opcode:
                 yield Message(tick, reader.received, opcode, data)
-            if opcode == CLOSE:
+            if opcode == Opcode.CLOSE:
                 return

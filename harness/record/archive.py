@@ -11,12 +11,14 @@ harness.mirror.har reads them.
 import base64
 from typing import Any
 
+from wsproto.frame_protocol import Opcode
+
 from harness.browser.chrome import CLOCK_SHIFT_DAYS
 from harness.files.har import H2
 from harness.mirror.live import Arrivals
 from harness.netlog.har import UNKNOWN, date_of, har, over_http2
 from harness.netlog.load import NetLog
-from harness.netlog.websockets import BINARY, WebSocket
+from harness.netlog.websockets import Message, WebSocket
 from harness.record.page import CapturedExchange, PageRecording
 
 STEP_MS = 5.0
@@ -107,8 +109,7 @@ def _websocket_entry(websocket: WebSocket, netlog: NetLog) -> dict[str, Any]:
     headers = [[{"name": name, "value": value} for name, value in pairs]
                for pairs in (websocket.request_headers, websocket.response_headers)]
     messages = [{"type": "receive" if message.received else "send", "time": netlog.unix_ms(message.tick) / 1000,
-                 "opcode": message.opcode, "data": base64.b64encode(message.data).decode() if message.opcode == BINARY
-                 else message.data.decode("utf-8")} for message in websocket.messages]
+                 "opcode": message.opcode, "data": _text_of(message)} for message in websocket.messages]
     return {"pageref": "page_1", "startedDateTime": date_of(netlog.unix_ms(websocket.asked_tick)), "time": wait_ms,
             "request": {"method": "GET", "url": websocket.url, "httpVersion": "HTTP/1.1", "cookies": [],
                         "headers": headers[0], "queryString": [], "headersSize": UNKNOWN, "bodySize": 0},
@@ -117,6 +118,10 @@ def _websocket_entry(websocket: WebSocket, netlog: NetLog) -> dict[str, Any]:
                          "headersSize": UNKNOWN, "bodySize": 0},
             "cache": {}, "timings": {"send": 0, "wait": wait_ms, "receive": 0}, "_resourceType": "websocket",
             "_webSocketMessages": messages}
+
+
+def _text_of(message: Message) -> str:
+    return (base64.b64encode(message.data) if message.opcode == Opcode.BINARY else message.data).decode()
 
 
 def _leave_out_times(log: dict[str, Any], recording: PageRecording) -> None:

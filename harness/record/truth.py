@@ -1,11 +1,12 @@
 """Whether a recorded page is the one that was asked for: not hollow, not another one, not empty when replayed."""
 
 from collections import Counter
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from harness.mirror.answers import FAILED_RATIO
 from harness.netlog.transactions import EVENT_STREAM
-from harness.netlog.websockets import GRANTED, MOST_BYTES
+from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import ABORTED, CapturedExchange, PageRecording
 
 ICON = "/favicon.ico"
@@ -52,7 +53,7 @@ def live_connections(recording: PageRecording) -> Counter[str]:
 
 def replayed_connections(recording: PageRecording) -> Counter[str]:
     """Return what a page keeps open to be told of news, and every replay says again, by kind."""
-    found = Counter({"WebSocket": sum(websocket.whole and websocket.status == GRANTED
+    found = Counter({"WebSocket": sum(websocket.whole and websocket.status == HTTPStatus.SWITCHING_PROTOCOLS
                                       for websocket in recording.websockets)})
     for exchange in recording.exchanges:
         if exchange.arrivals:

@@ -11,10 +11,10 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 
 from harness.mirror.asked import Asked, BodyHash, BodyHasher, headers_of
-from harness.mirror.live import GRANTED
 from harness.replay.connection import LARGEST_BODY, Accepted
 from harness.replay.matching import Request
 from harness.replay.reply import Reply, reply_to
@@ -155,7 +155,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
         if live is None:
             return False
         self.close_connection = True
-        if live.status != GRANTED:
+        if live.status != HTTPStatus.SWITCHING_PROTOCOLS:
             self.accepted.note(received_s, number, self.command, target, status=live.status, found="status")
             for _ in self._send(Reply(live.status, "status", size=0)):
                 pass
@@ -165,8 +165,8 @@ class ReplayHandler(BaseHTTPRequestHandler):
         try:
             conversation.hold(target, self.headers.items())
         finally:
-            self.accepted.note(received_s, number, self.command, target, status=GRANTED, sent=conversation.sent,
-                               found="live", begun_s=begun_s)
+            self.accepted.note(received_s, number, self.command, target, status=HTTPStatus.SWITCHING_PROTOCOLS,
+                               sent=conversation.sent, found="live", begun_s=begun_s)
         return True
 
     def _read_body(self) -> BodyHash | None:

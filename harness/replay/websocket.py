@@ -22,9 +22,10 @@ from wsproto.events import (
     TextMessage,
 )
 from wsproto.extensions import PerMessageDeflate
+from wsproto.frame_protocol import Opcode
 from wsproto.utilities import ProtocolError
 
-from harness.mirror.live import BINARY, CLOSE, LiveConnection, LiveMessage
+from harness.mirror.live import LiveConnection, LiveMessage
 
 READ = 16 * 1024
 """Compressed, so many bytes become 16 MB at most."""
@@ -109,6 +110,6 @@ class Conversation:
 
 
 def _event(message: LiveMessage) -> Event:
-    if message.opcode == CLOSE:
+    if message.opcode == Opcode.CLOSE:
         return CloseConnection(code=int(message.data))
-    return BytesMessage(message.data) if message.opcode == BINARY else TextMessage(message.data.decode())
+    return BytesMessage(message.data) if message.opcode == Opcode.BINARY else TextMessage(message.data.decode())

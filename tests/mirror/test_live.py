@@ -13,7 +13,7 @@ def messages(*said: dict[str, Any], url: str = "wss://a.test/x", **entry: Any) -
     """Return what is read of a WebSocket in a HAR."""
     opened = {"startedDateTime": "2026-09-21T14:13:20.000+00:00", "time": 100, "request": {"url": url},
               "response": {"status": 101, "headers": []}, "_webSocketMessages": list(said)} | entry
-    found = read_live({"log": {"entries": [opened]}}, "page")
+    found = read_live([opened], "page", INFINITE)
     return [(one.after_ms, one.opcode, one.data) for connection in found for one in connection.messages]
 
 
@@ -64,8 +64,11 @@ def test_what_came_after_the_load_event_is_left_out() -> None:
     said = [received("a", time=began_s + 1), received("b", time=began_s + 3)]
     opened = {"startedDateTime": began, "time": 0, "request": {"url": "ws://a.test/"},
               "response": {"status": 101, "headers": []}, "_webSocketMessages": said}
-    log = {"pages": [{"startedDateTime": began, "pageTimings": {"onLoad": 2000}}], "entries": [opened]}
-    assert [one.data for one in read_live({"log": log}, "page")[0].messages] == [b"a"]
+    assert [one.data for one in read_live([opened], "page", began_s + 2)[0].messages] == [b"a"]
+
+
+def test_a_load_event_that_is_not_known_is_none() -> None:
+    began = "2026-09-21T14:13:20.000+00:00"
     unknown_logs: list[Any] = [{}, {"pages": []}, {"pages": [{}]}, {"pages": 7}, None, {"pages": [
         {"startedDateTime": began, "pageTimings": {"onLoad": -1}}]}]
     for unknown in unknown_logs:

@@ -9,9 +9,10 @@ import pytest
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Ping, Request, TextMessage
 from wsproto.extensions import PerMessageDeflate
+from wsproto.frame_protocol import Opcode
 
 from harness.netlog import websockets
-from harness.netlog.websockets import BINARY, CLOSE, OVERHEAD_BYTES, TEXT, WebSocket, read_websockets
+from harness.netlog.websockets import OVERHEAD_BYTES, WebSocket, read_websockets
 
 TYPES = {"SOCKET_BYTES_SENT": 1, "SOCKET_BYTES_RECEIVED": 2, "SSL_SOCKET_BYTES_SENT": 3, "SSL_SOCKET_BYTES_RECEIVED": 4}
 SENT, RECEIVED, TLS = 1, 2, 2
@@ -55,8 +56,8 @@ def test_messages_of_both_sides_with_their_times(tmp_path: Path, compressed: boo
                   (10, SENT, b"\x16\x03 noise"))
     assert (found.url, found.asked_tick, found.opened_tick, found.whole) == ("wss://a.test/live?x=1", 10, 20, True)
     assert [(said.tick, said.received, said.opcode, said.data) for said in found.messages] == [
-        (25, True, TEXT, ("hällo " * 200).encode()), (30, False, TEXT, b"answer"), (40, True, BINARY, b"\0\1"),
-        (40, True, CLOSE, b"1000")]
+        (25, True, Opcode.TEXT, ("hällo " * 200).encode()), (30, False, Opcode.TEXT, b"answer"),
+        (40, True, Opcode.BINARY, b"\0\1"), (40, True, Opcode.CLOSE, b"1000")]
 
 
 def test_what_closing_chrome_says_is_not_the_pages(tmp_path: Path) -> None:
@@ -104,4 +105,4 @@ def test_an_answer_that_makes_no_sense_is_no_websocket(tmp_path: Path, answer: b
 def test_frames_that_make_no_sense_end_the_connection(tmp_path: Path, frames: bytes) -> None:
     found, = read(tmp_path, (1, SENT, GET), (2, RECEIVED, GRANTED + b"\x81\x02ok" + frames + b"\x81\x02ok"))
     assert found.messages[0].data == b"ok"
-    assert [said.opcode for said in found.messages[1:]] in ([CLOSE], []), "nothing is read after nonsense"
+    assert [said.opcode for said in found.messages[1:]] in ([Opcode.CLOSE], []), "nothing is read after nonsense"
