@@ -28,9 +28,7 @@ from harness.system.atomic import write_atomically
 from harness.system.privileges import User, give
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
-NOTE = ("Made by scripts/make_pages.py from figures of March 2013 (harness/synthetic/paper-2013.tsv): no content of "
-        "the real pages, all resources over http, times from 2013.")
-NOTE_MEASURED = "Made by scripts/make_pages.py from a page-shape file ({name}): no content of the real pages."
+NOTE = "Made by scripts/make_pages.py from a page-shape file ({name}): no content of the real pages."
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
     if manifest is not None and _has_all(manifest, wanted, mirror):
         return f"{mirror}/ is complete (synthetic, seed {seed}): nothing to do"
     shapes = [_shape_of(page, known, directory / f"{name}.pages") for page in pages]
-    note = NOTE if shape_file == SHAPE_FILE else NOTE_MEASURED.format(name=shape_file.name)
+    note = NOTE.format(name=shape_file.name)
     with _hidden_directory(directory, name) as hidden:
         made = make_page_set(shapes, seed)
         _write(made, pages, hidden, {"note": note, **wanted})

@@ -18,7 +18,7 @@ from harness.errors import InputError
 from harness.files.host_names import is_host_name
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
-SHAPE_FILE = Path(__file__).resolve().parent / "paper-2013.tsv"
+SHAPE_FILE = Path(__file__).resolve().parent / "paper.tsv"
 FORMAT = 3
 COLUMNS = {1: 11, 2: 15, 3: 18}
 KINDS = ("document", "image", "style", "script", "data", "font", "media")

@@ -1,4 +1,8 @@
-"""The synthetic pages in real Chrome, every host 100 ms and 4 Mbit/s away: 2013's requests, each once, in order."""
+"""Synthetic pages in real Chrome, every host 100 ms and 4 Mbit/s away: their shape's requests, each once, in order.
+
+One is of a measured shape, two are of the figures of 2013's logs. What the others have, over https, is measured in the
+experiment itself (docs/synthetic.md).
+"""
 
 import shutil
 from collections import Counter
@@ -11,9 +15,12 @@ from harness.bootstrap import ROOT
 from harness.browser.chrome import Browser, find_browser
 from harness.errors import InputError
 from harness.synthetic.build import SyntheticPage, make_page_set, make_pages
-from harness.synthetic.shape import read_shapes
+from harness.synthetic.shape import SHAPE_FILE, read_shapes
 from tests.support.slow_replay import compile_shim, load, serve
 
+OLD_SHAPES = ROOT / "tests" / "data" / "paper-2013.tsv"
+PAGES = [("Own", make_page_set(read_shapes(), seed=1)[3]),
+         *(("Old", page) for page in make_page_set(read_shapes(OLD_SHAPES), seed=1)[1:3])]
 SAME_ORDER_ALL = 0.7
 SAME_ORDER_SIBLINGS = 0.8
 """Kendall's tau, somewhat below what harness/synthetic says was measured: which of two hosts is faster can change."""
@@ -22,8 +29,9 @@ SAME_ORDER_SIBLINGS = 0.8
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("paper")
-    shutil.copy(ROOT / "Paper.pages", directory)
-    make_pages(directory, "Paper", seed=1)
+    for name, shapes in (("Own", SHAPE_FILE), ("Old", OLD_SHAPES)):
+        shutil.copy(ROOT / "Paper.pages", directory / f"{name}.pages")
+        make_pages(directory, name, 1, shapes)
     return directory
 
 
@@ -46,10 +54,12 @@ def kendall_tau(groups: list[list[int]]) -> float:
 @pytest.mark.chrome
 @pytest.mark.slow
 @pytest.mark.timing
-@pytest.mark.parametrize("page", make_page_set(read_shapes(), seed=1), ids=lambda page: page.shape.url.split("/")[2])
-def test_chrome_makes_the_requests_of_2013(page: SyntheticPage, directory: Path, browser: Browser) -> None:
+@pytest.mark.parametrize(("name", "page"), PAGES, ids=lambda value: value if isinstance(value, str) else
+                         value.shape.url.split("/")[2])
+def test_chrome_makes_the_requests_of_the_shape(name: str, page: SyntheticPage, directory: Path,
+                                                browser: Browser) -> None:
     shim = compile_shim(directory)
-    with serve(directory, "Paper") as site:
+    with serve(directory, name) as site:
         transactions = load(browser, shim, site, page.shape.url)
     urls = [transaction.url for transaction in transactions]
     assert Counter(urls) == Counter(page.urls)
