@@ -15,9 +15,35 @@ COLUMNS_BEFORE_CLOCK = (*COLUMNS_BEFORE_TLS, "scheme", "protocol")
 COLUMNS_BEFORE_IDENTITY = (*COLUMNS_BEFORE_CLOCK, "own_ms")
 COLUMNS = (*COLUMNS_BEFORE_IDENTITY, "answer")
 HEADER = "#" + "\t".join(COLUMNS) + "\n"
-STAND_INS = frozenset(("masked", "best-match", "ended", "no-body", "live"))
+
+
+class Found:
+    """How an answer was found: the words of the column `found`."""
+
+    PLAIN = "plain"
+    """A file of the mirror that is named by the URL."""
+    MD5 = "md5"
+    """A file of the mirror that is named by the MD5 of path and query."""
+    REDIRECT = "redirect"
+    STATUS = "status"
+    """A recorded status other than 200, or an error."""
+    NO_BODY = "no-body"
+    """Recorded, but its body is not in the mirror: an empty one was sent."""
+    MASKED = "masked"
+    BEST_MATCH = "best-match"
+    ENDED = "ended"
+    """What these three mean: harness.replay.matching."""
+    MISSING = "missing"
+    """Not recorded: 404."""
+    LIVE = "live"
+    """A connection that stays open, of which only a beginning can be recorded."""
+    SILENT = "silent"
+    """No answer: a connection without a request, whose `request`, `status` and `bytes` are 0."""
+
+
+STAND_INS = frozenset((Found.MASKED, Found.BEST_MATCH, Found.ENDED, Found.NO_BODY, Found.LIVE))
 """Ways of finding in which an answer is not the recorded one: it was recorded for another URL or body, or not whole."""
-FOUND = STAND_INS | frozenset(("plain", "md5", "redirect", "status", "missing", "silent"))
+FOUND = STAND_INS | {Found.PLAIN, Found.MD5, Found.REDIRECT, Found.STATUS, Found.MISSING, Found.SILENT}
 
 
 @dataclass(frozen=True)
@@ -26,17 +52,13 @@ class ServerRequest:
 
     `time_s` is when the request's head was read (for a silent connection: when it was accepted), in s since the epoch.
     `connection` counts the server's accepted connections from 1, `request` the requests on its connection from 1.
-    `bytes` of the body were sent. `found` is how the answer was found: plain, md5, best-match, redirect, status (a
-    recorded status other than 200, or an error), no-body (recorded, but its body is not in the mirror: an empty one was
-    sent), masked, best-match and ended (see harness.replay.matching), missing (not recorded: 404), live (a connection
-    that stays open, of which only a beginning can be recorded), or silent: a connection without a request, whose
-    `request`, `status` and `bytes` are 0. `syn_data`: the connection's SYN carried data (TCP Fast Open worked): for
-    https the ClientHello, or its beginning. `scheme` is http or https, `protocol` what was spoken in it: HTTP/1.0,
-    HTTP/1.1, h2, or "-" where nothing was. Logs from before the servers spoke TLS lack these two columns. `own_ms` is
-    the server's own time for the answer: from `time_s` to the moment its first byte was handed to the kernel; None
-    where none was, and in logs from before it was kept. `answer` is the identity of the recorded transaction that was
-    sent, the same for exact answers and stand-ins (harness.mirror.transactions), "-" where there is none and in older
-    logs.
+    `bytes` of the body were sent. `found` is how the answer was found, a word of `Found`. `syn_data`: the connection's
+    SYN carried data (TCP Fast Open worked): for https the ClientHello, or its beginning. `scheme` is http or https,
+    `protocol` what was spoken in it: HTTP/1.0, HTTP/1.1, h2, or "-" where nothing was. Logs from before the servers
+    spoke TLS lack these two columns. `own_ms` is the server's own time for the answer: from `time_s` to the moment its
+    first byte was handed to the kernel; None where none was, and in logs from before it was kept. `answer` is the
+    identity of the recorded transaction that was sent, the same for exact answers and stand-ins
+    (harness.mirror.transactions), "-" where there is none and in older logs.
     """
 
     host: str

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from harness.files.server_log import Found
 from harness.files.text_log import Response
 from harness.mirror.asked import Asked
 from harness.mirror.har import Exchange
@@ -48,8 +49,8 @@ class Recorded:
     redirect_url: str | None = None
     """Where a redirect leads: an absolute URL."""
     file: str | None = None
-    found: str = "status"
-    """How the answer was found, see harness.files.server_log."""
+    found: str = Found.STATUS
+    """How the answer was found."""
     headers: Headers | None = None
     """The headers to send; None when none were recorded, and `mime_type` and `charset` are all there is."""
     content_bytes: int | None = None
@@ -112,10 +113,10 @@ def answer_of_response(response: Response, target: str, files: frozenset[str]) -
     found = find_file(files, target)
     status = status_code(response.status, response.redirect_url, found is not None)
     if response.redirect_url is not None:
-        return Recorded(status, response.mime_type, redirect_url=response.redirect_url, found="redirect")
+        return Recorded(status, response.mime_type, redirect_url=response.redirect_url, found=Found.REDIRECT)
     file = found[0] if found and status not in WITHOUT_BODY else None
     return Recorded(status, response.mime_type, response.charset, None, file,
-                    found[1] if found and status == 200 else "status")
+                    found[1] if found and status == 200 else Found.STATUS)
 
 
 def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -> Recorded:
@@ -128,9 +129,9 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
         return Recorded(504, headers=(), asked=exchange.asked)
     if exchange.redirect_url is not None:
         headers = replayed(exchange.headers, exchange.started, body=False)
-        return Recorded(exchange.status, redirect_url=exchange.redirect_url, found="redirect", headers=headers,
+        return Recorded(exchange.status, redirect_url=exchange.redirect_url, found=Found.REDIRECT, headers=headers,
                         asked=exchange.asked)
-    found = (exchange.file, "plain") if exchange.file in files else find_file(files, target)
+    found = (exchange.file, Found.PLAIN) if exchange.file in files else find_file(files, target)
     status = exchange.status
     if status in FILE_ANYWAY:
         status = 200 if found else 404
@@ -140,7 +141,7 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     if exchange.status == PARTIAL and not any(name == "accept-ranges" for name, _ in headers):
         headers = (*headers, ("accept-ranges", "bytes"))
     return Recorded(status, file=found[0] if found else None, headers=headers,
-                    found="status" if status != 200 else found[1] if found else "plain",
+                    found=Found.STATUS if status != 200 else found[1] if found else Found.PLAIN,
                     content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
                     arrivals=exchange.arrivals, stays_open=exchange.stays_open,
                     after_load=exchange.after_load, asked=exchange.asked)
