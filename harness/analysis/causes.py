@@ -25,7 +25,7 @@ which of two scripts that ended together inserted the request.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE, Request, Timeline
+from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE, TimedRequest, Timeline
 
 CLOCK_MS = 2.0
 """Two times of a HAR are each rounded to 1 ms, so what differs by less may be in either order."""
@@ -43,7 +43,7 @@ PASSIVE = (IMAGE, FONT, MEDIA)
 class Cause:
     """`request` at the time `at` (ms; its end, or earlier while it came in) set something off. None: the navigation."""
 
-    request: Request | None
+    request: TimedRequest | None
     at: float
 
 
@@ -59,7 +59,7 @@ class Dependencies:
     """
 
     cause: Cause
-    freed: Request | None
+    freed: TimedRequest | None
     freed_at: float
 
 
@@ -102,13 +102,13 @@ def busy_since(at: float, long_tasks: Sequence[tuple[float, float]], ends: Seque
     return at
 
 
-Lineage = tuple[Request, ...]
+Lineage = tuple[TimedRequest, ...]
 """Who owns a request: the script or style sheet whose Referer it has, that one's owner, and so on."""
 
 
-def _lineages(requests: Sequence[Request]) -> list[Lineage]:
+def _lineages(requests: Sequence[TimedRequest]) -> list[Lineage]:
     """Return the lineage of each request, by its order; empty for what a document asked for."""
-    owners: dict[str, Request] = {}
+    owners: dict[str, TimedRequest] = {}
     lineages: list[Lineage] = []
     for request in requests:
         owner = owners.get(request.referer)
@@ -118,12 +118,13 @@ def _lineages(requests: Sequence[Request]) -> list[Lineage]:
     return lineages
 
 
-def _page_referer(request: Request, lineages: list[Lineage]) -> str:
+def _page_referer(request: TimedRequest, lineages: list[Lineage]) -> str:
     """Return the Referer that names the document on whose behalf, in the end, a request was made."""
     return (request, *lineages[request.order])[-1].referer
 
 
-def _cause(request: Request, earlier: Sequence[Request], timeline: Timeline, lineages: list[Lineage]) -> Cause:
+def _cause(request: TimedRequest, earlier: Sequence[TimedRequest], timeline: Timeline,
+           lineages: list[Lineage]) -> Cause:
     redirects = [other for other in earlier
                  if other.redirect_to == request.url and other.end <= request.start + CLOCK_MS]
     if redirects:
@@ -155,7 +156,7 @@ def _refers(referer: str, url: str) -> bool:
     return referer == url or (referer.count("/") == 3 and referer.endswith("/") and url.startswith(referer))
 
 
-def _latest(at: float, candidates: Sequence[Request], long_tasks: Sequence[tuple[float, float]], *,
+def _latest(at: float, candidates: Sequence[TimedRequest], long_tasks: Sequence[tuple[float, float]], *,
             is_load_event: bool) -> Cause:
     """Return the cause among `candidates` of something that happened at `at`."""
     since = busy_since(at, long_tasks, [request.end for request in candidates])
@@ -173,7 +174,7 @@ def _latest(at: float, candidates: Sequence[Request], long_tasks: Sequence[tuple
     return best
 
 
-def _freed(request: Request, earlier: Sequence[Request]) -> tuple[Request | None, float]:
+def _freed(request: TimedRequest, earlier: Sequence[TimedRequest]) -> tuple[TimedRequest | None, float]:
     """Return the request that had to end, or on a shared connection to connect, before `request` was sent, and when."""
     if request.shared:
         maker = next((other for other in earlier if other.connection == request.connection and other.first), None)
@@ -192,7 +193,7 @@ def _freed(request: Request, earlier: Sequence[Request]) -> tuple[Request | None
     return freed, request.dispatched
 
 
-def _ended_before(request: Request, earlier: Sequence[Request], since: float) -> list[Request]:
+def _ended_before(request: TimedRequest, earlier: Sequence[TimedRequest], since: float) -> list[TimedRequest]:
     """Return the requests that ended after `since`, shortly before `request` was dispatched."""
     return [other for other in earlier if other.connection and since < other.end <= request.dispatched + CLOCK_MS
             and other.end >= request.dispatched - FREED_MS]

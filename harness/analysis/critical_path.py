@@ -17,7 +17,7 @@ request:
 from dataclasses import dataclass
 
 from harness.analysis.causes import FREED_MS, Cause, Dependencies, cause_of_load_event
-from harness.analysis.timeline import Request, Timeline
+from harness.analysis.timeline import TimedRequest, Timeline
 
 KINDS = ("dns", "connect", "tls", "wait", "receive", "queue", "cpu")
 
@@ -54,7 +54,7 @@ class _Walk:
 
     def __init__(self, plt_ms: float) -> None:
         self.at = plt_ms
-        self.request: Request | None = None
+        self.request: TimedRequest | None = None
         self.steps: list[Step] = []
 
     def back_to(self, start: float, kind: str, url: str) -> None:
@@ -70,7 +70,7 @@ class _Walk:
         self.request = cause.request
 
 
-def _through(walk: _Walk, request: Request, why: Dependencies) -> None:
+def _through(walk: _Walk, request: TimedRequest, why: Dependencies) -> None:
     """Walk back from wherever the path meets `request` to what it waited for."""
     walk.back_to(request.head, "receive", request.url)
     walk.back_to(request.sent, "wait", request.url)

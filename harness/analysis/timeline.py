@@ -23,15 +23,16 @@ IMAGE, STYLE, DOCUMENT, SCRIPT, DATA, FONT, MEDIA = "image", "style", "document"
 
 
 @dataclass(frozen=True)
-class Request:
-    """One request and its answer; `order` is its place among the load's requests by the time it was dispatched.
+class TimedRequest:
+    """One request and its answer, with the times of its parts.
 
-    `kind` is what it was asked for as (IMAGE, STYLE, ...). `connect` and `tls` are spans (start, end) of the
-    connection's making that this request waited for, None without. `first` is true of the first request sent on its
-    connection, `shared` of another one that waited for the same handshake, which only HTTP/2 knows: over HTTP/1 it
-    waits until the answer before it is over. `syn_bytes` is how much a SYN must carry to hold the whole request (its
-    head and body), None over TLS, where the SYN carries the ClientHello. `connection` is "" for an answer from the
-    cache. `status` is 0 without an answer, `mime_type` what its Content-Type says, `body_bytes` its body as it came.
+    `order` is its place among the load's requests by the time it was dispatched. `kind` is what it was asked for as
+    (IMAGE, STYLE, ...). `connect` and `tls` are spans (start, end) of the connection's making that this request waited
+    for, None without. `first` is true of the first request sent on its connection, `shared` of another one that waited
+    for the same handshake, which only HTTP/2 knows: over HTTP/1 it waits until the answer before it is over.
+    `syn_bytes` is how much a SYN must carry to hold the whole request (its head and body), None over TLS, where the SYN
+    carries the ClientHello. `connection` is "" for an answer from the cache. `status` is 0 without an answer,
+    `mime_type` what its Content-Type says, `body_bytes` its body as it came.
     """
 
     order: int
@@ -77,7 +78,7 @@ class Timeline:
 
     plt_ms: float
     parsed_ms: float | None
-    requests: tuple[Request, ...]
+    requests: tuple[TimedRequest, ...]
     long_tasks: tuple[tuple[float, float], ...]
 
 
@@ -121,7 +122,7 @@ def _before_sending(timings: dict[str, float]) -> float:
 
 
 def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[float, float]],
-             makers: dict[str, tuple[int, float]]) -> Request:
+             makers: dict[str, tuple[int, float]]) -> TimedRequest:
     timings, asked, answer = entry["timings"], entry["request"], entry["response"]
     connection = str(entry.get("connection", ""))
     sent = start + _before_sending(timings)
@@ -135,7 +136,7 @@ def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[f
         connect, tls = _handshakes(timings, connections.get(connection), start, min(sent, ready), plain=plain)
     dispatched = max(start, connect[0] - dns_ms) if connect and first else sent
     headers = {str(pair["name"]).lower(): str(pair["value"]) for pair in asked["headers"]}
-    return Request(
+    return TimedRequest(
         order=0, url=str(asked["url"]), kind=kind_of(headers.get("accept", ""), str(answer["content"]["mimeType"])),
         referer=headers.get("referer", ""), redirect_to=str(answer.get("redirectURL") or ""), connection=connection,
         first=first, shared=not first and connect is not None, start=start,

@@ -14,14 +14,14 @@ how scripts share the processor.
 """
 
 from harness.analysis.causes import Cause, Dependencies, cause_of_load_event
-from harness.analysis.timeline import DATA, Request, Timeline
+from harness.analysis.timeline import DATA, TimedRequest, Timeline
 
 SYN_BYTES = 1420
 """What a SYN can carry: an MTU of 1500, less 40 for the IP and TCP headers and 40 for TCP options (tcp_send_syn_data in
 Linux's net/ipv4/tcp_output.c). Measured: requests of 1417 bytes went in one piece, of 1439 took a round trip more."""
 
 
-def fits_syn(request: Request, *, small_client_hello: bool) -> bool:
+def fits_syn(request: TimedRequest, *, small_client_hello: bool) -> bool:
     """Tell whether TFO saves the round trip of the connection that `request` makes: its first flight fits a SYN."""
     return small_client_hello if request.syn_bytes is None else request.syn_bytes <= SYN_BYTES
 

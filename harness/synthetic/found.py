@@ -13,7 +13,7 @@ from html import escape
 from urllib.parse import urlsplit
 
 from harness.analysis.causes import CLOCK_MS, PASSIVE
-from harness.analysis.timeline import DOCUMENT, SCRIPT, STYLE, Request, Timeline
+from harness.analysis.timeline import DOCUMENT, SCRIPT, STYLE, TimedRequest, Timeline
 from harness.files.load_parts import Initiator
 
 TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
@@ -41,8 +41,8 @@ class Seen:
     `offset` is where in its document (`document`, another request) it was found, None outside of one.
     """
 
-    far: Request
-    near: Request | None
+    far: TimedRequest
+    near: TimedRequest | None
     initiator: Initiator | None = None
     document: "Seen | None" = None
     offset: int | None = None
@@ -246,7 +246,7 @@ def pair(near: Timeline, far: Timeline, initiators: Sequence[Initiator]) -> list
     return sorted(seen, key=lambda request: (request.far.start, request.far.order))
 
 
-def _keys(requests: Sequence[Request] | Sequence[Initiator]) -> list[tuple[str, int]]:
+def _keys(requests: Sequence[TimedRequest] | Sequence[Initiator]) -> list[tuple[str, int]]:
     """Return what names a request in both loads: its URL without fragment, and how many times it came before."""
     counted: Counter[str] = Counter()
     keys = []
@@ -261,11 +261,11 @@ def _bare(url: str) -> str:
     return url.partition("#")[0]
 
 
-def _of(request: Seen, load: int) -> Request | None:
+def _of(request: Seen, load: int) -> TimedRequest | None:
     return request.near if load else request.far
 
 
-def _distance(cause: Request, effect: Request) -> float:
+def _distance(cause: TimedRequest, effect: TimedRequest) -> float:
     """Return how long after the arrival of its cause a request was made: a document's is from its first bytes on."""
     arrived = min(cause.end, max(cause.head, effect.start)) if cause.kind == DOCUMENT else cause.end
     return effect.start - arrived

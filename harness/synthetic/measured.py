@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from harness.analysis.causes import CLOCK_MS, cause_of_load_event
-from harness.analysis.timeline import DATA, DOCUMENT, Request, Timeline
+from harness.analysis.timeline import DATA, DOCUMENT, TimedRequest, Timeline
 from harness.files.load_parts import Initiator
 from harness.synthetic.found import EVENT, Finder, Found, Seen, pair
 from harness.synthetic.shape import PageShape, Resource
@@ -57,7 +57,7 @@ def make_shape(url: str, month: str, near: Timeline, far: Timeline, told: Told =
     return PageShape(url, month, tuple(resources), _last_work_ms(near))
 
 
-def _is_after_load(request: Request, plt_ms: float, loading_ms: float | None) -> bool:
+def _is_after_load(request: TimedRequest, plt_ms: float, loading_ms: float | None) -> bool:
     """Tell whether a request was made in the load event or later: but for data, what ended later did not delay it."""
     if request.start >= (plt_ms if loading_ms is None else loading_ms) - CLOCK_MS:
         return True
@@ -87,7 +87,7 @@ def _redirects(seen: list[Seen]) -> dict[int, int]:
     return followed
 
 
-def _resource(request: Request) -> Resource:
+def _resource(request: TimedRequest) -> Resource:
     """Return what a resource's own request says of it."""
     url = urlsplit(request.url)
     mime, _, charset = request.mime_type.partition(";")
@@ -99,7 +99,7 @@ def _resource(request: Request) -> Resource:
         end_ms=round(request.end), kind=request.kind)
 
 
-def _between(distance: float, effect: Request | None, near: Timeline, after_load: bool) -> tuple[int, int]:
+def _between(distance: float, effect: TimedRequest | None, near: Timeline, after_load: bool) -> tuple[int, int]:
     """Return for how long the page worked, and waited, in the time before its effect without delay; whole ms.
 
     What came `after_load` waited for the load event, too.
