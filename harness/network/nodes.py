@@ -29,9 +29,14 @@ LINKS_AT_ONCE = 200
 
 RUNNING_WITHIN_S = 10.0
 
-SYSCTLS = {"ipv4/tcp_no_metrics_save": "1", "ipv6/conf/all/disable_ipv6": "1", "ipv6/conf/default/disable_ipv6": "1"}
+SYSCTLS = {"ipv4/tcp_no_metrics_save": "1", "ipv4/tcp_autocorking": "0", "ipv6/conf/all/disable_ipv6": "1",
+           "ipv6/conf/default/disable_ipv6": "1"}
 """Settings of every namespace, below /proc/sys/net. No ssthresh or RTT is carried from one load to the next, while TFO
-cookies are still cached. No IPv6, and that before the first interface is up: else each greets all the others."""
+cookies are still cached. No IPv6, and that before the first interface is up: else each greets all the others.
+
+No autocorking: it holds a small packet back until the network card has sent the one before. The delay line holds
+`user`'s packets before the card: what was to follow at once, as a request follows the end of a TLS handshake, would
+leave a one-way delay later."""
 
 SIOCETHTOOL, SIOCGIFFLAGS, IFF_RUNNING = 0x8946, 0x8913, 0x40
 """linux/sockios.h, linux/if.h: netdevice(7)"""

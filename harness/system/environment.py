@@ -17,6 +17,7 @@ from harness.system.tcp import prefer_cubic
 SYSCTLS = (
     "tcp_fastopen", "tcp_congestion_control", "tcp_no_metrics_save", "tcp_syn_retries", "tcp_rmem", "tcp_wmem",
     "tcp_slow_start_after_idle", "tcp_fastopen_blackhole_timeout_sec", "tcp_timestamps", "tcp_sack",
+    "tcp_autocorking",
 )
 """Settings under /proc/sys/net/ipv4 that shape a load."""
 

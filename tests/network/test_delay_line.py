@@ -63,6 +63,33 @@ def send(sender: socket.socket, address: str) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.timeout(60)
+def test_what_is_sent_in_two_pieces_arrives_at_once() -> None:
+    """As the end of a TLS handshake and the first request are: the kernel does not hold the second back."""
+    one_way_ms = 40
+    with delay_line(one_way_ms) as (star, _, _):
+        server = star.servers["one.test"]
+        with inside(server.pid):
+            listener = socket.create_server((server.address, 0))
+        with listener, inside(star.user.pid):
+            gaps_ms = [gap_ms(listener) for _ in range(5)]
+    assert min(gaps_ms) < one_way_ms / 2, f"the second piece came {gaps_ms} ms after the first"
+
+
+def gap_ms(listener: socket.socket) -> float:
+    """Send two bytes, each on its own, over a new connection; return how long after the first the second came."""
+    with socket.create_connection(listener.getsockname(), timeout=LIMIT_S) as sender, listener.accept()[0] as receiver:
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sender.send(b"1")
+        sender.send(b"2")
+        receiver.settimeout(LIMIT_S)
+        received, began_s = receiver.recv(2), time.monotonic()
+        if len(received) < 2:
+            receiver.recv(1)
+        return (time.monotonic() - began_s) * 1000
+
+
+@pytest.mark.root
 @pytest.mark.timing
 @pytest.mark.timeout(60)
 def test_it_counts_how_late_it_was() -> None:
