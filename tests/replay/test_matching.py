@@ -281,6 +281,30 @@ def test_headers_that_vary_names_tell_answers_apart(written: Written) -> None:
         "en", "de", "en"]
 
 
+@pytest.mark.parametrize(("name", "values"), [
+    ("accept", ("application/json", "text/event-stream")), ("sec-fetch-dest", ("script", "image")),
+    ("sec-fetch-mode", ("no-cors", "same-origin"))])
+def test_what_an_answer_is_for_tells_answers_apart(written: Written, name: str, values: tuple[str, str]) -> None:
+    """No `Vary` says so, and the order is the other one."""
+    for value in values:
+        written.add("/t", value, asked=FETCH | {name: value})
+    site = written.site()
+    asked = [site.answer("/t", "GET", Asked(FETCH | {name: value})) for value in (*values[::-1], values[1])]
+    assert [body(written, answer) for answer in asked] == [*values[::-1], values[1]]
+
+
+def test_a_cookie_wall_that_reloads_keeps_its_wall(written: Written, tmp_path: Path) -> None:
+    """Both answer 200: the wall, whose script sets a cookie, and the page."""
+    written.add("/", "the wall", asked=NAVIGATION)
+    written.add("/", "the page", asked=NAVIGATION | {"cookie": "agreed=1"})
+    make_mark(tmp_path / "mark")
+    site = Site(written.read(), HOST, "https", LoadMark(tmp_path / "mark"))
+    for _ in range(2):
+        mark_load(tmp_path / "mark", "page")
+        asked = [Asked(NAVIGATION), *[Asked(NAVIGATION | {"cookie": "agreed=1"})] * 2]
+        assert [body(written, site.answer("/", "GET", each)) for each in asked] == ["the wall", "the page", "the page"]
+
+
 def test_a_redirect_through_the_same_url_keeps_its_steps_by_order(written: Written) -> None:
     written.add("/", to="https://a.test/check")
     written.add("/check", to="https://a.test/")
