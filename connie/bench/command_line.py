@@ -1,6 +1,9 @@
 """What conbench.py and httpbench.py have in common: what can be typed, where to, and the lines at the end."""
 
 import argparse
+import errno
+import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +19,8 @@ ROUNDS = 300
 
 TIMEOUT_S = 10.0
 HTTP_PORT, HTTPS_PORT = 80, 443
+LARGEST_LIST = 2**20
+"""Bytes of a file of host names."""
 
 
 class UsageError(Exception):
@@ -82,13 +87,8 @@ def all_hosts(arguments: argparse.Namespace) -> list[str]:
 
 def read_hosts(path: Path) -> list[str]:
     """Return the names in a file, one a line. Raises UsageError that names file and line."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise UsageError(f"{path}: cannot be read ({reason}); give a file of host names, one a line") from None
     hosts = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(_text_of(path).splitlines(), 1):
         name = line.partition("#")[0].strip()
         if len(name.split()) > 1 or "/" in name:
             raise UsageError(f"{path}:{number}: not a host name: {name[:120]!r}; write one a line, without http://")
@@ -97,6 +97,21 @@ def read_hosts(path: Path) -> list[str]:
     if not hosts:
         raise UsageError(f"{path}: no host names in it; write one a line")
     return hosts
+
+
+def _text_of(path: Path) -> str:
+    """Return what a file of host names holds. A FIFO is not waited for. Raises UsageError."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "it is no regular file")
+            content = file.read(LARGEST_LIST + 1)
+        if len(content) > LARGEST_LIST:
+            raise OSError(errno.EFBIG, f"more than {LARGEST_LIST} bytes")
+        return content.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise UsageError(f"{path}: cannot be read ({reason}); give a file of host names, one a line") from None
 
 
 @contextmanager
