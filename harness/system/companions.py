@@ -29,8 +29,8 @@ class Companion:
         """Raise ExperimentError with its last words if it has ended."""
         status = self.process.poll()
         if status is not None:
-            how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
-            raise ExperimentError(f"{self.what} {how}: {_last_line(self.complaints)}")
+            how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+            raise ExperimentError(f"{self.what} ended ({how}): {_last_line(self.complaints)}")
 
 
 @contextmanager

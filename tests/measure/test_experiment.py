@@ -44,7 +44,7 @@ class Bench:
 
     def check_companions(self) -> None:
         if len(self.done) >= self.ends_after:
-            raise ExperimentError("the delay line was killed by SIGKILL: out of memory")
+            raise ExperimentError("the delay line ended (killed by SIGKILL): out of memory")
 
     def measure_load(self, _lab: object, load: Load) -> LoadRecord:
         self.done.append(load)
@@ -147,7 +147,7 @@ def test_a_load_that_differs_from_the_pages_others_is_known_at_once(
 
 def test_a_companion_that_died_ends_the_experiment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.ends_after = 5
-    with pytest.raises(ExperimentError, match="the delay line was killed by SIGKILL: out of memory"):
+    with pytest.raises(ExperimentError, match=r"the delay line ended \(killed by SIGKILL\): out of memory"):
         bench.run(monkeypatch)
     assert len(bench.done) == 5
     results = read_results(bench.client_dir)

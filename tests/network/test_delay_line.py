@@ -141,5 +141,5 @@ def test_that_it_was_killed_is_said() -> None:
         delay.check()
         line.kill()
         line.wait()
-        with pytest.raises(ExperimentError, match=r"^the delay line was killed by SIGKILL"):
+        with pytest.raises(ExperimentError, match=r"^the delay line ended \(killed by SIGKILL\)"):
             delay.check()
