@@ -20,7 +20,8 @@ from harness.errors import InputError
 from harness.system.untrusted import UnreadableFileError, parse_json, read_untrusted
 
 UNKNOWN = -1
-MOST_BYTES = 1_000_000_000
+MOST_BYTES = 500_000_000
+"""Of a HAR, also when unpacked."""
 DEEPEST = 200
 """Levels of JSON: Chrome writes down which call led to which (`_initiator`), one inside the other."""
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -84,7 +85,7 @@ def _unzipped(content: bytes) -> bytes:
         return content.removeprefix(b"\xef\xbb\xbf")
     text = gzip.GzipFile(fileobj=io.BytesIO(content)).read(MOST_BYTES + 1)
     if len(text) > MOST_BYTES:
-        raise ValueError(f"over {MOST_BYTES / 1e9:g} GB when unpacked")
+        raise ValueError(f"over {MOST_BYTES / 1e6:g} MB when unpacked")
     return text
 
 

@@ -69,7 +69,7 @@ def test_posts_are_told_apart_by_their_bodies(tmp_path: Path) -> None:
     records = [record for text in (b"one", b"two") for record in (
         ("request", "http://a.test/api", "POST /api HTTP/1.1", [("Host", "a.test")], text),
         ("response", "http://a.test/api", "HTTP/1.1 200 OK", [], b"answer to " + text))]
-    index = read_warcs([write_warc(tmp_path / "x.warc", *records)])
+    index = read_warcs([write_warc(tmp_path / "x.warc", *records)], tmp_path)
     source = IndexedSource("x", index)
     assert find(source, "http://a.test/api", "POST", b"two").body == b"answer to two"
     assert find(source, "http://a.test/api", "POST", b"one").body == b"answer to one"
@@ -78,7 +78,7 @@ def test_posts_are_told_apart_by_their_bodies(tmp_path: Path) -> None:
 
 def test_one_url_with_several_answers_gives_them_in_order_and_then_the_last(tmp_path: Path) -> None:
     path = write_warc(tmp_path / "x.warc", *(("response", PAGE, "HTTP/1.1 200 OK", [], body) for body in (b"1", b"2")))
-    source = IndexedSource("x", read_warcs([path]))
+    source = IndexedSource("x", read_warcs([path], path))
     assert [find(source, PAGE).body for _ in range(3)] == [b"1", b"2", b"2"]
 
 
@@ -88,7 +88,7 @@ def test_stand_ins_differ_in_volatile_values_or_parameters_and_are_no_documents(
                 ("response", "http://a.test/c?a=1&b=2", ok, [], b"near"),
                 ("response", "http://a.test/c?a=1&b=3&d=4", ok, [], b"far"),
                 ("response", "http://a.test/r?t=1363082400123", "HTTP/1.1 302 Found", [("Location", "/r")], b""))
-    source = IndexedSource("x", read_warcs([path]))
+    source = IndexedSource("x", read_warcs([path], path))
     stand_in = find(source, "https://a.test/b?t=1400000000000&r=0.5")
     assert (stand_in.body, stand_in.stand_in, stand_in.url) == (b"beacon", True, "http://a.test/b?t=1363082400123&r=0.123")
     assert find(source, "http://a.test/c?a=1&b=2&x=9").body == b"near"
@@ -174,7 +174,7 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
 
 
 def test_a_list_is_needed_where_the_source_has_none(tmp_path: Path) -> None:
-    index = read_warcs([write_warc(tmp_path / "x.warc", ("response", PAGE, "HTTP/1.1 200 OK", [], b"page"))])
+    index = read_warcs([write_warc(tmp_path / "x.warc", ("response", PAGE, "HTTP/1.1 200 OK", [], b"page"))], tmp_path)
     with pytest.raises(InputError, match=r"A\.pages:1: .*one URL per line"):
         list_pages(tmp_path / "A.pages", IndexedSource("x.warc", index))
 
@@ -198,4 +198,4 @@ def test_60_gb_of_nothing_are_no_warc(tmp_path: Path) -> None:
         (tmp_path / name).touch()
         os.truncate(tmp_path / name, 60 * 10**9)
         with pytest.raises(InputError, match=rf"{name}:1: not a WARC \(it begins with "):
-            read_warcs([tmp_path / name])
+            read_warcs([tmp_path / name], tmp_path / name)

@@ -13,11 +13,10 @@ from harness.errors import InputError
 from harness.files.pages import Page
 from harness.mirror.paths import open_file
 from harness.mirror.recording import Recording, read_recording
+from harness.record.sources.answers import LARGEST_BODY
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 NOT_MODIFIED = 304
-LARGEST_BODY = 2**29
-"""Bytes of a body that is exported: it is held in memory."""
 Headers = tuple[tuple[str, str], ...]
 
 

@@ -22,6 +22,8 @@ from urllib.parse import parse_qsl, urlsplit
 Headers = tuple[tuple[str, str], ...]
 VOLATILE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d+\.\d+|\b[0-9a-f]{8,}\b|\d{8,}", re.IGNORECASE)
 AGAINST_CACHES = re.compile(r"(?<=[?&])(_|cb|cachebuster|callback|jsonp|ord|rnd|rand|random|ts)=[^&]*", re.IGNORECASE)
+LARGEST_BODY = 2**29
+"""Bytes of one answer, on the wire and decoded."""
 NOT_FOUND = "not in the archive"
 """The error of a request that a source has no answer to."""
 
@@ -112,6 +114,11 @@ class Index:
                 table.setdefault(key(entry), []).append(entry)
             self._tables[name] = table
         return self._tables[name]
+
+
+def status_code(text: str) -> int | None:
+    """Return the status that three digits name; None for what is none."""
+    return int(text) if re.fullmatch("[1-5][0-9][0-9]", text) else None
 
 
 def hash_of(body: bytes) -> str:

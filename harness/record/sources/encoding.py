@@ -1,12 +1,15 @@
 """Bodies between the form in which archives keep them and the one in which they crossed the network."""
 
 import gzip
+import io
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import brotli  # type: ignore[import-untyped]
 import zstandard
+
+from harness.record.sources.answers import LARGEST_BODY
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -41,16 +44,20 @@ def honest_encoding(headers: Pairs, body: bytes) -> Pairs:
 
 
 def decode(body: bytes, encoding: str) -> tuple[bytes, bool]:
-    """Return `body` without the Content-Encoding that it is said to have, and whether it had it (or there is none)."""
+    """Return `body` without the Content-Encoding that it is said to have, and whether it had it (or there is none).
+
+    What would become larger than LARGEST_BODY is left as it is: it was made to fill somebody's memory.
+    """
     name = encoding.strip().lower()
     if name in ("", "identity"):
         return body, True
     if name not in CODINGS or not body:
         return body, False
     try:
-        return CODINGS[name].decode(body), True
+        decoded = CODINGS[name].decode(body)
     except (OSError, EOFError, ValueError, zlib.error, brotli.error, zstandard.ZstdError):
         return body, False
+    return (decoded, True) if len(decoded) <= LARGEST_BODY else (body, False)
 
 
 def encode(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
@@ -69,24 +76,50 @@ def encode(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
 
 @dataclass(frozen=True)
 class _Coding:
-    """One way to encode; `levels` are a fast, a usual and a thorough one."""
+    """One way to encode; `levels` are a fast, a usual and a thorough one.
+
+    `decode` returns one byte more than LARGEST_BODY at most.
+    """
 
     decode: Callable[[bytes], bytes]
     encode: Callable[[bytes, int], bytes]
     levels: tuple[int, int, int]
 
 
+def _unzip(body: bytes) -> bytes:
+    return gzip.GzipFile(fileobj=io.BytesIO(body)).read(LARGEST_BODY + 1)
+
+
 def _inflate(body: bytes) -> bytes:
     """Undo "deflate": zlib's format, or the bare one that some servers send."""
     try:
-        return zlib.decompress(body)
+        return _inflate_as(body, zlib.MAX_WBITS)
     except zlib.error:
-        return zlib.decompress(body, -zlib.MAX_WBITS)
+        return _inflate_as(body, -zlib.MAX_WBITS)
 
 
-GZIP = _Coding(gzip.decompress, lambda body, level: gzip.compress(body, level, mtime=0), (1, 6, 9))
+def _inflate_as(body: bytes, window_bits: int) -> bytes:
+    stream = zlib.decompressobj(window_bits)
+    decoded = stream.decompress(body, LARGEST_BODY + 1)
+    if not stream.eof and len(decoded) <= LARGEST_BODY:
+        raise zlib.error("cut off")
+    return decoded
+
+
+def _unbrotli(body: bytes) -> bytes:
+    stream = brotli.Decompressor()
+    decoded: bytes = stream.process(body, output_buffer_limit=LARGEST_BODY + 1)
+    if not stream.is_finished() and len(decoded) <= LARGEST_BODY:
+        raise brotli.error("cut off")
+    return decoded[:LARGEST_BODY + 1]
+
+
+def _unzstd(body: bytes) -> bytes:
+    return zstandard.ZstdDecompressor().stream_reader(body).read(LARGEST_BODY + 1)
+
+
+GZIP = _Coding(_unzip, lambda body, level: gzip.compress(body, level, mtime=0), (1, 6, 9))
 CODINGS = {
     "gzip": GZIP, "x-gzip": GZIP, "deflate": _Coding(_inflate, zlib.compress, (1, 6, 9)),
-    "br": _Coding(brotli.decompress, lambda body, level: brotli.compress(body, quality=level), (4, 7, 11)),
-    "zstd": _Coding(lambda body: zstandard.ZstdDecompressor().decompressobj().decompress(body),
-                    lambda body, level: zstandard.ZstdCompressor(level).compress(body), (3, 9, 19))}
+    "br": _Coding(_unbrotli, lambda body, level: brotli.compress(body, quality=level), (4, 7, 11)),
+    "zstd": _Coding(_unzstd, lambda body, level: zstandard.ZstdCompressor(level).compress(body), (3, 9, 19))}

@@ -13,14 +13,22 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError, Message
 
 from harness.errors import InputError
-from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, without_fragment
+from harness.record.sources.answers import (
+    LARGEST_BODY,
+    ArchivedAnswer,
+    Entry,
+    Index,
+    hash_of,
+    status_code,
+    without_fragment,
+)
 from harness.record.sources.encoding import honest_encoding, without_chunks
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 PACKAGE = "tfolab.mahimahi"
 HTTPS = 2
-MOST_BYTES = 2**30
-"""Of one request with its answer."""
+LARGEST_EXCHANGE = LARGEST_BODY + 2**20
+"""Bytes of one request with its answer."""
 OPTIONAL, REPEATED = (descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL,
                       descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED)
 BYTES, TEXT, NUMBER, MESSAGE = (descriptor_pb2.FieldDescriptorProto.TYPE_BYTES,
@@ -75,14 +83,14 @@ def _entry(path: Path) -> Entry | None:
         return None
     method, _, rest = message.request.first_line.decode("latin-1").partition(" ")
     target = rest.rpartition(" ")[0]
-    code = message.response.first_line.decode("latin-1").split(" ")[1:2]
+    status = status_code("".join(message.response.first_line.decode("latin-1").split(" ")[1:2]))
     host = next((pair.value.decode("latin-1") for pair in message.request.header
                  if pair.key.lower() == b"host"), message.ip)
-    if not target or not host or not code or not code[0].isdigit():
+    if not target or not host or status is None:
         return None
     scheme = "https" if message.scheme == HTTPS else "http"
     url = target if target.startswith(("http://", "https://")) else f"{scheme}://{host}{target}"
-    return Entry(method.upper(), without_fragment(url), int(code[0]), partial(_answer, path, url, int(code[0])),
+    return Entry(method.upper(), without_fragment(url), status, partial(_answer, path, url, status),
                  hash_of(message.request.body))
 
 
@@ -101,9 +109,12 @@ def _answer(path: Path, url: str, status: int) -> ArchivedAnswer:
 
 
 def _load(path: Path) -> Any:
+    """Return the message in a file; None where there is none. Raises InputError when the file cannot be read."""
     message: Any = message_type()()
     try:
-        message.ParseFromString(read_untrusted(path, limit=MOST_BYTES))
-    except (UnreadableFileError, DecodeError):
+        message.ParseFromString(read_untrusted(path, limit=LARGEST_EXCHANGE))
+    except UnreadableFileError as error:
+        raise InputError(f"{error}; give a recording of mahimahi") from None
+    except DecodeError:
         return None
     return message if message.request.first_line and message.response.first_line else None

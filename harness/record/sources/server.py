@@ -10,6 +10,7 @@ import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -33,7 +34,7 @@ class ArchiveServer:
         """Bind both ports; `server_context` makes the certificates, whose authority's fingerprint is `trusted_key`."""
         self.source, self.trusted_key = source, trusted_key
         self.answers: list[ArchivedAnswer | None] = [None]
-        """What was answered, by number; number 0 is no answer."""
+        """What was answered, by number, without the bodies; number 0 is no answer."""
         self._server_context = server_context
         self._contexts: dict[str, ssl.SSLContext] = {}
         self._lock = threading.Lock()
@@ -60,7 +61,7 @@ class ArchiveServer:
     def number_of(self, answer: ArchivedAnswer) -> int:
         """Note an answer and return its number."""
         with self._lock:
-            self.answers.append(answer)
+            self.answers.append(replace(answer, body=b""))
             return len(self.answers) - 1
 
     def tls(self, connection: socket.socket) -> ssl.SSLSocket:

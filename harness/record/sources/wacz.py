@@ -1,15 +1,24 @@
 """WACZ files (https://specs.webrecorder.net/wacz/1.1.1/): a zip with WARC files and a list of pages."""
 
+import lzma
 import shutil
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 
-from harness.errors import InputError
+from harness.errors import NO_FAULT_OF_OURS, InputError
 from harness.record.sources.answers import Index
 from harness.record.sources.warc import read_warcs
-from harness.system.untrusted import parse_json
+from harness.system.untrusted import LARGEST_FILE, parse_json
 
 MOST_BYTES = 4_000_000_000
+"""Of all WARC files in it, as they are packed there."""
+LARGEST_LIST = LARGEST_FILE
+"""Bytes of its list of pages."""
+BROKEN = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, struct.error,
+          zlib.error, lzma.LZMAError)
+"""What zipfile raises for what is no zip, is damaged, or has a method or password that we do not have."""
 WARC_ENDINGS = (".warc", ".warc.gz")
 
 
@@ -25,15 +34,16 @@ def read_wacz(path: Path, work_dir: Path) -> tuple[Index, list[str]]:
             if not members:
                 raise InputError(f"{path}:1: no WARC file in it; give a WACZ, as Webrecorder's tools make")
             if sum(member.file_size for member in members) > MOST_BYTES:
-                raise InputError(f"{path}:1: over {MOST_BYTES / 1e9:g} GB when unpacked; give a smaller one")
-            index = read_warcs([_unpack(archive, member, work_dir / f"{number}-{Path(member.filename).name}")
-                                for number, member in enumerate(members)])
-            return index, _pages(archive)
+                raise InputError(f"{path}:1: cannot be read (over {MOST_BYTES / 1e9:g} GB when unpacked); give a "
+                                 "smaller one")
+            pages = _pages(path, archive)
+            return read_warcs([_unpack(archive, member, work_dir / f"{number}.warc")
+                               for number, member in enumerate(members)], path), pages
     except OSError as error:
-        if error.filename is None:
+        if error.errno in NO_FAULT_OF_OURS:     # such as a full disk, while unpacking
             raise
         raise InputError(f"{path}:1: cannot be read ({error.strerror}); give a WACZ file") from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:    # a method or password we do not have
+    except BROKEN as error:
         raise InputError(f"{path}:1: not a WACZ ({error}); give a zip as Webrecorder's tools make") from None
 
 
@@ -43,12 +53,15 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: Path) -> Pa
     return file
 
 
-def _pages(archive: zipfile.ZipFile) -> list[str]:
+def _pages(path: Path, archive: zipfile.ZipFile) -> list[str]:
     """Return the URLs in pages/pages.jsonl, each once: its first line is about the list."""
     try:
-        lines = archive.read("pages/pages.jsonl").decode("utf-8", "replace").splitlines()
+        listed = archive.getinfo("pages/pages.jsonl")
     except KeyError:
         return []
+    if listed.file_size > LARGEST_LIST:
+        raise InputError(f"{path}:1: cannot be read (a list of pages of {listed.file_size} bytes); give a smaller one")
+    lines = archive.read(listed).decode("utf-8", "replace").splitlines()
     urls: dict[str, None] = {}
     for line in lines:
         try:

@@ -11,17 +11,24 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
-from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
 from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
 
 from harness.errors import InputError
-from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, without_fragment
+from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, status_code, without_fragment
 from harness.record.sources.encoding import honest_encoding, without_chunks
+from harness.record.sources.records import (
+    NO_WARC,
+    Budget,
+    TooLargeError,
+    body_of,
+    read_records,
+    record_at,
+    whole_budget,
+)
 
 ANSWERS = ("response", "revisit", "resource")
-BEGINNINGS = (b"WARC/", b"filedesc:", b"\x1f\x8b")
-"""Of a WARC, an ARC and a compressed one. What begins otherwise, be it 60 GB of nothing, is looked at no further."""
+ONE_GZIP = "non-chunked gzip"
+"""How warcio calls a file whose records are not compressed one by one, so that it can find only the first."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +55,18 @@ class _Asked:
     concurrent_to: str
 
 
-def read_warcs(paths: Iterable[Path]) -> Index:
-    """Return the exchanges in WARC files, in order. Raises InputError when a file is none, or nothing is in them."""
+def read_warcs(paths: Iterable[Path], source: Path) -> Index:
+    """Return the exchanges in WARC files, in order; `source` is the file that the user gave.
+
+    Raises InputError when a file is none or too large, or nothing is in them.
+    """
     places: list[_Place] = []
     asked: list[_Asked] = []
-    paths = list(paths)
+    budget = whole_budget()
     for path in paths:
-        _scan(path, places, asked)
+        _scan(path, source, budget, places, asked)
     if not places:
-        raise InputError(f"{paths[0] if paths else 'WARC'}:1: no answers of servers in it; give a WARC of a crawl")
+        raise InputError(f"{source}:1: no answers of servers in it; give a WARC of a crawl")
     by_response = {request.concurrent_to: request for request in asked if request.concurrent_to}
     by_id = {request.record_id: request for request in asked}
     originals = {place.digest: place for place in reversed(places) if place.digest and place.kind != "revisit"}
@@ -70,41 +80,40 @@ def read_warcs(paths: Iterable[Path]) -> Index:
     return index
 
 
-def _scan(path: Path, places: list[_Place], asked: list[_Asked]) -> None:
+def _scan(path: Path, source: Path, budget: Budget, places: list[_Place], asked: list[_Asked]) -> None:
     """Add what the file holds. A file that breaks off keeps what came before."""
     before = len(places)
     try:
-        with path.open("rb") as file:
-            start = file.peek(16)[:16]
-            if start and not start.startswith(BEGINNINGS):
-                raise ValueError(f"it begins with {start!r}")
-            records = ArchiveIterator(file, arc2warc=True)
-            for record in records:
-                url = record.rec_headers.get_header("WARC-Target-URI") or ""
-                if record.rec_type == "request" and record.http_headers is not None:
-                    asked.append(_asked(record))
-                elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
-                    places.append(_place(path, records.get_record_offset(), record, url))
+        for record, records in read_records(path, budget):
+            url = record.rec_headers.get_header("WARC-Target-URI") or ""
+            if record.rec_type == "request" and record.http_headers is not None:
+                asked.append(_asked(record))
+            elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
+                places.append(_place(path, records.get_record_offset(), record, url))
     except OSError as error:
-        raise InputError(f"{path}:1: cannot be read ({error.strerror}); give a WARC file") from None
-    except (ArchiveLoadFailed, EOFError, ValueError) as error:
+        raise InputError(f"{source}:1: cannot be read ({error.strerror}); give a WARC file") from None
+    except TooLargeError as error:
+        raise InputError(f"{source}:1: cannot be read ({error}); give a smaller one") from None
+    except NO_WARC as error:
+        if ONE_GZIP in str(error):
+            raise InputError(f"{source}:1: not a WARC (its records are not compressed one by one); give it unpacked, "
+                             "as gunzip does") from None
         if len(places) == before:
             words = " ".join(str(error).split())[:160]
-            raise InputError(f"{path}:1: not a WARC ({words}); give a .warc or .warc.gz file") from None
+            raise InputError(f"{source}:1: not a WARC ({words}); give a .warc or .warc.gz file") from None
 
 
 def _place(path: Path, offset: int, record: ArcWarcRecord, url: str) -> _Place:
     head = record.rec_headers.get_header
     code = record.http_headers.get_statuscode() if record.http_headers else ""
-    status = int(code) if code.isdigit() else 200
-    return _Place(path, offset, record.rec_type, url, status, head("WARC-Record-ID") or "",
+    return _Place(path, offset, record.rec_type, url, status_code(code) or 200, head("WARC-Record-ID") or "",
                   head("WARC-Concurrent-To") or "", head("WARC-Payload-Digest") or "")
 
 
 def _asked(record: ArcWarcRecord) -> _Asked:
     head = record.rec_headers.get_header
     line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
-    return _Asked(line[0].upper() if line else "GET", hash_of(record.raw_stream.read()),
+    return _Asked(line[0].upper() if line else "GET", hash_of(body_of(record)),
                   head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
 
 
@@ -121,10 +130,8 @@ def _read(place: _Place, original: _Place | None) -> ArchivedAnswer:
 
 def _record(place: _Place) -> tuple[tuple[tuple[str, str], ...], bytes, str, str, datetime | None]:
     """Return headers, body, protocol, reason and time of the record at a place."""
-    with place.path.open("rb") as file:
-        file.seek(place.offset)
-        record = next(iter(ArchiveIterator(file, arc2warc=True)))
-        body = record.raw_stream.read()
+    with record_at(place.path, place.offset) as record:
+        body = body_of(record)
         head, http = record.rec_headers.get_header, record.http_headers
         said = {part.strip().lower() for part in (head("WARC-Protocol") or "").split(",")}
         captured = _time(head("WARC-Date") or "")

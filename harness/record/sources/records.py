@@ -1,0 +1,156 @@
+"""The records of WARC and ARC files, read by warcio within limits, since anybody may have written the files.
+
+warcio reads a line to its end, be that 60 GB away, and tells the user's terminal what it does not like. Here a line, a
+head, a body and all files of a source together have a limit, and what warcio says goes nowhere.
+"""
+
+import contextlib
+import logging
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
+from warcio.bufferedreaders import DecompressingBufferedReader  # type: ignore[import-untyped]
+from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
+from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
+
+from harness.record.sources.answers import LARGEST_BODY
+
+BEGINNINGS = (b"WARC/", b"filedesc:", b"\x1f\x8b")
+"""Of a WARC, an ARC and a compressed one. What begins otherwise, be it 60 GB of nothing, is looked at no further."""
+LONGEST_LINE = 2**16
+"""Bytes of a line in a record's head."""
+LARGEST_HEAD = 2**20
+"""Bytes of a record's own head and of the HTTP head in it."""
+MOST_BYTES = 16_000_000_000
+"""Of all files of a source together, when unpacked."""
+MOST_RECORDS = 500_000
+"""Of all files of a source together."""
+NO_WARC = (ArchiveLoadFailed, EOFError, ValueError, AttributeError, TypeError, IndexError)
+"""What warcio raises for what is none."""
+
+logging.getLogger("warcio").addHandler(logging.NullHandler())       # without one it writes to standard error
+
+
+class TooLargeError(Exception):
+    """Something in a file is larger than anything that a web archive needs."""
+
+
+@dataclass
+class Budget:
+    """What the files of a source may still have."""
+
+    bytes: int
+    records: int
+
+    def take(self, size: int = 0, records: int = 0) -> None:
+        """Count what was read. Raises TooLargeError when it is too much."""
+        self.bytes -= size
+        self.records -= records
+        if self.bytes < 0:
+            raise TooLargeError(f"over {MOST_BYTES / 1e9:g} GB when unpacked")
+        if self.records < 0:
+            raise TooLargeError(f"over {MOST_RECORDS} records")
+
+
+def whole_budget() -> Budget:
+    """Return what all files of one source may have."""
+    return Budget(MOST_BYTES, MOST_RECORDS)
+
+
+def read_records(path: Path, budget: Budget) -> Iterator[tuple[ArcWarcRecord, ArchiveIterator]]:
+    """Yield the records of a file, each with what knows its offset (`get_record_offset`, which reads to its end).
+
+    Raises OSError, TooLargeError, and one of NO_WARC where the file is none or breaks off.
+    """
+    with path.open("rb") as file:
+        start = file.peek(16)[:16]
+        if start and not start.startswith(BEGINNINGS):
+            raise ValueError(f"it begins with {start!r}")
+        records = _Records(file, budget)
+        for record in records:
+            budget.take(records=1)
+            records.reader.begin_head()
+            yield record, records
+
+
+@contextlib.contextmanager
+def record_at(path: Path, offset: int) -> Iterator[ArcWarcRecord]:
+    """Give the record that begins at `offset`. Raises as `read_records` does."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        yield next(iter(_Records(file, whole_budget())))
+
+
+def body_of(record: ArcWarcRecord) -> bytes:
+    """Return what a record holds behind its heads. Raises TooLargeError."""
+    body: bytes = record.raw_stream.read(LARGEST_BODY + 1)
+    if len(body) > LARGEST_BODY:
+        raise TooLargeError(f"a body of more than {LARGEST_BODY} bytes")
+    return body
+
+
+class _Records(ArchiveIterator):
+    """warcio's iterator, but that it reads within limits and prints nothing."""
+
+    INC_RECORD = ""     # what warcio writes to standard error of a record with a wrong length
+
+    def __init__(self, file: IO[bytes], budget: Budget) -> None:
+        super().__init__(file, arc2warc=True)
+        self.reader = _Reader(file, budget)
+
+
+class _Reader(DecompressingBufferedReader):
+    """warcio's reader, but that it counts what it reads."""
+
+    decompressor: Any
+
+    def __init__(self, file: IO[bytes], budget: Budget) -> None:
+        super().__init__(file)
+        self._budget = budget
+        self._counted = 0
+        self.begin_head()
+
+    def begin_head(self) -> None:
+        """Count the lines from here on as one head."""
+        self._head = 0
+
+    def read(self, length: int | None = None) -> bytes:
+        """Return the next bytes."""
+        piece: bytes = super().read(length)
+        self._count()
+        return piece
+
+    def readline(self, length: int | None = None) -> bytes:
+        """Return the next line, or as much of it as `length` allows."""
+        line = b""
+        most = LONGEST_LINE if length is None else min(length, LONGEST_LINE)
+        while len(line) < most and not line.endswith(b"\n") and (piece := super().readline(most - len(line))):
+            line += piece
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            raise TooLargeError(f"a line of more than {LONGEST_LINE} bytes")
+        self._head += len(line)
+        if self._head > LARGEST_HEAD:
+            raise TooLargeError(f"a head of more than {LARGEST_HEAD} bytes")
+        self._count()
+        return line
+
+    def _count(self) -> None:
+        self._budget.take(self.num_read - self._counted)
+        self._counted = self.num_read
+
+    def _decompress(self, data: bytes) -> bytes:
+        """Unpack a block; the first one may be of a file that is not packed. warcio's own prints what zlib says."""
+        if not self.decompressor or not data:
+            return data
+        try:
+            unpacked: bytes = self.decompressor.decompress(data)
+            return unpacked
+        except zlib.error as error:
+            if self.num_block_read:
+                raise ValueError(f"its compressed data is broken: {error}") from None
+            self.decompressor = None
+            return data
