@@ -1,4 +1,4 @@
-"""A recording that is being made."""
+"""A recording that is being made, and the test internet."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.record.store import Store
+from tests.support.internet.server import Internet, serve
 
 
 @pytest.fixture
@@ -15,3 +16,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
     made.make()
     yield made
     made.clean_up()
+
+
+@pytest.fixture(scope="module")
+def internet() -> Iterator[Internet]:
+    """Run the servers of the test internet."""
+    with serve() as running:
+        yield running

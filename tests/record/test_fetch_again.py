@@ -13,17 +13,11 @@ import trustme
 from harness.files.hack_dns import read_hack_dns
 from harness.netlog.load import HttpTransaction, read_netlog
 from harness.record.refetch import BodyLimits, Refetcher
-from tests.support.internet.server import NGINX, Internet, serve
+from tests.support.internet.server import NGINX, Internet
 from tests.support.internet.site import API, CDN, EXPIRED, HOME, MEDIA
 from tests.support.made_netlog import MadeNetLog
 
 pytestmark = pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")
-
-
-@pytest.fixture(scope="module")
-def internet() -> Iterator[Internet]:
-    with serve() as running:
-        yield running
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from harness.bootstrap import ROOT
 from harness.files.server_log import read_server_log
 from harness.mirror.recording import read_recording
 from harness.system.companions import running
+from tests.support.fetched import tree
 from tests.support.internet import site
 from tests.support.internet.recorded import NAME, copy_of_the_recording, record
 from tests.support.internet.server import NGINX
@@ -49,10 +50,6 @@ def replayed(directory: Path, name: str) -> Iterator[tuple[Path, Path]]:
                "--logdir", str(directory / "logs")]
     with running(command, f"ready {len(places)}", "the servers"):
         yield directory / "remap", directory / "authority" / "ca.pem"
-
-
-def tree(directory: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
 def answers(fetchlog: Path) -> set[tuple[object, ...]]:

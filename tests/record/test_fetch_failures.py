@@ -1,0 +1,162 @@
+"""fetch.py when something goes wrong: pages, input, the disk, a signal. What was recorded before is kept."""
+
+import json
+import os
+import pwd
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.files.pages import sanitise
+from harness.mirror.recording import read_recording
+from harness.record.store import Store
+from harness.system.privileges import User, give, passable_temp_root
+from harness.system.processes import descendants, is_running
+from harness.system.scratch import temporary_directory
+from tests.support.fetched import command, fetch, names, tree
+from tests.support.internet import site
+from tests.support.internet.recorded import NAME
+from tests.support.internet.server import NGINX, Internet
+from tests.support.internet.site import CDN, ODD
+
+pytestmark = [pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(300),
+              pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
+GOOD = site.SECURE
+
+
+def test_pages_that_fail_do_not_lose_the_others(internet: Internet, tmp_path: Path) -> None:
+    old = tmp_path / NAME / "old.test"
+    old.mkdir(parents=True)
+    (old / "index.html").write_text("old")
+    alone = fetch(internet, tmp_path, [site.FAILING[0]], "--quiet-limit", "1")
+    assert (alone.returncode, site.FAILING[0] in alone.stderr) == (1, True)
+    assert names(tmp_path) == {f"{NAME}.pages", NAME}
+    assert tree(tmp_path / NAME) == {"old.test/index.html": b"old"}
+
+    done = fetch(internet, tmp_path, [*site.FAILING, GOOD], "--quiet-limit", "1")
+    assert done.returncode == 1
+    assert all(url in done.stderr for url in site.FAILING)
+    assert GOOD not in done.stderr
+    for why in ("ERR_CERT_", "asks for a login", "404 Not Found", "a file to download"):
+        assert why in done.stdout
+    assert (tmp_path / NAME / CDN / "secure").read_bytes().startswith(b"<title>safe")
+    assert tree(tmp_path / f"{NAME}.previous") == {"old.test/index.html": b"old"}
+    assert not any(name.startswith(".") for name in names(tmp_path))
+    failed = json.loads((tmp_path / f"{NAME}.fetchlog" / f"{sanitise(site.FAILING[2])}.failed.json").read_text())
+    assert failed["reasons"] == ["the server answered 404 Not Found: it does not give the page to us"]
+    recording = read_recording(tmp_path / NAME, tmp_path / f"{NAME}.fetchlog")
+    assert recording.document(GOOD) == GOOD.replace("http:", "https:")
+
+
+def test_pages_that_never_rest_end_all_the_same(internet: Internet, tmp_path: Path) -> None:
+    began_s = time.monotonic()
+    done = fetch(internet, tmp_path, [site.STUCK, site.ALERTS, site.AGAIN, site.NEVER_LOADS], "--timeout", "3",
+                 "--quiet-limit", "1", "--command-limit", "2")
+    assert time.monotonic() - began_s < 45
+    assert done.returncode == 1
+    lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    for line, why in zip(lines, ("kept Chrome from answering", "no load event before 3 s", "loading itself anew",
+                                 "no load event before 3 s"), strict=True):
+        assert f"NOT FIT: {why}" in line or why in line
+    assert names(tmp_path) == {f"{NAME}.pages"}
+
+
+@pytest.mark.root
+@pytest.mark.skipif(not all(parent.stat().st_mode & stat.S_IXOTH for parent in ROOT.parents),
+                    reason="the project lies where nobody else may go")
+@pytest.mark.parametrize("sudo", [False, True])
+def test_no_root_is_needed_and_none_is_kept(internet: Internet, sudo: bool) -> None:
+    account = pwd.getpwnam("nobody")
+    called: dict[str, Any] = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+    if sudo:
+        called = {"env": {**os.environ, "SUDO_UID": str(account.pw_uid), "SUDO_GID": str(account.pw_gid)}}
+    with tempfile.TemporaryDirectory(dir=passable_temp_root()) as name:
+        directory = Path(name)
+        (directory / f"{NAME}.pages").write_text(GOOD)
+        give(directory, User(account.pw_name, account.pw_uid, account.pw_gid))
+        done = subprocess.run(command(internet, directory), capture_output=True, text=True, timeout=60, check=False,
+                              **called)
+        assert done.returncode == 0, done.stderr
+        assert {path.lstat().st_uid for path in directory.rglob("*")} == {account.pw_uid}
+        assert (directory / NAME / CDN / "twice.png").read_bytes() == internet.hosts[CDN].files["/twice.png"].body
+
+
+@pytest.mark.root
+def test_a_full_disk_ends_it_with_a_line_and_leaves_the_old_recording(internet: Internet, tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    prepare = 'mount -t tmpfs -o size=128k small "$0" && mkdir "$0/demo" && echo old >"$0/demo/kept"'
+    record = f'printf %s "$1" >"$0/{NAME}.pages" && shift && "$@"; status=$?; find "$0" -type f; exit $status'
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", f"{prepare} && {record}", str(tmp_path / "small"), ODD,
+                           *command(internet, tmp_path / "small")],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1, done.stdout
+    assert done.stderr == f"{tmp_path / 'small'}: the disk is full; make room and try again\n"
+    assert set(done.stdout.split()) == {f"{tmp_path}/small/demo/kept", f"{tmp_path}/small/{NAME}.pages"}
+
+
+@pytest.mark.parametrize("content", ["", "cdn.gamma.test 127.0.0.1\n"])
+def test_wrong_input_is_told_in_one_line(internet: Internet, tmp_path: Path, content: str) -> None:
+    wrong = tmp_path / "wrong"
+    wrong.write_text(content)
+    for option in ("--remap", "--ca"):
+        done = fetch(internet, tmp_path, [GOOD], option, str(wrong))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"{wrong}:1: ")
+        assert done.stderr.count("\n") == 1
+    done = fetch(internet, tmp_path, [GOOD, "https://a.test/data.json"])
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{tmp_path / NAME}.pages:2: ")
+    assert names(tmp_path) == {f"{NAME}.pages", "wrong"}
+
+
+def start_visit(internet: Internet, directory: Path) -> tuple["subprocess.Popen[str]", set[int]]:
+    """Start to record a page that never loads, where a recording is already; return it and what runs below it."""
+    (directory / NAME).mkdir()
+    (directory / NAME / "kept").write_text("old")
+    (directory / f"{NAME}.pages").write_text(site.NEVER_LOADS)
+    asked = len(internet.requests())
+    process = subprocess.Popen(command(internet, directory, "--timeout", "60"), text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    deadline_s = time.monotonic() + 30
+    while len(internet.requests()) == asked and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    running = descendants(process.pid)
+    assert any("chrom" in Path(f"/proc/{pid}/comm").read_text() for pid in running if Path(f"/proc/{pid}").exists())
+    return process, running
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_leaves_the_old_recording_and_nothing_else(internet: Internet, tmp_path: Path,
+                                                                  number: signal.Signals) -> None:
+    process, running = start_visit(internet, tmp_path)
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)                  # as a terminal does
+    else:
+        process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == -number
+    assert "everything is cleaned up" in said
+    assert names(tmp_path) == {f"{NAME}.pages", NAME}
+    assert tree(tmp_path / NAME) == {"kept": b"old"}
+    assert not [pid for pid in running if Path(f"/proc/{pid}").exists()]
+
+
+def test_killed_it_leaves_nothing_that_the_next_one_does_not_sweep(internet: Internet, tmp_path: Path) -> None:
+    process, running = start_visit(internet, tmp_path)
+    process.kill()
+    process.communicate(timeout=30)
+    assert len(names(tmp_path)) == 3, "nobody cleans up after SIGKILL"
+    with temporary_directory():
+        assert not [pid for pid in running if is_running(pid)]
+    next_one = Store(tmp_path, NAME)
+    next_one.make()
+    next_one.clean_up()
+    assert names(tmp_path) == {f"{NAME}.pages", NAME}
+    assert tree(tmp_path / NAME) == {"kept": b"old"}
