@@ -17,7 +17,7 @@ COLUMNS = (*COLUMNS_BEFORE_IDENTITY, "answer")
 HEADER = "#" + "\t".join(COLUMNS) + "\n"
 
 
-class Found:
+class FoundAs:
     """How an answer was found: the words of the column `found`."""
 
     PLAIN = "plain"
@@ -41,9 +41,10 @@ class Found:
     """No answer: a connection without a request, whose `request`, `status` and `bytes` are 0."""
 
 
-STAND_INS = frozenset((Found.MASKED, Found.BEST_MATCH, Found.ENDED, Found.NO_BODY, Found.LIVE))
+STAND_INS = frozenset((FoundAs.MASKED, FoundAs.BEST_MATCH, FoundAs.ENDED, FoundAs.NO_BODY, FoundAs.LIVE))
 """Ways of finding in which an answer is not the recorded one: it was recorded for another URL or body, or not whole."""
-FOUND = STAND_INS | {Found.PLAIN, Found.MD5, Found.REDIRECT, Found.STATUS, Found.MISSING, Found.SILENT}
+FOUND = STAND_INS | {FoundAs.PLAIN, FoundAs.MD5, FoundAs.REDIRECT, FoundAs.STATUS, FoundAs.MISSING,
+                     FoundAs.SILENT}
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class ServerRequest:
 
     `time_s` is when the request's head was read (for a silent connection: when it was accepted), in s since the epoch.
     `connection` counts the server's accepted connections from 1, `request` the requests on its connection from 1.
-    `bytes` of the body were sent. `found` is how the answer was found, a word of `Found`. `syn_data`: the connection's
+    `bytes` of the body were sent. `found` is how the answer was found (`FoundAs`). `syn_data`: the connection's
     SYN carried data (TCP Fast Open worked): for https the ClientHello, or its beginning. `scheme` is http or https,
     `protocol` what was spoken in it: HTTP/1.0, HTTP/1.1, h2, or "-" where nothing was. Logs from before the servers
     spoke TLS lack these two columns. `own_ms` is the server's own time for the answer: from `time_s` to the moment its

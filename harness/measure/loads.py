@@ -10,7 +10,7 @@ from harness.files import load_mark
 from harness.files.load_mark import mark_load
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.results import cell_directory, write_load
-from harness.files.server_log import Found, ServerRequest, directory_name, read_server_logs
+from harness.files.server_log import FoundAs, ServerRequest, directory_name, read_server_logs
 from harness.measure.chrome_run import run_chrome
 from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
@@ -100,5 +100,5 @@ def _server_view(requests: Sequence[ServerRequest]) -> dict[str, int]:
     return {
         "connections_with_request": len(first),
         "syn_data_connections": sum(request.syn_data for request in first),
-        "silent_connections": sum(request.found == Found.SILENT for request in requests),
+        "silent_connections": sum(request.found == FoundAs.SILENT for request in requests),
     }

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from harness.analysis.timeline import kind_of
 from harness.files.har import UNFINISHED
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
-from harness.files.server_log import Found, ServerRequest
+from harness.files.server_log import FoundAs, ServerRequest
 
 OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)
 """What a WebSocket is answered that was recorded, and one that was not."""
@@ -36,12 +36,12 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime, plt_ms:
     sent: dict[Key, str] = {}
     refused = []
     for request in sorted(requests, key=lambda request: request.time_s):
-        if request.found == Found.LIVE and request.status in OF_WEBSOCKETS:    # of which Chrome's HAR says nothing
+        if request.found == FoundAs.LIVE and request.status in OF_WEBSOCKETS:    # of which Chrome's HAR says nothing
             refused += [_refused(request, began, plt_ms)] if request.status == HTTPStatus.NOT_IMPLEMENTED else []
-        elif request.found != Found.SILENT:
+        elif request.found != FoundAs.SILENT:
             key = request.scheme, request.host, request.method, request.path
             served[key].append(request)
-            sent[key] = "" if request.found == Found.MISSING else request.answer
+            sent[key] = "" if request.found == FoundAs.MISSING else request.answer
     each, from_cache = [], []
     for entry in sorted(entries, key=_sent_ms):
         start_ms = (datetime.fromisoformat(entry["startedDateTime"]) - began).total_seconds() * 1000
@@ -78,7 +78,7 @@ def _answer(entry: dict[str, Any], served: ServerRequest | None, critical_urls: 
         kind = "failed"
     elif served is None:        # the log may have had no room for it: what came was no 404 then
         kind = "missing" if got["status"] == HTTPStatus.NOT_FOUND else "exact"
-    elif served.found == Found.MISSING:
+    elif served.found == FoundAs.MISSING:
         kind = "missing"
     elif served.stand_in:
         kind = "stand-in"

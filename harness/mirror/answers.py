@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from harness.files.server_log import Found
+from harness.files.server_log import FoundAs
 from harness.files.text_log import Response
 from harness.mirror.asked import Asked
 from harness.mirror.har import Exchange
@@ -49,7 +49,7 @@ class Recorded:
     redirect_url: str | None = None
     """Where a redirect leads: an absolute URL."""
     file: str | None = None
-    found: str = Found.STATUS
+    found: str = FoundAs.STATUS
     """How the answer was found."""
     headers: Headers | None = None
     """The headers to send; None when none were recorded, and `mime_type` and `charset` are all there is."""
@@ -113,10 +113,10 @@ def answer_of_response(response: Response, target: str, files: frozenset[str]) -
     found = find_file(files, target)
     status = status_code(response.status, response.redirect_url, found is not None)
     if response.redirect_url is not None:
-        return Recorded(status, response.mime_type, redirect_url=response.redirect_url, found=Found.REDIRECT)
+        return Recorded(status, response.mime_type, redirect_url=response.redirect_url, found=FoundAs.REDIRECT)
     file = found[0] if found and status not in WITHOUT_BODY else None
     return Recorded(status, response.mime_type, response.charset, None, file,
-                    found[1] if found and status == 200 else Found.STATUS)
+                    found[1] if found and status == 200 else FoundAs.STATUS)
 
 
 def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -> Recorded:
@@ -129,9 +129,9 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
         return Recorded(504, headers=(), asked=exchange.asked)
     if exchange.redirect_url is not None:
         headers = replayed(exchange.headers, exchange.started, body=False)
-        return Recorded(exchange.status, redirect_url=exchange.redirect_url, found=Found.REDIRECT, headers=headers,
+        return Recorded(exchange.status, redirect_url=exchange.redirect_url, found=FoundAs.REDIRECT, headers=headers,
                         asked=exchange.asked)
-    found = (exchange.file, Found.PLAIN) if exchange.file in files else find_file(files, target)
+    found = (exchange.file, FoundAs.PLAIN) if exchange.file in files else find_file(files, target)
     status = exchange.status
     if status in FILE_ANYWAY:
         status = 200 if found else 404
@@ -141,7 +141,7 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     if exchange.status == PARTIAL and not any(name == "accept-ranges" for name, _ in headers):
         headers = (*headers, ("accept-ranges", "bytes"))
     return Recorded(status, file=found[0] if found else None, headers=headers,
-                    found=Found.STATUS if status != 200 else found[1] if found else Found.PLAIN,
+                    found=FoundAs.STATUS if status != 200 else found[1] if found else FoundAs.PLAIN,
                     content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
                     arrivals=exchange.arrivals, stays_open=exchange.stays_open,
                     after_load=exchange.after_load, asked=exchange.asked)

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from harness.errors import InputError
 from harness.files.host_names import is_host_name
-from harness.files.server_log import Found
+from harness.files.server_log import FoundAs
 
 LONGEST_PLAIN = 64
 """Characters of path, query and fragment, leading slash included, that are kept as a plain file name."""
@@ -59,7 +59,7 @@ def md5_name(path_and_query: str) -> str:
 def lookups(path_and_query: str) -> list[tuple[str, str]]:
     """Return the files, relative to the host's directory, a URL's body may stand in, in the order of looking.
 
-    In pairs with how the name is made (`Found`): the plain path first, then the MD5 of path and query, as
+    In pairs with how the name is made (`FoundAs`): the plain path first, then the MD5 of path and query, as
     received; then the same without a bare end and percent-decoded. No name leaves the host's directory.
     """
     target = _from_root(path_and_query)
@@ -67,11 +67,11 @@ def lookups(path_and_query: str) -> list[tuple[str, str]]:
     for form in (target, _without_bare_end(target), target.partition("#")[0], _from_root(_decoded(target))):
         name = _plain_name(form)
         if _can_be_file(name):
-            found.setdefault(name, Found.PLAIN)
-        found.setdefault(md5_name(form), Found.MD5)
+            found.setdefault(name, FoundAs.PLAIN)
+        found.setdefault(md5_name(form), FoundAs.MD5)
         collapsed = re.sub("/+", "/", name)
         if _can_be_file(collapsed):    # a//b, which some 2013 mirrors hold as a/b
-            found.setdefault(collapsed, Found.PLAIN)
+            found.setdefault(collapsed, FoundAs.PLAIN)
     return list(found.items())
 
 

@@ -11,7 +11,7 @@ So
 import dataclasses
 from urllib.parse import urljoin
 
-from harness.files.server_log import Found
+from harness.files.server_log import FoundAs
 from harness.files.text_log import Response
 from harness.mirror.answers import Recorded, find_file
 from harness.mirror.paths import split_url
@@ -82,5 +82,5 @@ def _in_mirror(answer: Recorded, end: tuple[Origin, str], files: dict[str, froze
 
 
 def _with_file(sequence: tuple[Recorded, ...], file: str, host: str) -> tuple[Recorded, ...]:
-    return tuple(dataclasses.replace(answer, file=file, file_host=host, found=Found.PLAIN)
+    return tuple(dataclasses.replace(answer, file=file, file_host=host, found=FoundAs.PLAIN)
                  if answer.lacks_body else answer for answer in sequence)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from socket import socket
 
 from harness.files.har import H2
-from harness.files.server_log import Found, RequestLog, ServerRequest
+from harness.files.server_log import FoundAs, RequestLog, ServerRequest
 from harness.replay.site import Site
 from harness.system.tcp import carried_data_in_syn
 
@@ -86,7 +86,7 @@ class Accepted:
 
     def note_silent(self) -> None:
         """Write into the log that this connection brought no request."""
-        self.note(self.accepted_s, 0, "-", "-", found=Found.SILENT)
+        self.note(self.accepted_s, 0, "-", "-", found=FoundAs.SILENT)
 
     def close(self) -> None:
         """Say goodbye as TLS wants it (RFC 8446, section 6.1), without waiting for the other side's, and close."""

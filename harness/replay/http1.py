@@ -14,7 +14,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 
-from harness.files.server_log import Found
+from harness.files.server_log import FoundAs
 from harness.mirror.asked import Asked, BodyHash, BodyHasher, headers_of
 from harness.replay.connection import LARGEST_BODY, Accepted
 from harness.replay.matching import Request
@@ -134,8 +134,8 @@ class ReplayHandler(BaseHTTPRequestHandler):
         self.close_connection = True
         path = self._target() if self.command else "-"
         self.accepted.note(time.time(), self.accepted.count_request(), self.command or "-", path, status=code,
-                           found=Found.STATUS)
-        for _ in self._send(Reply(code, Found.STATUS, [("access-control-allow-origin", "*")], 0)):
+                           found=FoundAs.STATUS)
+        for _ in self._send(Reply(code, FoundAs.STATUS, [("access-control-allow-origin", "*")], 0)):
             pass
         self._linger()
 
@@ -157,8 +157,8 @@ class ReplayHandler(BaseHTTPRequestHandler):
             return False
         self.close_connection = True
         if live.status != HTTPStatus.SWITCHING_PROTOCOLS:
-            self.accepted.note(received_s, number, self.command, target, status=live.status, found=Found.STATUS)
-            for _ in self._send(Reply(live.status, Found.STATUS, size=0)):
+            self.accepted.note(received_s, number, self.command, target, status=live.status, found=FoundAs.STATUS)
+            for _ in self._send(Reply(live.status, FoundAs.STATUS, size=0)):
                 pass
             return True
         conversation = Conversation(self.connection, live, self.accepted.idle_limit_s)
@@ -167,7 +167,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
             conversation.hold(target, self.headers.items())
         finally:
             self.accepted.note(received_s, number, self.command, target, status=HTTPStatus.SWITCHING_PROTOCOLS,
-                               sent=conversation.sent, found=Found.LIVE, begun_s=begun_s)
+                               sent=conversation.sent, found=FoundAs.LIVE, begun_s=begun_s)
         return True
 
     def _read_body(self) -> BodyHash | None:

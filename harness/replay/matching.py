@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from os.path import commonprefix
 from urllib.parse import unquote, urlsplit
 
-from harness.files.server_log import Found
+from harness.files.server_log import FoundAs
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked, BodyHash
 from harness.mirror.masks import mask_target
@@ -57,15 +57,15 @@ class Matcher:
         for form in dict.fromkeys((target, unquote(target, errors="surrogateescape"))):
             exact = exact or self._exact(form, request.method)
         yield EXACT, [answer for answer in exact if _same_body(answer.asked.body, request.asked.body)]
-        yield Found.MASKED, [answer for answer in exact if _alike_body(answer.asked.body, request.asked.body)]
+        yield FoundAs.MASKED, [answer for answer in exact if _alike_body(answer.asked.body, request.asked.body)]
         key = answer_key(request.method, target)
         for wanted in dict.fromkeys((key, target)):
             alike = self._answers(self._masked.get(mask_target(wanted), ()))
             alike = [answer for answer in alike if _alike_body(answer.asked.body, request.asked.body)]
-            yield from ((Found.MASKED, group) for group in _most_in_common(target, alike))
+            yield from ((FoundAs.MASKED, group) for group in _most_in_common(target, alike))
         for wanted in dict.fromkeys((key, target)):
             similar = self._answers(self._by_path.get(_alike_path(wanted), ()))
-            yield from ((Found.BEST_MATCH, group) for group in _most_in_common(target, similar))
+            yield from ((FoundAs.BEST_MATCH, group) for group in _most_in_common(target, similar))
 
     def is_unrecorded_end(self, request: Request) -> bool:
         """Say whether a recorded redirect leads to this URL, and the URL itself was not recorded."""

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from harness.errors import printable
-from harness.files.server_log import STAND_INS, Found
+from harness.files.server_log import STAND_INS, FoundAs
 from harness.mirror.answers import WITHOUT_BODY, Recorded
 from harness.mirror.headers import OF_THE_BODY, location
 from harness.mirror.live import Arrivals
@@ -91,7 +91,7 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     if request.method == "OPTIONS":
         return _preflight(site, request)
     if asked.get("upgrade", "").lower() == "websocket":    # of those that were recorded one was found before
-        return Reply(501, Found.LIVE, size=0)
+        return Reply(501, FoundAs.LIVE, size=0)
     answer = site.answer(request.target, request.method, request.asked)
     if request.method in ("GET", "HEAD") and _is_known(answer, asked):
         headers = [pair for pair in _headers(answer) if pair[0] not in OF_THE_BODY]
@@ -203,7 +203,7 @@ def _preflight(site: Site, request: Request) -> Reply:
                    ("access-control-allow-methods", asked.get("access-control-request-method", "*"))]
     else:
         headers.insert(0, ("access-control-allow-origin", "*"))
-    return Reply(204, Found.STATUS, headers)
+    return Reply(204, FoundAs.STATUS, headers)
 
 
 def _open(site: Site, directories: Mapping[str, int], answer: Recorded) -> Body | None:

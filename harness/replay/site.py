@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from harness.files.load_mark import LoadMark
 from harness.files.pages import sanitise
-from harness.files.server_log import Found
+from harness.files.server_log import FoundAs
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
 from harness.mirror.live import LiveConnection
@@ -18,7 +18,7 @@ from harness.mirror.transactions import answer_key
 from harness.replay.choice import choose, fitting
 from harness.replay.matching import EXACT, LOOP, RECORDED, Matcher, Request, path_and_query
 
-MISSING = Recorded(404, found=Found.MISSING)
+MISSING = Recorded(404, found=FoundAs.MISSING)
 SILENCE_S = 10.0
 """Without an experiment's mark (see harness.files.load_mark) a load begins with a navigation to another page of the
 recording, or with the first request at a host after so much silence."""
@@ -62,7 +62,7 @@ class Site:
                 if again and (chosen.live or self._matcher.end_of(chosen) == LOOP):
                     return ended(chosen, request.asked)
                 held = chosen.live and not chosen.arrivals
-                found = Found.NO_BODY if chosen.lacks_body else Found.LIVE if held else tier
+                found = FoundAs.NO_BODY if chosen.lacks_body else FoundAs.LIVE if held else tier
                 return chosen if found == EXACT else dataclasses.replace(chosen, found=found)
             led_here = self._matcher.is_unrecorded_end(request)
         return ended(MISSING, request.asked) if led_here else MISSING
@@ -129,5 +129,5 @@ def ended(answer: Recorded, asked: Asked) -> Recorded:
     if headers is not None:
         headers = (*(pair for pair in headers if pair[0].startswith("access-control-")),
                    *((("content-type", mime_type),) if mime_type else ()))
-    return Recorded(200 if mime_type else 204, mime_type, headers=headers, found=Found.ENDED, content_bytes=0,
+    return Recorded(200 if mime_type else 204, mime_type, headers=headers, found=FoundAs.ENDED, content_bytes=0,
                     identity=answer.identity)
