@@ -23,7 +23,7 @@ STOLEN = pytest.StashKey[dict[Path, Stolen]]()
 """What had been stolen when the first test of each file began."""
 
 # The same examples every time: a test of main must not fail by chance. To search for new ones, and thoroughly:
-# HYPOTHESIS=search .venv/bin/python -m pytest tests/test_NAME.py
+# HYPOTHESIS=search .venv/bin/python -m pytest tests/PACKAGE/test_NAME.py
 settings.register_profile("same", derandomize=True, max_examples=50, deadline=None)
 settings.register_profile("search", max_examples=5000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS", "same"))

@@ -14,7 +14,7 @@ def messages(*said: dict[str, Any], url: str = "wss://a.test/x", **entry: Any) -
     opened = {"startedDateTime": "2026-09-21T14:13:20.000+00:00", "time": 100, "request": {"url": url},
               "response": {"status": 101, "headers": []}, "_webSocketMessages": list(said)} | entry
     found = read_live([opened], "page", INFINITE)
-    return [(one.after_ms, one.opcode, one.data) for connection in found for one in connection.messages]
+    return [(message.after_ms, message.opcode, message.data) for connection in found for message in connection.messages]
 
 
 def received(data: Any, opcode: Any = 1, time: Any = 1_790_000_000.1) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def test_what_came_after_the_load_event_is_left_out() -> None:
     said = [received("a", time=began_s + 1), received("b", time=began_s + 3)]
     opened = {"startedDateTime": began, "time": 0, "request": {"url": "ws://a.test/"},
               "response": {"status": 101, "headers": []}, "_webSocketMessages": said}
-    assert [one.data for one in read_live([opened], "page", began_s + 2)[0].messages] == [b"a"]
+    assert [message.data for message in read_live([opened], "page", began_s + 2)[0].messages] == [b"a"]
 
 
 def test_a_load_event_that_is_not_known_is_none() -> None:

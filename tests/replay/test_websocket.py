@@ -81,9 +81,9 @@ class Page:
 
 @contextmanager
 def page(server: Running, path: str, **more: Any) -> Iterator[Page]:
-    one = Page(server, path, **more)
-    with one.socket:
-        yield one
+    talking = Page(server, path, **more)
+    with talking.socket:
+        yield talking
 
 
 def test_messages_come_in_order_and_answers_wait_for_what_they_answer(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_message_keeps_its_time_less_the_round_trip_of_the_recording(tmp_path:
     record(tmp_path, opened("/a", message("receive", HANDSHAKE_MS + 400, "late")),
            opened("/b", message("send", 200, "x"), message("receive", 200 + HANDSHAKE_MS, "answer")))
     live = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog").live["http", HOST]
-    assert [round(one.after_ms) for connection in live for one in connection.messages] == [400, 0]
+    assert [round(message.after_ms) for connection in live for message in connection.messages] == [400, 0]
     with running(tmp_path) as server, page(server, "/a") as talk:
         talk.next()
         accepted_s = time.monotonic()
