@@ -9,11 +9,10 @@ from calendar import month_name
 from dataclasses import dataclass, field
 
 from harness.synthetic import text
-from harness.synthetic.found import INLINE, TAG
 from harness.synthetic.images import make_image
 from harness.synthetic.loading import LATE, PUT, WORK, arrival, background_class, put_calls, tag
 from harness.synthetic.plan import Kind, Node, PagePlan
-from harness.synthetic.shape import PageShape
+from harness.synthetic.shape import INLINE, TAG, PageShape
 
 SMALLEST_HTML = 80
 """Bytes; smaller HTML is just text."""

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from harness.analysis.causes import CLOCK_MS, PASSIVE
 from harness.analysis.timeline import DOCUMENT, SCRIPT, STYLE, TimedRequest, Timeline
 from harness.files.load_parts import Initiator
+from harness.synthetic.shape import EVENT, INLINE, PARSED, TAG
 
-TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
 AT_ONCE_MS = 600.0
 """A script that asks for something as it runs does so within this time, since the page may have other work to do."""
 ALIKE_MS = 100.0
@@ -31,6 +31,8 @@ LIKELY_MS = 30.0
 """Scripts wait for the document to be parsed more often than for anything else."""
 BATCH_MS = 50.0
 """What one place asks for within this time, it asks for in one go."""
+NEARBY = 4000
+"""How many characters before and after the place that Chrome names a tag's address may stand."""
 NEVER = float("inf")
 
 
@@ -73,8 +75,8 @@ class Finder:
         self.by_url: dict[str, Seen] = {}
         self.blockers: dict[Seen, list[Seen]] = {}
         self.batches: dict[tuple[str, int, int] | None, tuple[Seen, Found]] = {}
-        self.places = Counter((seen_one.initiator.by, seen_one.initiator.line, seen_one.initiator.column)
-                              for seen_one in seen if seen_one.initiator)
+        self.places = Counter((request.initiator.by, request.initiator.line, request.initiator.column)
+                              for request in seen if request.initiator)
         for request in seen:
             self._place(request)
             self.by_url.setdefault(_bare(request.far.url), request)
@@ -154,7 +156,7 @@ class Finder:
         parts = urlsplit(request.far.url)
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         name = path if len(path) > 1 else f"//{parts.netloc}"
-        around = text[max(0, (request.offset or 0) - 4000):(request.offset or 0) + 4000]
+        around = text[max(0, (request.offset or 0) - NEARBY):(request.offset or 0) + NEARBY]
         return name in around or escape(name) in around
 
     def _since_run(self, request: Seen, by: Seen, load: int) -> float:

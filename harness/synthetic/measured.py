@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from harness.analysis.causes import CLOCK_MS, cause_of_load_event
 from harness.analysis.timeline import DATA, DOCUMENT, TimedRequest, Timeline
 from harness.files.load_parts import Initiator
-from harness.synthetic.found import EVENT, Finder, Found, Seen, pair
-from harness.synthetic.shape import PageShape, Resource
+from harness.synthetic.found import Finder, Found, Seen, pair
+from harness.synthetic.shape import EVENT, PageShape, Resource
 
 LONG_MS = 50.0
 """Longer work shows as a long task (W3C Long Tasks); a longer distance without one is waiting for a timer."""

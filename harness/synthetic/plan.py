@@ -38,7 +38,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from statistics import median_low
 
-from harness.synthetic.shape import PageShape, Resource
+from harness.synthetic.shape import PARSED, PageShape, Resource
 
 SMALLEST_FRAME = 300
 """Bytes; smaller HTML is fetched by script instead of shown in a frame."""
@@ -167,7 +167,7 @@ def _node(shape: PageShape, first: Resource, causing: set[int | None], typical: 
         kind = Kind.BEACON
     return Node(hops, kind, size_bytes, no_content, work_ms=first.work_ms, idle_ms=first.idle_ms,
                 after_load=first.after_load, way=first.way, offset=first.offset, blocking=first.blocking,
-                waits=first.way == "parsed")
+                waits=first.way == PARSED)
 
 
 def _kind(final: Resource, size_bytes: int) -> Kind:

@@ -22,7 +22,8 @@ SHAPE_FILE = Path(__file__).resolve().parent / "paper.tsv"
 FORMAT = 3
 COLUMNS = {1: 11, 2: 15, 3: 18}
 KINDS = ("document", "image", "style", "script", "data", "font", "media")
-WAYS = ("tag", "inline", "event", "parsed")
+TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
+WAYS = (TAG, INLINE, EVENT, PARSED)
 HEADING = """\
 # The shape of pages: figures of their resources, nothing of their content. Made by scripts/shape.py; what the columns
 # mean is said in harness/synthetic/shape.py. scripts/make_pages.py --shape makes synthetic pages from it.
@@ -42,8 +43,8 @@ class Resource:
 
     `way` is how it was found (one of WAYS): in the text of the document `parent`, or by a script that runs as the
     parser comes to it, both `offset` bytes from the document's start; after the arrival of `parent`; or once the
-    document `parent` was parsed. A `blocking` script is one that the parser stopped for;
-    other `blocking` data was asked for by a synchronous XMLHttpRequest.
+    document `parent` was parsed. A `blocking` script is one that the parser stopped for; what else is `blocking` was
+    asked for by a synchronous XMLHttpRequest.
     """
 
     index: int

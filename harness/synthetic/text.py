@@ -70,29 +70,29 @@ def html_comment(rng: random.Random) -> Callable[[int], str]:
 
 def script_pieces(rng: random.Random) -> Iterator[str]:
     """Function definitions and comments, without end. Nothing calls the functions: they cost their parsing."""
-    number = 0
-    while True:
-        number += 1
-        if number % 9 == 0:
-            yield f"/* {sentence(rng)}*/\n"
-            continue
+    def function(number: int) -> str:
         factor, limit = rng.randrange(2, 99), rng.randrange(2, 30)
-        yield (f"function part{number}(a, b) {{\n  var sum = a * {factor} + (b || {limit});\n"
-               f"  for (var i = 0; i < {limit}; i++) {{\n    sum = (sum * {factor} + i) % 9973;\n  }}\n"
-               f"  return {{name: \"{rng.choice(OBJECTS)}\", sum: sum}};\n}}\n")
+        return (f"function part{number}(a, b) {{\n  var sum = a * {factor} + (b || {limit});\n"
+                f"  for (var i = 0; i < {limit}; i++) {{\n    sum = (sum * {factor} + i) % 9973;\n  }}\n"
+                f"  return {{name: \"{rng.choice(OBJECTS)}\", sum: sum}};\n}}\n")
+
+    return _with_comments(rng, 9, function)
 
 
 def style_pieces(rng: random.Random) -> Iterator[str]:
     """Rules for classes and comments, without end. No element has the classes: they cost their parsing."""
-    number = 0
-    while True:
-        number += 1
-        if number % 11 == 0:
-            yield f"/* {sentence(rng)}*/\n"
-            continue
+    def rule(number: int) -> str:
         colour, size, gap = rng.randrange(0x1000000), rng.randrange(9, 30), rng.randrange(20)
-        yield (f".part-{number} .item-{rng.randrange(100)} {{ color: #{colour:06x}; font-size: {size}px; "
-               f"margin: 0 {gap}px; padding: {gap}px; }}\n")
+        return (f".part-{number} .item-{rng.randrange(100)} {{ color: #{colour:06x}; font-size: {size}px; "
+                f"margin: 0 {gap}px; padding: {gap}px; }}\n")
+
+    return _with_comments(rng, 11, rule)
+
+
+def _with_comments(rng: random.Random, every: int, piece: Callable[[int], str]) -> Iterator[str]:
+    """Yield the pieces 1, 2, 3, ... with a comment in the place of each one whose number `every` divides."""
+    for number in itertools.count(1):
+        yield piece(number) if number % every else f"/* {sentence(rng)}*/\n"
 
 
 def code_comment(rng: random.Random) -> Callable[[int], str]:

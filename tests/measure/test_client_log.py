@@ -193,14 +193,19 @@ def test_the_urls_that_loads_are_compared_by_are_cut_too(tmp_path: Path) -> None
     assert len(figures["request_urls"]) == figures["requests"]
 
 
-def test_what_the_replaced_document_still_asks_for_is_not_the_pages(tmp_path: Path) -> None:
-    """Of a page that loads itself anew only the second document counts: the first one's last requests are a race."""
+def loading_anew() -> MadeNetLog:
+    """Return the net-log of a page that asks for itself again while late.png of its first document comes."""
     made = MadeNetLog()
     made.begin("http://a.test/", main_frame=True)
     made.begin("http://a.test/late.png")
-    for _ in range(2 * SLACK_MS):
-        made.body(b"x")
+    made.body(*[b"x"] * 2 * SLACK_MS)
     made.end()
+    return made
+
+
+def test_what_the_replaced_document_still_asks_for_is_not_the_pages(tmp_path: Path) -> None:
+    """Of a page that loads itself anew only the second document counts: the first one's last requests are a race."""
+    made = loading_anew()
     late, made.source = made.source, 1
     made.head("200 OK", "Content-Type: text/html")
     made.end()
@@ -217,12 +222,7 @@ def test_what_the_replaced_document_still_asks_for_is_not_the_pages(tmp_path: Pa
 
 
 def test_what_early_hints_lead_to_is_of_the_new_document(tmp_path: Path) -> None:
-    made = MadeNetLog()
-    made.begin("http://a.test/", main_frame=True)
-    made.begin("http://a.test/late.png")
-    for _ in range(2 * SLACK_MS):
-        made.body(b"x")
-    made.end()
+    made = loading_anew()
     late, made.source = made.source, 1
     made.early_hints("link: </early.css>; rel=preload; as=style")
     made.source = late
