@@ -1,0 +1,27 @@
+"""What came of each fault stands in pytest's summary, with the seed that chose them."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.faults import ALL, SEED
+from tests.support.faulty_experiment import Done
+
+TOLD = pytest.StashKey[list[tuple[str, ...]]]()
+
+
+@pytest.fixture
+def tell(request: pytest.FixtureRequest) -> Callable[[Done, str], None]:
+    """Give what notes down what came of a fault."""
+    told = request.config.stash.setdefault(TOLD, [])
+    return lambda done, what: told.append((str(done.fault), f"{done.after_s:.2f}", what))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the faults in the form in which docs/testing.md has them."""
+    told = config.stash.get(TOLD, [])
+    if told:
+        terminalreporter.section(f"faults: TFO_LAB_FAULTS={'all' if ALL else SEED}")
+        terminalreporter.write_line("| fault | s after the load began | what came of it |\n|---|---|---|")
+    for row in sorted(told):
+        terminalreporter.write_line(f"| {' | '.join(row)} |")

@@ -1,0 +1,212 @@
+"""Faults in a running experiment, made on purpose: which there are, how each is done to it from outside, and undone."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.system.processes import children_by_parent, descendants
+
+CHOICE = os.environ.get("TFO_LAB_FAULTS") or str(random.randrange(10_000))
+ALL = CHOICE == "all"
+SEED = 0 if ALL else int(CHOICE)
+KILLED = ("experiment", "load_page.py", "chromedriver", "browser", "network process", "renderer", "one server",
+          "the servers' parent", "delay line")
+"""The nine kinds of process."""
+ENDING = frozenset(("experiment", "one server", "the servers' parent", "delay line"))
+"""Killed, they end the experiment; the others only a load."""
+STOP_S = 0.3
+SPARE_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is done to which part. `number` tells apart the same at several moments. `ends`: the experiment with it."""
+
+    what: str
+    part: str
+    number: int = 1
+
+    @property
+    def ends(self) -> bool:
+        """Whether no load can follow."""
+        return (self.what, self.part) in {*(("kill", part) for part in ENDING), ("no memory", "one server"),
+                                          ("full disk", "results"), ("no descriptors", "experiment")}
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it is there until the load is over, and is undone then."""
+        return self.what in ("freeze", "full disk", "no descriptors", "no memory")
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.part} {self.number}".replace(" ", "-")
+
+
+FAULTS = (
+    *(Fault("kill", part, number) for part in KILLED for number in (1, 2)),
+    *(Fault("stop", part) for part in KILLED),
+    *(Fault("freeze", part) for part in ("one server", "delay line")),
+    *(Fault("full disk", place, number) for place in ("results", "temporary files") for number in (1, 2)),
+    *(Fault("no descriptors", part) for part in ("experiment", "load_page.py", "browser", "one server")),
+    *(Fault("no memory", part) for part in ("browser", "one server")),
+    Fault("suspend", "machine"),
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A running experiment: the process of tfo.py, and its folders, each a small disk of its own."""
+
+    pid: int
+    results: Path
+    temporary: Path
+
+
+def find(part: str, pid: int) -> int | None:
+    """Return the process of a part of the experiment whose process is `pid`; None while there is none."""
+    if part in ("experiment", "machine"):
+        return pid
+    tree = children_by_parent()
+    for candidate in sorted(descendants(pid)):
+        words = command_of(candidate)
+        if words and _is_part(part, words, candidate in tree.get(pid, ())):
+            return candidate
+    return None
+
+
+def _is_part(part: str, words: list[str], is_child: bool) -> bool:
+    """Tell by its command line what a process is; `is_child`: tfo.py itself started it."""
+    line = " ".join(words)
+    marks: dict[str, Callable[[], bool]] = {
+        "load_page.py": lambda: is_child and "load_page.py" in line,
+        "chromedriver": lambda: Path(words[0]).name == "chromedriver",
+        "browser": lambda: "--log-net-log" in line and "--type=" not in line,
+        "network process": lambda: "network.mojom.NetworkService" in line,
+        "renderer": lambda: "--type=renderer" in line,
+        "one server": lambda: not is_child and "http_tfo.py" in line,
+        "the servers' parent": lambda: is_child and "http_tfo.py" in line,
+        "delay line": lambda: is_child and "delay_line.py" in line,
+    }
+    return marks[part]()
+
+
+def command_of(pid: int) -> list[str]:
+    """Return the words of a process's command line, none when it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace").rstrip("\0").split("\0")
+    except OSError:
+        return []
+
+
+@contextmanager
+def done_to(target: Target, fault: Fault) -> Iterator[bool]:
+    """Do the fault to the experiment, and undo it at the end; give whether there was something to do it to."""
+    with ExitStack() as undo:
+        if fault.what == "full disk":
+            undo.enter_context(_filled(target.results if fault.part == "results" else target.temporary))
+            yield True
+            return
+        pid = find(fault.part, target.pid)
+        if pid is None:
+            yield False
+            return
+        try:
+            _do(fault, pid, undo)
+        except ProcessLookupError:      # it has ended by itself
+            yield False
+            return
+        yield True
+
+
+def _do(fault: Fault, pid: int, undo: ExitStack) -> None:
+    if fault.what == "kill":
+        os.kill(pid, signal.SIGKILL)
+    elif fault.what == "suspend":
+        os.kill(pid, signal.SIGUSR1)
+    elif fault.what in ("stop", "freeze"):
+        os.kill(pid, signal.SIGSTOP)
+        undo.callback(_signal, pid, signal.SIGCONT)
+        if fault.what == "stop":
+            time.sleep(STOP_S)
+    elif fault.what == "no descriptors":
+        undo.callback(_limit_files, pid, f"{_file_limit(pid)}:")
+        _limit_files(pid, "0:")
+    else:
+        undo.enter_context(_without_memory(pid))
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _file_limit(pid: int) -> int:
+    """Return how many files a process may have open (soft limit). prlimit(2) tells only of a process of one's own."""
+    try:
+        lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
+    except FileNotFoundError:
+        raise ProcessLookupError from None
+    return next(int(line.split()[3]) for line in lines if line.startswith("Max open files"))
+
+
+def _limit_files(pid: int, limits: str) -> None:
+    """Change how many files a process may have open, as its own user, which needs no capability."""
+    with suppress(FileNotFoundError):           # it has ended
+        owner = Path(f"/proc/{pid}").stat()
+        subprocess.run(["setpriv", f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups", "prlimit",
+                        "--pid", str(pid), f"--nofile={limits}"], check=False, timeout=10, capture_output=True)
+
+
+@contextmanager
+def _filled(folder: Path) -> Iterator[None]:
+    """Leave no room in `folder`, a disk of its own, while this lasts."""
+    file = folder / "filled"
+    try:
+        with file.open("wb", buffering=0) as filler, suppress(OSError):
+            while True:
+                filler.write(bytes(SPARE_BYTES))
+        yield
+    finally:
+        file.unlink()
+
+
+def memory_groups() -> tuple[Path, str] | None:
+    """Return where this machine's cgroups for memory are made, and their file of the limit; None without any."""
+    for name, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        base = Path(name)
+        probe = base / f"tfo-lab-{os.getpid()}"
+        try:
+            probe.mkdir()
+        except OSError:
+            continue
+        usable = (probe / limit).exists()
+        probe.rmdir()
+        if usable:
+            return base, limit
+    return None
+
+
+@contextmanager
+def _without_memory(pid: int) -> Iterator[None]:
+    """Let a process get no more memory while this lasts: the kernel kills it when it asks for some (cgroups)."""
+    groups = memory_groups()
+    assert groups, "the case is left out where there are no cgroups"
+    group = groups[0] / f"tfo-lab-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / groups[1]).write_text("65536")
+        (group / "cgroup.procs").write_text(str(pid))
+        yield
+    finally:
+        with suppress(OSError):
+            (groups[0] / "cgroup.procs").write_text(str(pid))
+        deadline_s = time.monotonic() + 10
+        while group.exists() and time.monotonic() < deadline_s:
+            with suppress(OSError):
+                group.rmdir()
+            time.sleep(0.02)
