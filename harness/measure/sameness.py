@@ -30,6 +30,8 @@ REST_RATIO = 0.05
 docs/statistics.md says how often loads that nobody disturbed differ."""
 REST_LEAST = 1
 EXAMPLE_LENGTH = 80
+OTHER = "got other answers than the page's other loads"
+"""How the reason against a load begins that is not the same."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def _compare(got: dict[str, Got], usual: dict[str, Got], common: Collection[str]
         return []
     examples = [*needed, *(f"no {_short(answer)}" for answer in missing),
                 *(f"also {_short(answer)}" for answer in more), *(_told(got[key], usual[key]) for key in other)]
-    return [accident(f"got other answers than the page's other loads: {len(missing)} missing, {len(other)} with other "
+    return [accident(f"{OTHER}: {len(missing)} missing, {len(other)} with other "
                      f"status, bytes or error, {len(more)} more ({examples[0]})")]
 
 
