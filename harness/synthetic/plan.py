@@ -26,6 +26,8 @@ Resources that redirect into each other are one *node* of the plan: who loads th
   asked for as, which script found what, and how long the page worked or waited in between: none of it is guessed from
   types and times, and whoever requests a node first works and waits for as long. A font is fetched by script. A page's
   own document that cannot hold the tags of its children is made as much larger.
+- **After the load.** What was asked for after the load event is asked for at that event, all of it side by side, though
+  in the real page one thing led to the next: it holds nothing up, and every load would have to wait for the end of it.
 - **Head.** Stylesheets and scripts up to the first other child stand in the head, and so do stylesheets found before
   the first later script or frame.
 - **Lifted.** A parent that cannot hold the code for its children, because it is too small for it or of a type that
@@ -133,7 +135,7 @@ def make_plan(shape: PageShape, typical: dict[str | None, int]) -> PagePlan:
     for node in nodes[1:]:
         parent = shape.resources[node.index].parent
         assert parent is not None    # read_shapes refuses a resource without one, other than the first
-        node.parent = plan.node_of(parent)
+        node.parent = _before_load(plan.node_of(parent)) if node.after_load else plan.node_of(parent)
     found = [] if shape.measured else [(node, _finder(plan, node)) for node in nodes[1:]]
     for node, script in found:
         if script is not None:
@@ -144,6 +146,13 @@ def make_plan(shape: PageShape, typical: dict[str | None, int]) -> PagePlan:
         assert node.parent is not None
         node.parent.children.append(node)
     return plan
+
+
+def _before_load(node: Node) -> Node:
+    """The node, or the next one above it that was not asked for after the load event; parents are set in order."""
+    while node.after_load and node.parent is not None:
+        node = node.parent
+    return node
 
 
 def _type_of(resource: Resource) -> str | None:
@@ -165,9 +174,9 @@ def _node(shape: PageShape, first: Resource, causing: set[int | None], typical: 
         kind = Kind.DOCUMENT
     elif (no_content and final.kind in (None, "image")) or (kind is Kind.IMAGE and size_bytes <= LARGEST_BEACON):
         kind = Kind.BEACON
-    return Node(hops, kind, size_bytes, no_content, work_ms=first.work_ms, idle_ms=first.idle_ms,
-                after_load=first.after_load, way=first.way, offset=first.offset, blocking=first.blocking,
-                waits=first.way == PARSED)
+    return Node(hops, kind, size_bytes, no_content, work_ms=first.work_ms,
+                idle_ms=0 if first.after_load else first.idle_ms, after_load=first.after_load, way=first.way,
+                offset=first.offset, blocking=first.blocking, waits=first.way == PARSED)
 
 
 def _kind(final: Resource, size_bytes: int) -> Kind:
