@@ -15,7 +15,7 @@ from harness.measure.chrome_run import run_chrome
 from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
 from harness.measure.reason import Reason, texts
-from harness.measure.watch import answers_of, timekeeping_of, watching
+from harness.measure.watch import answers_of, critical_steps, timekeeping_of, watching
 from harness.network.links import delay_line_drops
 from harness.network.star import Star
 from harness.system import environment, fastopen
@@ -55,8 +55,9 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
     })
     har = directory / f"{load.page.name}.har"
     with acting_as(lab.results_user):
-        return replace(record, timekeeping=timekeeping_of(watch, record, report.get("silences"), har, requests),
-                       answers=answers_of(lab, record, har, requests))
+        path = critical_steps(har, record)
+        return replace(record, timekeeping=timekeeping_of(watch, record, report.get("silences"), path, requests),
+                       answers=answers_of(lab, record, har, path, requests))
 
 
 def _record(report: dict[str, Any], known: dict[str, Any]) -> LoadRecord:

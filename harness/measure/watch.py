@@ -56,12 +56,12 @@ def watching(lab: Laboratory) -> Iterator[Watch]:
             watch.lateness = read_lateness(lab.delay, mark)
 
 
-def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, har: Path,
+def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, path: Sequence[Step],
                    requests: Sequence[ServerRequest]) -> Timekeeping | None:
     """Return how well time was kept in the load of `record`, from what was noted around it.
 
-    `silences` are what Chrome's side reports (harness.netlog.silences), `requests` what the servers logged. None for a
-    load without a load event: there is no time to judge.
+    `silences` are what Chrome's side reports (harness.netlog.silences), `path` is the load's critical path, `requests`
+    what the servers logged. None for a load without a load event: there is no time to judge.
     """
     if not record.plt_ms or not record.time_origin_ms:
         return None
@@ -69,7 +69,7 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, har: Path
     start_s = (record.time_origin_ms - CLOCK_SHIFT_DAYS * MS_PER_DAY) / 1000
     end_s = start_s + record.plt_ms / 1000
     quiet = _nothing_came(lab, watch.arrivals, _quiet(lab, silences), start_s, record.plt_ms)
-    late = [] if lab.one_by_one else _late(lab, quiet, start_s, requests, critical_steps(har, record))
+    late = [] if lab.one_by_one else _late(lab, quiet, start_s, requests, path)
     pressure = ticks.pressure(start_s, end_s)
     return Timekeeping(
         late=tuple(late[:MOST_LATE]), connect_late_ms=_connect_late_ms(lab, record),
@@ -121,13 +121,13 @@ def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:
     return max(late_ms, default=None)
 
 
-def answers_of(lab: Laboratory, record: LoadRecord, har: Path,
+def answers_of(lab: Laboratory, record: LoadRecord, har: Path, path: Sequence[Step],
                requests: Sequence[ServerRequest]) -> ReceivedAnswers | None:
-    """Return what the requests of the load got; None for a load without a HAR."""
+    """Return what the requests of the load, whose critical path is `path`, got; None for a load without a HAR."""
     try:
         log = read_har_file(har)
         began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
-        urls = frozenset(step.url for step in critical_steps(har, record)) if record.plt_ms else None
+        urls = frozenset(step.url for step in path) if record.plt_ms else None
         answers = received_answers(log["entries"], began, record.plt_ms, requests, urls,
                                    silent=lab.silent.get(record.page, ()))
     except (UnreadableFileError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
