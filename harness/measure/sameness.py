@@ -10,7 +10,9 @@ it got that, too:
 
 What was asked for after the load event makes no difference, nor what the page itself cancelled, nor an answer that our
 limit of time cut: what some loads do just before the load event and others just after is nobody's fault. What the
-replay has nothing for counts once a host.
+replay has nothing for counts once a host. Of recorded answers that are the same but for volatile values (a script that
+wsj asks for eight times, each with another random number) it is the order of arrival which of them is sent: each
+stands for all.
 """
 
 from collections import Counter, defaultdict
@@ -23,6 +25,7 @@ from harness.files.load_parts import ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.measure.reason import Reason, accident
 from harness.measure.received import is_cancelled, is_cut
+from harness.mirror.masks import mask_target
 
 PARTS = frozenset((DOCUMENT, SCRIPT, STYLE))
 REST_RATIO = 0.05
@@ -122,10 +125,13 @@ def _rank(outcome: tuple[int, int, str]) -> tuple[bool, bool, int]:
 
 def _compare(got: dict[str, Got], usual: dict[str, Got], common: Collection[str]) -> list[Reason]:
     """Return the reasons against a load that got `got`; `common` is what at least half of the loads got at any time."""
-    missing = [answer for key, answer in usual.items() if key not in got]
+    alike = {_alike(answer) for answer in got.values()}
+    missing = [answer for key, answer in usual.items() if key not in got and _alike(answer) not in alike]
     other = [key for key, answer in got.items()
              if key in usual and not answer.no_matter and answer.outcome != usual[key].outcome]
-    more = [answer for key, answer in got.items() if key not in usual and key not in common and not answer.no_matter]
+    usually = {_alike(answer) for answer in usual.values()}
+    more = [answer for key, answer in got.items() if key not in usual and key not in common and not answer.no_matter
+            and _alike(answer) not in usually]
     needed = [*(f"no {_short(answer)}" for answer in missing if answer.part or answer.critical),
               *(_told(got[key], usual[key]) for key in other if usual[key].part or usual[key].critical)]
     rest = len(missing) + len(other) + len(more)
@@ -136,6 +142,11 @@ def _compare(got: dict[str, Got], usual: dict[str, Got], common: Collection[str]
                 *(f"also {_short(answer)}" for answer in more), *(_told(got[key], usual[key]) for key in other)]
     return [accident(f"{OTHER}: {len(missing)} missing, {len(other)} with other "
                      f"status, bytes or error, {len(more)} more ({examples[0]})")]
+
+
+def _alike(answer: Got) -> tuple[str, tuple[int, int, str]]:
+    """Return what is the same of all answers that differ in nothing but volatile values."""
+    return mask_target(answer.url), answer.outcome
 
 
 def _short(answer: Got) -> str:
