@@ -85,7 +85,7 @@ ALIKE: dict[str, Spoil] = {"one answer lost that is no part": without_rest(0.0)}
 
 
 def main() -> int:
-    """Print both tables; the exit status is 1 when a load was told wrongly from its page, or spoiled and taken for it."""
+    """Print both tables; the exit status is 1 when a verdict was wrong."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("client", type=Path, nargs="+", help="folders of results")
     parser.add_argument("--times", type=Whole(1, 10_000), default=5, help="how often each load is spoiled each way "

@@ -65,9 +65,9 @@ def test_what_came_from_chromes_cache_came() -> None:
 def test_of_answers_that_differ_in_volatile_values_only_each_stands_for_all() -> None:
     """As wsj's advertiser is asked for one script eight times, of which five were recorded: their order is chance."""
     def turns(*identities: str) -> LoadRecord:
-        asked = {f"{number}": {"identity": identity, "purpose": "script", "kind": "stand-in",
-                               "url": f"{PAGE}rta.js?rnd=9406594500{number}"} for number, identity in enumerate(identities)}
-        return load_of(more={f"turn {name}": answer for name, answer in asked.items()})
+        return load_of(more={f"turn {number}": {"identity": identity, "purpose": "script", "kind": "stand-in",
+                                                "url": f"{PAGE}rta.js?rnd=9406594500{number}"}
+                             for number, identity in enumerate(identities)})
 
     assert verdicts(turns("r1", "r2", "r3"), turns("r1", "r2", "r1"), turns("r1", "r3", "r2")) == [[], [], []]
     [_, none, _] = verdicts(turns("r1", "r2", "r3"), turns(), turns("r1", "r3", "r2"))
