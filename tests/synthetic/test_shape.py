@@ -18,7 +18,7 @@ from harness.mirror.recording import read_recording
 from harness.synthetic.build import make_page_set, make_pages
 from harness.synthetic.loading import put_calls
 from harness.synthetic.measured import Told, make_shape
-from harness.synthetic.plan import Kind, Node
+from harness.synthetic.plan import Kind, Node, make_plan
 from harness.synthetic.shape import HEADING, PageShape, Resource, format_shapes, read_shapes
 from tests.support.made_har import PAGE, MadeLoad
 
@@ -101,6 +101,19 @@ def test_work_that_several_requests_waited_for_is_done_once(after_load: bool) ->
              for number, work_ms in enumerate([30, 40, 40], start=1)]
     code = put_calls(nodes, {}, {}, lambda index: f"http://a.test/{index}")
     assert re.findall(r"work\((\d+)\)", code) == ["30", "10"]
+
+
+def test_what_comes_after_the_load_event_is_asked_for_side_by_side() -> None:
+    def image(index: int, parent: int, idle_ms: int) -> Resource:
+        return Resource(index, "a.test", "http", "image/png", None, 500, 9, parent, None, 900, 990, "image",
+                        idle_ms=idle_ms, after_load=True, way="event")
+
+    document = Resource(0, "a.test", "http", "text/html", "utf-8", 6000, 1, None, None, 0, 300, "document")
+    shape = PageShape("http://a.test/", "2013-03", (document, image(1, 0, 300), image(2, 1, 200), image(3, 2, 100)))
+    plan = make_plan(shape, {})
+    code = put_calls(plan.nodes[0].children, {}, {}, lambda index: f"http://a.test/{index}")
+    assert re.findall(r"setTimeout\(function\(\){put\(\"img\",\"http://a.test/(\d)\"\);},(\d+)\)", code) == [
+        ("1", "0"), ("2", "0"), ("3", "0")]
 
 
 def test_what_chrome_says_of_a_request_is_read() -> None:
