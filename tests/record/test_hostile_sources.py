@@ -108,7 +108,7 @@ def test_records_that_were_compressed_together_are_not_lost_silently(tmp_path: P
 
 def test_a_record_without_url_is_none(tmp_path: Path) -> None:
     (tmp_path / "x.warc").write_bytes(b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 9\r\n\r\nHTTP/1.1 \r\n\r\n")
-    assert refusal(tmp_path / "x.warc").startswith("not a WARC (")
+    assert refusal(tmp_path / "x.warc").startswith("not a WARC (a record lacks what every record has)")
 
 
 @pytest.mark.parametrize(("name", "encode"), [

@@ -29,8 +29,8 @@ MOST_BYTES = 16_000_000_000
 """Of all files of a source together, when unpacked."""
 MOST_RECORDS = 500_000
 """Of all files of a source together."""
-NO_WARC = (ArchiveLoadFailed, EOFError, ValueError, AttributeError, TypeError, IndexError)
-"""What warcio raises for what is none."""
+NO_WARC = (ArchiveLoadFailed, EOFError, ValueError)
+"""What is raised for what is none."""
 
 logging.getLogger("warcio").addHandler(logging.NullHandler())       # without one it writes to standard error
 
@@ -71,7 +71,7 @@ def read_records(path: Path, budget: Budget) -> Iterator[tuple[ArcWarcRecord, Ar
         if start and not start.startswith(BEGINNINGS):
             raise ValueError(f"it begins with {start!r}")
         records = _Records(file, budget)
-        for record in records:
+        while (record := _next(records)) is not None:
             budget.take(records=1)
             records.reader.begin_head()
             yield record, records
@@ -82,7 +82,10 @@ def record_at(path: Path, offset: int) -> Iterator[ArcWarcRecord]:
     """Give the record that begins at `offset`. Raises as `read_records` does."""
     with path.open("rb") as file:
         file.seek(offset)
-        yield next(iter(_Records(file, whole_budget())))
+        record = _next(_Records(file, whole_budget()))
+        if record is None:
+            raise EOFError
+        yield record
 
 
 def body_of(record: ArcWarcRecord) -> bytes:
@@ -91,6 +94,14 @@ def body_of(record: ArcWarcRecord) -> bytes:
     if len(body) > LARGEST_BODY:
         raise TooLargeError(f"a body of more than {LARGEST_BODY} bytes")
     return body
+
+
+def _next(records: ArchiveIterator) -> ArcWarcRecord | None:
+    """Return the next record, None at the end. Raises one of NO_WARC."""
+    try:
+        return next(iter(records), None)
+    except (AttributeError, TypeError, IndexError):     # how warcio stumbles over a record without a URL, say
+        raise ValueError("a record lacks what every record has") from None
 
 
 class _Records(ArchiveIterator):
