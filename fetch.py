@@ -210,18 +210,18 @@ def parse_arguments() -> argparse.Namespace:
                         help="seconds a page may take to its load event (60; 300 from a web archive)")
     parser.add_argument("--quiet", type=TIMEOUT_S, default=2, help="seconds of silence that end a visit (2)")
     parser.add_argument("--quiet-limit", type=TIMEOUT_S, default=30,
-                        help="longest wait for it after the load event (30)")
+                        help="longest wait for that silence after the load event (30)")
     parser.add_argument("--scroll-steps", type=Whole(0, 10_000), default=50,
-                        help="most windows' heights to scroll down (50)")
+                        help="how many window heights to scroll down at most (50)")
     parser.add_argument("--command-limit", type=TIMEOUT_S, default=20,
                         help="seconds that a page's scripts may keep Chrome from answering (20)")
     parser.add_argument("--refetch-limit", type=Decimal(0.1, 3600, or_zero=True), default=15,
-                        help="seconds for fetching again what Chrome gave up half way; 0: do not (15)")
+                        help="seconds for fetching again what Chrome gave up half way; 0: do not fetch again (15)")
     parser.add_argument("--no-trial", dest="trial", action="store_false",
                         help="do not load each page once from its recording at the end")
-    parser.add_argument("--user-agent", default="", help="what to say we are (what Chrome says when not headless)")
+    parser.add_argument("--user-agent", default="", help="User-Agent header to send (that of a Chrome with a window)")
     parser.add_argument("--remap", type=Path, help="record from these hosts only: file of hostname ip port [https]")
-    parser.add_argument("--ca", type=Path, help="certificate (PEM) of the CA whose certificates are good there")
+    parser.add_argument("--ca", type=Path, help="certificate (PEM) of the CA that these hosts' certificates come from")
     return parser.parse_args()
 
 

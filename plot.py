@@ -85,11 +85,11 @@ def parse_arguments() -> argparse.Namespace:
     parser = OptionParser(description="Table and figures from the logs of page loads.")
     parser.add_argument("--clientdir", type=Path, help="folder of client logs (client)")
     parser.add_argument("--outputdir", type=Path, help="folder for the figures (output-figures)")
-    parser.add_argument("--format", choices=FORMATS, help="of the figures (png)")
+    parser.add_argument("--format", choices=FORMATS, help="format of the figures (png)")
     parser.add_argument("--metric", choices=METRICS, default="load",
                         help="where PLT ends: at the load event (default), or with the last transaction, as in 2013")
     parser.add_argument("--detail", action="store_true",
-                        help="a second table: n, medians, MAD, the improvement's 95%% interval and whether it holds 0")
+                        help="a second table: n, medians, MAD, the improvement's 95%% interval, and whether it holds 0")
     parser.add_argument("--compare", type=Path, nargs=2, metavar=("DIR_A", "DIR_B"),
                         help="instead of all that: where two folders of results differ, and how sure that is")
     parser.add_argument("--append", type=Path, metavar="observations.txt", help="add the table to this file, too")
@@ -97,7 +97,7 @@ def parse_arguments() -> argparse.Namespace:
     if arguments.compare:
         for option in NOT_WITH_COMPARE:
             if getattr(arguments, option):
-                raise InputError(f"plot.py: --{option} says nothing to --compare, which reads the two folders and "
+                raise InputError(f"plot.py: --{option} has no effect with --compare, which reads two folders and "
                                  "draws no figure; leave it out")
     arguments.clientdir = arguments.clientdir or own_folder("client")
     arguments.outputdir = arguments.outputdir or own_folder("output-figures")

@@ -25,7 +25,7 @@ def check_folders(directory: Path, files: PageFiles, user: User) -> None:
                 raise InputError(f"{path}: is a symbolic link, and none is followed there; put what it leads to in "
                                  "its place, or remove it")
         if (directory / "hack_dns").is_dir():
-            raise InputError(f"{directory / 'hack_dns'}: is a folder; remove it: a file of that name is made")
+            raise InputError(f"{directory / 'hack_dns'}: is a folder; remove it, since a file of that name is written")
         for folder in (directory, directory / "client", directory / "serverlogs"):
             if folder.exists():
                 _require_writable(folder, user)

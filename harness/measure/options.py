@@ -46,7 +46,8 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--bwnet", type=RATE_MBIT, default=4.0, help="bandwidth of each server's link, Mbit/s (4)")
     parser.add_argument("--delaynet", type=DELAY_MS, default=10.0, help="one-way delay of each server's link, ms (10)")
     add_server_options(parser)
-    parser.add_argument("--tfo", choices=["0", "1", "both"], default="both", help="without, with, or both (both)")
+    parser.add_argument("--tfo", choices=["0", "1", "both"], default="both",
+                        help="without TFO, with it, or both (both)")
     parser.add_argument("--testruns", type=RUNS, default=4, help="loads of each page; the first warms up (4)")
     parser.add_argument("--retries", type=RETRIES_ALLOWED, default=RETRIES, metavar="N", help="how often a load that "
                         "failed by accident is measured again, at the end of its run (%(default)s)")
@@ -54,12 +55,12 @@ def make_parser(description: str) -> argparse.ArgumentParser:
                         "a SYN can carry, so that TFO saves nothing over https")
     parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
     parser.add_argument("--until-ci", type=Decimal(0.01, 99), metavar="POINTS",
-                        help="after these, load each page more often until "
+                        help="after these runs, load each page more often until "
                         "half the width of its improvement's 95%% interval is under so many percentage points")
     parser.add_argument("--max-runs", type=RUNS, metavar="N",
                         help=f"with --until-ci: at most so many measured runs of each page ({MAX_RUNS})")
-    parser.add_argument("--min-pairs", type=RUNS, metavar="N", help="with --until-ci: an interval of fewer pairs of "
-                        f"loads ends nothing; under {MINIMUM_PAIRS} it is often too narrow ({MINIMUM_PAIRS})")
+    parser.add_argument("--min-pairs", type=RUNS, metavar="N", help="with --until-ci: never stop before so many pairs "
+                        f"of loads; the interval of fewer than {MINIMUM_PAIRS} is often too narrow ({MINIMUM_PAIRS})")
     parser.add_argument("--pcap", action="store_true", help="keep a capture of each load's packets beside its log: "
                         "docs/wireshark.md")
     parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s,

@@ -92,7 +92,7 @@ def open_authority(directory: Path = AUTHORITY) -> Authority:
     """
     try:
         if directory.is_symlink():
-            raise InputError(f"{directory}: is a symbolic link, and the authority's key goes through none; "
+            raise InputError(f"{directory}: is a symbolic link, and none is followed to the authority's key; "
                              f"{_advice(directory)}")
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)

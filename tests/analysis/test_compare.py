@@ -165,4 +165,4 @@ def test_as_it_is_typed(tmp_path: Path) -> None:
     for wrong in (["none"], ["b", "--format", "png"]):
         refused = plot(tmp_path, "--compare", "a", *wrong)
         assert (refused.returncode, refused.stdout, len(refused.stderr.splitlines())) == (2, "", 1)
-        assert wrong[-1] == "none" or f"plot.py: {wrong[1]} says nothing to --compare" in refused.stderr
+        assert wrong[-1] == "none" or f"plot.py: {wrong[1]} has no effect with --compare" in refused.stderr
