@@ -27,6 +27,8 @@ UNLIKELY_MS = 20.0
 """Hardly ever does an image cause anything."""
 FAR_OFF = 0.25
 """What part of its distance from the effect counts against a cause, beside the difference between the loads."""
+EARLY_MS = 100.0
+"""What the page's own listeners ask for once it is parsed comes before these have ended, but hardly by more."""
 LIKELY_MS = 30.0
 """Scripts wait for the document to be parsed more often than for anything else."""
 BATCH_MS = 50.0
@@ -185,7 +187,7 @@ class Finder:
                    and other.initiator.type == "script" and _bare(other.initiator.by) != _bare(by.far.url)]
         if by.far.kind == DOCUMENT:
             scripts += [other for other in self.seen if other.document is by and other.near is not None
-                        and other.initiator is not None and other.initiator.by == by.far.url
+                        and other.initiator is not None and _bare(other.initiator.by) == _bare(by.far.url)
                         and other.initiator.type == "script" and other.offset != request.offset]
         earlier = [near.start - other.near.start for other in scripts
                    if other.near is not None and other.near.start <= near.start]
@@ -224,7 +226,7 @@ class Finder:
         if parsed[0] is not None and parsed[1] is not None and near is not None:
             distances = far.start - parsed[0], near.start - parsed[1]
             score = abs(distances[0] - distances[1]) + FAR_OFF * max(0.0, distances[1]) - LIKELY_MS
-            if min(distances) >= -100 and score < least:
+            if min(distances) >= -EARLY_MS and score < least:
                 best = Found(PARSED, self._root(), 0, max(0.0, distances[1]))
         return best
 
