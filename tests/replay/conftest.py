@@ -1,4 +1,4 @@
-"""The replay over TLS that test_https.py and test_http2.py talk to, a server for each file."""
+"""The replay over TLS that test_https.py and test_http2.py talk to, a server for each file; a recording to write."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.replay_process import free_port
 from tests.support.secure_replay import Client, Secure, record, serving
+from tests.support.written import Written
 
 
 @pytest.fixture(scope="module")
@@ -27,3 +28,9 @@ def secure(tls_recording: Path) -> Iterator[Secure]:
 def client(secure: Secure) -> Iterator[Client]:
     with secure.connect("h2") as connection:
         yield Client(connection)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    """Give a recording to which the test adds answers."""
+    return Written(tmp_path)

@@ -12,7 +12,7 @@ from harness.replay.callbacks import new_names, renamed
 from harness.replay.matching import Request
 from harness.replay.reply import reply_to
 from harness.replay.site import Site
-from tests.replay.test_matching import HOST, Written
+from tests.support.written import HOST, Written
 
 OLD, NEW = "jQuery17_1363348800000", "jQuery17_1785000000000"
 SCRIPT = f'{OLD}({{"text": "{OLD} is not renamed here"}});'

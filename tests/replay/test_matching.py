@@ -1,76 +1,20 @@
 """Which recorded answer a request gets: the cases of docs/replay.md, each a test."""
 
-import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.bootstrap import ROOT
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.pages import sanitise
-from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked, hash_body
-from harness.mirror.paths import write_file
-from harness.mirror.recording import Recording, read_recording
 from harness.replay.site import Site
+from tests.support.written import HOST, Written
 
-HOST = "a.test"
 NAVIGATION = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "accept": "text/html"}
 FETCH = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty", "accept": "*/*"}
-
-
-class Written:
-    """A recording that a test writes: transactions as HAR entries, in order, one page's or several's."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.pages: dict[str, list[dict[str, Any]]] = {}
-
-    def add(self, path: str, body: str | None = None, *, status: int = 200, method: str = "GET", to: str = "",
-            page: str = "page", asked: dict[str, str] | None = None, post: str = "", host: str = HOST,
-            headers: Sequence[tuple[str, str]] = (), **more: Any) -> None:
-        """Record that `path` answered `body`, or redirected `to`."""
-        url = f"https://{host}{path}"
-        name = ""
-        if body is not None:
-            number = sum(map(len, self.pages.values()))
-            name = write_file(self.directory / "Web", f"https://{host}/body-{number}", body.encode()).name
-        request: dict[str, Any] = {"method": method, "url": url, "headers": _pairs((asked or {}).items())}
-        if post:
-            request["postData"] = {"mimeType": "application/json", "text": post}
-        response_headers = [*headers, *([("Location", to)] if to else [])]
-        self.pages.setdefault(page, []).append({
-            "startedDateTime": "2026-11-21T09:00:00.000+00:00", "request": request,
-            "response": {"status": 302 if to else status, "httpVersion": "h2", "headers": _pairs(response_headers),
-                         "content": {"size": len(body or "")}},
-            **({"_file": f"{host}/{name}"} if name else {}), **more})
-
-    def read(self) -> Recording:
-        """Write and read it."""
-        logs = self.directory / "Web.fetchlog"
-        logs.mkdir()
-        (self.directory / "Web" / HOST).mkdir(parents=True, exist_ok=True)
-        for page, entries in self.pages.items():
-            (logs / page).write_text(format_log(PageLog(transactions_seen=True)))
-            (logs / f"{page}.har").write_text(json.dumps({"log": {"entries": entries}}))
-        return read_recording(self.directory / "Web", logs)
-
-    def site(self) -> Site:
-        """Return what its host answers over https."""
-        return Site(self.read(), HOST, "https")
-
-
-def _pairs(headers: Any) -> list[dict[str, str]]:
-    return [{"name": name, "value": value} for name, value in headers]
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Written:
-    return Written(tmp_path)
 
 
 def body(written: Written, answer: Recorded) -> str | None:
@@ -202,15 +146,6 @@ def test_another_size_of_an_image(written: Written) -> None:
     assert (body(written, answer), answer.found) == ("full", "best-match")
     assert body(written, site.answer("/up/other-640x427.jpeg")) == "small"
     assert site.answer("/up/third-640x427.jpeg").found == "missing"
-
-
-def test_files_that_no_log_has_have_identities_of_their_own(tmp_path: Path) -> None:
-    recording = text_recording(tmp_path, {"a.test/i-1466453065.js": "", "a.test/i-1466453066.js": "", "a.test/p?x": "",
-                                          "a.test/p": ""}, [ok("http://a.test/p")])
-    site = Site(recording, HOST)
-    answers = [site.answer(path) for path in ("/i-1466453065.js", "/i-1466453066.js", "/p?x", "/p")]
-    assert [answer.found for answer in answers] == ["plain"] * 4
-    assert len({answer.identity for answer in answers}) == 4
 
 
 def test_stand_ins_that_are_equally_alike_take_turns(written: Written) -> None:
@@ -391,61 +326,6 @@ def test_what_is_not_recorded_is_missing(written: Written) -> None:
     written.add("/x", "x")
     answer = written.site().answer("/y")
     assert (answer.status, answer.found, answer.identity) == (404, "missing", "-")
-
-
-def text_recording(directory: Path, files: dict[str, str], responses: list[Response]) -> Recording:
-    """Write and read a recording in 2013's format."""
-    for name, text in files.items():
-        (directory / "Web" / name).parent.mkdir(parents=True, exist_ok=True)
-        (directory / "Web" / name).write_text(text)
-    (directory / "Web.fetchlog").mkdir()
-    (directory / "Web.fetchlog" / "page").write_text(format_log(PageLog(responses=responses, transactions_seen=True)))
-    return read_recording(directory / "Web", directory / "Web.fetchlog")
-
-
-def ok(url: str, to: str | None = None, mime: str = "text/html") -> Response:
-    return Response("Found" if to else "OK", mime, "", url, to)
-
-
-def test_2013_urls_keep_their_scheme_and_a_host_may_have_both(tmp_path: Path) -> None:
-    recording = text_recording(tmp_path, {"a.test/index.html": "", "a.test/s.css": ""}, [
-        ok("http://a.test/", "https://a.test/"), ok("https://a.test/"), ok("http://a.test/s.css"),
-        ok("https://b.test/x"), ok("http://c.test/y")])
-    assert {host: recording.schemes(host) for host in recording.hosts()} == {
-        "a.test": ("http", "https"), "b.test": ("https",), "c.test": ("http",)}
-    assert recording.document("http://a.test/") == "https://a.test/"
-
-
-def test_2013_a_host_that_is_in_no_log_is_served_over_both_where_there_is_https(tmp_path: Path) -> None:
-    recording = text_recording(tmp_path / "mixed", {"a.test/index.html": "", "d.test/x": ""}, [ok("https://a.test/")])
-    assert recording.schemes("d.test") == ("http", "https")
-    assert Site(recording, "d.test", "https").answer("/x").file == "x"
-    plain = text_recording(tmp_path / "plain", {"a.test/index.html": "", "d.test/x": ""}, [ok("http://a.test/")])
-    assert plain.schemes("d.test") == ("http",)
-
-
-def test_2013_a_file_wins_over_a_redirect_whose_end_is_not_in_the_mirror(tmp_path: Path) -> None:
-    recording = text_recording(tmp_path, {"a.test/index.html": "page"}, [ok("http://a.test/", "http://gone.test/")])
-    answer = Site(recording, HOST).answer("/")
-    assert (answer.status, answer.file) == (200, "index.html")
-    assert recording.document("http://a.test") == "http://a.test"
-
-
-def test_2013_the_end_of_a_redirect_has_the_file_of_its_beginning(tmp_path: Path) -> None:
-    """wsj: the scraper followed redirects and stored the body at their end under the first name."""
-    recording = text_recording(tmp_path, {"www.a.test/index.html": "page", "b.test/x": ""}, [
-        ok("http://www.a.test/", "http://a.test/"), ok("http://a.test/", "/home"), ok("http://a.test/home")])
-    assert recording.document("http://www.a.test/") == "http://a.test/home"
-    home = Site(recording, HOST).answer("/home")
-    assert (home.status, home.file_host, home.file) == (200, "www.a.test", "index.html")
-    assert recording.body_file(home) == "www.a.test/index.html"
-    assert Site(recording, HOST).borrowed == {"www.a.test"}
-
-
-def test_2013_a_recorded_answer_without_its_body_is_empty_and_says_so(tmp_path: Path) -> None:
-    recording = text_recording(tmp_path, {"a.test/index.html": ""}, [ok("http://a.test/i.gif", mime="image/gif")])
-    answer = Site(recording, HOST).answer("/i.gif")
-    assert (answer.status, answer.mime_type, answer.file, answer.found) == (200, "image/gif", None, "no-body")
 
 
 def test_transactions_of_a_page_have_identities_of_their_own(written: Written) -> None:

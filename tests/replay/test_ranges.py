@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,7 +14,7 @@ from harness.replay.matching import Request
 from harness.replay.ranges import NotSatisfiableError, Span, wanted_span
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
-from tests.replay.test_matching import HOST, Written
+from tests.support.written import HOST, Written
 
 VIDEO = bytes(range(256)) * 8
 SIZE = len(VIDEO)
@@ -132,8 +131,3 @@ def test_a_body_of_pieces_is_what_lies_side_by_side(pieces: list[tuple[int, byte
     body.close()
     assert all(byte in content[start + place] for place, byte in enumerate(read))
     assert len(read) == length or start + len(read) not in content
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Written:
-    return Written(tmp_path)

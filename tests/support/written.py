@@ -1,0 +1,58 @@
+"""A recording over https that a test writes, answer by answer, for what a replay makes of it."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.files.text_log import PageLog, format_log
+from harness.mirror.paths import write_file
+from harness.mirror.recording import Recording, read_recording
+from harness.replay.site import Site
+
+HOST = "a.test"
+
+
+class Written:
+    """A recording that a test writes: transactions as HAR entries, in order, one page's or several's."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.pages: dict[str, list[dict[str, Any]]] = {}
+
+    def add(self, path: str, body: str | None = None, *, status: int = 200, method: str = "GET", to: str = "",
+            page: str = "page", asked: dict[str, str] | None = None, post: str = "", host: str = HOST,
+            headers: Sequence[tuple[str, str]] = (), **more: Any) -> None:
+        """Record that `path` answered `body`, or redirected `to`."""
+        url = f"https://{host}{path}"
+        name = ""
+        if body is not None:
+            number = sum(map(len, self.pages.values()))
+            name = write_file(self.directory / "Web", f"https://{host}/body-{number}", body.encode()).name
+        request: dict[str, Any] = {"method": method, "url": url, "headers": _pairs((asked or {}).items())}
+        if post:
+            request["postData"] = {"mimeType": "application/json", "text": post}
+        response_headers = [*headers, *([("Location", to)] if to else [])]
+        self.pages.setdefault(page, []).append({
+            "startedDateTime": "2026-11-21T09:00:00.000+00:00", "request": request,
+            "response": {"status": 302 if to else status, "httpVersion": "h2", "headers": _pairs(response_headers),
+                         "content": {"size": len(body or "")}},
+            **({"_file": f"{host}/{name}"} if name else {}), **more})
+
+    def read(self) -> Recording:
+        """Write and read it."""
+        logs = self.directory / "Web.fetchlog"
+        logs.mkdir()
+        (self.directory / "Web" / HOST).mkdir(parents=True, exist_ok=True)
+        for page, entries in self.pages.items():
+            (logs / page).write_text(format_log(PageLog(transactions_seen=True)))
+            (logs / f"{page}.har").write_text(json.dumps({"log": {"entries": entries}}))
+        return read_recording(self.directory / "Web", logs)
+
+    def site(self) -> Site:
+        """Return what its host answers over https."""
+        return Site(self.read(), HOST, "https")
+
+
+def _pairs(headers: Any) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in headers]
