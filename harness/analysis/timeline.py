@@ -30,6 +30,7 @@ class TimedRequest:
     (IMAGE, STYLE, ...). `connect` and `tls` are spans (start, end) of the connection's making that this request waited
     for, None without. `first` is true of the first request sent on its connection, `shared` of another one that waited
     for the same handshake, which only HTTP/2 knows: over HTTP/1 it waits until the answer before it is over.
+    `tcp_ms` is how long all of the connection's TCP handshake took, waited for or not; 0 if it began before the load.
     `syn_bytes` is how much a SYN must carry to hold the whole request (its head and body), None over TLS, where the SYN
     carries the ClientHello. `connection` is "" for an answer from the cache. `status` is 0 without an answer,
     `mime_type` what its Content-Type says, `body_bytes` its body as it came.
@@ -55,6 +56,7 @@ class TimedRequest:
     status: int = 0
     mime_type: str = ""
     body_bytes: int = 0
+    tcp_ms: float = 0.0
 
     @property
     def host(self) -> str:
@@ -144,7 +146,11 @@ def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[f
         end=head + max(0.0, timings["receive"]),
         syn_bytes=int(asked["headersSize"]) + int(asked["bodySize"]) if plain else None,
         status=int(answer["status"]), mime_type=str(answer["content"]["mimeType"]),
-        body_bytes=max(0, int(answer.get("bodySize", 0))))
+        body_bytes=max(0, int(answer.get("bodySize", 0))), tcp_ms=_tcp_ms(connections.get(connection)))
+
+
+def _tcp_ms(connection: tuple[float, float] | None) -> float:
+    return connection[1] - connection[0] if connection and connection[0] >= 0 else 0.0
 
 
 def _handshakes(timings: dict[str, float], connection: tuple[float, float] | None, start: float, ready: float,

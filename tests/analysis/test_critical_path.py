@@ -137,6 +137,16 @@ def test_a_stream_that_asked_first_waits_for_the_handshake_of_the_other() -> Non
     assert saving(load) == 2 * RTT_MS
 
 
+@pytest.mark.parametrize(("early_ms", "saved"), [(0, 100), (80, 100), (130, 70), (200, 0)])
+def test_a_connection_begun_early_is_over_sooner_by_all_of_its_handshake(early_ms: int, saved: int) -> None:
+    """Over TLS: of the 200 ms a part was not waited for; what was waited for is shorter by 100 ms, at most by all."""
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="", connect=0, wait=200)
+    load.plt_ms = load.add("https://two.test/a.js", found, connect=max(0, 200 - early_ms), ssl=min(100, 200 - early_ms))
+    load.connections[-1] |= {"start_ms": found - early_ms, "connect_ms": 100}
+    assert saving(load) == saved
+
+
 def test_a_stream_behind_others_on_its_connection_waits_for_one_of_them_to_end() -> None:
     """The server allows one stream at a time: c.js is sent when b.js is over, b.js when a.js is."""
     load = MadeLoad(0.0)
