@@ -94,7 +94,7 @@ def main() -> int:
     arguments = parser.parse_args()
     groups = [group for client in arguments.client for group in comparable(client)]
     rejected = [why for group in groups for why in sameness.reasons(group, [True] * len(group)) if why]
-    print_table(["nobody spoiled them", "loads", "told from the others"],
+    print_table(["nobody spoiled them", "loads", "called another page"],
                 [["loads of the same page", str(sum(map(len, groups))), str(len(rejected))]])
     print()
     rows, wrong = [], len(rejected)
@@ -103,7 +103,7 @@ def main() -> int:
             told = list(verdicts(groups, spoil, arguments))
             rows.append([what, str(len(told)), str(sum(told)), "all" if right else "none"])
             wrong += sum(verdict != right for verdict in told)
-    print_table(["spoiled", "loads", "told from the others", "wanted"], rows)
+    print_table(["spoiled", "loads", "called another page", "wanted"], rows)
     return 1 if wrong else 0
 
 
