@@ -1,7 +1,8 @@
 """What the requests of a load got: Chrome's side (the HAR) and the servers' (their logs) put together.
 
 A request is found in its server's log by scheme, host, method, path and query; of several that have these in common
-the first sent is the first served.
+by status and size; of those the first sent is the first served. (Sent at once over several connections, as queries of
+GraphQL are, they come in any order.)
 """
 
 from collections import Counter, defaultdict, deque
@@ -50,7 +51,7 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime, plt_ms:
             from_cache += [] if late else [sent.get(_key(entry["request"]), "")]
             continue
         waiting = served.get(_key(entry["request"]))
-        answer = waiting.popleft() if waiting and not _never_sent(entry) else None
+        answer = _take(waiting, entry["response"]) if waiting and not _never_sent(entry) else None
         each.append(_expected(_answer(entry, answer, critical_urls, late=late), silent))
     each += refused
     counted = [answer for answer in each if not answer.late and not is_cancelled(answer)]
@@ -58,6 +59,16 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime, plt_ms:
     return ReceivedAnswers(counts["exact"], counts["stand-in"], counts["missing"], counts["failed"], tuple(each),
                            from_cache=tuple(from_cache),
                            failed_as_recorded=sum(answer.expected for answer in counted))
+
+
+def _take(waiting: deque[ServerRequest], came: dict[str, Any]) -> ServerRequest:
+    """Take out of `waiting` the first whose answer has the status and size that `came`, else the first."""
+    of_its_size = (place for place, request in enumerate(waiting)
+                   if (request.status, request.bytes) == (came["status"], came.get("bodySize")))
+    place = next(of_its_size, 0)
+    found = waiting[place]
+    del waiting[place]
+    return found
 
 
 def is_cancelled(answer: ReceivedAnswer) -> bool:

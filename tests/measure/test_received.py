@@ -56,6 +56,15 @@ def test_of_several_to_one_url_the_first_sent_was_the_first_served() -> None:
     assert [answer.identity for answer in got.each] == ["1", "2", "3"]
 
 
+def test_of_several_to_one_url_at_once_each_has_its_own_size() -> None:
+    entries = [entry("http://a.test/graphql", method="POST") for _ in range(3)]
+    for asked, size in zip(entries, (44, 43, 44), strict=True):
+        asked["response"]["bodySize"] = size
+    requests = [replace(served("/graphql", at, method="POST", answer=f"{size} at {at}"), bytes=size)
+                for size, at in ((43, 0.1), (44, 0.2), (44, 0.3))]
+    assert [answer.identity for answer in of(entries, requests).each] == ["44 at 0.2", "43 at 0.1", "44 at 0.3"]
+
+
 def test_one_that_never_reached_a_server_takes_no_others_answer() -> None:
     refused = entry("http://a.test/x", 0, status=0, error="net::ERR_CONNECTION_REFUSED", connection="")
     got = of([refused, entry("http://a.test/x", 100)], [served("/x", 0.1)])
