@@ -1,7 +1,7 @@
 """The page APP of the test internet: what today's applications ask for, and older recorders mixed up.
 
     POST /graphql    two queries, one URL: the answers name the images that the page then loads
-    /app             as a navigation the document; with HX-Request, as htmx asks, a fragment of it (Vary)
+    /app             as a navigation the document; to htmx, with HX-Request, a fragment of it (Vary)
     /film.bin        in two parts (Range), the later one first
     /m1.js ...       modules that import modules
     /socket          a WebSocket that says which image to load, after it was asked
@@ -30,14 +30,13 @@ DEPTH = 4
 MODULES = 2**DEPTH - 1
 FILM_BYTES = 200_000
 NEWS_EVERY_S = 0.2
-SCHEMA = build_schema("type Query { picture(name: String!): String }")
+SCHEMA = build_schema("type Query { picture(name: String!): String, names: [String!] }")
+NAMES = ("third", "fourth", "fifth")
 SCRIPT = f"""
 const ask = (name) => fetch('/graphql', {{method: 'POST', headers: {{'Content-Type': 'application/json'}},
     body: JSON.stringify({{query: `{{ picture(name: "${{name}}") }}`}})}}).then((answer) => answer.json());
 const show = (source) => {{ const image = new Image(); image.src = source; document.body.append(image); }};
 for (const name of ['first', 'second']) ask(name).then((answer) => show(answer.data.picture));
-fetch('/app', {{headers: {{'HX-Request': 'true'}}}}).then((answer) => answer.text())
-    .then((fragment) => {{ document.getElementById('part').innerHTML = fragment; }});
 const part = (range) => fetch('/film.bin', {{headers: {{Range: `bytes=${{range}}`}}}}).then((answer) => answer.blob());
 const socket = new WebSocket(`wss://${{location.host}}/socket?t=${{Date.now()}}`, ['pictures']);
 socket.onmessage = (event) => {{ if (event.data === 'hello') socket.send('which?'); else show(event.data); }};
@@ -48,7 +47,8 @@ part('{FILM_BYTES // 2}-').then(() => part('0-{FILM_BYTES // 2 - 1}'));
 
 def document() -> bytes:
     """Return the page."""
-    return (f"<!doctype html><title>app</title><link rel=icon href=data:,><div id=part></div><img src=/late.png>"
+    return (f"<!doctype html><title>app</title><link rel=icon href=data:,><script src=/htmx.js></script>"
+            f"<div hx-get=/app hx-trigger=load></div><img src=/late.png>"
             f"<script type=module src=/m1.js></script><script>{SCRIPT}</script>").encode()
 
 
@@ -114,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        result = graphql_sync(SCHEMA, asked["query"], {"picture": _picture})
+        result = graphql_sync(SCHEMA, asked["query"], {"picture": _picture, "names": NAMES})
         body = json.dumps({"data": result.data}).encode()
         self.send_response_only(200)
         self.send_header("Content-Type", "application/json")

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,11 +42,11 @@ def fetch_command(directory: Path, name: str, remap: Path, ca: Path, *more: str)
             "--ca", str(ca), "--no-trial", *LIMITS, *more]
 
 
-def record(directory: Path, name: str, remap: Path, ca: Path) -> str:
-    """Record all of the test internet's pages; return what fetch.py said."""
-    (directory / f"{name}.pages").write_text("\n".join(site.RECORDED))
-    done = subprocess.run(fetch_command(directory, name, remap, ca), capture_output=True, text=True, timeout=FETCH_S,
-                          check=False)
+def record(directory: Path, name: str, remap: Path, ca: Path, pages: Iterable[str] = site.RECORDED, *more: str) -> str:
+    """Record pages of the test internet, with `more` options; return what fetch.py said."""
+    (directory / f"{name}.pages").write_text("\n".join(pages))
+    done = subprocess.run(fetch_command(directory, name, remap, ca, *more), capture_output=True, text=True,
+                          timeout=FETCH_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -1,6 +1,6 @@
 """The test internet on loopback addresses: nginx (TLS, h2) without root, and a CA of its own.
 
-    with serve() as internet:
+    with serve() as internet:   # with the pages of today.py, too: serve(applications=True)
         internet.remap        # hack_dns file for fetch.py --remap
         internet.ca           # PEM file for fetch.py --ca
         internet.requests()   # what was asked for, "https://host/path" each
@@ -12,6 +12,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -22,10 +23,13 @@ from pathlib import Path
 
 import trustme
 
+from harness.bootstrap import ROOT
+from harness.system import companions
 from harness.system.privileges import User, give, passable_temp_root
 from harness.system.processes import stop
+from tests.support.internet import today
 from tests.support.internet.app import graphql_server
-from tests.support.internet.site import EXPIRED, HOSTS, ONLY_HTTP_1, Host, make_hosts
+from tests.support.internet.site import EXPIRED, ONLY_HTTP_1, Host, make_hosts
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 NETWORK = "127.83.0."
@@ -60,21 +64,35 @@ class Internet:
 
 
 @contextlib.contextmanager
-def serve() -> Iterator[Internet]:
-    """Run the test internet; on leaving, end it and remove its files. Needs nginx, but no root."""
+def serve(*, applications: bool = False) -> Iterator[Internet]:
+    """Run the test internet; on leaving, end it and remove its files. Needs nginx, but no root.
+
+    With `applications` the pages of today.py are there, too: a second more until it runs.
+    """
     directory = Path(tempfile.mkdtemp(prefix="tfo-net-", dir=passable_temp_root()))
     try:
-        hosts = make_hosts()
+        hosts = make_hosts() | (today.make_hosts() if applications else {})
         ports = _free_ports(3)
-        addresses = {name: f"{NETWORK}{number}" for number, name in enumerate(HOSTS, start=1)}
+        addresses = {name: f"{NETWORK}{number}" for number, name in enumerate(hosts, start=1)}
         _write(directory, hosts, addresses, ports)
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as silent:
             silent.bind(str(directory / "silent"))      # takes connections into its queue and never reads
             silent.listen(64)
-            with graphql_server(directory / "graphql"), _nginx(directory, (addresses[EXPIRED], ports[1])):
+            with graphql_server(directory / "graphql"), \
+                    _applications(directory) if applications else contextlib.nullcontext(), \
+                    _nginx(directory, (addresses[EXPIRED], ports[1])):
                 yield Internet(directory, hosts)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _applications(directory: Path) -> Iterator[None]:
+    """Run what is not files, in a process of its own: Dash and Flask would stay in ours for ever."""
+    (directory / "apps").mkdir()
+    command = [sys.executable, str(ROOT / "tests" / "support" / "applications.py"), str(directory / "apps")]
+    with companions.running(command, "ready", "the applications"):
+        yield
 
 
 @contextlib.contextmanager
@@ -146,9 +164,10 @@ def _server(directory: Path, name: str, host: Host, listens: list[str]) -> str:
         more = [*file.options, f"charset {charset};"] if charset else file.options
         lines.append(f"location = {path} {{ types {{ }} default_type {mime_type}; {' '.join(more)} "
                      f"root {stored.parent}; rewrite ^ /{number} break; }}")
-    lines += [block.replace("SILENT", str(directory / "silent")).replace("GRAPHQL", str(directory / "graphql"))
-              for block in host.locations]
-    return "\n    ".join(lines) + "\n}\n"
+    blocks = "\n    ".join(host.locations)
+    for word in ("SILENT", "GRAPHQL", "APPS"):
+        blocks = blocks.replace(word, str(directory / word.lower()))
+    return "\n    ".join([*lines, blocks]) + "\n}\n"
 
 
 def _free_ports(count: int) -> list[int]:

@@ -13,11 +13,11 @@ import brotli  # type: ignore[import-untyped]
 import matplotlib
 from PIL import Image
 
+from harness.bootstrap import ROOT
 from tests.support.internet import app
 
 HOME, MEDIA, CDN, API, ADS = "www.alpha.test", "img.beta.test", "cdn.gamma.test", "api.delta.test", "ads.epsilon.test"
 EXPIRED, LOGIN = "expired.zeta.test", "login.eta.test"
-HOSTS = (HOME, MEDIA, CDN, API, ADS, EXPIRED, LOGIN)
 ONLY_HTTP_1 = (MEDIA, ADS)
 """Hosts whose TLS offers http/1.1 alone; the others offer h2 as well."""
 
@@ -28,6 +28,7 @@ RUDE = f"https://{API}/rude"
 APP = f"https://{CDN}/app"
 PAGES = (CLASSIC, MODERN, ODD, RUDE)
 EVERY_PAGE = (*PAGES, APP)
+HTMX = ROOT / "tests" / "data" / "htmx" / "htmx-2.0.10.min.js"
 NEVER_LOADS, STUCK, ALERTS, AGAIN = (f"https://{API}/{what}" for what in ("never-loads", "stuck", "alerts", "again"))
 """Pages that would keep a browser for ever: a request without an answer, a script, dialogs without end, reloads."""
 SECURE = f"http://{CDN}/secure"
@@ -196,7 +197,8 @@ def _app() -> dict[str, File]:
     pictures["/late.png"] = File(small_image(70), "image/png", ("limit_rate 2k;",))
     modules = {f"/m{number}.js": File(app.module(number), "application/javascript")
                for number in range(1, app.MODULES + 1)}
-    return {"/app": whole, "/fragment": File(app.fragment(), "text/html", ("add_header Vary HX-Request;",)),
+    return {"/app": whole, "/htmx.js": File(HTMX.read_bytes(), "application/javascript"),
+            "/fragment": File(app.fragment(), "text/html", ("add_header Vary HX-Request;",)),
             "/film.bin": File(app.film(), "application/octet-stream"), **pictures, **modules}
 
 

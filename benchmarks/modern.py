@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Record the pages of the test internet, replay them, and hold every load and every prediction against the recording.
+
+For each page, over HTTP/1.1 and HTTP/2, five loads without and five with TFO after a warm-up each:
+
+    rejected    loads that do not count, for whatever reason; each reason stands below the table, with how often
+    hollow      those of them that got too little of what the recording holds
+    stand-ins   requests that were answered by another recorded answer, or by none, in the worst load; each is listed
+    coverage    the recording's answers that the poorest load got; what none of a page's loads got is listed
+    predicted   PLT with TFO, from the loads without it, beside the median that was measured
+
+With --fixed-point: the recording is replayed and recorded again; what differs is listed. The recording stays in --dir,
+and is used by the next run there.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import ROOT, use_project_python
+
+use_project_python()
+
+from benchmarks.report import print_table
+from harness.analysis.prediction import predict
+from harness.analysis.selection import select
+from harness.errors import ExperimentError, InputError
+from harness.files.pages import PageFiles, sanitise
+from harness.files.results import LoadResult, Results, read_results
+from harness.measure.received import is_cancelled
+from harness.mirror.recording import read_recording
+from harness.system.environment import print_machine
+from harness.system.options import DELAY_MS, RATE_MBIT, Decimal, OptionParser, Whole
+from harness.system.privileges import require_root
+from harness.system.signals import run_interruptible
+from tests.support.internet import site, today
+from tests.support.internet.again import changes, replayed
+from tests.support.internet.recorded import record
+from tests.support.internet.server import serve
+
+NAME, AGAIN = "today", "again"
+PAGES = (*site.RECORDED, *today.PAGES)
+QUIET = ("--quiet", "0.5", "--quiet-limit", "3")
+"""These pages are quiet by then, or for ever loud: what tfo.py would wait for besides would double the time."""
+HOLLOW = ("requests failed:", "that the recording holds", "that the page's best load got")
+"""What the reasons of harness.measure.coverage say."""
+
+
+def main() -> int:
+    """Print the tables; the exit status is 1 when a load was rejected."""
+    arguments = parse_arguments()
+    pages = [page for page in PAGES if any(word in page for word in arguments.pages)]
+    if not pages:
+        raise InputError(f"--pages {' '.join(arguments.pages)}: no page of {' '.join(PAGES)}")
+    require_root("benchmarks/modern.py")
+    print_machine()
+    if not (arguments.dir / f"{NAME}.fetchlog").is_dir():
+        print(make_recording(arguments.dir))
+    if arguments.fixed_point:
+        say_fixed_point(arguments.dir, pages)
+        return 0
+    return max(measure(arguments, pages, http) for http in arguments.http)
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = OptionParser(description=__doc__)
+    parser.add_argument("--dir", type=Path, required=True, help="where the recording is, or is to be")
+    parser.add_argument("--pages", nargs="+", default=["/"], help="parts of the pages' URLs (all)")
+    parser.add_argument("--http", nargs="+", choices=["1.1", "h2"], default=["1.1", "h2"])
+    parser.add_argument("--loads", type=Whole(1, 100), default=5, help="measured loads without, and with TFO (5)")
+    parser.add_argument("--delaynet", type=DELAY_MS, default=50.0, help="one-way delay in ms (%(default)s)")
+    parser.add_argument("--bwnet", type=RATE_MBIT, default=4.0, help="bandwidth of each server's link, Mbit/s (4)")
+    parser.add_argument("--retries", type=Whole(0, 9), default=0, help="how often a load is measured again (0)")
+    parser.add_argument("--patience", type=Decimal(0, 3600, or_zero=True), default=30.0, help="as tfo.py's (30)")
+    parser.add_argument("--fixed-point", action="store_true", help="record the replay, compare, and load nothing")
+    parser.add_argument("--any-time", action="store_true", help="judge no times: for a machine that is not left alone")
+    arguments = parser.parse_args()
+    arguments.dir = arguments.dir.resolve()
+    return arguments
+
+
+def make_recording(directory: Path) -> str:
+    """Record all pages into `directory`; return the verdicts."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with serve(applications=True) as internet:
+        return record(directory, NAME, internet.remap, internet.ca, PAGES)
+
+
+def say_fixed_point(directory: Path, pages: list[str]) -> None:
+    """Record the replay of the recording, and print what differs."""
+    for old in (directory / AGAIN, directory / f"{AGAIN}.fetchlog"):
+        shutil.rmtree(old, ignore_errors=True)
+    with replayed(directory, NAME) as (remap, ca):
+        record(directory, AGAIN, remap, ca, pages)
+    found = changes(directory, NAME, AGAIN, pages)
+    print("\n".join(found) if found else f"{len(pages)} pages recorded from their replay: nothing differs")
+
+
+def measure(arguments: argparse.Namespace, pages: list[str], http: str) -> int:
+    """Load `pages` over `http`, print their rows and what is to be listed; return 1 when a load was rejected."""
+    PageFiles(arguments.dir, NAME).pages.write_text("\n".join(pages) + "\n")
+    shutil.rmtree(arguments.dir / "client", ignore_errors=True)
+    any_time = [str(ROOT / "tests" / "support" / "any_time.py")] if arguments.any_time else []
+    command = [sys.executable, *any_time, str(ROOT / "tfo.py"), "--dir", str(arguments.dir), "--name", NAME,
+               "--http", http, "--testruns", str(arguments.loads + 1), "--delaynet", f"{arguments.delaynet:g}",
+               "--bwnet", f"{arguments.bwnet:g}", *QUIET, "--retries", str(arguments.retries),
+               "--patience", f"{0 if any_time else arguments.patience:g}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise ExperimentError(done.stdout + done.stderr)
+    results = read_results(arguments.dir / "client")
+    rows, listed = [], []
+    for page in pages:
+        loads = [load for load in results.loads if load.url == page and load.run > 0]
+        rows.append([page, http, *row(loads, results, 2 * arguments.delaynet)])
+        listed += [f"  {page} {http}: {line}" for line in to_list(loads, arguments.dir)]
+    print_table(["page", "http", "loads", "rejected", "hollow", "stand-ins", "coverage", "handshakes", "no TFO, s",
+                 "TFO, s", "predicted", "error"], rows)
+    print("\n".join(listed), flush=True)
+    return int(any(not load.valid for load in results.loads))
+
+
+def row(loads: list[LoadResult], results: Results, rtt_ms: float) -> list[str]:
+    """Return the cells of one page's row after its name and protocol."""
+    hollow = sum(any(words in why for why in load.why_not for words in HOLLOW) for load in loads)
+    answers = [load.record.answers for load in loads if load.record and load.record.answers]
+    covers = [answer.coverage for answer in answers if answer.coverage]
+    poorest = min(covers, key=lambda cover: cover.got, default=None)
+    cells = [f"{len(loads)}", f"{sum(not load.valid for load in loads)}", f"{hollow}",
+             f"{max((answer.stand_in + answer.missing for answer in answers), default=0)}",
+             f"{poorest.got}/{poorest.recorded}" if poorest else "-"]
+    prediction = predict(select(results, "load"), sanitise(loads[0].url), rtt_ms) if loads else None
+    if prediction is None or prediction.measured_ms is None:
+        return [*cells, *"-----"]
+    low, high = prediction.handshakes
+    return [*cells, f"{low}" if low == high else f"{low} to {high}",
+            *(f"{ms / 1000:.3f}" for ms in (prediction.off_ms, prediction.measured_ms, prediction.predicted_ms)),
+            f"{prediction.difference_percent(prediction.predicted_ms):+.1f}%"]
+
+
+def to_list(loads: list[LoadResult], directory: Path) -> list[str]:
+    """Return in words why loads were rejected, what was no recorded answer, and what none of the loads got."""
+    rejected = Counter(why for load in loads for why in load.why_not)
+    answers = [load.record.answers for load in loads if load.record and load.record.answers]
+    other = Counter(f"{answer.kind}: {answer.url}" for each in answers for answer in each.each
+                    if answer.kind != "exact" and not is_cancelled(answer))
+    got = {identity for each in answers for identity in (*(answer.identity for answer in each.each), *each.from_cache)}
+    recording = read_recording(directory / NAME, directory / f"{NAME}.fetchlog")
+    never = [answer.url for answer in recording.transactions(sanitise(loads[0].url))
+             if not answer.after_load and answer.identity not in got] if loads else []
+    return [*(f"{count} x rejected: {why}" for why, count in rejected.most_common()),
+            *(f"{count} x {what}" for what, count in other.most_common()), *(f"no load got: {what}" for what in never)]
+
+
+if __name__ == "__main__":
+    run_interruptible(main)
