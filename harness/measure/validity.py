@@ -59,7 +59,8 @@ def _document(load: LoadRecord, recorded_bytes: int | None) -> Iterable[Reason]:
     elif document.status not in DOCUMENT_IS_GOOD:
         yield of_the_page(f"the document answered {document.status}")
     elif document.bytes != recorded_bytes:
-        yield of_the_page(f"the document had {document.bytes} bytes, the recorded one has {recorded_bytes}")
+        reason = of_the_page if load.plt_ms is not None else accident      # a load that broke off has a part of it
+        yield reason(f"the document had {document.bytes} bytes, the recorded one has {recorded_bytes}")
 
 
 def _network(load: LoadRecord) -> Iterable[Reason]:

@@ -107,6 +107,14 @@ def test_each_reason_says_whether_another_try_can_help(change: Callable[[Record]
     assert worth_another_try(verdict) == (kind == Kind.ACCIDENT)
 
 
+def test_a_part_of_the_document_in_a_load_that_broke_off_is_an_accident() -> None:
+    """Seen when chromedriver was killed between the head and the body of the document."""
+    record = broken(lambda record: put(record, "document", "bytes", 0))
+    assert not worth_another_try(validity.reasons(made_record(**record), BYTES))
+    record["plt_ms"] = None
+    assert worth_another_try(validity.reasons(made_record(**record), BYTES))
+
+
 def test_what_the_page_itself_is_to_blame_for_is_not_tried_again_whatever_else_happened() -> None:
     record = broken(lambda record: put(record, "document", "status", 404))
     put(record, "delay_line_drops", 1)
