@@ -59,8 +59,14 @@ def _document(load: LoadRecord, recorded_bytes: int | None) -> Iterable[Reason]:
     elif document.status not in DOCUMENT_IS_GOOD:
         yield of_the_page(f"the document answered {document.status}")
     elif document.bytes != recorded_bytes:
-        reason = of_the_page if load.plt_ms is not None else accident      # a load that broke off has a part of it
+        reason = accident if _broke_off(load) else of_the_page
         yield reason(f"the document had {document.bytes} bytes, the recorded one has {recorded_bytes}")
+
+
+def _broke_off(load: LoadRecord) -> bool:
+    """Tell whether the load, or its document's answer, ended before its time: what came is a part."""
+    url, each = load.document.url if load.document else "", load.answers.each if load.answers else ()
+    return load.plt_ms is None or any(answer.error and answer.url == url for answer in each)
 
 
 def _network(load: LoadRecord) -> Iterable[Reason]:

@@ -111,7 +111,9 @@ def test_a_part_of_the_document_in_a_load_that_broke_off_is_an_accident() -> Non
     """Seen when chromedriver was killed between the head and the body of the document."""
     record = broken(lambda record: put(record, "document", "bytes", 0))
     assert not worth_another_try(validity.reasons(made_record(**record), BYTES))
-    record["plt_ms"] = None
+    assert worth_another_try(validity.reasons(made_record(**{**record, "plt_ms": None}), BYTES))
+    failed = {"url": "http://a.org/", "kind": "failed", "error": "net::ERR_FAILED"}
+    record["answers"] = {"exact": 100, "stand_in": 0, "missing": 0, "failed": 1, "each": [failed]}
     assert worth_another_try(validity.reasons(made_record(**record), BYTES))
 
 
