@@ -68,8 +68,7 @@ def reasons(load: LoadRecord) -> list[Reason]:
     asked = [answer for answer in load.answers.each
              if not (answer.late or answer.expected or is_cancelled(answer))]
     failed = [answer for answer in asked if answer.kind in ("failed", "missing") and not _is_icon(answer)]
-    began = load.document is not None and load.document.status != 0
-    reason = of_the_page if began and {_word(answer) for answer in failed} <= OF_THE_RECORDING else accident
+    reason = of_the_page if {_word(answer) for answer in failed} <= OF_THE_RECORDING else accident
     cover, found = load.answers.coverage, []
     total = len(asked) + len(load.answers.from_cache)
     if len(failed) > FAILED_RATIO * total:

@@ -15,8 +15,6 @@ from harness.mirror.answers import DOCUMENT_IS_GOOD
 SYN_DATA_SHARE = 0.99
 """With TFO on and warm cookies at least this share of the connections that carried a request carried it in the SYN."""
 
-"""304 is what a page gets that loads itself again: the profile is fresh, so a 200 of the same load came before it."""
-
 
 def reasons(load: LoadRecord, recorded_bytes: int | None) -> list[Reason]:
     """Return why `load` is not valid; an empty list when it is.
@@ -28,9 +26,20 @@ def reasons(load: LoadRecord, recorded_bytes: int | None) -> list[Reason]:
 
 
 def of_the_content(load: LoadRecord, recorded_bytes: int | None) -> list[Reason]:
-    """Return what speaks against the page that came, whatever the network and the machine did."""
-    return [*map(accident, load.errors), *_no_load_event(load), *_document(load, recorded_bytes),
-            *coverage.reasons(load)]
+    """Return what speaks against the page that came, whatever the network and the machine did.
+
+    Of a load that broke off only a part came: whatever is wrong with that part, the page is not to blame for it.
+    """
+    found = [*map(accident, load.errors), *_no_load_event(load), *_document(load, recorded_bytes),
+             *coverage.reasons(load)]
+    return [accident(reason.text) for reason in found] if _broke_off(load) else found
+
+
+def _broke_off(load: LoadRecord) -> bool:
+    """Tell whether the load, or its document's answer, ended before its time, or never began."""
+    document, each = load.document, load.answers.each if load.answers else ()
+    return (load.plt_ms is None or document is None or not document.status
+            or any(answer.error and answer.url == document.url for answer in each))
 
 
 def _no_load_event(load: LoadRecord) -> Iterable[Reason]:
@@ -59,14 +68,7 @@ def _document(load: LoadRecord, recorded_bytes: int | None) -> Iterable[Reason]:
     elif document.status not in DOCUMENT_IS_GOOD:
         yield of_the_page(f"the document answered {document.status}")
     elif document.bytes != recorded_bytes:
-        reason = accident if _broke_off(load) else of_the_page
-        yield reason(f"the document had {document.bytes} bytes, the recorded one has {recorded_bytes}")
-
-
-def _broke_off(load: LoadRecord) -> bool:
-    """Tell whether the load, or its document's answer, ended before its time: what came is a part."""
-    url, each = load.document.url if load.document else "", load.answers.each if load.answers else ()
-    return load.plt_ms is None or any(answer.error and answer.url == url for answer in each)
+        yield of_the_page(f"the document had {document.bytes} bytes, the recorded one has {recorded_bytes}")
 
 
 def _network(load: LoadRecord) -> Iterable[Reason]:

@@ -16,7 +16,6 @@ from tests.support.made_record import made_record
 from tests.support.small_mirror import ICON, SmallMirror
 
 NOT_RESOLVED, REFUSED = "net::ERR_NAME_NOT_RESOLVED", "net::ERR_CONNECTION_REFUSED"
-DOCUMENT = {"url": "http://a.test/", "status": 200, "bytes": 5}
 
 
 def answer(name: str, **known: Any) -> dict[str, Any]:
@@ -31,7 +30,7 @@ def load_of(*answers: dict[str, Any], cover: tuple[int, int, int, int] | None = 
     """Return a load with these answers; `cover` is recorded, its bytes, got, its bytes."""
     covered = dict(zip(("recorded", "recorded_bytes", "got", "got_bytes"), cover, strict=True)) if cover else None
     received = {"exact": 0, "stand_in": 0, "missing": 0, "failed": 0, "each": list(answers), "coverage": covered}
-    return made_record(**{"document": DOCUMENT, "plt_ms": 900, "answers": received, **more})
+    return made_record(**{"plt_ms": 900, "answers": received, **more})
 
 
 def good(count: int) -> list[dict[str, Any]]:
@@ -70,13 +69,6 @@ def test_what_failed_when_it_was_recorded_makes_no_load_hollow_but_hides_nothing
     {"kind": "missing", "url": "http://a.test/favicon.ico", "error": ""}])
 def test_what_no_page_waits_for_is_no_failure(harmless: dict[str, Any]) -> None:
     assert reasons(load_of(*good(2), *({**failed(str(number)), **harmless} for number in range(20)))) == []
-
-
-def test_a_load_whose_document_never_answered_is_an_accident() -> None:
-    """Seen when Chrome's network process was killed before it had asked for anything."""
-    for document in (None, {**DOCUMENT, "status": 0, "bytes": 0}):
-        [reason] = reasons(load_of(cover=(3, 300, 0, 0), document=document))
-        assert reason.kind == Kind.ACCIDENT
 
 
 def test_a_recording_of_which_no_half_comes_is_unfit() -> None:

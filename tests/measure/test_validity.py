@@ -117,6 +117,16 @@ def test_a_part_of_the_document_in_a_load_that_broke_off_is_an_accident() -> Non
     assert worth_another_try(validity.reasons(made_record(**record), BYTES))
 
 
+@pytest.mark.parametrize("document", [None, {"url": "http://a.org/", "status": 0, "bytes": 0}])
+def test_a_load_whose_document_never_answered_is_an_accident(document: Record | None) -> None:
+    """Seen when Chrome's network process was killed before it had asked for anything."""
+    nothing = {"exact": 0, "stand_in": 0, "missing": 0, "failed": 0,
+               "coverage": {"recorded": 3, "recorded_bytes": 300, "got": 0, "got_bytes": 0}}
+    verdict = validity.reasons(made_record(**{**valid_record(), "document": document, "answers": nothing}), BYTES)
+    assert "got only 0 of the 3 answers that the recording holds for this page" in texts(verdict)
+    assert worth_another_try(verdict)
+
+
 def test_what_the_page_itself_is_to_blame_for_is_not_tried_again_whatever_else_happened() -> None:
     record = broken(lambda record: put(record, "document", "status", 404))
     put(record, "delay_line_drops", 1)
