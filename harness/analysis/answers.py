@@ -59,9 +59,9 @@ class PageAnswers:
     critical: tuple[str, ...]
 
     @property
-    def has_stand_ins(self) -> bool:
-        """Whether a load of the page got an answer that was not recorded for its request."""
-        return any(counts.stand_in for counts in self.counts)
+    def all_exact(self) -> bool:
+        """Whether each request of its loads got what was recorded for it."""
+        return not any(counts.stand_in or counts.missing or counts.failed for counts in self.counts)
 
 
 def page_answers(selection: Selection, page: str, rtts_ms: Sequence[float]) -> PageAnswers:

@@ -22,6 +22,8 @@ LONGEST_PLAIN = 64
 LONGEST_COMPONENT = 255
 """Bytes a directory entry's name may have (NAME_MAX of Linux file systems)."""
 INDEX = "index.html"
+NAMED_AFTER_SCHEMES = ("http%3A", "https%3A")
+"""Directories of some mirrors of 2013's format that are none of a host."""
 
 
 def split_url(url: str) -> tuple[str, str]:
@@ -78,12 +80,14 @@ def lookups(path_and_query: str) -> list[tuple[str, str]]:
 def hosts(mirror_dir: Path) -> list[str]:
     """Return the names of the hosts that have a directory in the mirror, sorted.
 
-    Raises InputError when the mirror is missing, holds no host, or a directory whose name cannot be a host's.
+    Those named after a scheme are left out. Raises InputError when the mirror is missing, holds no host, or a directory
+    whose name cannot be a host's.
     """
     try:
         with os.scandir(mirror_dir) as entries:
             found = sorted(entry.name for entry in entries
-                           if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."))
+                           if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+                           and entry.name not in NAMED_AFTER_SCHEMES)
     except OSError as error:
         raise InputError(f"{mirror_dir}: no mirror can be read here ({error.strerror}); "
                          "record or make the pages first") from None

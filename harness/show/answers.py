@@ -13,11 +13,12 @@ LONGEST_URL = 100
 
 
 def answer_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """Give a line for each page of which a load got an answer that was recorded for another request."""
+    """Give a line for each page of which a request got none of its own answer: a stand-in, nothing, or an error."""
     found = [page_answers(selection, page, results.rtts_ms) for page in results.urls]
-    lines = [_line(answers) for answers in found if answers.has_stand_ins]
+    lines = [_line(answers) for answers in found if not answers.all_exact]
     if lines:
-        yield "Pages with stand-ins, answers that were recorded for another request (requests of a load):"
+        yield "Pages with stand-ins, answers that were recorded for another request, or with missing or failed ones " \
+              "(requests of a load):"
         yield from (f"  {line}" for line in lines)
     silent = [answers for answers in found if any(counts.failed_as_recorded for counts in answers.counts)]
     if silent:
@@ -44,7 +45,8 @@ def shortened(url: str) -> str:
 def _line(answers: PageAnswers) -> str:
     counts = ", ".join(f"{_span([getattr(each, name) for each in answers.counts])} {words}" for name, words in KINDS)
     if not answers.critical:
-        return f"{answers.page}: {counts}; none on a critical path that is known"
+        known = "; none on a critical path that is known" if any(each.stand_in for each in answers.counts) else ""
+        return f"{answers.page}: {counts}{known}"
     more = f" and {len(answers.critical) - 1} more" if len(answers.critical) > 1 else ""
     return f"{answers.page}: {counts}; on a critical path: {shortened(answers.critical[0])}{more}"
 

@@ -13,10 +13,9 @@ from harness.files.results import LoadResult, Results
 from harness.show.answers import MARK, answer_lines
 from harness.show.labels import percent, seconds
 from harness.show.notes import is_wide, note_lines
+from harness.show.protocols import protocol_lines
 
 HEADER = "Page\tRTT(ms)\tPLT: no TFO (s)\tPLT: TFO (s)\tImprov."
-HTTP = {"1.0": "HTTP/1.0: every request opens a connection of its own.",
-        "1.1": "HTTP/1.1: connections are kept alive and reused."}
 
 
 def format_report(results: Results, selection: Selection) -> str:
@@ -50,10 +49,7 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
     yield from _spread(selection)
     if results.synthetic:
         yield "Pages: synthetic, made from figures of the 2013 pages."
-    yield from sorted({HTTP.get(experiment.http, f"HTTP: {experiment.http}")
-                       for experiment in results.experiments if experiment.http})
-    if any(url.startswith("https:") for url in results.urls.values()):
-        yield "https pages: TLS 1.3, HTTP/1.1 or HTTP/2 as recorded (unless --http says otherwise)."
+    yield from protocol_lines(results, selection)
     if any(experiment.server == "2013" for experiment in results.experiments):
         yield "Server: the single-threaded one of 2013, whose outliers flatter TFO. For teaching, not for results."
     yield from _busy(results)

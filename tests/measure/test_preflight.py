@@ -102,7 +102,10 @@ def test_redirects_lead_to_the_document(files: PageFiles) -> None:
                                                r"http://a\.test/x in line 1"),
     (f"{FIRST}\nhttp://three.test/\n", 2, r"the document of http://three\.test/ is not in the mirror My/; run: "),
     (f"{FIRST}\nhttp://two.test/\n", 2, r"the document of http://two\.test/ is not in the mirror My/; run: "),
-    (f"\n  http://three.test/  \n{FIRST}", 2, r"the document of http://three\.test/ is not in the mirror")])
+    (f"\n  http://three.test/  \n{FIRST}", 2, r"the document of http://three\.test/ is not in the mirror My/; run: "
+                                              r"\./fetch\.py --name My, or take this line out"),
+    (f"http://three.test/\n{FIRST}\nhttp://four.test/\nhttp://five.test/\n", 1,
+     r".* is not in the mirror My/, nor the documents of line 3, 4; run: .*, or take these lines out")])
 def test_a_wrong_list_of_pages(files: PageFiles, capsys: pytest.CaptureFixture[str], content: str | None, line: int,
                                problem: str) -> None:
     if content is None:

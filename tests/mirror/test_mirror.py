@@ -186,6 +186,13 @@ def test_a_directory_that_is_no_host_ends_the_run(tmp_path: Path, name: str) -> 
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("name", ["http%3A", "https%3A"])
+def test_a_directory_that_old_scrapers_named_after_a_scheme_is_no_host(tmp_path: Path, name: str) -> None:
+    for directory in ("a.test", name):
+        (tmp_path / directory).mkdir()
+    assert hosts(tmp_path) == ["a.test"]
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.text(max_size=30) | st.sampled_from(["..", "a/../b", "a\0b", "%2e%2e", "[::1]", "a b"]), st.text(max_size=40))
 def test_no_url_is_written_outside(tmp_path: Path, host: str, path: str) -> None:

@@ -82,6 +82,18 @@ def test_a_stand_in_beside_the_critical_path_is_counted_and_marks_nothing(tmp_pa
     assert f"%{MARK}" not in format_report(*read(tmp_path))
 
 
+def test_a_page_without_stand_ins_tells_what_failed_or_was_missing(tmp_path: Path) -> None:
+    add(tmp_path, [])
+    for load in read(tmp_path)[0].loads:
+        assert load.record is not None
+        assert load.record.answers is not None
+        answers = replace(load.record.answers, missing=1, failed=2)
+        write_load(load.log.parent, replace(load.record, answers=answers))
+    title, line = answer_lines(*read(tmp_path))
+    assert "missing or failed ones" in title
+    assert line == f"  {NAME}: 3 exact, 0 stand-in, 1 missing, 2 failed"
+
+
 @pytest.mark.parametrize("told", [None, True])
 def test_a_stand_in_on_the_critical_path_marks_its_row_and_is_named(tmp_path: Path, told: bool | None) -> None:
     add(tmp_path, [SCRIPT], critical=told)

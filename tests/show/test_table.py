@@ -92,12 +92,30 @@ def test_footer_names_what_the_pages_were_loaded_with(tmp_path: Path) -> None:
     assert "single-threaded one of 2013" in kept_alive
     assert "synthetic" not in kept_alive
     secure = report(make_client(tmp_path / "c", runs=2, urls=["https://s.example/"]))
-    assert "https pages: TLS 1.3" in secure
+    assert "Requests over https (100% of all): TLS 1.3, HTTP/2 where it was recorded" in secure
+    assert "HTTP/1.0" not in secure
     usual = report(make_client(tmp_path / "b", runs=2))
+    assert "HTTP/1.0: every request opens a connection of its own." in usual
     assert "TLS" not in usual
     assert "Pages: synthetic, made from figures of the 2013 pages." in usual
     assert "single-threaded" not in usual
     assert "Loads left out: 0." in usual
+
+
+@pytest.mark.parametrize(("http", "over_http", "over_https"), [
+    ("1.0", "HTTP/1.0: every request opens", "HTTP/2 where it was recorded, else HTTP/1.1"),
+    ("recorded", "HTTP/1.1: connections are kept", "HTTP/2 where it was recorded, else HTTP/1.1"),
+    ("1.1", "HTTP/1.1: connections are kept", "HTTP/1.1: connections are kept"),
+    ("h2", "HTTP/1.1: connections are kept", "HTTP/2: the requests to a host share")])
+def test_footer_says_what_http_means_on_a_page_of_both_schemes(tmp_path: Path, http: str, over_http: str,
+                                                               over_https: str) -> None:
+    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS], runs=2, http=http)
+    asked = ["http://www.news.example/", "https://a.example/1", "https://a.example/2", "wss://a.example/3"]
+    for tfo in (0, 1):
+        add_load(client, NEWS, 10, 1, tfo, 1000, request_urls=asked)
+    said = report(client)
+    assert f"Requests over http: {over_http}" in said
+    assert f"Requests over https (75% of all): TLS 1.3, {over_https}" in said
 
 
 def test_loads_of_other_experiments_and_failed_tries_are_listed(tmp_path: Path) -> None:
