@@ -91,7 +91,10 @@ def record_pages(options: argparse.Namespace, list_file: Path, archive: ArchiveS
 def make_synthetic(options: argparse.Namespace) -> int:
     """Make pages from a HAR without bodies: of its figures, with bodies made to size, and marked synthetic."""
     shape_file = options.dir / f"{options.name}.shape"
-    write_atomically(shape_file, format_shapes(shapes_of_har(read_foreign_har(options.source))))
+    shapes = shapes_of_har(read_foreign_har(options.source))
+    if not shapes:
+        raise InputError(f"{options.source}:1: no page in it whose document was answered; give the HAR of a page load")
+    write_atomically(shape_file, format_shapes(shapes))
     print(f"{printable(options.source.name)} has no bodies: its figures are in {shape_file.name}, from which pages are "
           "made")
     print(make_pages(options.dir, options.name, SYNTHETIC_SEED, shape_file))

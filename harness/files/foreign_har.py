@@ -1,17 +1,20 @@
 """HAR files of other programs: Chrome's, Firefox's, WebPageTest's, browsertime's, and whatever follows HAR 1.1 or 1.2.
 
-They differ: bodies may be missing, all or some; sizes are -1, 0, or of the decoded body where they should be of the
-compressed one; a redirect may lack its target, the protocol its name; a page's title may be its URL, its title, or
-nothing. What is read here is only what can be believed.
+They differ: bodies may be missing, all or some, or cut, or replaced by a word; sizes are -1, 0, text, or of the decoded
+body where they should be of the compressed one; a redirect may lack its target, the protocol its name; what a server
+pushed has no status; the browser's own checks of certificates stand among the page's requests; a page's title may be
+its URL, its title, or nothing. What is read here is only what can be believed.
 """
 
 import base64
 import binascii
 import gzip
 import io
+import re
 import zlib
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -24,6 +27,12 @@ MOST_BYTES = 500_000_000
 """Of a HAR, also when unpacked."""
 DEEPEST = 200
 """Levels of JSON: Chrome writes down which call led to which (`_initiator`), one inside the other."""
+LEAST_OF_BODY = 0.45
+"""A body of less than this share of the size that the HAR says is not the body. (A text kept in two bytes a character
+can have half.)"""
+OF_CERTIFICATES = frozenset(("application/ocsp-response", "application/pkix-crl", "application/pkix-cert"))
+"""What a browser asks of authorities; no page does."""
+LONGEST_LOAD_MS = 86_400_000.0
 REDIRECTS = (301, 302, 303, 307, 308)
 PROTOCOLS = {"h2": "h2", "http/2": "h2", "http/2.0": "h2", "spdy/3": "h2", "spdy/3.1": "h2", "h3": "h3",
              "http/3": "h3", "http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
@@ -34,7 +43,7 @@ class ForeignEntry:
     """One request of a foreign HAR. `body` is the decoded one, None where the HAR has none.
 
     `wire_bytes` is the size of the encoded body, `content_bytes` of the decoded one, -1 where nobody knows. `started`
-    is when it was asked for, `time_ms` how long it took.
+    is when it was asked for, `time_ms` how long it took. `late`: it was asked for after the page's load event.
     """
 
     page: str
@@ -53,6 +62,7 @@ class ForeignEntry:
     redirect_url: str
     started: datetime | None
     time_ms: float
+    late: bool = False
 
     def header(self, wanted: str) -> str:
         """Return the value of a response header, "" without it."""
@@ -68,7 +78,8 @@ def read_foreign_har(path: Path) -> list[ForeignEntry]:
     try:
         archive = parse_json(_unzipped(read_untrusted(path, limit=MOST_BYTES)), DEEPEST)
         entries = archive["log"]["entries"]
-        found = [entry for entry in map(_entry, entries) if entry is not None]
+        ends = _load_ends(archive["log"].get("pages") or [])
+        found = [replace(entry, late=_is_late(entry, ends)) for entry in map(_entry, entries) if entry is not None]
     except UnreadableFileError as error:
         raise InputError(f"{error}; give the HAR of one page") from None
     except (ValueError, TypeError, KeyError, AttributeError, EOFError, OSError, zlib.error) as error:
@@ -113,15 +124,33 @@ def has_bodies(entries: list[ForeignEntry]) -> bool:
     return bool(answered) and 2 * sum(entry.body is not None for entry in answered) > len(answered)
 
 
+def _load_ends(pages: list[dict[str, Any]]) -> dict[str, datetime]:
+    """Return when the load event of each page was, by the page's id, where that is known."""
+    ends = {}
+    for page in pages:
+        begin, on_load_ms = moment_of(page.get("startedDateTime")), (page.get("pageTimings") or {}).get("onLoad")
+        if begin and isinstance(on_load_ms, (int, float)) and 0 < on_load_ms < LONGEST_LOAD_MS:
+            ends[str(page.get("id", ""))] = begin + timedelta(milliseconds=on_load_ms)
+    return ends
+
+
+def _is_late(entry: ForeignEntry, ends: dict[str, datetime]) -> bool:
+    end = ends.get(entry.page)
+    return end is not None and entry.started is not None and entry.started > end
+
+
 def _entry(entry: dict[str, Any]) -> ForeignEntry | None:
     request, response = entry["request"], entry.get("response") or {}
-    url = str(request["url"])
+    url = _in_lower_case(str(request["url"]))
     parts = urlsplit(url)
     if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
         return None
     headers, content = _pairs(response), response.get("content") or {}
-    status = _number(response.get("status"), 0)
+    mime_type = str(content.get("mimeType") or _header(headers, "content-type"))
+    if mime_type.partition(";")[0].strip().lower() in OF_CERTIFICATES:
+        return None
     body = _body(content)
+    status = _number(response.get("status"), 0) or (HTTPStatus.OK if body else 0)       # what was pushed has none
     protocol = str(response.get("httpVersion") or request.get("httpVersion") or "").lower()
     there = str(response.get("redirectURL") or _header(headers, "location"))
     return ForeignEntry(
@@ -129,23 +158,29 @@ def _entry(entry: dict[str, Any]) -> ForeignEntry | None:
         str((request.get("postData") or {}).get("text") or "").encode("utf-8", "surrogatepass"), _pairs(request),
         max(status, 0), str(response.get("statusText") or ""), headers,
         "h2" if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
-        str(content.get("mimeType") or _header(headers, "content-type")), body,
+        mime_type, body,
         _wire_bytes(response, headers), len(body) if body is not None else _number(content.get("size"), UNKNOWN),
-        urljoin(url, there) if there and status in REDIRECTS else "",
+        _in_lower_case(urljoin(url, there)) if there and status in REDIRECTS else "",
         moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)))
 
 
+def _in_lower_case(url: str) -> str:
+    """Return `url` with scheme and host in lower case, as browsers ask for it; sites redirect to HTTPS://, too."""
+    scheme, slashes, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme.lower()}{slashes}{host.lower()}{slash}{path}" if slashes and "?" not in host else url
+
+
 def _body(content: dict[str, Any]) -> bytes | None:
-    """Return the decoded body; None when the HAR says nothing of it."""
+    """Return the decoded body; None when the HAR has none, or only a part or a word instead of it."""
     text = content.get("text")
-    if not isinstance(text, str) or (not text and _number(content.get("size"), 0) > 0):
+    if not isinstance(text, str):
         return None
-    if content.get("encoding") == "base64":
-        try:
-            return base64.b64decode(text)
-        except binascii.Error:
-            return None
-    return text.encode("utf-8", "surrogatepass")
+    try:
+        body = base64.b64decode(text) if content.get("encoding") == "base64" else text.encode("utf-8", "surrogatepass")
+    except binascii.Error:
+        return None
+    return None if len(body) < LEAST_OF_BODY * _number(content.get("size"), 0) else body
 
 
 def _wire_bytes(response: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> int:
@@ -170,6 +205,8 @@ def _header(headers: tuple[tuple[str, str], ...], wanted: str) -> str:
 
 
 def _number(value: Any, otherwise: int) -> int:
+    if isinstance(value, str) and re.fullmatch("[0-9]{1,15}", value):
+        return int(value)
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else otherwise
 
 

@@ -66,6 +66,8 @@ class PageRecording:
     websockets: list[WebSocket] = field(default_factory=list)
     brought_from: str = ""
     """The source that others recorded, whose times nobody knows; "" for the Internet."""
+    recorded_urls: frozenset[str] = frozenset()
+    """What the load that others recorded got (harness.record.sources.answers.mask); empty where nobody knows."""
 
     @property
     def load_end_tick(self) -> float | None:

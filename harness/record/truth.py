@@ -8,9 +8,14 @@ from harness.mirror.answers import FAILED_RATIO
 from harness.netlog.transactions import EVENT_STREAM
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import ABORTED, CapturedExchange, PageRecording
+from harness.record.sources.answers import mask, without_fragment
 
 ICON = "/favicon.ico"
 MOST_HOSTS = 3
+LEAST_AGAIN = 0.5
+"""A page that others recorded asks for at least this share of the URLs again, or it is not that page."""
+FEWEST_RECORDED = 10
+"""Of fewer URLs a share says little: an image in another size can be half of it."""
 TOO_MUCH = f"WebSocket with more than {MOST_BYTES // 1_000_000} MB"
 
 
@@ -28,6 +33,19 @@ def hollowness(recording: PageRecording) -> str:
     some = ", ".join([*hosts[:MOST_HOSTS], *(["…"] if len(hosts) > MOST_HOSTS else [])])
     said = ", ".join(f"{count} x {error}" for error, count in errors.most_common())
     return f"{len(failed)} of {len(asked)} requests failed: {said} ({some})"
+
+
+def strayed(recording: PageRecording) -> str:
+    """Return in words that a page of others' asked for little of what it asked for when they recorded it, "" if not.
+
+    A page whose first script does not work any more fails no request: it makes none.
+    """
+    recorded = recording.recorded_urls
+    got = {mask(without_fragment(exchange.url)) for exchange in recording.exchanges if exchange.status}
+    again = len(recorded & got)
+    if len(recorded) < FEWEST_RECORDED or again >= LEAST_AGAIN * len(recorded):
+        return ""
+    return f"it asked for {again} of the {len(recorded)} URLs that it got when it was recorded"
 
 
 def left_for(recording: PageRecording) -> str:

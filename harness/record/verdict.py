@@ -98,8 +98,9 @@ def _reasons(recording: PageRecording) -> list[str]:
         reasons.append(f"it keeps loading itself anew, {most} times until the limit")
     if not reasons and not any(exchange.file or exchange.body for exchange in documents):
         reasons.append("the page itself never arrived")
-    hollow = "" if reasons else truth.hollowness(recording)
-    return [*reasons, hollow] if hollow else reasons
+    if reasons:
+        return reasons
+    return [reason for reason in (truth.hollowness(recording), truth.strayed(recording)) if reason]
 
 
 def _find_failures(recording: PageRecording, verdict: Verdict) -> None:

@@ -15,6 +15,8 @@ from harness.show.labels import percent, seconds
 from harness.show.notes import is_wide, note_lines
 from harness.show.protocols import protocol_lines
 
+PAPER = "Paper"
+"""The pages that the project makes by itself."""
 HEADER = "Page\tRTT(ms)\tPLT: no TFO (s)\tPLT: TFO (s)\tImprov."
 
 
@@ -48,7 +50,9 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
     yield from _runs(selection)
     yield from _spread(selection)
     if results.synthetic:
-        yield "Pages: synthetic, made from figures of the 2013 pages."
+        bundled = all(experiment.settings.get("name") == PAPER for experiment in results.experiments)
+        source = "figures of the 2013 pages" if bundled else "the figures of recorded ones"
+        yield f"Pages: synthetic, made from {source}."
     yield from protocol_lines(results, selection)
     if any(experiment.server == "2013" for experiment in results.experiments):
         yield "Server: the single-threaded one of 2013, whose outliers flatter TFO. For teaching, not for results."

@@ -19,6 +19,8 @@ from harness.synthetic.shape import EVENT, INLINE, PARSED, TAG
 
 AT_ONCE_MS = 600.0
 """A script that asks for something as it runs does so within this time, since the page may have other work to do."""
+BEFORE_RUN_MS = 5 * CLOCK_MS
+"""By how much sooner than the script ran it may seem to ask: the net-log's and the page's clocks differ by steps."""
 ALIKE_MS = 100.0
 """By how much longer it may then take over a delay: what waits for an answer takes two round trips longer."""
 PAINT_MS = 600.0
@@ -112,7 +114,7 @@ class Finder:
                 return Found(EVENT, by, 0, 0.0)
             return self._event(request)
         distances = [self._since_run(request, by, load) for load in (0, 1)]
-        if all(-5 * CLOCK_MS <= distance <= AT_ONCE_MS for distance in distances) and (
+        if all(-BEFORE_RUN_MS <= distance <= AT_ONCE_MS for distance in distances) and (
                 request.near is None or distances[0] - distances[1] <= ALIKE_MS):
             near_ms = self._work(request, by, min(distances))
             if by.far.kind == DOCUMENT:

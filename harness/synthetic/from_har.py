@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from harness.files.foreign_har import ForeignEntry, page_urls
+from harness.files.foreign_har import REDIRECTS, ForeignEntry, page_urls
 from harness.synthetic.shape import PageShape, Resource
 
 NOT_MODIFIED = 304
@@ -19,13 +19,21 @@ SMALLEST_PICTURE = 1000
 
 
 def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
-    """Return the shape of each page of a HAR, in its order; without what was never answered."""
+    """Return the shape of each page of a HAR whose document was answered, in its order; without what never was."""
     shapes = []
     for page, url in page_urls(list(entries)).items():
         answered = [entry for entry in entries if entry.page == page and entry.status not in (0, NOT_MODIFIED)]
-        if answered:
+        if answered and answered[0].url.partition("#")[0] == url and _end(answered).status not in REDIRECTS:
             shapes.append(_shape(url, answered))
     return shapes
+
+
+def _end(entries: Sequence[ForeignEntry]) -> ForeignEntry:
+    """Return the answer that ends the redirects of a page's document."""
+    place = 0
+    while (then := _index_of(entries[place].redirect_url, list(entries), place + 1)) is not None:
+        place = then
+    return entries[place]
 
 
 def _shape(url: str, entries: list[ForeignEntry]) -> PageShape:

@@ -11,8 +11,8 @@ from harness.analysis.selection import Cell
 from harness.analysis.setups import differing_settings
 from harness.errors import InputError
 from harness.show.comparison import format_comparison, is_whole
-from tests.show.test_plot import plot
 from tests.support.client_folder import NEWS, POST, add_load, make_client
+from tests.support.plotted import plot
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OLD = ROOT / "tests" / "data" / "2013"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.connie.test_connie_http import serving
+from tests.support.connie_echo import serving
 from tests.support.connie_hosts import Names, names, refusing, silent
 
 __all__ = ["names"]

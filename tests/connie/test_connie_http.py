@@ -6,10 +6,8 @@ import http.client
 import pickle
 import socket
 import ssl
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -29,55 +27,13 @@ from connie.http import (
     ConnieHTTPConnection,
     ConnieHTTPSConnection,
 )
+from tests.support.connie_echo import serving
 from tests.support.connie_hosts import WAIT_S, Names, names, refusing, same_descriptors, silent
 
 __all__ = ["names"]
 
 SECURE = "https.test"
 WRONG = "other.test"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        """Answer with the request's method, path and body."""
-        length = int(self.headers.get("Content-Length", 0))
-        body = f"{self.command} {self.path} ".encode() + self.rfile.read(length)
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_POST = do_GET        # noqa: N815 - http.server calls it by this name
-
-    def do_CONNECT(self) -> None:
-        """Say yes, and go on answering as if one were the server behind the proxy."""
-        self.send_response(200)
-        self.end_headers()
-        self.close_connection = False
-
-    def log_message(self, *_arguments: object) -> None:
-        """Say nothing."""
-
-
-class _Server(ThreadingHTTPServer):
-    def handle_error(self, *_arguments: object) -> None:
-        """Say nothing of clients that do not like our certificate: the test does."""
-
-
-@contextmanager
-def serving(host: str, context: ssl.SSLContext | None = None) -> Iterator[tuple[str, int]]:
-    with _Server((host, 0), _Handler) as server:
-        if context is not None:
-            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server.server_address[0], server.server_address[1]    # type: ignore[misc]
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture(scope="module")

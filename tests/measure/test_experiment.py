@@ -1,76 +1,18 @@
 """The loop over an experiment's loads: what fails by accident is measured again, kept and told. No root needed."""
 
-import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
-from harness.files.pages import Page
 from harness.files.results import read_results
-from harness.measure import experiment as module
-from harness.measure.experiment import Experiment, summarise
+from harness.measure.experiment import summarise
 from harness.measure.loads import cell_of
 from harness.measure.plan import Load, plan_loads
-from harness.measure.reason import Reason, accident, of_the_page
-from harness.measure.resume import EMPTY, Earlier
+from harness.measure.reason import Reason
 from harness.measure.series import Measured, last_tries
-from harness.system.privileges import User
-from tests.support.made_record import made_answers, made_record
-
-FIRST, SECOND = (Page(f"http://{name}.test", f"http{name}.test") for name in ("first", "second"))
-LOST, WRONG = accident("SYN retransmitted by user: 1"), of_the_page("the document answered 404")
-
-
-@dataclass
-class Bench:
-    """A laboratory without a network: `failures` says of each load, try by try, why it is not valid."""
-
-    directory: Path
-    failures: dict[Load, list[list[Reason]]] = field(default_factory=dict)
-    requests: Callable[[Load, int], tuple[str, ...]] = lambda load, _attempt: (load.page.url,)
-    done: list[Load] = field(default_factory=list)
-    ends_after: int = 10**6
-    client_dir: Path = field(init=False)
-    delaynet_ms: float = 10
-    results_user: User = field(default_factory=lambda: User("", os.getuid(), os.getgid()))
-
-    def __post_init__(self) -> None:
-        self.client_dir = self.directory / "client"
-
-    def check_companions(self) -> None:
-        if len(self.done) >= self.ends_after:
-            raise ExperimentError("the delay line ended (killed by SIGKILL): out of memory")
-
-    def measure_load(self, _lab: object, load: Load) -> LoadRecord:
-        self.done.append(load)
-        cell = cell_of(self, load)           # type: ignore[arg-type]
-        cell.mkdir(parents=True, exist_ok=True)
-        (cell / f"{load.page.name}.har").write_text(f"{self.done.count(load)}")
-        urls = self.requests(load, self.done.count(load))
-        answers = made_record(answers=made_answers(*urls, purpose="document")).answers
-        return LoadRecord(url=load.page.url, page=load.page.name, delaynet_ms=10, rtt_ms=20, tfo=load.tfo,   # type: ignore[arg-type]
-                          run=load.run, plt_ms=100.0, experiment="this", requests=1,
-                          answers=answers)
-
-    def reasons(self, _record: LoadRecord, _bytes: object) -> list[Reason]:
-        failures = self.failures.get(self.done[-1], [])
-        tries = self.done.count(self.done[-1])
-        return list(failures[tries - 1]) if tries <= len(failures) else []
-
-    def run(self, monkeypatch: pytest.MonkeyPatch, retries: int = 2, *, to_do: list[Load] | None = None,
-            earlier: Earlier = EMPTY) -> list[Measured]:
-        monkeypatch.setattr(module, "measure_load", self.measure_load)
-        monkeypatch.setattr("harness.measure.validity.reasons", self.reasons)
-        description: dict[str, Any] = {"id": "this", "pages": [FIRST.url, SECOND.url], "rtt_ms": 20, "tfo": "both",
-                                       "http": "1.0", "server": "threaded"}
-        to_do = to_do if to_do is not None else plan_loads([FIRST, SECOND], 3, (0, 1), 1)
-        return Experiment(lab=self, earlier=earlier, to_do=to_do, goal=None, seed=1,  # type: ignore[arg-type]
-                          retries=retries, document_bytes={}, description=description).measure()
+from tests.support.bench import FIRST, LOST, SECOND, WRONG, Bench
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from harness.measure.reason import accident
 from harness.measure.results_folder import set_aside
 from harness.measure.resume import EMPTY, Earlier, loads_to_do, read_earlier, recording_digest
 from harness.measure.series import last_tries
-from tests.measure.test_experiment import FIRST, LOST, SECOND, Bench
+from tests.support.bench import FIRST, LOST, SECOND, Bench
 
 PLAN = plan_loads([FIRST, SECOND], 3, (0, 1), 1)
 SETTINGS = {"pages": [FIRST.url, SECOND.url], "http": "1.0", "tfo": "both"}

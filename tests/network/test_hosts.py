@@ -17,7 +17,7 @@ from harness.network.needs import check_kernel
 from harness.system import environment
 from harness.system.netns import inside
 from harness.system.tcp import listen
-from tests.network.test_links import host_with
+from tests.support.namespaces import host_with
 
 pytestmark = pytest.mark.root
 

@@ -1,15 +1,13 @@
 """What tc says of a link's rate, in all the units it prints."""
 
 import re
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
 from harness.errors import ExperimentError
 from harness.network.links import check_qdiscs, parse_rates_mbit
-from harness.network.star import Host, LinkSpeeds, Star
+from harness.network.star import LinkSpeeds, Star
+from tests.support.namespaces import host_with
 
 
 @pytest.mark.parametrize(("line", "mbit"), [
@@ -45,19 +43,6 @@ ip link set lo up
 tc qdisc add dev lo root handle 5: htb default 1
 tc class add dev lo parent 5: classid 5:1 htb rate {rate} burst 15k
 """
-
-
-@contextmanager
-def host_with(setup: str) -> Iterator[Host]:
-    """Give a host whose only interface is `lo`, after running `setup` in it."""
-    with subprocess.Popen(["unshare", "--net", "sh", "-ec", f"{setup}\necho ready; exec sleep 60"], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            yield Host("x", "127.0.0.1", "", "lo", process.pid)
-        finally:
-            process.kill()
 
 
 @pytest.mark.root

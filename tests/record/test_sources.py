@@ -157,6 +157,36 @@ def test_a_har_without_bodies_is_figures_only(tmp_path: Path) -> None:
     assert is_figures_only(har(tmp_path / "page.har", entry(PAGE, None), entry("https://b.test/x.js", None)))
 
 
+def test_a_word_in_the_place_of_bodies_is_no_body(tmp_path: Path) -> None:
+    """As in a HAR of PerfCascade's test data, whose bodies were removed by hand."""
+    removed = [entry(url, b"MANUALLY REMOVED") for url in (PAGE, "https://b.test/x.js")]
+    for each in removed:
+        each["response"]["content"]["size"] = 63930
+    assert is_figures_only(har(tmp_path / "page.har", *removed))
+
+
+def test_what_firefox_writes_of_pushed_answers(tmp_path: Path) -> None:
+    """Status 0, and sizes as text: in the same test data."""
+    pushed = entry("https://a.test/x.css", b"body { }", "text/css")
+    pushed["response"] |= {"status": 0, "statusText": ""}
+    pushed["response"]["content"]["size"] = "8"
+    with opened(har(tmp_path / "page.har", entry(PAGE, b"<title>x</title>"), pushed)) as source:
+        assert isinstance(source, IndexedSource)
+        answer = find(source, "https://a.test/x.css")
+        assert (answer.status, answer.body) == (200, b"body { }")
+
+
+def test_a_har_tells_what_its_page_asked_for_up_to_the_load_event(tmp_path: Path) -> None:
+    later = entry("https://b.test/later.js", b"1", startedDateTime=DAY.replace(":00Z", ":02Z"))
+    path = har(tmp_path / "page.har", entry(PAGE, b"<title>x</title>"), entry("https://b.test/x.js?_=1", b"1"), later)
+    log = json.loads(path.read_text())
+    log["log"]["pages"] = [{"id": "p", "startedDateTime": DAY, "pageTimings": {"onLoad": 1500}}]
+    path.write_text(json.dumps(log))
+    with opened(path) as source:
+        assert source.urls_asked_for(PAGE) == {"a.test/", "b.test/x.js?_=*"}
+        assert source.urls_asked_for("http://other.test/") == frozenset()
+
+
 def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
     nonsense = {"x.har": b"{}", "y.har": b'{"log": {"entries": []}}', "x.warc.gz": gzip.compress(b"no warc at all"),
                 "x.warc": b"", "y.warc": b"WARC/1.0\r\n", "x.wacz": b"PK no zip", "x.txt": b"?", "z.har": b'{"log": 1}',

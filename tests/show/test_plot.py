@@ -8,11 +8,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from tests.support.client_folder import NEWS, POST, add_load, make_client
-from tests.support.forked import typed
-
-
-def plot(cwd: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return typed(ROOT / "plot.py", *arguments, cwd=cwd)
+from tests.support.plotted import plot
 
 
 def test_a_complete_folder(tmp_path: Path) -> None:

@@ -98,6 +98,8 @@ def test_footer_names_what_the_pages_were_loaded_with(tmp_path: Path) -> None:
     assert "HTTP/1.0: every request opens a connection of its own." in usual
     assert "TLS" not in usual
     assert "Pages: synthetic, made from figures of the 2013 pages." in usual
+    others = report(make_client(tmp_path / "d", runs=2, name="bbc"))
+    assert "Pages: synthetic, made from the figures of recorded ones." in others
     assert "single-threaded" not in usual
     assert "Loads left out: 0." in usual
 

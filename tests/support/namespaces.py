@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness.network.star import Host
 from harness.system.netns import inside
 from tests.support.replay_process import wait_until
 
@@ -21,3 +22,16 @@ def own_namespace() -> Iterator[int]:
             yield holder.pid
         finally:
             holder.kill()
+
+
+@contextmanager
+def host_with(setup: str) -> Iterator[Host]:
+    """Give a host whose only interface is `lo`, after running `setup` in it."""
+    with subprocess.Popen(["unshare", "--net", "sh", "-ec", f"{setup}\necho ready; exec sleep 60"], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield Host("x", "127.0.0.1", "", "lo", process.pid)
+        finally:
+            process.kill()

@@ -68,3 +68,31 @@ def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
     recording = read_recording(tmp_path / "A", tmp_path / "A.fetchlog")
     assert recording.manifest.synthetic
     assert (recording.document("http://a.test/") or "").startswith("https://a.test/")
+
+
+def test_a_har_whose_redirects_lead_nowhere_makes_no_page(tmp_path: Path) -> None:
+    entries = [entry(0, PAGE, "text/html", 0, status=302, redirect=f"{PAGE}2"),
+               entry(1, f"{PAGE}2", "text/html", 0, status=302, redirect=f"{PAGE}3")]
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    assert shapes_of_har(read_foreign_har(tmp_path / "x.har")) == []
+    done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
+                           str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (
+        2, f"{tmp_path}/x.har:1: no page in it whose document was answered; give the HAR of a page load\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.har"]
+
+
+def test_checks_of_certificates_are_no_page(tmp_path: Path) -> None:
+    """As in WebPageTest's HARs, which begin with them."""
+    entries = [entry(0, "http://ocsp.ca.test/", "application/ocsp-response", 472), entry(1, PAGE, "text/html", 2000)]
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    assert (shape.url, len(shape.resources)) == (PAGE, 1)
+
+
+def test_a_redirect_in_capitals_leads_to_the_page(tmp_path: Path) -> None:
+    entries = [entry(0, "http://a.test/", "", 0, status=301, redirect="HTTPS://A.test/"),
+               entry(1, PAGE, "text/html", 2000)]
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    assert [resource.redirect_to for resource in shape.resources] == [1, None]

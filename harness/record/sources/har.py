@@ -4,10 +4,11 @@ A HAR has the bodies decoded. So that as many bytes cross the network as did the
 Content-Encoding says, at the level that comes nearest to the recorded size.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 from harness.files.foreign_har import ForeignEntry, page_urls
-from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, without_fragment
+from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, mask, without_fragment
 from harness.record.sources.encoding import encode
 
 NOT_MODIFIED = 304
@@ -24,6 +25,13 @@ def index_har(entries: list[ForeignEntry]) -> tuple[Index, list[str]]:
             index.entries.append(Entry(entry.method, without_fragment(entry.url), entry.status,
                                        partial(_answer, entry), hash_of(entry.request_body)))
     return index, list(pages.values())
+
+
+def urls_asked_for(entries: Sequence[ForeignEntry]) -> dict[str, frozenset[str]]:
+    """Return which URLs (`answers.mask`) the recorded load of each page got up to its load event, by the page's URL."""
+    return {url: frozenset(mask(without_fragment(entry.url)) for entry in entries
+                           if entry.page == page and entry.status and not entry.late)
+            for page, url in page_urls(list(entries)).items()}
 
 
 def _answer(entry: ForeignEntry) -> ArchivedAnswer:

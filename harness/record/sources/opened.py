@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.files.foreign_har import has_bodies, read_foreign_har
-from harness.record.sources.har import index_har
+from harness.record.sources.har import index_har, urls_asked_for
 from harness.record.sources.mahimahi import read_mahimahi
 from harness.record.sources.source import IndexedSource, Source
 from harness.record.sources.wacz import read_wacz
@@ -43,7 +43,8 @@ def _read(path: Path, work_dir: Path) -> Source:
     if not path.is_file():
         raise InputError(f"{path}:1: no such file or directory; give {KINDS}")
     if name.endswith(HARS):
-        return IndexedSource(path.name, *index_har(read_foreign_har(path)))
+        entries = read_foreign_har(path)
+        return IndexedSource(path.name, *index_har(entries), urls_asked_for(entries))
     if name.endswith(WARCS):
         return IndexedSource(path.name, read_warcs([path], path))
     if name.endswith(".wacz"):

@@ -17,6 +17,7 @@ from harness.record.sources.server import MISSING, NUMBER, ArchiveServer
 def restore(recording: PageRecording, server: ArchiveServer) -> None:
     """Put into `recording` what the source of `server` has written down, and say that its times are unknown."""
     recording.brought_from = server.source.name
+    recording.recorded_urls = server.source.urls_asked_for(recording.url)
     changed: dict[int, HttpTransaction] = {}
     for exchange in recording.exchanges:
         exchange.arrivals = ()

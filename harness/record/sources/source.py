@@ -1,6 +1,6 @@
 """What a source of pages is, whatever kind of file or service it reads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Protocol
 
@@ -16,6 +16,9 @@ class Source(Protocol):
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to a request, None when there is none. For any number of threads at a time."""
 
+    def urls_asked_for(self, page_url: str) -> frozenset[str]:
+        """Return which URLs (`answers.mask`) the recorded load of a page got; none where nobody knows."""
+
     def complaints(self) -> list[str]:
         """Return why not everything could be asked for since the last call, one line each; what was not is unknown."""
 
@@ -23,15 +26,21 @@ class Source(Protocol):
 class IndexedSource:
     """A source whose exchanges are all known."""
 
-    def __init__(self, name: str, index: Index, pages: Sequence[str] = ()) -> None:
-        """Take what a reader has read."""
+    def __init__(self, name: str, index: Index, pages: Sequence[str] = (),
+                 asked_for: Mapping[str, frozenset[str]] | None = None) -> None:
+        """Take what a reader has read; `asked_for` is what the recorded load of each page got."""
         self.name, self.pages = name, pages
         self._index, self._lock = index, Lock()
+        self._asked_for = asked_for or {}
 
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to a request."""
         with self._lock:
             return self._index.find(request)
+
+    def urls_asked_for(self, page_url: str) -> frozenset[str]:
+        """Return what the recorded load of a page got, where the source says which requests belong to a page."""
+        return self._asked_for.get(page_url.partition("#")[0], frozenset())
 
     def complaints(self) -> list[str]:
         """Return nothing: all is there."""
