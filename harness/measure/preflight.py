@@ -69,18 +69,23 @@ def check_pages(files: PageFiles) -> PageSet:
         if not directory.is_dir():
             raise InputError(f"{directory}: no recording of the pages in {files.pages.name}; run: {how_to_make(files)}")
     recording = read_recording(files.mirror, files.fetchlog)
-    _require_documents(files, [page for page in pages if recording.document(page.url) is None])
-    return PageSet(files, pages, recording, document_bytes(files, recording, pages))
+    _require_documents(files, [page for page in pages if recording.document(page.url) is None], "not in")
+    sizes = document_bytes(files, recording, pages)
+    _require_documents(files, [page for page in pages if sizes.get(page) == 0], "empty in")
+    return PageSet(files, pages, recording, sizes)
 
 
-def _require_documents(files: PageFiles, without: Sequence[Page]) -> None:
-    """Raise InputError for the pages `without` a document in the mirror: all in one line, so that one repair does."""
+def _require_documents(files: PageFiles, without: Sequence[Page], how: str) -> None:
+    """Raise InputError for the pages `without` a document: all in one line, so that one repair does.
+
+    An empty one is none, and loads in no time: the scraper of 2013 left it where a site redirected to https.
+    """
     if not without:
         return
     first, *others = without
     numbers = ", ".join(f"{files.line_of(page)}" for page in others)
     nor, lines = (f", nor the documents of line {numbers}", "these lines") if others else ("", "this line")
-    raise InputError(f"{files.pages}:{files.line_of(first)}: the document of {first.url} is not in the mirror "
+    raise InputError(f"{files.pages}:{files.line_of(first)}: the document of {first.url} is {how} the mirror "
                      f"{files.mirror.name}/{nor}; run: {how_to_make(files)}, or take {lines} out")
 
 

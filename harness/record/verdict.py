@@ -96,7 +96,7 @@ def _reasons(recording: PageRecording) -> list[str]:
     most = max(Counter(exchange.url for exchange in documents).values(), default=0)
     if most > MOST_RELOADS:
         reasons.append(f"it keeps loading itself anew, {most} times until the limit")
-    if not reasons and not any(exchange.file or exchange.body for exchange in documents):
+    if not reasons and not any(exchange.body or (exchange.file and exchange.body is None) for exchange in documents):
         reasons.append("the page itself never arrived")
     if reasons:
         return reasons

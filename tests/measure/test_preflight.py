@@ -148,6 +148,13 @@ def test_a_document_whose_file_was_removed(files: PageFiles, capsys: pytest.Capt
     assert complaint(files, capsys).startswith(f"{files.pages}:3: the document of {SECOND} is not in the mirror")
 
 
+def test_an_empty_document_is_no_page(files: PageFiles, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in a student's recording of www.cs.ucla.edu, which counted as a page of 0.2 s that TFO improves by 46%."""
+    (files.mirror / "two.test" / "path?x=1").write_bytes(b"")
+    assert complaint(files, capsys).startswith(f"{files.pages}:3: the document of {SECOND} is empty in the mirror My/; "
+                                               "run: ./fetch.py --name My, or take this line out")
+
+
 def test_a_recorded_error_page_is_not_the_document(files: PageFiles, capsys: pytest.CaptureFixture[str]) -> None:
     responses = [Response("Not Found", "text/html", "", SECOND, None)]
     log = PageLog([], [Transaction(0, 1, SECOND)], responses, True)

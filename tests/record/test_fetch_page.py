@@ -201,6 +201,9 @@ def test_pages_that_are_not_fit(tmp_path: Path, status: str, visit: dict[str, ob
 
 def test_a_page_that_never_came_or_came_too_often_is_not_fit(log: MadeNetLog, tmp_path: Path) -> None:
     assert judge(seen(MadeNetLog(), tmp_path)).reasons == ["the page itself never arrived"]
+    empty = MadeNetLog()
+    empty.request(PAGE, "200 OK", b"", main_frame=True)
+    assert judge(seen(empty, tmp_path)).reasons == ["the page itself never arrived"]
     for _ in range(3):
         log.request(PAGE, "200 OK", b"page", main_frame=True)
     assert judge(seen(log, tmp_path)).reasons == ["it keeps loading itself anew, 4 times until the limit"]
