@@ -3,7 +3,8 @@
     failed       requests without an answer, and those that the recording has nothing for, over FAILED_RATIO of all;
                  what did not answer when the page was recorded either does not count
     too little   less than HOLLOW_RATIO of the answers, or of their bytes, that the recording holds for the page; where
-                 even the page's best load gets less of them, of what that one gets. Under LEAST_RATIO of the
+                 even the page's best load gets less than all of them, of what that one gets: a page that asks for
+                 52 of 57 answers does not stop being one when a beacon makes it 51. Under LEAST_RATIO of the
                  recording's answers no load is the page, however well all agree: recordings of 2013 hold more than
                  today's Chrome asks for, but not that much
 """
@@ -93,8 +94,7 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list
 def _too_little(cover: Coverage, best: int, best_bytes: int) -> list[Reason]:
     for got, held, most, unit in ((cover.got, cover.recorded, best, "answers"),
                                   (cover.got_bytes, cover.recorded_bytes, best_bytes, "bytes")):
-        supported = most >= HOLLOW_RATIO * held
-        wanted, whose = (held, "the recording holds") if supported else (most, "the page's best load got")
+        wanted, whose = (held, "the recording holds") if most >= held else (most, "the page's best load got")
         if got < HOLLOW_RATIO * wanted:
             return [accident(f"got {got} of the {wanted} {unit} that {whose}")]
     return []
