@@ -184,6 +184,7 @@ def test_a_har_tells_what_its_page_asked_for_up_to_the_load_event(tmp_path: Path
     path.write_text(json.dumps(log))
     with opened(path) as source:
         assert source.urls_asked_for(PAGE) == {"a.test/", "b.test/x.js?_=*"}
+        assert source.urls_asked_for(f"{PAGE.rstrip('/')}#top") == source.urls_asked_for(PAGE)
         assert source.urls_asked_for("http://other.test/") == frozenset()
 
 

@@ -29,7 +29,7 @@ def index_har(entries: list[ForeignEntry]) -> tuple[Index, list[str]]:
 
 def urls_asked_for(entries: Sequence[ForeignEntry]) -> dict[str, frozenset[str]]:
     """Return which URLs (`answers.mask`) the recorded load of each page got up to its load event, by the page's URL."""
-    return {url: frozenset(mask(without_fragment(entry.url)) for entry in entries
+    return {without_fragment(url): frozenset(mask(without_fragment(entry.url)) for entry in entries
                            if entry.page == page and entry.status and not entry.late)
             for page, url in page_urls(list(entries)).items()}
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Protocol
 
-from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest, Index
+from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest, Index, without_fragment
 
 
 class Source(Protocol):
@@ -40,7 +40,7 @@ class IndexedSource:
 
     def urls_asked_for(self, page_url: str) -> frozenset[str]:
         """Return what the recorded load of a page got, where the source says which requests belong to a page."""
-        return self._asked_for.get(page_url.partition("#")[0], frozenset())
+        return self._asked_for.get(without_fragment(page_url), frozenset())
 
     def complaints(self) -> list[str]:
         """Return nothing: all is there."""
