@@ -1,7 +1,7 @@
 """Stalls made on purpose in real loads are found, each by its rule, and loads that nobody disturbs are not rejected.
 
-Each part of the experiment stands still twice, at a random moment; the seed is printed. docs/statistics.md has the table
-of many.
+Each part of the experiment stands still twice, at a random moment; the seed is printed. docs/statistics.md has the
+table of many.
 """
 
 import json
