@@ -13,6 +13,7 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.system.options import Whole, number_in_environment
+from harness.system.processes import bond_to_parent_kept
 
 UNPRIVILEGED_ACCOUNT = "nobody"
 AT_EMPTY_PATH = 0x1000
@@ -98,13 +99,14 @@ def acting_as(user: User) -> Iterator[None]:
         yield
         return
     groups = os.getgroups()
-    os.setgroups(_groups(user))
-    fs_gid, fs_uid = _set_fs_ids(user.gid, user.uid)
-    try:
-        yield
-    finally:
-        _set_fs_ids(fs_gid, fs_uid)
-        os.setgroups(groups)
+    with bond_to_parent_kept():
+        os.setgroups(_groups(user))
+        fs_gid, fs_uid = _set_fs_ids(user.gid, user.uid)
+        try:
+            yield
+        finally:
+            _set_fs_ids(fs_gid, fs_uid)
+            os.setgroups(groups)
 
 
 def _groups(user: User) -> list[int]:

@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
 PR_SET_PDEATHSIG = 1
+PR_GET_PDEATHSIG = 2
 PR_SET_CHILD_SUBREAPER = 36
 HIGHEST_PRIORITY = -20
 """nice(2); only root may take it."""
@@ -38,6 +40,21 @@ def die_with_parent(parent: int | None = None) -> None:
     killed_with_parent()
     if parent is not None and os.getppid() != parent:
         os._exit(1)
+
+
+@contextmanager
+def bond_to_parent_kept() -> Iterator[None]:
+    """Put this process's bond to its parent's life back at the end, if it has one: what a change of user meanwhile,
+    that of file access included, makes the kernel forget (prctl(2)). A parent that died meanwhile ends it then."""
+    parent, number = os.getppid(), ctypes.c_int(0)
+    _libc.prctl(PR_GET_PDEATHSIG, ctypes.byref(number), 0, 0, 0)
+    try:
+        yield
+    finally:
+        if number.value:
+            _libc.prctl(PR_SET_PDEATHSIG, number.value, 0, 0, 0)
+            if os.getppid() != parent:
+                os.kill(os.getpid(), number.value)
 
 
 def terminate_as_interrupt() -> None:

@@ -8,15 +8,17 @@ import os
 import selectors
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from harness.files.results import read_results
 from harness.system.lock import LOCK_FILE, only_experiment
-from harness.system.processes import descendants
+from harness.system.privileges import User, give
+from harness.system.processes import descendants, is_running
 from harness.system.scratch import temporary_directory
 from tests.support.project_copy import copy_project, typed
 from tests.support.small_mirror import chain_of_hosts
@@ -25,23 +27,41 @@ pytestmark = [pytest.mark.root, pytest.mark.chrome]
 
 LIMIT_S = 10.0
 START_LIMIT_S = 60.0
+STUDENT = User("nobody", 65534, 65534)
 ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the project with a small mirror; each run.sh moves aside what the last one left."""
-    copy = copy_project(tmp_path_factory.mktemp("interrupt") / "project")
-    chain_of_hosts(copy, hosts=12)
-    return copy
+def project() -> Iterator[Path]:
+    """Give a copy of the project with a small mirror; each run.sh moves aside what the last one left."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)         # a student's way to the project; pytest's own folders are closed to others
+        copy = copy_project(Path(name) / "project")
+        chain_of_hosts(copy, hosts=12)
+        yield copy
 
 
-def start_run(project: Path) -> "subprocess.Popen[str]":
+@pytest.fixture(params=["root", "student"])
+def caller(request: pytest.FixtureRequest, project: Path) -> Iterator[dict[str, str]]:
+    """Return the environment of who typed sudo: root itself, or a student, whose the project is then.
+
+    Not the same for a killed experiment: root acts as the student among the student's files, and the kernel forgets
+    then who a process would die with (prctl(2)).
+    """
+    if request.param == "root":
+        yield dict(os.environ)
+        return
+    give(project, STUDENT)
+    yield {**os.environ, "SUDO_UID": str(STUDENT.uid), "SUDO_GID": str(STUDENT.gid)}
+    give(project, User("root", 0, 0))
+
+
+def start_run(project: Path, caller: dict[str, str] | None = None) -> "subprocess.Popen[str]":
     # In a session of its own, as from another terminal; SIGINT is not ignored, as it would be in the background.
     command = typed(project, "./run.sh", "--name", "small", "--delays", "20", "--pcap",
                     "--quiet", "0.3", "--patience", "0")
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                            start_new_session=True,
+                            start_new_session=True, env=caller,
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # noqa: PLW1509
 
 
@@ -120,17 +140,21 @@ def test_nothing_is_left(moment: Callable[["subprocess.Popen[str]"], None], numb
 
 
 @pytest.mark.slow
-def test_killed_tfo_leaves_nothing(project: Path) -> None:
+def test_killed_tfo_leaves_nothing(project: Path, caller: dict[str, str]) -> None:
     """Even SIGKILL, which nobody can clean up after: the kernel ends our processes, and the network with them."""
     process = subprocess.Popen(typed(project, "./tfo.py", "--name", "small", "--delaynet", "20", "--quiet", "0.3",
                                      "--patience", "0"),
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+                               env=caller)
     try:
         read_until(process, "[  1/8]")
         scratch = [path for path in Path(os.environ["TMPDIR"]).glob("tfo-lab-*") if path.is_dir()]
+        ours = descendants(process.pid)
     finally:
         process.kill()
         process.communicate(timeout=LIMIT_S)
+    assert ours, "servers, a delay line or netem's checks, and a browser were there"
+    wait_for(lambda: not any(map(is_running, ours)))
     # Chrome's profile is the one thing that stays, until the next experiment.
     assert all(directory.is_dir() for directory in scratch)
     with temporary_directory():
@@ -138,9 +162,10 @@ def test_killed_tfo_leaves_nothing(project: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_run_ends_its_experiment_and_the_next_puts_the_switch_back(project: Path) -> None:
+def test_a_killed_run_ends_its_experiment_and_the_next_puts_the_switch_back(project: Path,
+                                                                            caller: dict[str, str]) -> None:
     fastopen_before = ROOT_FASTOPEN.read_text()
-    process = start_run(project)
+    process = start_run(project, caller)
     try:
         read_until(process, "[  1/8]")
         process.kill()

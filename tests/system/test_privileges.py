@@ -1,6 +1,7 @@
 """Who called us, and what belongs to whom."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -136,6 +137,26 @@ def test_acting_as_a_user_root_goes_only_where_the_user_may(open_to_all: Path) -
     assert (open_to_all / "of_root").read_text() == "secret", "root again"
     (open_to_all / "elsewhere").touch()
     assert (open_to_all / "elsewhere").stat().st_uid == 0
+
+
+BOUND_FIRST = """
+import ctypes, os, sys
+from harness.system.privileges import User, acting_as
+from harness.system.processes import die_with_parent
+die_with_parent()
+with acting_as(User("", 1234, 4321)):
+    pass
+number = ctypes.c_int(0)
+ctypes.CDLL(None).prctl(2, ctypes.byref(number), 0, 0, 0)
+print(number.value)
+"""
+
+
+@pytest.mark.root
+def test_acting_as_a_user_keeps_the_bond_to_the_parents_life() -> None:
+    said = subprocess.run([sys.executable, "-c", BOUND_FIRST], cwd=PROJECT, capture_output=True, text=True, timeout=20,
+                          check=True).stdout
+    assert int(said) == signal.SIGKILL, "the kernel forgets it at every change of user, that of file access included"
 
 
 @pytest.mark.root
