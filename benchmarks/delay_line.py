@@ -28,6 +28,7 @@ from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import ROOT, use_project_python
+from harness.files.pages import BUNDLED
 
 use_project_python()
 
@@ -102,7 +103,7 @@ def main() -> int:
     arguments = parse_arguments()
     require_root("benchmarks/delay_line.py")
     check_programs()
-    page_set = read_page_set("Paper")
+    page_set = read_page_set(BUNDLED)
     rows = []
     with only_experiment():
         print_machine()

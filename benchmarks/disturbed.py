@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -27,7 +28,7 @@ from benchmarks.apart import run_apart
 from benchmarks.report import print_table
 from benchmarks.stall import PARTS
 from harness.files.load_record import LoadRecord
-from harness.files.pages import Page, PageFiles
+from harness.files.pages import BUNDLED, Page, PageFiles
 from harness.measure import validity
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.limits import TimeLimits
@@ -58,11 +59,11 @@ class Disturbed:
     why_not: list[str]
 
 
-def main() -> int:
-    """Print the table; the exit status is 1 when a stall that cost time was not found, or a load rejected without."""
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("--dir", type=Path, default=ROOT, help="where NAME.pages, NAME/ and NAME.fetchlog/ are")
-    parser.add_argument("--name", type=page_list_name, default="Paper")
+    parser.add_argument("--name", type=page_list_name, default=BUNDLED)
     parser.add_argument("--page", default="wikipedia", help="part of the page's URL (%(default)s)")
     parser.add_argument("--delaynet", type=DELAY_MS, default=50.0, help="one-way delay in ms (%(default)s)")
     parser.add_argument("--undisturbed", type=Whole(0, 100_000), default=20, help="loads left alone (%(default)s)")
@@ -73,7 +74,11 @@ def main() -> int:
     parser.add_argument("--tfo", type=Whole(0, 1), default=0)
     parser.add_argument("--seed", type=SEED, default=1)
     parser.add_argument("--records", type=Path, help="file for each load's record, a JSON line each")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Print the table; the exit status is 1 when a stall that cost time was not found, or a load rejected without."""
     require_root("benchmarks/disturbed.py")
     page_set = check_pages(PageFiles(arguments.dir, arguments.name))
     page = next(page for page in page_set.pages if arguments.page in page.url)
@@ -144,4 +149,4 @@ def report(done: list[Disturbed], stall_ms: float) -> int:
 
 
 if __name__ == "__main__":
-    run_apart(main)
+    run_apart(partial(main, parse_arguments()))

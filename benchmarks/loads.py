@@ -19,6 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import use_project_python
+from harness.files.pages import BUNDLED
 
 use_project_python()
 
@@ -69,7 +70,7 @@ def main() -> int:
     arguments = parser.parse_args()
     require_root("benchmarks/loads.py")
     check_programs()
-    page_set, costs = read_page_set("Paper"), []
+    page_set, costs = read_page_set(BUNDLED), []
     page = page_set.page(arguments.page)
     with only_experiment():
         print_machine()

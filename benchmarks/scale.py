@@ -23,6 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import use_project_python
+from harness.files.pages import BUNDLED
 
 use_project_python()
 
@@ -96,7 +97,7 @@ def main() -> int:
     arguments = parser.parse_args()
     require_root("benchmarks/scale.py")
     check_programs()
-    page_set, netem = read_page_set("Paper"), kernel_has_netem()
+    page_set, netem = read_page_set(BUNDLED), kernel_has_netem()
     results: dict[int, list[Round]] = {}
     with only_experiment():
         print_machine()

@@ -23,6 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import use_project_python
+from harness.files.pages import BUNDLED
 
 use_project_python()
 
@@ -68,7 +69,7 @@ def main() -> int:
     arguments = parser.parse_args()
     require_root("benchmarks/star.py")
     check_programs()
-    page_set, netem = read_page_set("Paper"), kernel_has_netem()
+    page_set, netem = read_page_set(BUNDLED), kernel_has_netem()
     with only_experiment(), temporary_directory() as work_dir:
         print_machine()
         names = make_mirror(page_set, arguments.hosts, work_dir / "mirror")

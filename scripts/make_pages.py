@@ -6,6 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import ROOT, use_project_python
+from harness.files.pages import BUNDLED
 
 use_project_python()
 
@@ -20,7 +21,7 @@ from harness.system.signals import run_interruptible
 def main() -> int:
     """Make what is missing and say what was done. Exit status 2 for wrong input."""
     parser = OptionParser(description="Make the synthetic pages of NAME.pages unless they are there.")
-    parser.add_argument("--name", type=page_list_name, default="Paper",
+    parser.add_argument("--name", type=page_list_name, default=BUNDLED,
                         help="the list of pages is NAME.pages (default: %(default)s)")
     parser.add_argument("--seed", type=SEED, default=1, help="the same seed gives the same bytes (%(default)s)")
     parser.add_argument("--shape", type=Path, default=SHAPE_FILE, metavar="FILE",

@@ -20,7 +20,7 @@ use_project_python()
 
 from harness.analysis.timeline import DOCUMENT, Timeline, read_timeline
 from harness.errors import ExperimentError
-from harness.files.pages import Page, PageFiles
+from harness.files.pages import BUNDLED, Page, PageFiles
 from harness.files.results import LoadResult, read_results
 from harness.measure.experiment import Experiment, found_in, settings
 from harness.measure.laboratory import BrowserSettings, ReplayedWeb, running_laboratory
@@ -50,7 +50,7 @@ RETRIES = 1
 def parse_arguments() -> argparse.Namespace:
     """Read the command line; what tfo.py's options decide otherwise is fixed here."""
     parser = OptionParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--name", type=page_list_name, default="Paper", help="the pages: NAME.pages, NAME/ and "
+    parser.add_argument("--name", type=page_list_name, default=BUNDLED, help="the pages: NAME.pages, NAME/ and "
                         "NAME.fetchlog/ (%(default)s)")
     parser.add_argument("--dir", type=Path, default=ROOT, help="where these are (the project)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="page-shape file to write (NAME.shape beside them)")

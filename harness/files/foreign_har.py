@@ -2,8 +2,9 @@
 
 They differ: bodies may be missing, all or some, or cut, or replaced by a word; sizes are -1, 0, text, or of the decoded
 body where they should be of the compressed one; a redirect may lack its target, the protocol its name; what a server
-pushed has no status; the browser's own checks of certificates stand among the page's requests; a page's title may be
-its URL, its title, or nothing. What is read here is only what can be believed.
+pushed has no status, what a browser had in its cache has the status 304 (and its body, or not); the browser's own
+checks of certificates stand among the page's requests; a page's title may be its URL, its title, or nothing. What is
+read here is only what can be believed.
 """
 
 import base64
@@ -17,7 +18,9 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
+
+import ada_url
 
 from harness.errors import InputError
 from harness.system.untrusted import UnreadableFileError, parse_json, read_untrusted
@@ -141,34 +144,41 @@ def _is_late(entry: ForeignEntry, ends: dict[str, datetime]) -> bool:
 
 def _entry(entry: dict[str, Any]) -> ForeignEntry | None:
     request, response = entry["request"], entry.get("response") or {}
-    url = _in_lower_case(str(request["url"]))
+    url = _as_asked(str(request["url"]))
     parts = urlsplit(url)
-    if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         return None
     headers, content = _pairs(response), response.get("content") or {}
     mime_type = str(content.get("mimeType") or _header(headers, "content-type"))
     if mime_type.partition(";")[0].strip().lower() in OF_CERTIFICATES:
         return None
     body = _body(content)
-    status = _number(response.get("status"), 0) or (HTTPStatus.OK if body else 0)       # what was pushed has none
+    status, reason = max(0, _number(response.get("status"), 0)), str(response.get("statusText") or "")
+    if body and status in (0, HTTPStatus.NOT_MODIFIED):     # what was pushed has no status; a 304's body is the cache's
+        headers += _encoding_then(status, response, body)
+        status, reason = HTTPStatus.OK, HTTPStatus.OK.phrase
     protocol = str(response.get("httpVersion") or request.get("httpVersion") or "").lower()
     there = str(response.get("redirectURL") or _header(headers, "location"))
     return ForeignEntry(
         str(entry.get("pageref", "")), str(request.get("method", "GET")).upper(), url,
         str((request.get("postData") or {}).get("text") or "").encode("utf-8", "surrogatepass"), _pairs(request),
-        max(status, 0), str(response.get("statusText") or ""), headers,
+        status, reason, headers,
         "h2" if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
         mime_type, body,
         _wire_bytes(response, headers), len(body) if body is not None else _number(content.get("size"), UNKNOWN),
-        _in_lower_case(urljoin(url, there)) if there and status in REDIRECTS else "",
+        _as_asked(there, url) if there and status in REDIRECTS else "",
         moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)))
 
 
-def _in_lower_case(url: str) -> str:
-    """Return `url` with scheme and host in lower case, as browsers ask for it; sites redirect to HTTPS://, too."""
-    scheme, slashes, rest = url.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme.lower()}{slashes}{host.lower()}{slash}{path}" if slashes and "?" not in host else url
+def _as_asked(url: str, base: str | None = None) -> str:
+    """Return `url`, seen from `base`, as browsers ask for it (https://url.spec.whatwg.org); "" when it is none.
+
+    Sites redirect to HTTPS://A.test, too, and not all programs write down what was asked for in the end.
+    """
+    try:
+        return str(ada_url.URL(url, base).href)
+    except ValueError:
+        return ""
 
 
 def _body(content: dict[str, Any]) -> bytes | None:
@@ -181,6 +191,15 @@ def _body(content: dict[str, Any]) -> bytes | None:
     except binascii.Error:
         return None
     return None if len(body) < LEAST_OF_BODY * _number(content.get("size"), 0) else body
+
+
+def _encoding_then(status: int, response: dict[str, Any], body: bytes) -> tuple[tuple[str, str], ...]:
+    """Return the Content-Encoding of an answer that a 304 stood for, if its size shows that it had one.
+
+    The 304 itself does not say; Firefox keeps the size as it was in its cache.
+    """
+    compressed = status == HTTPStatus.NOT_MODIFIED and 0 < _number(response.get("bodySize"), UNKNOWN) < len(body)
+    return (("Content-Encoding", "gzip"),) if compressed else ()
 
 
 def _wire_bytes(response: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> int:

@@ -16,6 +16,8 @@ KEPT_CHARACTERS = frozenset("-_.() " + string.ascii_letters + string.digits)
 LONGEST_NAME = 240
 """Characters of a page's file name, to which endings are added."""
 
+BUNDLED = "Paper"
+"""The list that comes with the project, whose pages it makes by itself."""
 LARGEST_LIST = 2**20
 """Bytes of a .pages file: ten thousand URLs."""
 

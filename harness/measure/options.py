@@ -5,6 +5,7 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
+from harness.files.pages import BUNDLED
 from harness.measure.adaptive import MINIMUM_PAIRS, Goal
 from harness.measure.attempts import RETRIES, RETRIES_ALLOWED
 from harness.measure.limits import TimeLimits
@@ -38,7 +39,7 @@ def parse_arguments(description: str) -> argparse.Namespace:
 def make_parser(description: str) -> argparse.ArgumentParser:
     """Return what knows tfo.py's options."""
     parser = OptionParser(description=description)
-    parser.add_argument("--name", type=page_list_name, default="Paper",
+    parser.add_argument("--name", type=page_list_name, default=BUNDLED,
                         help="pages to load: NAME.pages, NAME/ and NAME.fetchlog/")
     parser.add_argument("--dir", type=Path, default=ROOT, help="where these are, and the results go (the project)")
     parser.add_argument("--bwhome", type=RATE_MBIT, default=1000.0, help="bandwidth of user's link, Mbit/s (1000)")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.browser.chrome import Browser, find_browser, require_shim
 from harness.errors import InputError
-from harness.files.pages import Page, PageFiles, read_pages
+from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
 from harness.mirror.recording import Recording, read_recording
 from harness.replay.authority import AUTHORITY, open_authority
 
@@ -97,7 +97,7 @@ def check_authority(page_set: PageSet, directory: Path = AUTHORITY) -> None:
 
 def how_to_make(files: PageFiles) -> str:
     """Return the command that makes the mirror."""
-    script = "./scripts/make_pages.py" if files.name == "Paper" else "./fetch.py"
+    script = "./scripts/make_pages.py" if files.name == BUNDLED else "./fetch.py"
     return f"{script} --name {files.name}"
 
 

@@ -9,14 +9,13 @@ from harness.analysis.selection import METRICS, Selection
 from harness.analysis.shown import file_problems
 from harness.analysis.stats import coefficient_of_variation, median_confidence
 from harness.errors import printable
+from harness.files.pages import BUNDLED
 from harness.files.results import LoadResult, Results
 from harness.show.answers import MARK, answer_lines
 from harness.show.labels import percent, seconds
 from harness.show.notes import is_wide, note_lines
 from harness.show.protocols import protocol_lines
 
-PAPER = "Paper"
-"""The pages that the project makes by itself."""
 HEADER = "Page\tRTT(ms)\tPLT: no TFO (s)\tPLT: TFO (s)\tImprov."
 
 
@@ -50,7 +49,7 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
     yield from _runs(selection)
     yield from _spread(selection)
     if results.synthetic:
-        bundled = all(experiment.settings.get("name") == PAPER for experiment in results.experiments)
+        bundled = all(experiment.settings.get("name") == BUNDLED for experiment in results.experiments)
         source = "figures of the 2013 pages" if bundled else "the figures of recorded ones"
         yield f"Pages: synthetic, made from {source}."
     yield from protocol_lines(results, selection)

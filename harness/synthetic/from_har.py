@@ -23,17 +23,17 @@ def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
     shapes = []
     for page, url in page_urls(list(entries)).items():
         answered = [entry for entry in entries if entry.page == page and entry.status not in (0, NOT_MODIFIED)]
-        if answered and answered[0].url.partition("#")[0] == url and _end(answered).status not in REDIRECTS:
+        if answered and answered[0].url.partition("#")[0] == url and answered[_end(answered)].status not in REDIRECTS:
             shapes.append(_shape(url, answered))
     return shapes
 
 
-def _end(entries: Sequence[ForeignEntry]) -> ForeignEntry:
-    """Return the answer that ends the redirects of a page's document."""
+def _end(entries: list[ForeignEntry]) -> int:
+    """Return the index of the answer that ends the redirects of a page's document."""
     place = 0
-    while (then := _index_of(entries[place].redirect_url, list(entries), place + 1)) is not None:
+    while (then := _index_of(entries[place].redirect_url, entries, place + 1)) is not None:
         place = then
-    return entries[place]
+    return place
 
 
 def _shape(url: str, entries: list[ForeignEntry]) -> PageShape:
@@ -42,11 +42,8 @@ def _shape(url: str, entries: list[ForeignEntry]) -> PageShape:
     for index, entry in enumerate(entries):
         redirect_to = _index_of(entry.redirect_url, entries, index + 1)
         resources.append(_resource(index, entry, _parent(index, entry, entries), redirect_to, first))
-    end = resources[0]
-    while end.redirect_to is not None:
-        end = resources[end.redirect_to]
     # As in harness.synthetic.plan: a document behind redirects has the size that stands at the first of them.
-    resources[0] = replace(resources[0], size_bytes=end.size_bytes)
+    resources[0] = replace(resources[0], size_bytes=resources[_end(entries)].size_bytes)
     return PageShape(url, f"{first:%Y-%m}" if first else "-", tuple(resources))
 
 

@@ -81,7 +81,7 @@ def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByI
             own_ms = max(0, node.work_ms - worked_later_ms)
             worked_later_ms += own_ms
             pause = f"work({own_ms});" if own_ms else ""
-            return f"loaded(function(){{{pause}setTimeout(function(){{{call}}},{node.idle_ms});}});"
+            return f"loaded(function(){{{pause}setTimeout(function(){{{call}}},0);}});"
         if node.idle_ms:
             call = f"setTimeout(function(){{{call}}},{node.idle_ms});"
         if node.work_ms > worked_ms:        # one after the other, the work of the earlier is part of the later's

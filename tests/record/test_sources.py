@@ -176,6 +176,21 @@ def test_what_firefox_writes_of_pushed_answers(tmp_path: Path) -> None:
         assert (answer.status, answer.body) == (200, b"body { }")
 
 
+def test_what_a_browser_had_in_its_cache_is_an_answer(tmp_path: Path) -> None:
+    """As Chrome and Firefox write it when a page is loaded again: a 304 with the body of before."""
+    body = b"<p>often the same " * 100
+    known = entry(PAGE, body)
+    known["response"] |= {"status": 304, "statusText": "Not Modified", "bodySize": 99}
+    unknown = entry("http://a.test/x.png", None, "image/png")
+    unknown["response"] |= {"status": 304, "statusText": "Not Modified"}
+    with opened(har(tmp_path / "page.har", known, unknown)) as source:
+        assert isinstance(source, IndexedSource)
+        page = find(source, PAGE)
+        assert (page.status, page.reason, decode(page.body, "gzip")) == (200, "OK", (body, True))
+        assert ("Content-Encoding", "gzip") in page.headers, "the size in the cache shows it"
+        assert source.find(ArchivedRequest("GET", "http://a.test/x.png", b"")) is None
+
+
 def test_a_har_tells_what_its_page_asked_for_up_to_the_load_event(tmp_path: Path) -> None:
     later = entry("https://b.test/later.js", b"1", startedDateTime=DAY.replace(":00Z", ":02Z"))
     path = har(tmp_path / "page.har", entry(PAGE, b"<title>x</title>"), entry("https://b.test/x.js?_=1", b"1"), later)

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from harness.bootstrap import ROOT
 from harness.files.foreign_har import has_bodies, read_foreign_har
 from harness.mirror.recording import read_recording
@@ -90,8 +92,9 @@ def test_checks_of_certificates_are_no_page(tmp_path: Path) -> None:
     assert (shape.url, len(shape.resources)) == (PAGE, 1)
 
 
-def test_a_redirect_in_capitals_leads_to_the_page(tmp_path: Path) -> None:
-    entries = [entry(0, "http://a.test/", "", 0, status=301, redirect="HTTPS://A.test/"),
+@pytest.mark.parametrize("target", ["HTTPS://A.test/", "https://a.test", "https://a.test/b/../#top"])
+def test_a_redirect_leads_to_the_page_however_it_is_written(tmp_path: Path, target: str) -> None:
+    entries = [entry(0, "http://a.test/", "", 0, status=301, redirect=target),
                entry(1, PAGE, "text/html", 2000)]
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
     shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
