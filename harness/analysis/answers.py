@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 from harness.analysis.explanation import explain
 from harness.analysis.selection import Cell, Selection
+from harness.analysis.timeline import DOCUMENT, SCRIPT, STYLE
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult
 
 STAND_IN = "stand-in"
+PARTS = frozenset((DOCUMENT, SCRIPT, STYLE))
+"""What a page is made of: without one of these it is another page."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +55,15 @@ def critical_stand_ins(load: LoadResult, rtt_ms: float) -> list[str]:
 
 @dataclass(frozen=True)
 class PageAnswers:
-    """What the counted loads of one page got. `counts` has one item a load; `critical` the URLs on a critical path."""
+    """What the counted loads of one page got. `counts` has one item a load; `critical` the URLs on a critical path.
+
+    `unanswered` are the URLs of documents, scripts and style sheets that got no answer when the page was recorded.
+    """
 
     page: str
     counts: tuple[AnswerCounts, ...]
     critical: tuple[str, ...]
+    unanswered: tuple[str, ...] = ()
 
     @property
     def all_exact(self) -> bool:
@@ -69,7 +76,10 @@ def page_answers(selection: Selection, page: str, rtts_ms: Sequence[float]) -> P
     loads = [load for rtt_ms in rtts_ms for load in _loads(selection, page, rtt_ms)]
     counts = tuple(found for load in loads if (found := answer_counts(load.record)))
     critical = dict.fromkeys(url for rtt_ms in rtts_ms for url in row_stand_ins(selection, page, rtt_ms))
-    return PageAnswers(page, counts, tuple(critical))
+    unanswered = dict.fromkeys(answer.url for load in loads if load.record and load.record.answers
+                               for answer in load.record.answers.each
+                               if answer.expected and not answer.late and answer.purpose in PARTS)
+    return PageAnswers(page, counts, tuple(critical), tuple(unanswered))
 
 
 def row_stand_ins(selection: Selection, page: str, rtt_ms: float) -> list[str]:

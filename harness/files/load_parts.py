@@ -66,8 +66,8 @@ class ReceivedAnswer:
     `kind`: "exact" (what was recorded for this request), "stand-in" (something near it), "missing" (404, nothing is
     near), "failed" (no answer came). `critical`: it lies on the load's critical path, None where that is not known.
     `purpose` is what it was asked for as (harness.analysis.timeline.kind_of), `error` Chrome's name of what went wrong.
-    `late`: it was asked for after the load event. `expected`: it failed, and its host did not answer when the page was
-    recorded either.
+    `late`: it was asked for after the load event. `expected`: it got no answer when the page was recorded either, from
+    a server that answered others (which then sends a 504) or from a host that answered nothing (and so fails).
     """
 
     url: str
@@ -98,8 +98,8 @@ class ReceivedAnswers:
 
     What was asked for after the load event, what the page itself cancelled and what came from Chrome's cache are not
     counted; the last are not in `each` either, but in `from_cache`: the identity of each such answer up to the load
-    event, "" where no server of this load had sent it. `failed` does not count those in `failed_as_recorded`, whose
-    hosts did not answer when the page was recorded either.
+    event, "" where no server of this load had sent it. Those in `failed_as_recorded` got no answer when the page was
+    recorded either, and no other number counts them.
     """
 
     exact: Count

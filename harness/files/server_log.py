@@ -35,6 +35,8 @@ class FoundAs:
     """What these three mean: harness.replay.matching."""
     MISSING = "missing"
     """Not recorded: 404."""
+    UNANSWERED = "unanswered"
+    """Recorded without an answer, since none came then, or the archive that it was brought from has none: 504."""
     LIVE = "live"
     """A connection that stays open, of which only a beginning can be recorded."""
     SILENT = "silent"
@@ -44,7 +46,7 @@ class FoundAs:
 STAND_INS = frozenset((FoundAs.MASKED, FoundAs.BEST_MATCH, FoundAs.ENDED, FoundAs.NO_BODY, FoundAs.LIVE))
 """Ways of finding in which an answer is not the recorded one: it was recorded for another URL or body, or not whole."""
 FOUND = STAND_INS | {FoundAs.PLAIN, FoundAs.MD5, FoundAs.REDIRECT, FoundAs.STATUS, FoundAs.MISSING,
-                     FoundAs.SILENT}
+                     FoundAs.UNANSWERED, FoundAs.SILENT}
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,7 @@ def _answer(entry: dict[str, Any], served: ServerRequest | None, critical_urls: 
     url = str(asked["url"])
     accept = next((str(pair["value"]) for pair in asked["headers"] if str(pair["name"]).lower() == "accept"), "")
     return ReceivedAnswer(
+        expected=served is not None and served.found == FoundAs.UNANSWERED,
         url=url, kind=kind, identity=served.answer if served else "", status=max(0, int(got["status"])),
         bytes=max(0, int(got["content"]["size"])), critical=None if critical_urls is None else url in critical_urls,
         purpose=kind_of(accept, str(got["content"]["mimeType"])), error=error, late=late)
@@ -103,7 +104,8 @@ def _answer(entry: dict[str, Any], served: ServerRequest | None, critical_urls: 
 
 def _expected(answer: ReceivedAnswer, silent: Collection[tuple[str, str]]) -> ReceivedAnswer:
     parts = urlsplit(answer.url)
-    return replace(answer, expected=answer.kind == "failed" and (parts.scheme, parts.hostname or "") in silent)
+    of_silent = answer.kind == "failed" and (parts.scheme, parts.hostname or "") in silent
+    return replace(answer, expected=answer.expected or of_silent)
 
 
 def _refused(request: ServerRequest, began: datetime, plt_ms: float | None) -> ReceivedAnswer:

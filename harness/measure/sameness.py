@@ -20,14 +20,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from harness.analysis.timeline import DOCUMENT, SCRIPT, STYLE
+from harness.analysis.answers import PARTS
 from harness.files.load_parts import ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.measure.reason import Reason, accident
 from harness.measure.received import is_cancelled, is_cut
 from harness.mirror.masks import mask_target
 
-PARTS = frozenset((DOCUMENT, SCRIPT, STYLE))
 REST_RATIO = 0.05
 """Share of the page's answers that are no parts which may differ, and REST_LEAST of them on the smallest page:
 docs/statistics.md says how often loads that nobody disturbed differ."""

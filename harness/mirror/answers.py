@@ -126,7 +126,7 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     for ever cannot be measured.
     """
     if not exchange.status:
-        return Recorded(504, headers=(), asked=exchange.asked)
+        return Recorded(504, headers=(), found=FoundAs.UNANSWERED, asked=exchange.asked)
     if exchange.redirect_url is not None:
         headers = replayed(exchange.headers, exchange.started, body=False)
         return Recorded(exchange.status, redirect_url=exchange.redirect_url, found=FoundAs.REDIRECT, headers=headers,

@@ -22,9 +22,10 @@ def answer_lines(results: Results, selection: Selection) -> Iterator[str]:
         yield from (f"  {line}" for line in lines)
     silent = [answers for answers in found if any(counts.failed_as_recorded for counts in answers.counts)]
     if silent:
-        yield "Requests of a load that failed as they did when the page was recorded (no such host), which is the page:"
+        yield "Requests of a load that got no answer when the page was recorded either (no such host, no answer, or not " \
+              "in the archive that it was brought from):"
         yield from (f"  {answers.page}: {_span([each.failed_as_recorded for each in answers.counts])}"
-                    for answers in silent)
+                    f"{_parts_in_words(answers.unanswered)}" for answers in silent)
     if any(answers.critical for answers in found):
         yield f"{MARK} a stand-in lies on the critical path of a load of this row: its time may not be the page's."
 
@@ -35,6 +36,14 @@ def stand_in_words(urls: Sequence[str]) -> str:
         return ""
     more = f" (and {len(urls) - 1} more)" if len(urls) > 1 else ""
     return f" A stand-in on the critical path: {shortened(urls[0])}{more}."
+
+
+def _parts_in_words(urls: Sequence[str]) -> str:
+    """Name the parts of a page that it has to do without; "" for none."""
+    if not urls:
+        return ""
+    more = f" and {len(urls) - 1} more" if len(urls) > 1 else ""
+    return f", among them a document, script or style sheet: {shortened(urls[0])}{more}"
 
 
 def shortened(url: str) -> str:

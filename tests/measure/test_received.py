@@ -118,6 +118,12 @@ def test_a_websocket_that_was_not_recorded_is_a_stand_in_though_the_har_has_none
     assert [answer.url for answer in got.each] == ["http://a.test/x", "wss://a.test/socket"]
 
 
+def test_what_got_no_answer_when_it_was_recorded_is_told_apart() -> None:
+    unanswered = replace(served("/lost.js", found="unanswered"), status=504)
+    got = of([entry("http://a.test/x"), entry("http://a.test/lost.js", status=504)], [served("/x"), unanswered])
+    assert (got.exact, got.missing, got.failed, got.failed_as_recorded) == (1, 0, 0, 1)
+
+
 def test_what_did_not_answer_when_it_was_recorded_either_is_expected_to_fail() -> None:
     entries = [entry("https://gone.test/x", status=0, error="net::ERR_NAME_NOT_RESOLVED", connection=""),
                entry("http://gone.test/x", status=0, error="net::ERR_NAME_NOT_RESOLVED", connection=""),

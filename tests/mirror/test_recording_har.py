@@ -138,7 +138,7 @@ def test_what_never_came_is_answered_at_once_and_who_never_answered_is_not_there
     recorded.add("https://a.test/hangs", status=0, _error="unfinished")
     recorded.add("https://expired.test/", status=0, _error="net::ERR_CERT_DATE_INVALID")
     recording = read(recorded)
-    assert found(recording, "https://a.test/hangs") == Recorded(504, headers=())
+    assert found(recording, "https://a.test/hangs") == Recorded(504, headers=(), found="unanswered")
     assert recording.hosts() == ["a.test"]
 
 

@@ -59,11 +59,12 @@ def test_what_failed_as_when_it_was_recorded_is_said(tmp_path: Path) -> None:
     for load in read_results(tmp_path).loads:
         assert load.record is not None
         assert load.record.answers is not None
-        answers = replace(load.record.answers, failed_as_recorded=2)
+        lost = ReceivedAnswer("http://a.test/lost.js", "exact", status=504, purpose="script", expected=True)
+        answers = replace(load.record.answers, failed_as_recorded=2, each=(lost, replace(lost, purpose="image")))
         write_load(load.log.parent, replace(load.record, answers=answers))
     heading, line = answer_lines(*read(tmp_path))
-    assert "failed as they did when the page was recorded" in heading
-    assert line == f"  {NAME}: 2"
+    assert "got no answer when the page was recorded either" in heading
+    assert line == f"  {NAME}: 2, among them a document, script or style sheet: http://a.test/lost.js"
 
 
 def test_nothing_is_said_of_a_page_that_got_what_was_recorded(tmp_path: Path) -> None:
