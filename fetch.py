@@ -186,12 +186,19 @@ def report(outcome: Outcome, options: argparse.Namespace) -> int:
     if outcome.kept:
         print(f"the recording that was there is kept as {options.dir / outcome.kept}/, since not every page came")
     if failed:
-        print(f"not recorded: {', '.join(page.url for page in failed)}; try again with: ./fetch.py --append --name "
-              f"{options.name}", file=sys.stderr)
+        print(f"not recorded: {', '.join(page.url for page in failed)}; {how_to_mend(options)}", file=sys.stderr)
     if unfit:
         print(f"recorded, but not fit to be measured: {', '.join(page.url for page in unfit)}; take them out of "
               f"{options.name}.pages", file=sys.stderr)
     return 1 if failed or unfit else 0
+
+
+def how_to_mend(options: argparse.Namespace) -> str:
+    """Say what to do about pages that were not recorded."""
+    if options.source:
+        return f"what they lack is not in {printable(options.source.name)}: record them again there, in a browser with " \
+               "its cache off, or take them out"
+    return f"try again with: ./fetch.py --append --name {options.name}"
 
 
 def parse_arguments() -> argparse.Namespace:

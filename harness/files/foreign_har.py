@@ -107,11 +107,12 @@ def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
     """Return the URL of each page of a HAR by the page's id: what its first request asks for.
 
     Of several loads of one page (first view, repeat view) the first one counts. One that begins with what is no
-    document is no page: repeat views begin with what was not in the cache.
+    document is no page: repeat views begin with what was not in the cache. Nor is what no URL alone asks for (POST).
     """
     begins: dict[str, ForeignEntry] = {}
     for entry in entries:
         begins.setdefault(entry.page, entry)
+    begins = {page: entry for page, entry in begins.items() if entry.method == "GET"}
     documents = {page: entry for page, entry in begins.items() if "html" in entry.mime_type or entry.redirect_url}
     urls = {page: entry.url.partition("#")[0] for page, entry in (documents or begins).items()}
     first: dict[str, str] = {}

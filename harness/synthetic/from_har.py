@@ -8,12 +8,15 @@ asked is in no HAR: the synthetic page's work for no time. A size that nobody wr
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from harness.files.foreign_har import REDIRECTS, ForeignEntry, page_urls
+from harness.files.foreign_har import ForeignEntry, page_urls
 from harness.synthetic.shape import PageShape, Resource
 
 NOT_MODIFIED = 304
+UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
+"""What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
 SMALLEST_PICTURE = 1000
 """Bytes; a smaller image is made as a GIF, since a JPEG or PNG cannot be made as small."""
 
@@ -23,9 +26,15 @@ def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
     shapes = []
     for page, url in page_urls(list(entries)).items():
         answered = [entry for entry in entries if entry.page == page and entry.status not in (0, NOT_MODIFIED)]
-        if answered and answered[0].url.partition("#")[0] == url and answered[_end(answered)].status not in REDIRECTS:
+        if answered and answered[0].url.partition("#")[0] == url and _is_document(answered[_end(answered)]):
             shapes.append(_shape(url, answered))
     return shapes
+
+
+def _is_document(entry: ForeignEntry) -> bool:
+    """Tell whether an answer can be a page's document, which it is not known not to be: no API's, no stream's."""
+    kind = entry.mime_type.partition(";")[0].strip().lower()
+    return entry.status == HTTPStatus.OK and ("html" in kind or kind in UNKNOWN_TYPES)
 
 
 def _end(entries: list[ForeignEntry]) -> int:

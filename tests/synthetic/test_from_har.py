@@ -92,6 +92,16 @@ def test_checks_of_certificates_are_no_page(tmp_path: Path) -> None:
     assert (shape.url, len(shape.resources)) == (PAGE, 1)
 
 
+@pytest.mark.parametrize("more", [{"method": "HEAD"}, {"method": "POST"}, {"mime_type": "text/event-stream"},
+                                  {"status": 101}, {"status": 404}])
+def test_what_is_no_document_is_no_page(tmp_path: Path, more: dict[str, Any]) -> None:
+    """As in mitmproxy's test data: WebSockets, streams of events, queries of an API, a HEAD of an archive."""
+    first = entry(0, PAGE, more.get("mime_type", "text/html"), 2000, status=more.get("status", 200))
+    first["request"]["method"] = more.get("method", "GET")
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": [first]}}))
+    assert shapes_of_har(read_foreign_har(tmp_path / "x.har")) == []
+
+
 @pytest.mark.parametrize("target", ["HTTPS://A.test/", "https://a.test", "https://a.test/b/../#top"])
 def test_a_redirect_leads_to_the_page_however_it_is_written(tmp_path: Path, target: str) -> None:
     entries = [entry(0, "http://a.test/", "", 0, status=301, redirect=target),
