@@ -19,6 +19,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from benchmarks.report import print_table
+from harness.analysis.answers import PARTS
 from harness.files.load_parts import ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.files.results import read_results
@@ -33,7 +34,7 @@ GROWN_BYTES = 200_000
 
 def is_needed(answer: ReceivedAnswer) -> bool:
     """Tell whether the page before its load event needs the answer."""
-    return (answer.purpose in sameness.PARTS or bool(answer.critical)) and not answer.late and is_answered(answer)
+    return (answer.purpose in PARTS or bool(answer.critical)) and not answer.late and is_answered(answer)
 
 
 def is_rest(answer: ReceivedAnswer) -> bool:

@@ -22,8 +22,8 @@ def answer_lines(results: Results, selection: Selection) -> Iterator[str]:
         yield from (f"  {line}" for line in lines)
     silent = [answers for answers in found if any(counts.failed_as_recorded for counts in answers.counts)]
     if silent:
-        yield "Requests of a load that got no answer when the page was recorded either (no such host, no answer, or not " \
-              "in the archive that it was brought from):"
+        yield "Requests of a load that got no answer when the page was recorded either (no such host, no answer, or " \
+              "not in the archive that it was brought from):"
         yield from (f"  {answers.page}: {_span([each.failed_as_recorded for each in answers.counts])}"
                     f"{_parts_in_words(answers.unanswered)}" for answers in silent)
     if any(answers.critical for answers in found):
