@@ -17,6 +17,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from http import HTTPStatus
+from itertools import islice
 from urllib.parse import parse_qsl, urlsplit
 
 Headers = tuple[tuple[str, str], ...]
@@ -24,6 +26,7 @@ VOLATILE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d+\.\d+|\b[
 AGAINST_CACHES = re.compile(r"(?<=[?&])(_|cb|cachebuster|callback|jsonp|ord|rnd|rand|random|ts)=[^&]*", re.IGNORECASE)
 LARGEST_BODY = 2**29
 """Bytes of one answer, on the wire and decoded."""
+MOST_LOOKED_AT, MOST_DOCUMENTS = 200, 3
 NOT_FOUND = "not in the archive"
 """The error of a request that a source has no answer to."""
 
@@ -100,6 +103,13 @@ class Index:
         if standing and method == "GET":
             return replace(max(standing, key=lambda entry: _in_common(entry.url, url)).read(), stand_in=True)
         return None
+
+    def documents(self) -> list[str]:
+        """Return the URLs of some HTML documents, as browsers would ask for them: the first in recorded order."""
+        plain = (entry for entry in self.entries if entry.method == "GET" and entry.status == HTTPStatus.OK)
+        html = (entry.url for entry in islice(plain, MOST_LOOKED_AT)
+                if "html" in entry.read().header("content-type").lower())
+        return list(islice(dict.fromkeys(html), MOST_DOCUMENTS))
 
     def _next(self, key: tuple[str, ...], entries: list[Entry]) -> ArchivedAnswer:
         turn = self._asked[key]

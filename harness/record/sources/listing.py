@@ -15,7 +15,8 @@ def list_pages(list_file: Path, source: Source) -> None:
         return
     urls = [url for url in source.pages if url.startswith(("http://", "https://"))]
     if not urls:
+        documents = ", ".join(source.documents())
         raise InputError(f"{list_file}:1: no such file, and {source.name} does not say what its pages are; "
-                         "make it with one URL per line")
+                         f"make it with one URL per line{f', such as {documents}' if documents else ''}")
     list_file.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
     print(f"{list_file.name}: written from the list of pages in {printable(source.name)}: {len(urls)}")

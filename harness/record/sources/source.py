@@ -16,6 +16,9 @@ class Source(Protocol):
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to a request, None when there is none. For any number of threads at a time."""
 
+    def documents(self) -> list[str]:
+        """Return the URLs of a few HTML documents in it, of which some may be pages; none where nobody knows."""
+
     def urls_asked_for(self, page_url: str) -> frozenset[str]:
         """Return which URLs (`answers.mask`) the recorded load of a page got; none where nobody knows."""
 
@@ -37,6 +40,10 @@ class IndexedSource:
         """Return the answer to a request."""
         with self._lock:
             return self._index.find(request)
+
+    def documents(self) -> list[str]:
+        """Return the URLs of a few HTML documents in it."""
+        return self._index.documents()
 
     def urls_asked_for(self, page_url: str) -> frozenset[str]:
         """Return what the recorded load of a page got, where the source says which requests belong to a page."""

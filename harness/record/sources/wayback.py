@@ -64,6 +64,10 @@ class WebArchive:
                 self._known[url] = self._ask(url)
         return self._known[url]
 
+    def documents(self) -> list[str]:
+        """Return nothing: all the Web is in it."""
+        return []
+
     def urls_asked_for(self, page_url: str) -> frozenset[str]:  # noqa: ARG002
         """Return nothing: an archive of all the Web does not say what belongs to a page."""
         return frozenset()
