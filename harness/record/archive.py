@@ -41,7 +41,7 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
         if _tls_host(exchange) in spoken_h2 and exchange.status:
             _complete_h2(entry, exchange)
     for entry, exchange in zip(archive["log"]["entries"], recording.exchanges, strict=True):
-        if recording.load_end_tick is not None and exchange.transaction.start > recording.load_end_tick:
+        if recording.is_late(exchange):
             entry["_afterLoad"] = True
         if exchange.arrivals:
             entry["_arrivals"] = _in_steps(exchange.arrivals)

@@ -77,6 +77,10 @@ class PageRecording:
             return None
         return self.netlog.tick(self.visit.time_origin_ms) + float(load_end_ms)
 
+    def is_late(self, exchange: CapturedExchange) -> bool:
+        """Tell whether a request was sent after the load event."""
+        return self.load_end_tick is not None and exchange.transaction.start > self.load_end_tick
+
     def documents(self) -> list[CapturedExchange]:
         """Return the answers that the main frame showed, in order."""
         return [exchange for exchange in self.exchanges

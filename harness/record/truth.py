@@ -82,6 +82,5 @@ def replayed_connections(recording: PageRecording) -> Counter[str]:
 
 def _counts(exchange: CapturedExchange, recording: PageRecording) -> bool:
     """Say whether a load is judged by a request: not by what came late, was cancelled, or is Chrome's own."""
-    transaction, load_end = exchange.transaction, recording.load_end_tick
-    late = load_end is not None and transaction.start > load_end
-    return not late and transaction.error != ABORTED and urlsplit(exchange.url).path != ICON
+    of_the_page = exchange.transaction.error != ABORTED and urlsplit(exchange.url).path != ICON
+    return of_the_page and not recording.is_late(exchange)

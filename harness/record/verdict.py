@@ -111,7 +111,10 @@ def _find_failures(recording: PageRecording, verdict: Verdict) -> None:
     verdict.failures = len(failed)
     if failed:
         whose = "" if recording.brought_from else ", as they do for a visitor"
-        verdict.remarks.append(f"{len(failed)} failed{whose}: {counted(Counter(failed.values()))}")
+        in_time = {exchange.url for exchange in recording.exchanges if not recording.is_late(exchange)}
+        late = len(failed.keys() - in_time)
+        after = f", {late} of them after the load event, where they make no difference" if late else ""
+        verdict.remarks.append(f"{len(failed)} failed{whose}: {counted(Counter(failed.values()))}{after}")
     errors = Counter(f"{exchange.status} {client.responses.get(exchange.status, '')}".strip()
                      for exchange in recording.exchanges if exchange.status >= 400)
     if errors:
