@@ -28,7 +28,6 @@ from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import ROOT, use_project_python
-from harness.files.pages import BUNDLED
 
 use_project_python()
 
@@ -39,6 +38,7 @@ from benchmarks.report import print_table
 from harness.browser.chrome import CLOCK_SHIFT_DAYS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
+from harness.files.pages import BUNDLED
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import measure_load
 from harness.measure.plan import Load

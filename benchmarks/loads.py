@@ -19,7 +19,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import use_project_python
-from harness.files.pages import BUNDLED
 
 use_project_python()
 
@@ -28,6 +27,7 @@ from benchmarks.report import print_table
 from harness.analysis.stats import coefficient_of_variation
 from harness.browser.chrome import CLOCK_SHIFT_DAYS
 from harness.errors import ExperimentError
+from harness.files.pages import BUNDLED
 from harness.measure import validity
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import measure_load

@@ -23,13 +23,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import use_project_python
-from harness.files.pages import BUNDLED
 
 use_project_python()
 
 from benchmarks.laboratory import read_page_set
 from benchmarks.report import print_table
 from harness.errors import ExperimentError
+from harness.files.pages import BUNDLED
 from harness.measure.preflight import PageSet
 from harness.measure.server_options import PORT
 from harness.network.links import kernel_has_netem

@@ -6,11 +6,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import ROOT, use_project_python
-from harness.files.pages import BUNDLED
 
 use_project_python()
 
 
+from harness.files.pages import BUNDLED
 from harness.synthetic.build import make_pages
 from harness.synthetic.shape import SHAPE_FILE
 from harness.system.options import SEED, OptionParser, page_list_name

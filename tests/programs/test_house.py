@@ -1,5 +1,6 @@
 """The house keeps its order: who may import whom is checked, and the two texts people begin with are short."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,18 @@ def test_an_import_that_points_up_is_found(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "harness.system.atomic -> harness.files.pages" in done.stdout
     assert "harness.system.atomic -> tfo" in done.stdout
+
+
+def test_nothing_of_the_environment_is_imported_before_it_is_entered() -> None:
+    """A student's python3 has none of our libraries: a program first finds .venv's, then imports the rest."""
+    programs = [path for path in ROOT.rglob("*.py") if ".venv" not in path.parts and path.parent.name != "harness"
+                and "\nuse_project_python()" in path.read_text()]
+    assert len(programs) > 15
+    for path in programs:
+        before = path.read_text().partition("\nuse_project_python()")[0]
+        names = [node.module for node in ast.walk(ast.parse(before)) if isinstance(node, ast.ImportFrom)]
+        ours = [name for name in names if name and name.partition(".")[0] not in sys.stdlib_module_names]
+        assert ours == ["harness.bootstrap"], path
 
 
 def test_the_map_names_every_package() -> None:
