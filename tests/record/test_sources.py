@@ -13,7 +13,7 @@ import brotli  # type: ignore[import-untyped]
 import pytest
 
 from harness.errors import InputError
-from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest
+from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest, Entry
 from harness.record.sources.encoding import decode, encode, honest_encoding, without_chunks
 from harness.record.sources.listing import list_pages
 from harness.record.sources.mahimahi import message_type, read_mahimahi
@@ -174,6 +174,21 @@ def test_what_firefox_writes_of_pushed_answers(tmp_path: Path) -> None:
         assert isinstance(source, IndexedSource)
         answer = find(source, "https://a.test/x.css")
         assert (answer.status, answer.body) == (200, b"body { }")
+
+
+def test_an_archive_that_does_not_say_its_pages_names_documents(tmp_path: Path) -> None:
+    answers = [("response", f"http://a.test/{name}", "HTTP/1.1 200 OK", [("Content-Type", kind)], b"x")
+               for name, kind in (("x.css", "text/css"), ("1", "text/html"), ("2", "text/html; charset=x"))]
+    with opened(write_warc(tmp_path / "x.warc.gz", *answers)) as source:
+        with pytest.raises(InputError, match=r"one URL per line, such as http://a.test/1, http://a.test/2$"):
+            list_pages(tmp_path / "A.pages", source)
+
+        def damaged() -> ArchivedAnswer:
+            raise EOFError
+
+        assert isinstance(source, IndexedSource)
+        source._index.entries[:] = [Entry("GET", PAGE, 200, damaged)]
+        assert source.documents() == []
 
 
 def test_what_a_browser_had_in_its_cache_is_an_answer(tmp_path: Path) -> None:

@@ -107,8 +107,7 @@ class Index:
     def documents(self) -> list[str]:
         """Return the URLs of some HTML documents, as browsers would ask for them: the first in recorded order."""
         plain = (entry for entry in self.entries if entry.method == "GET" and entry.status == HTTPStatus.OK)
-        html = (entry.url for entry in islice(plain, MOST_LOOKED_AT)
-                if "html" in entry.read().header("content-type").lower())
+        html = (entry.url for entry in islice(plain, MOST_LOOKED_AT) if _is_html(entry))
         return list(islice(dict.fromkeys(html), MOST_DOCUMENTS))
 
     def _next(self, key: tuple[str, ...], entries: list[Entry]) -> ArchivedAnswer:
@@ -124,6 +123,13 @@ class Index:
                 table.setdefault(key(entry), []).append(entry)
             self._tables[name] = table
         return self._tables[name]
+
+
+def _is_html(entry: Entry) -> bool:
+    try:
+        return "html" in entry.read().header("content-type").lower()
+    except Exception:       # noqa: BLE001 (whatever a reader says of a damaged record: it is no example of a page)
+        return False
 
 
 def status_code(text: str) -> int | None:
