@@ -63,7 +63,7 @@ class PageAnswers:
     page: str
     counts: tuple[AnswerCounts, ...]
     critical: tuple[str, ...]
-    unanswered: tuple[str, ...] = ()
+    unanswered: tuple[str, ...]
 
     @property
     def all_exact(self) -> bool:

@@ -40,10 +40,7 @@ def stand_in_words(urls: Sequence[str]) -> str:
 
 def _parts_in_words(urls: Sequence[str]) -> str:
     """Name the parts of a page that it has to do without; "" for none."""
-    if not urls:
-        return ""
-    more = f" and {len(urls) - 1} more" if len(urls) > 1 else ""
-    return f", among them a document, script or style sheet: {shortened(urls[0])}{more}"
+    return f", among them a document, script or style sheet: {_first(urls)}" if urls else ""
 
 
 def shortened(url: str) -> str:
@@ -56,8 +53,12 @@ def _line(answers: PageAnswers) -> str:
     if not answers.critical:
         known = "; none on a critical path that is known" if any(each.stand_in for each in answers.counts) else ""
         return f"{answers.page}: {counts}{known}"
-    more = f" and {len(answers.critical) - 1} more" if len(answers.critical) > 1 else ""
-    return f"{answers.page}: {counts}; on a critical path: {shortened(answers.critical[0])}{more}"
+    return f"{answers.page}: {counts}; on a critical path: {_first(answers.critical)}"
+
+
+def _first(urls: Sequence[str]) -> str:
+    """Name the first of one or more URLs, and say how many more there are."""
+    return f"{shortened(urls[0])}{f' and {len(urls) - 1} more' if len(urls) > 1 else ''}"
 
 
 def _span(numbers: Sequence[int | None]) -> str:

@@ -43,11 +43,12 @@ def disturb(base: Path, *options: str) -> list[dict[str, Any]]:
     command = [*DISTURBED, "--dir", str(base), "--name", "small", "--page", "one.test", "--delaynet", "50",
                "--records", str(records), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
-        stopped = ended is not None and ended.si_code == os.CLD_STOPPED
-        if stopped:
-            process.kill()
+        try:
+            ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
+        finally:
+            process.kill()              # nothing happens to one that has ended, and is not reaped yet
         print(process.communicate()[0])
+    stopped = ended is not None and ended.si_code == os.CLD_STOPPED
     assert not stopped, "sudo would stand still with it, and its caller's shell too"
     return [json.loads(line) for line in records.read_text().splitlines()][1:]
 
