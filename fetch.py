@@ -196,8 +196,8 @@ def report(outcome: Outcome, options: argparse.Namespace) -> int:
 def how_to_mend(options: argparse.Namespace) -> str:
     """Say what to do about pages that were not recorded."""
     if options.source:
-        return (f"what they lack is not in {printable(options.source.name)}: record them again there, in a browser "
-                "with its cache off, or take them out")
+        return (f"take them out of {options.name}.pages, or record them again where {printable(options.source.name)} "
+                "was made (a HAR with the browser's cache off)")
     return f"try again with: ./fetch.py --append --name {options.name}"
 
 
