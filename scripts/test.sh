@@ -1,15 +1,53 @@
 #!/usr/bin/env bash
 # Install what is missing, run every static check, then the tests: `sudo ./scripts/test.sh` is what CI runs.
-# First all tests that compare no times, side by side, each worker with a network and a lock of its own; then those that
-# do, one after the other, since a busy machine makes packets late. Without root the tests that need it are skipped.
+# The tests that compare times run one after the other, since a busy machine makes packets late. They wait most of the
+# time: what they leave of the processors goes to all the others, which run side by side, each worker with a network and
+# a lock of its own. Where the kernel has no idle group for these (or without root), they run before, not beside.
+# Without root the tests that need it are skipped.
 # Arguments go to one pytest, and the checks are left out: `sudo ./scripts/test.sh -k table`.
-# The exit status is that of the first part that fails; when the checks fail, the tests do not run. Pytest's own summary
-# is the last line.
+# The exit status is that of the first part that fails; when the checks fail, the tests do not run.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 SIDE_BY_SIDE="not timing"
 AT_ONCE=3                       # on two cores: they wait much of the time, for silence or for an answer
+REAL_TIME_US=300000             # of each second, for the delay lines of an idle group
+
+# Make a group of processes that get a processor only when no others want it (cpu.idle, of Linux 5.15 on), as a nice
+# value does not among sessions (sched(7), autogroup). Set `group` to its folder, of cgroups' version 1 or 2.
+make_idle_group() {
+    local parent
+    for parent in /sys/fs/cgroup/cpu /sys/fs/cgroup; do
+        group=$parent/tfo-lab-tests-$$
+        mkdir "$group" 2>/dev/null || continue
+        if { echo 1 >"$group/cpu.idle"; } 2>/dev/null &&
+            { [[ ! -e $group/cpu.rt_runtime_us ]] || echo "$REAL_TIME_US" >"$group/cpu.rt_runtime_us"; }; then
+            return
+        fi
+        rmdir "$group"
+    done
+    group=
+    return 1
+}
+
+# Start a part of the tests and set `running`. A shell's background jobs ignore Ctrl-C unless told otherwise, and it would
+# not hear of a signal before one in the foreground ends.
+start() {
+    env --default-signal=INT "$@" &
+    running+=($!)
+}
+
+# End what still runs, and remove what was made for the tests. After Ctrl-C all have been told to end already.
+# shellcheck disable=SC2317  # called by the trap
+tidy() {
+    local status=$?
+    trap - EXIT INT TERM HUP
+    ((status == 130)) || kill -INT "${running[@]}" 2>/dev/null || true
+    wait
+    find "$TFO_LAB_TEST_SHARED" -name 'scratch-*' -exec readlink -z {} + | xargs -0 --no-run-if-empty rm -rf
+    rm -rf "$TFO_LAB_TEST_SHARED"
+    [[ -z $group ]] || rmdir "$group"
+}
 
 ./scripts/setup.sh --tests
 if (($#)); then
@@ -17,12 +55,33 @@ if (($#)); then
 fi
 ./scripts/check.sh
 echo "test: set-up and checks took $SECONDS s; now the tests"
-status=0
 TFO_LAB_TEST_SHARED=$(mktemp -d)    # what both parts use, such as a recording of the test internet
 export TFO_LAB_TEST_SHARED
-trap 'rm -rf "$TFO_LAB_TEST_SHARED"' EXIT
-.venv/bin/python -m pytest -n "$AT_ONCE" --dist loadfile --no-loadscope-reorder -m "$SIDE_BY_SIDE" || status=$?
-echo "test: $SECONDS s; now the tests that compare times, one after the other"
-mapfile -t timed < <(grep -rl --include='test_*.py' 'mark\.timing' tests)    # to look into all files takes 6 s more
-.venv/bin/python -m pytest -m "not ($SIDE_BY_SIDE)" "${timed[@]}" || exit $((status ? status : $?))
+log=$TFO_LAB_TEST_SHARED/side-by-side.log
+running=()
+group=
+status=0
+trap tidy EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+mapfile -t timed < <(grep -rl --include='test_*.py' 'mark\.timing' tests)       # to look into all files takes 6 s more
+one_by_one=(.venv/bin/python -m pytest -m "not ($SIDE_BY_SIDE)" "${timed[@]}")
+side_by_side=(.venv/bin/python -m pytest -n "$AT_ONCE" --dist loadfile --no-loadscope-reorder -m "$SIDE_BY_SIDE")
+if make_idle_group; then
+    # shellcheck disable=SC2016  # the inner shell's arguments
+    start sh -c 'echo $$ >"$0" && exec "$@"' "$group/cgroup.procs" "${side_by_side[@]}" >"$log" 2>&1
+    start "${one_by_one[@]}"
+    wait "${running[1]}" || status=$?
+    echo "test: $SECONDS s; beside these run those that compare no times:"
+    start tail --lines=+1 --follow --pid="${running[0]}" "$log"
+    wait "${running[2]}"
+    wait "${running[0]}" || status=$((status ? status : $?))
+else
+    start "${side_by_side[@]}"
+    wait "${running[0]}" || status=$?
+    echo "test: $SECONDS s; now the tests that compare times, one after the other"
+    start "${one_by_one[@]}"
+    wait "${running[1]}" || status=$((status ? status : $?))
+fi
 exit "$status"

@@ -12,6 +12,7 @@ from hypothesis import settings
 from tests.support.leaks import adopt_no_more, find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
 from tests.support.networks import Networks, network  # noqa: F401  # a fixture
 from tests.support.own_machine import enter_own_machine
+from tests.support.shared import SHARED
 from tests.support.stolen import Stolen, read_stolen, too_much
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,6 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
     scratch = Path(tempfile.mkdtemp(prefix="tfo-lab-", dir=os.environ["PYTEST_DEBUG_TEMPROOT"]))
     scratch.chmod(0o1777)                                   # as /tmp: Chrome runs as another user
     config.stash[SCRATCH] = scratch
+    if shared := os.environ.get(SHARED):     # scripts/test.sh removes what a killed worker leaves
+        (Path(shared) / f"scratch-{os.getpid()}").symlink_to(scratch)
     os.environ["TMPDIR"] = str(scratch)
     tempfile.tempdir = None                                 # makes tempfile look at TMPDIR again
     # Tests run as root itself, whoever called sudo, as pytest's directories are root's; those about sudo set these.

@@ -18,13 +18,12 @@ import pytest
 from harness.bootstrap import ROOT
 from tests.support.internet import site
 from tests.support.internet.server import serve
+from tests.support.shared import SHARED
 
 NAME = "demo"
 LIMITS = ("--quiet", "1", "--quiet-limit", "4", "--timeout", "8", "--refetch-limit", "6", "--command-limit", "4")
 """Of a visit, in seconds: shorter than the program's own, for pages that would keep a browser for ever."""
 FETCH_S = 170
-SHARED = "TFO_LAB_TEST_SHARED"
-"""Environment variable: a directory that several runs of pytest share (scripts/test.sh). Without it one is shared."""
 
 
 @dataclass(frozen=True)
