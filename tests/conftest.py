@@ -38,8 +38,9 @@ def pytest_configure(config: pytest.Config) -> None:
     scratch = Path(tempfile.mkdtemp(prefix="tfo-lab-", dir=os.environ["PYTEST_DEBUG_TEMPROOT"]))
     scratch.chmod(0o1777)                                   # as /tmp: Chrome runs as another user
     config.stash[SCRATCH] = scratch
-    if shared := os.environ.get(SHARED):     # scripts/test.sh removes what a killed worker leaves
-        (Path(shared) / f"scratch-{os.getpid()}").symlink_to(scratch)
+    shared = Path(os.environ.get(SHARED, "/nowhere"))
+    if shared.is_dir():             # not in User-mode Linux; scripts/test.sh removes what a killed worker leaves
+        (shared / f"scratch-{os.getpid()}").symlink_to(scratch)
     os.environ["TMPDIR"] = str(scratch)
     tempfile.tempdir = None                                 # makes tempfile look at TMPDIR again
     # Tests run as root itself, whoever called sudo, as pytest's directories are root's; those about sudo set these.
