@@ -2,7 +2,8 @@
 
 1. exact: this URL and method, and for a request with a body the same body;
 2. masked: the same when volatile values (harness.mirror.masks) are left out of URL and body;
-3. best-match: the same path (without volatile values and an image's size, if need be) with most parameters in common.
+3. best-match: the same path (without volatile values and an image's size, if need be) with most parameters in common,
+   of those that were answered when recorded, if any was.
 
 An answer found by 2 or 3 is a stand-in. Where a recorded redirect leads to a URL that was not recorded, what was
 recorded ends: there no redirect stands in unless it is known to end, so no chain of stand-ins leads back to itself.
@@ -65,6 +66,7 @@ class Matcher:
             yield from ((FoundAs.MASKED, group) for group in _most_in_common(target, alike))
         for wanted in dict.fromkeys((key, target)):
             similar = self._answers(self._by_path.get(_alike_path(wanted), ()))
+            similar = [answer for answer in similar if answer.found != FoundAs.UNANSWERED] or similar
             yield from ((FoundAs.BEST_MATCH, group) for group in _most_in_common(target, similar))
 
     def is_unrecorded_end(self, request: Request) -> bool:

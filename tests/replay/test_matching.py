@@ -122,6 +122,16 @@ def test_the_same_path_with_most_parameters_in_common(written: Written) -> None:
     assert site.answer("/q?id=1").found == "missing"
 
 
+def test_what_nobody_answered_stands_in_for_nothing_that_was_answered(written: Written) -> None:
+    written.add("/b?id=1&size=big", status=0)
+    written.add("/b?id=2&size=small", "two")
+    written.add("/c?id=1", status=0)
+    site = written.site()
+    assert body(written, site.answer("/b?id=3&size=big")) == "two"
+    assert site.answer("/b?id=1&size=big").found == "unanswered"
+    assert (site.answer("/c?id=2").status, site.answer("/c?id=3").found) == (504, "best-match")
+
+
 def test_a_volatile_path_with_most_parameters_in_common(written: Written) -> None:
     written.add("/ss/s67156107604969?t=1%2F2&page=home", "home")
     written.add("/ss/s67156107604970?t=1%2F2&page=away", "away")
