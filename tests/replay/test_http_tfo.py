@@ -210,8 +210,8 @@ def test_an_idle_connection_is_closed_after_the_limit(recording: Path) -> None:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready 1\n"
             for sent in (b"", b"GET / HT", b"GET /x.css HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nA: b\r\n"):
+                begin = time.monotonic()
                 with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-                    begin = time.monotonic()
                     connection.sendall(sent)
                     read_all(connection)
                     assert 0.2 < time.monotonic() - begin < 5

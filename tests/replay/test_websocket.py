@@ -113,11 +113,12 @@ def test_a_message_keeps_its_time_less_the_round_trip_of_the_recording(tmp_path:
            opened("/b", message("send", 200, "x"), message("receive", 200 + HANDSHAKE_MS, "answer")))
     live = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog").live["http", HOST]
     assert [round(message.after_ms) for connection in live for message in connection.messages] == [400, 0]
-    with running(tmp_path) as server, page(server, "/a") as talk:
-        talk.next()
-        accepted_s = time.monotonic()
-        talk.next()
-        assert time.monotonic() - accepted_s > 0.35, "not before its time"
+    with running(tmp_path) as server:
+        before_s = time.monotonic()         # a busy client hears late that it is accepted, never early
+        with page(server, "/a") as talk:
+            talk.next()
+            talk.next()
+            assert time.monotonic() - before_s > 0.4, "not before its time"
 
 
 def test_subprotocol_and_compression_are_agreed_on_as_they_were(tmp_path: Path) -> None:
