@@ -12,11 +12,12 @@ it waited for. In this order:
    of what it imported, is the cause; and what they own belongs to the document that they belong to. (A module runs
    when all that it imports is there, however deep; what it then fetches names the document again.)
 3. Of these the one that ended last before the request started. Coincidences are common while a document comes in, and
-   an image is rarely a cause: both count as COINCIDENCE_MS older than they are.
-4. When the main thread was busy with a long task (Long Tasks API), a cause came before that task began.
+   an image is rarely a cause: they count as COINCIDENCE_MS and PASSIVE_MS older than they are.
+4. When the main thread was busy with a long task (Long Tasks API), a cause came before that task began, unless what may
+   be a cause ended with it. It was not busy, but stood still, while it waited for a synchronous request.
 
-The load event waits for every request of the page but data, so its cause is the one that ended last; but see 4, and
-cause_of_load_event.
+The load event waits for every request of the page but data that no thread waited for, so its cause is the one that
+ended last; but see 4, and cause_of_load_event.
 
 What it cannot know: a timer from work of a script, a cause that is an image from one that only ended then by chance,
 which of two scripts that ended together inserted the request.
@@ -30,6 +31,8 @@ from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT
 CLOCK_MS = 2.0
 """Two times of a HAR are each rounded to 1 ms, so what differs by less may be in either order."""
 COINCIDENCE_MS = 20.0
+PASSIVE_MS = 100.0
+"""Found on the paper's pages: a script's work lasts that long, and meanwhile some image ends."""
 QUEUE_MS = 4.0
 """A request that Chrome handles at once is dispatched within this time; one that takes longer waited for something."""
 IDLE_MS = 20.0
@@ -74,21 +77,26 @@ def dependencies(timeline: Timeline) -> list[Dependencies]:
 
 
 def cause_of_load_event(timeline: Timeline) -> Cause:
-    """Return what the load event waited for last. Data that scripts fetch does not hold it up (HTML, "the end").
+    """Return what the load event waited for last.
 
     When it came right after DOMContentLoaded, with no request ending between them, it waited for the parser: for the
     document and its scripts and style sheets, however late the images had come.
     """
-    awaited = [request for request in timeline.requests if request.kind != DATA or request.redirect_to]
+    awaited = [request for request in timeline.requests if holds_up_the_load_event(request) or request.redirect_to]
     parsed = timeline.parsed_ms
     if parsed is None or parsed < timeline.plt_ms - IDLE_MS or any(
             parsed + CLOCK_MS < request.end <= timeline.plt_ms for request in awaited):
         return _latest(timeline.plt_ms, awaited, timeline.long_tasks, is_load_event=True)
     documents = [request for request in awaited if request.kind == DOCUMENT and not request.referer]
     lineages = _lineages(timeline.requests)
-    parts = [request for request in awaited if request.kind in (SCRIPT, STYLE)
+    parts = [request for request in awaited if (request.kind in (SCRIPT, STYLE) or request.synchronous)
              and any(_refers(_page_referer(request, lineages), document.url) for document in documents)]
     return _latest(parsed, [*documents, *parts], timeline.long_tasks, is_load_event=False)
+
+
+def holds_up_the_load_event(request: TimedRequest) -> bool:
+    """Tell whether it does: data that scripts fetch does not (HTML, "the end"), unless a page's thread waits for it."""
+    return request.kind != DATA or request.synchronous
 
 
 def busy_since(at: float, long_tasks: Sequence[tuple[float, float]], ends: Sequence[float]) -> float:
@@ -159,7 +167,8 @@ def _refers(referer: str, url: str) -> bool:
 def _latest(at: float, candidates: Sequence[TimedRequest], long_tasks: Sequence[tuple[float, float]], *,
             is_load_event: bool) -> Cause:
     """Return the cause among `candidates` of something that happened at `at`."""
-    since = busy_since(at, long_tasks, [request.end for request in candidates])
+    since = busy_since(at, long_tasks, [request.end for request in candidates
+                                        if is_load_event or request.kind not in PASSIVE])
     is_event = is_load_event and since == at        # which all requests hold up alike
     best, best_age = NAVIGATION, float("inf")
     for request in candidates:
@@ -167,8 +176,8 @@ def _latest(at: float, candidates: Sequence[TimedRequest], long_tasks: Sequence[
         if arrived > since + CLOCK_MS or (request.kind == DOCUMENT and request.head > since + CLOCK_MS):
             continue
         is_streaming = request.kind == DOCUMENT and request.end > since + CLOCK_MS
-        is_unlikely = not is_event and (is_streaming or request.kind in PASSIVE)
-        age = since - arrived + (COINCIDENCE_MS if is_unlikely else 0.0)
+        unlikely_ms = 0.0 if is_event else PASSIVE_MS if request.kind in PASSIVE else COINCIDENCE_MS * is_streaming
+        age = since - arrived + unlikely_ms
         if age <= best_age:
             best, best_age = Cause(request, min(arrived, at)), age
     return best

@@ -7,7 +7,7 @@ from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import KINDS, Step, critical_path
 from harness.analysis.timeline import read_timeline
 from harness.analysis.what_if import fits_syn, saved_ms
-from harness.files.experiment import experiment_file, read_experiment
+from harness.files.experiment import ExperimentRecord, experiment_file, read_experiment
 from harness.files.results import LoadResult
 from harness.system.untrusted import UnreadableFileError
 
@@ -45,20 +45,22 @@ def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
         return None
     graph = dependencies(timeline)
     steps = critical_path(timeline, graph)
-    is_small = not _is_post_quantum(load)
+    experiment = _experiment(load)
+    is_small = not (experiment and experiment.post_quantum)
     savable_urls = {request.url for request in timeline.requests if fits_syn(request, small_client_hello=is_small)}
     handshakes = [step for step in steps if step.kind == "connect" and step.length_ms >= COUNTED_FROM * rtt_ms]
     savable = sum(step.url in savable_urls for step in handshakes)
     breakdown_ms = {kind: sum(step.length_ms for step in steps if step.kind == kind) for kind in KINDS}
     return Explanation(
         tuple(steps), len(handshakes), savable, breakdown_ms,
-        timeline.plt_ms - saved_ms(timeline, graph, rtt_ms, small_client_hello=is_small),
+        timeline.plt_ms - saved_ms(timeline, graph, rtt_ms, small_client_hello=is_small,
+                                   bw_mbit=experiment.bw_net_mbit if experiment else None),
         timeline.plt_ms - savable * rtt_ms)
 
 
-def _is_post_quantum(load: LoadResult) -> bool:
-    """Tell whether the experiment left Chrome's ClientHello as it is, too long for a SYN."""
+def _experiment(load: LoadResult) -> ExperimentRecord | None:
+    """Return what the file of the load's experiment says, None without one that can be read."""
     try:
-        return read_experiment(experiment_file(load.log.parent.parent, load.delaynet_ms)).post_quantum
+        return read_experiment(experiment_file(load.log.parent.parent, load.delaynet_ms))
     except UnreadableFileError:
-        return False
+        return None

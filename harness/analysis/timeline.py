@@ -33,7 +33,8 @@ class TimedRequest:
     `tcp_ms` is how long all of the connection's TCP handshake took, waited for or not; 0 if it began before the load.
     `syn_bytes` is how much a SYN must carry to hold the whole request (its head and body), None over TLS, where the SYN
     carries the ClientHello. `connection` is "" for an answer from the cache. `status` is 0 without an answer,
-    `mime_type` what its Content-Type says, `body_bytes` its body as it came.
+    `mime_type` what its Content-Type says, `body_bytes` its body as it came. For a
+    `synchronous` request the page's thread stood still.
     """
 
     order: int
@@ -57,6 +58,7 @@ class TimedRequest:
     mime_type: str = ""
     body_bytes: int = 0
     tcp_ms: float = 0.0
+    synchronous: bool = False
 
     @property
     def host(self) -> str:
@@ -75,7 +77,8 @@ class Timeline:
     """A load: its requests by the time they were dispatched, the page's load event, and when its scripts kept it busy.
 
     `parsed_ms` is the end of DOMContentLoaded, None if unknown. `long_tasks` are spans of the main thread's tasks of 50
-    ms and more (W3C Long Tasks), in order; Chrome does not report all of them.
+    ms and more (W3C Long Tasks), in order, without the time in which it waited for a synchronous request; Chrome does
+    not report all of them.
     """
 
     plt_ms: float
@@ -105,8 +108,19 @@ def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float) -> Tim
     requests = [_request(entry, start, connections, makers) for entry, start in zip(entries, starts, strict=True)]
     requests.sort(key=lambda request: (request.dispatched, request.start, request.end))
     tasks = sorted((float(start), float(start) + float(length)) for start, length in record.long_tasks)
+    for request in requests:
+        tasks = _without(tasks, request) if request.synchronous else tasks
     return Timeline(plt_ms, record.dom_content_loaded_ms,
                     tuple(replace(request, order=order) for order, request in enumerate(requests)), tuple(tasks))
+
+
+def _without(tasks: Sequence[tuple[float, float]], waited: TimedRequest) -> list[tuple[float, float]]:
+    """Return the tasks without the time in which they waited for a request."""
+    parts: list[tuple[float, float]] = []
+    for start, end in tasks:
+        waits = waited.start < end and start < waited.end
+        parts += [(start, waited.start), (waited.end, end)] if waits else [(start, end)]
+    return [(start, end) for start, end in parts if start < end]
 
 
 def _makers(entries: Sequence[dict[str, Any]], starts: Sequence[float]) -> dict[str, tuple[int, float]]:
@@ -146,7 +160,8 @@ def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[f
         end=head + max(0.0, timings["receive"]),
         syn_bytes=int(asked["headersSize"]) + int(asked["bodySize"]) if plain else None,
         status=int(answer["status"]), mime_type=str(answer["content"]["mimeType"]),
-        body_bytes=max(0, int(answer.get("bodySize", 0))), tcp_ms=_tcp_ms(connections.get(connection)))
+        body_bytes=max(0, int(answer.get("bodySize", 0))), tcp_ms=_tcp_ms(connections.get(connection)),
+        synchronous=bool(entry.get("_synchronous")))
 
 
 def _tcp_ms(connection: tuple[float, float] | None) -> float:

@@ -3,22 +3,40 @@
 Each request is moved earlier by as much as everything it waited for has moved, and by its own handshake:
 
 - it starts earlier by what its cause moved;
-- it leaves its queue (or gets its shared connection) earlier by what the request moved that made room for it (or that
-  made the connection), but not before it started;
+- it leaves its queue when one of the host's connections is free, whichever is first now, or gets its shared connection
+  earlier by what the request moved that made it, but not before it started;
 - its connection needs no round trip of its own when its request (over TLS: the ClientHello) fits into the SYN;
-- then it waits and receives for as long as before, and its answer keeps Chrome busy for as long as before.
+- then it waits for as long as before, and its answer keeps Chrome busy for as long as before;
+- it receives for as long as before, but for what the other transfers of its server make of it: those that come at the
+  same time share the server's link, and with TFO others may (harness.analysis.shared_link).
 
 The load event moves by as much as the last of the requests it waits for lets it. So a saving that another chain of
-requests hides is not counted. Held fixed, though TFO changes them a little: how transfers share the server's link, and
-how scripts share the processor.
+requests hides is not counted. Held fixed, though TFO changes it a little: how scripts share the processor.
 """
 
-from harness.analysis.causes import Cause, Dependencies, cause_of_load_event
-from harness.analysis.timeline import DATA, TimedRequest, Timeline
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from harness.analysis.causes import FREED_MS, Cause, Dependencies, cause_of_load_event, holds_up_the_load_event
+from harness.analysis.shared_link import alone_ms, ends_ms
+from harness.analysis.timeline import TimedRequest, Timeline
 
 SYN_BYTES = 1420
 """What a SYN can carry: an MTU of 1500, less 40 for the IP and TCP headers and 40 for TCP options (tcp_send_syn_data in
 Linux's net/ipv4/tcp_output.c). Measured: requests of 1417 bytes went in one piece, of 1439 took a round trip more."""
+ROUNDS = 6
+"""How often the load is played again: when transfers come changes how long they take, and that when others come. From
+the third round on it hardly does."""
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """By how many ms a request's answer begins and ends earlier."""
+
+    head: float = 0.0
+    end: float = 0.0
 
 
 def fits_syn(request: TimedRequest, *, small_client_hello: bool) -> bool:
@@ -26,33 +44,107 @@ def fits_syn(request: TimedRequest, *, small_client_hello: bool) -> bool:
     return small_client_hello if request.syn_bytes is None else request.syn_bytes <= SYN_BYTES
 
 
-def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, small_client_hello: bool = True) -> float:
+def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, bw_mbit: float | None = None,
+             small_client_hello: bool = True) -> float:
     """Return by how many ms TFO would bring the load event forward.
 
-    `graph` is what harness.analysis.causes.dependencies returns; `small_client_hello` is False when Chrome's
-    ClientHello is too long for a SYN (tfo.py --post-quantum).
+    `graph` is what harness.analysis.causes.dependencies returns; `bw_mbit` is the rate of each server's link, None when
+    it is not known: then all transfers last as long as before. `small_client_hello` is False when Chrome's ClientHello
+    is too long for a SYN (tfo.py --post-quantum).
     """
-    moved: list[float] = []         # by the requests' order: by how much each is sent, answered and over earlier
+    handshake_ms = [_handshake_ms(request, rtt_ms, small_client_hello=small_client_hello)
+                    for request in timeline.requests]
+    shorter_ms = [0.0] * len(timeline.requests)
+    moved = _play(timeline, graph, handshake_ms, shorter_ms)
+    for number in range(ROUNDS if bw_mbit else 0):
+        found = _shorter_ms(timeline.requests, moved, bw_mbit or 0.0)
+        shorter_ms = [(before + now) / 2 if number else now for before, now in zip(shorter_ms, found, strict=True)]
+        moved = _play(timeline, graph, handshake_ms, shorter_ms)
+    awaited = [request for request in timeline.requests
+               if request.end <= timeline.plt_ms and holds_up_the_load_event(request)]
+    return min([_at(cause_of_load_event(timeline), moved),
+                *(moved[request.order].end + timeline.plt_ms - request.end for request in awaited)])
+
+
+def _play(timeline: Timeline, graph: list[Dependencies], handshake_ms: Sequence[float],
+          shorter_ms: Sequence[float]) -> list[_Moved]:
+    """Return by how much each request moves, by their order, when it saves these handshakes and receives for less."""
+    moved: list[_Moved] = []
+    held: dict[str, _HeldConnections] = {}
     for request, why in zip(timeline.requests, graph, strict=True):
-        earlier = _moved(why.cause, moved)
+        earlier = _at(why.cause, moved)
+        here = held.setdefault(request.host, _HeldConnections())
         if why.freed is not None:
-            earlier = min(earlier + why.freed_at - request.start, moved[why.freed.order])
-        if request.first and request.connect and fits_syn(request, small_client_hello=small_client_hello):
-            earlier += min(rtt_ms, _shorter_by(request, request.connect))
-        moved.append(earlier)
-    last = cause_of_load_event(timeline)
-    awaited = (request for request in timeline.requests if request.end <= timeline.plt_ms and request.kind != DATA)
-    return min([_moved(last, moved), *(moved[request.order] + timeline.plt_ms - request.end for request in awaited)])
+            one_of_these = why.freed.host == request.host and not (request.shared or why.freed.shared)
+            freed = here.free_earlier(request.dispatched) if one_of_these else moved[why.freed.order].end
+            earlier = min(earlier + why.freed_at - request.start, freed)
+        earlier += handshake_ms[request.order]
+        moved.append(_Moved(earlier, earlier + shorter_ms[request.order]))
+        if request.connection and not request.shared:
+            here.add(request.end, request.end - moved[-1].end)
+    return moved
 
 
-def _shorter_by(request: TimedRequest, connect: tuple[float, float]) -> float:
+class _HeldConnections:
+    """When those who hold a host's connections give them back: in the load as it was, and played again."""
+
+    def __init__(self) -> None:
+        self._then: list[float] = []
+        self._now: list[float] = []
+
+    def add(self, then: float, now: float) -> None:
+        """Note that a request holds one until `then`, and played again until `now`."""
+        heapq.heappush(self._then, then)
+        heapq.heappush(self._now, now)
+
+    def free_earlier(self, at: float) -> float:
+        """Return by how much earlier there is one for a request that got one when it was `at`; it takes the first.
+
+        Which request that leaves to others is not asked. One that was free long before `at` was not what it waited for.
+        """
+        while len(self._then) > 1 and self._then[0] < at - FREED_MS:
+            heapq.heappop(self._then)
+            heapq.heappop(self._now)
+        return heapq.heappop(self._then) - heapq.heappop(self._now)
+
+
+def _at(cause: Cause, moved: list[_Moved]) -> float:
+    """Return by how much earlier a cause comes: one that came while its answer came in, by a part of that."""
+    request = cause.request
+    if request is None:
+        return 0.0
+    there = moved[request.order]
+    if cause.at >= request.end:
+        return there.end
+    part = max(0.0, cause.at - request.head) / (request.end - request.head) if request.end > request.head else 0.0
+    return there.head + part * (there.end - there.head)
+
+
+def _handshake_ms(request: TimedRequest, rtt_ms: float, *, small_client_hello: bool) -> float:
     """Return by how much the wait for a connection is shorter when its TCP handshake takes no time.
 
     Where Chrome began it before it was needed, only a part of it was waited for; but TLS, which follows it, is over
     sooner by all of it.
     """
-    return max(connect[1] - connect[0], min(request.tcp_ms, request.connected - connect[0]))
+    if not (request.first and request.connect and fits_syn(request, small_client_hello=small_client_hello)):
+        return 0.0
+    begin, end = request.connect
+    return min(rtt_ms, max(end - begin, min(request.tcp_ms, request.connected - begin)))
 
 
-def _moved(cause: Cause, moved: list[float]) -> float:
-    return 0.0 if cause.request is None else moved[cause.request.order]
+def _shorter_ms(requests: Sequence[TimedRequest], moved: Sequence[_Moved], bw_mbit: float) -> list[float]:
+    """Return by how much each transfer is shorter when the answers begin as much earlier as they are `moved`."""
+    shorter_ms = [0.0] * len(requests)
+    servers: dict[str | None, list[TimedRequest]] = {}
+    for request in requests:
+        if request.connection:
+            servers.setdefault(urlsplit(request.url).hostname, []).append(request)
+    for transfers in servers.values():
+        lengths = [alone_ms(request.body_bytes, bw_mbit) for request in transfers]
+        heads = [request.head for request in transfers]
+        heads_now = [request.head - moved[request.order].head for request in transfers]
+        for request, head, end, head_now, end_now in zip(
+                transfers, heads, ends_ms(list(zip(heads, lengths, strict=True))), heads_now,
+                ends_ms(list(zip(heads_now, lengths, strict=True))), strict=True):
+            shorter_ms[request.order] = min((end - head) - (end_now - head_now), request.end - request.head)
+    return shorter_ms

@@ -23,7 +23,8 @@ class ExperimentRecord:
 
     `id` is what its loads' records name as their `experiment`, None in files of format 1. `pages` are URLs in .pages
     order; `tfos` is what was to be measured: 0, 1 or both. `busy` says in words what kept the machine busy before the
-    first load, though it was waited for; "" when nothing did. `settings` is all of the file, as it is.
+    first load, though it was waited for; "" when nothing did. `bw_net_mbit` is the rate of each server's link, in
+    Mbit/s, None if it does not say. `settings` is all of the file, as it is.
     """
 
     delaynet_ms: float
@@ -36,6 +37,7 @@ class ExperimentRecord:
     id: str | None = None
     post_quantum: bool = False
     busy: str = ""
+    bw_net_mbit: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
@@ -100,7 +102,14 @@ def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
                       tuple(str(url) for url in pages), settings.get("synthetic") is True,
                       str(settings.get("http", "")), str(settings.get("server", "")),
                       TFOS.get(str(settings.get("tfo")), ()), None if own_id is None else str(own_id),
-                      settings.get("post_quantum") is True, _in_words(settings.get("busy")), settings)
+                      settings.get("post_quantum") is True, _in_words(settings.get("busy")),
+                      _rate(settings.get("bw_net_mbit")), settings)
+
+
+def _rate(value: object) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf"):
+        return float(value)
+    return None
 
 
 def _in_words(causes: object) -> str:

@@ -1,10 +1,11 @@
 """Page loads as HTTP Archive 1.2 (http://www.softwareishard.com/blog/har-12-spec/), which developer tools open.
 
 Beyond the standard, with the underscore it asks for: `_error` (Chrome's name of what went wrong, or "unfinished"),
-`_fromCache`, `_initiator`, and of a response `_earlyHints`, the headers of a 103. `_connectionId` is `connection` once
-more, for Chrome's DevTools: they look there for it, and show what they find in `connection` as the server's port
-(front_end/models/har/Importer.ts). Over HTTP/2 `httpVersion` is "h2", as DevTools call it: Chrome's net-log says
-"HTTP/1.1" of such answers. Chrome logs no cookie values and no bodies: `cookies` are empty, there is no `text`.
+`_fromCache`, `_initiator`, `_synchronous` (the page's thread stood still until the answer was there), and of a response
+`_earlyHints`, the headers of a 103. `_connectionId` is `connection` once more, for Chrome's DevTools: they look there
+for it, and show what they find in `connection` as the server's port (front_end/models/har/Importer.ts). Over HTTP/2
+`httpVersion` is "h2", as DevTools call it: Chrome's net-log says "HTTP/1.1" of such answers. Chrome logs no cookie
+values and no bodies: `cookies` are empty, there is no `text`.
 """
 
 from datetime import datetime, timedelta, timezone
@@ -62,6 +63,8 @@ def _entry(transaction: HttpTransaction, connection: Connection | None, error: s
         entry["_fromCache"] = "disk"
     if transaction.initiator:
         entry["_initiator"] = transaction.initiator
+    if transaction.synchronous:
+        entry["_synchronous"] = True
     return entry
 
 

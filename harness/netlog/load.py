@@ -112,8 +112,7 @@ def read_netlog(path: Path) -> NetLog:
                           if connection.requests or not left_out_jobs.intersection(connection.jobs)]
     names = {host_and_port(hop.url) for hop in kept}
     netlog.look_ups = [look_up for look_up in read_look_ups(log) if look_up.name in names]
-    errors = {int(code): f"net::{name}" for name, code in (log.constants.get("netError") or {}).items()}
-    netlog.transactions = make_transactions(kept, carriers, netlog.look_ups, errors, log.end_tick)
+    netlog.transactions = make_transactions(kept, carriers, netlog.look_ups, log.constants, log.end_tick)
     return netlog
 
 

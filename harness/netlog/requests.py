@@ -35,6 +35,7 @@ class Hop:
     method: str = ""
     initiator: str = NO_ORIGIN
     main_frame: bool = False
+    load_flags: int = 0
     sends: list[int] = field(default_factory=list)
     """The stream job of each time the request was sent: more than one when a reused connection turned out dead."""
     send_start: int | None = None
@@ -114,7 +115,8 @@ def mime_type_and_charset(headers: Headers) -> tuple[str, str]:
 
 def _new_hop(source: int, number: int, start: int, params: dict[str, Any]) -> Hop:
     return Hop(source, number, str(params.get("url", "")), start, method=str(params.get("method", "")),
-               initiator=str(params.get("initiator", NO_ORIGIN)), main_frame=params.get("request_type") == "main frame")
+               initiator=str(params.get("initiator", NO_ORIGIN)), main_frame=params.get("request_type") == "main frame",
+               load_flags=int(params.get("load_flags", 0)))
 
 
 def _headers(event: Event) -> Headers:

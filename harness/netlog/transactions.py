@@ -1,12 +1,17 @@
 """HTTP transactions made from the hops, connections and look-ups of a net-log, with the phases a HAR wants."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urldefrag
 
 from harness.netlog.connections import Carriers, Connection, LookUp
 from harness.netlog.requests import NO_ORIGIN, Hop, mime_type_and_charset
 
 NOT_APPLICABLE = -1.0
+IGNORE_LIMITS = "IGNORE_LIMITS"
+"""The flag of requests that a page's thread waits for: none of Chrome's limits may hold them back, or it would stand
+still for ever (Chromium's net/base/load_flags_list.h)."""
 EVENT_STREAM = "text/event-stream"
 """What an EventSource is answered with (HTML, section 9.2)."""
 
@@ -71,6 +76,8 @@ class HttpTransaction:
     """Headers of a 103 that came before the answer (RFC 8297)."""
     hinted: int | None = None
     """When it came."""
+    synchronous: bool = False
+    """Whether the page's thread stood still until the answer was there (XMLHttpRequest's third argument)."""
 
     def is_news(self, *, over: bool) -> bool:
         """Say whether the answer is a stream of news: of events, or one of unknown length that is not `over`."""
@@ -78,12 +85,15 @@ class HttpTransaction:
         return self.status == 200 and (self.mime_type == EVENT_STREAM or not (over or length_is_known))
 
 
-def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[LookUp],
-                  errors: dict[int, str], log_end: int) -> list[HttpTransaction]:
+def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[LookUp], constants: Mapping[str, Any],
+                      log_end: int) -> list[HttpTransaction]:
     """Return the transactions of `hops`, in their order.
 
-    `errors` names Chrome's net error codes; `log_end` is the tick where the phases of what is not over are cut.
+    `constants` are the log's: they name Chrome's errors and flags. `log_end` is the tick where the phases of what is
+    not over are cut.
     """
+    errors = {int(code): f"net::{name}" for name, code in (constants.get("netError") or {}).items()}
+    awaited = int((constants.get("loadFlag") or {}).get(IGNORE_LIMITS, 0))
     look_up_of = {look_up.job: look_up for look_up in look_ups}
     answered: dict[str, Hop] = {}
     transactions = []
@@ -96,7 +106,8 @@ def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[LookUp
             hop.status_line, hop.response_headers = answered[url].status_line, answered[url].response_headers
         elif hop.sends and hop.status()[0] == 200:
             answered[url] = hop
-        transactions.append(_transaction(hop, connection, _phases(hop, fresh, look_up, log_end), errors))
+        transaction = _transaction(hop, connection, _phases(hop, fresh, look_up, log_end), errors)
+        transactions.append(replace(transaction, synchronous=bool(hop.load_flags & awaited)))
     return transactions
 
 

@@ -233,6 +233,34 @@ def test_work_of_the_main_thread_hides_handshakes() -> None:
     assert len(connects(path_of(load))) == 2, "it came long after that"
 
 
+def test_what_the_main_thread_stands_still_for_is_no_work() -> None:
+    """One task of the document's script asks for data three times, each time waits for it, and works between."""
+    load = MadeLoad(0.0)
+    at = load.add(PAGE, 0, "document", referer="") + 20
+    began = at
+    for number in range(3):
+        at = load.add(f"http://data{number}.test/", at, "data", synchronous=True) + 10
+    load.long_tasks = [(began - 20, at - began + 20)]
+    load.parsed_ms, load.plt_ms = at + 1, at + 2
+    steps = path_of(load)
+    assert connects(steps) == [PAGE, *(f"http://data{number}.test/" for number in range(3))]
+    assert sum(step.length_ms for step in steps if step.kind == "cpu") == 20 + 3 * 10 + 2
+    assert saving(load) == 4 * RTT_MS
+    for entry in load.entries:
+        entry.pop("_synchronous", None)
+    assert connects(path_of(load)) == [PAGE], "data that nobody waits for holds up nothing"
+
+
+def test_an_image_that_ends_while_a_script_works_is_not_what_it_waited_for() -> None:
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="", receive=5) + 1
+    script = load.add(f"{PAGE}first.js", found, receive=50)
+    image = load.add("http://aside.test/i.gif", found, "image", wait=script - found - 100 + 60)
+    load.plt_ms = load.add("http://two.test/second.js", script + 70, receive=5) + 2
+    assert script < image < script + 70
+    assert connects(path_of(load)) == [PAGE, f"{PAGE}first.js", "http://two.test/second.js"]
+
+
 def test_an_image_that_comes_after_the_work_is_on_the_path() -> None:
     load = MadeLoad(0.0, long_tasks=[(205.0, 1500.0)])
     end = load.add(PAGE, 0, "document", referer="", receive=3)
@@ -300,9 +328,11 @@ def made_loads(draw: st.DrawFn) -> MadeLoad:
     return load
 
 
-@given(load=made_loads())
-def test_any_load_has_a_whole_path_and_tfo_never_costs_nor_saves_all(load: MadeLoad) -> None:
+@given(load=made_loads(), bw_mbit=st.floats(0.1, 1000))
+def test_any_load_has_a_whole_path_and_tfo_never_costs_nor_saves_all(load: MadeLoad, bw_mbit: float) -> None:
     steps = path_of(load)
+    found = timeline(load)
+    assert saved_ms(found, dependencies(found), RTT_MS, bw_mbit=bw_mbit) <= load.plt_ms + CLOCK_MS
     on_path = sum(min(RTT_MS, step.length_ms) for step in steps if step.kind == "connect")
     assert 0 <= saving(load) <= on_path + CLOCK_MS * (1 + len(load.entries)), "each cause may seem 2 ms late"
 

@@ -17,6 +17,7 @@ from selenium.webdriver.chrome.service import Service
 
 from harness.browser.chrome import FLAGS, find_browser
 from harness.files.hack_dns import read_hack_dns, resolver_rules
+from harness.netlog.har import har
 from harness.netlog.load import NetLog, read_netlog
 from tests.support.internet.server import Internet, serve
 from tests.support.internet.site import MODERN
@@ -27,8 +28,8 @@ IDLE = Path(__file__).parent.parent / "data" / "netlog" / "idle.json.gz"    # of
 COUNTED_BY_NGINX = [1, 1, 1, 2, 2, 3, 9]                                    # during that load
 
 
-def load(internet: Internet, url: str) -> NetLog:
-    """Load `url` in a fresh Chrome until the server's log has stood still for a second; return the net-log."""
+def load(internet: Internet, url: str, script: str = "") -> NetLog:
+    """Load `url` in a fresh Chrome, run `script`, wait until the server's log stands still; return the net-log."""
     certificate = x509.load_pem_x509_certificate(internet.ca.read_bytes())
     key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     fingerprint = base64.b64encode(hashlib.sha256(key).digest()).decode()
@@ -45,6 +46,7 @@ def load(internet: Internet, url: str) -> NetLog:
         driver = webdriver.Chrome(options, Service(browser.driver))
         try:
             driver.get(url)
+            driver.execute_script(script)
             seen, since, end = -1, 0.0, time.monotonic() + SETTLED_S
             while time.monotonic() < end and (len(internet.requests()) != seen or time.monotonic() < since + 1):
                 if len(internet.requests()) != seen:
@@ -80,6 +82,21 @@ def test_each_request_is_credited_to_the_connection_that_carried_it() -> None:
                       if transaction.sends and transaction.request_headers[0][0].startswith(":")]
         assert over_http2
         assert all(transaction.connection is not None for transaction in over_http2)
+
+
+@pytest.mark.chrome
+def test_what_the_page_stood_still_for_is_known() -> None:
+    asking = """for (const how of [false, true]) { const asked = new XMLHttpRequest();
+                    asked.open("GET", `/modern?async=${how}`, how); asked.send(); }
+                fetch("/modern?fetched", {priority: "high"});"""
+    with serve() as internet:
+        netlog = load(internet, MODERN, asking)
+    asked = {transaction.url for transaction in netlog.transactions}
+    assert {f"{MODERN}?async=true", f"{MODERN}?fetched"} < asked
+    assert [transaction.url for transaction in netlog.transactions if transaction.synchronous] == [
+        f"{MODERN}?async=false"]
+    entries = har(netlog, MODERN, 0)["log"]["entries"]
+    assert [entry["request"]["url"] for entry in entries if entry.get("_synchronous")] == [f"{MODERN}?async=false"]
 
 
 def test_a_socket_that_stayed_idle_is_credited_with_nothing(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ class MadeLoad:
     def add(self, url: str, start: float, kind: str = "script", *, queue: float = 0, dns: float = -1,
             connect: float = 100, ssl: float = -1, wait: float = 100, receive: float = 0, connection: int = 0,
             referer: str = PAGE, redirect: str = "", request_bytes: int = 400, error: str = "",
-            version: str = "HTTP/1.1") -> float:
+            version: str = "HTTP/1.1", body_bytes: int = 0, synchronous: bool = False) -> float:
         """Add a request, on a new connection unless `connect` is below 0 and `connection` is one; return its end."""
         number = connection or len(self.connections) + 1
         if connect >= 0:
@@ -43,11 +43,13 @@ class MadeLoad:
             "request": {"url": url, "httpVersion": version, "headers": [{"name": "Accept", "value": ACCEPT[kind]},
                                                 *([{"name": "Referer", "value": referer}] if referer else [])],
                         "headersSize": request_bytes, "bodySize": 0},
-            "response": {"status": 302 if redirect else 200, "redirectURL": redirect,
+            "response": {"status": 302 if redirect else 200, "redirectURL": redirect, "bodySize": body_bytes,
                          "content": {"mimeType": "" if redirect else TYPES[kind]}},
             "timings": {"blocked": queue, "dns": dns, "connect": connect, "ssl": ssl, "send": 0, "wait": wait,
                         "receive": receive},
             "connection": str(number)}
+        if synchronous:
+            entry["_synchronous"] = True
         self.entries.append({**entry, "_error": error} if error else entry)
         return start + queue + max(0.0, dns) + max(0.0, connect) + wait + receive
 
