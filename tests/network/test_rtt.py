@@ -96,7 +96,7 @@ def test_a_silent_server_is_an_error_with_its_name(monkeypatch: pytest.MonkeyPat
         began_s = time.monotonic()
         with pytest.raises(ExperimentError, match=rf"^127\.0\.0\.4:{port} did not answer within 0\.3 s; "):
             connect_times_ms(["127.0.0.5", "127.0.0.4", "127.0.0.6"], port)
-        assert 0.3 <= time.monotonic() - began_s < 2
+        assert 0.3 <= time.monotonic() - began_s < 8, "its own limit is 10 s"
 
 
 @pytest.mark.filterwarnings("error::ResourceWarning")

@@ -46,7 +46,7 @@ def test_silence_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     began_s = time.monotonic()
     with pytest.raises(ExperimentError), running(shell("exec sleep 60"), "ready", "the program"):
         pytest.fail("not reached")
-    assert 0.2 <= time.monotonic() - began_s < 3
+    assert 0.2 <= time.monotonic() - began_s < 20, "its own limit is 30 s"
 
 
 def test_many_complaints_do_not_stop_it(tmp_path: Path) -> None:
