@@ -66,6 +66,14 @@ def test_child_process(scratch: Path) -> None:
     assert find_leaks(before, scratch) == []
 
 
+def became_sleep(pid: int) -> None:
+    """Wait until a process has become what it was started as: in execve(2) it has no environment for a moment."""
+    deadline_s = time.monotonic() + 10
+    while Path(f"/proc/{pid}/cmdline").read_bytes() != b"sleep\x0061\x00":
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
 def test_orphan_that_left_our_session(scratch: Path) -> None:
     before = take_snapshot(scratch)
     # The shell ends at once, so the sleep is no descendant of ours any more; its TMPDIR gives it away.
@@ -73,6 +81,7 @@ def test_orphan_that_left_our_session(scratch: Path) -> None:
                             text=True, check=True, timeout=5)
     pid = int(answer.stdout)
     try:
+        became_sleep(pid)
         (leak,) = find_leaks(before, scratch, patience_s=0)
         assert str(pid) in leak
     finally:
