@@ -33,8 +33,8 @@ class TimedRequest:
     `tcp_ms` is how long all of the connection's TCP handshake took, waited for or not; 0 if it began before the load.
     `syn_bytes` is how much a SYN must carry to hold the whole request (its head and body), None over TLS, where the SYN
     carries the ClientHello. `connection` is "" for an answer from the cache. `status` is 0 without an answer,
-    `mime_type` what its Content-Type says, `body_bytes` its body as it came. For a
-    `synchronous` request the page's thread stood still.
+    `mime_type` what its Content-Type says, `body_bytes` its body as it came. For a `synchronous` request the
+    page's thread stood still.
     """
 
     order: int

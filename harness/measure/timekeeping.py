@@ -21,6 +21,7 @@ from itertools import pairwise
 from urllib.parse import urlsplit
 
 from harness.analysis.critical_path import Step
+from harness.analysis.shared_link import alone_ms
 from harness.files.load_parts import LateAnswer, Timekeeping
 from harness.measure.reason import Reason, accident
 
@@ -126,7 +127,7 @@ def _own_ms(silence: Quiet, answered: Iterable[Answered]) -> float:
 
 def silence_ms(rtt_ms: float, bw_mbit: float) -> float:
     """Return how long a server may be silent: a round trip, and its link's time for a full packet each way."""
-    return rtt_ms + 2 * FRAME_BYTES * 8 / (bw_mbit * 1000)
+    return rtt_ms + 2 * alone_ms(FRAME_BYTES, bw_mbit)
 
 
 def reasons(kept: Timekeeping, rtt_ms: float, plt_ms: float) -> list[Reason]:

@@ -1,7 +1,7 @@
 """HTTP transactions made from the hops, connections and look-ups of a net-log, with the phases a HAR wants."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urldefrag
 
@@ -106,12 +106,12 @@ def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[LookUp
             hop.status_line, hop.response_headers = answered[url].status_line, answered[url].response_headers
         elif hop.sends and hop.status()[0] == 200:
             answered[url] = hop
-        transaction = _transaction(hop, connection, _phases(hop, fresh, look_up, log_end), errors)
-        transactions.append(replace(transaction, synchronous=bool(hop.load_flags & awaited)))
+        transactions.append(_transaction(hop, connection, _phases(hop, fresh, look_up, log_end), errors, awaited))
     return transactions
 
 
-def _transaction(hop: Hop, connection: Connection | None, phases: Phases, errors: dict[int, str]) -> HttpTransaction:
+def _transaction(hop: Hop, connection: Connection | None, phases: Phases, errors: dict[int, str],
+                 awaited: int) -> HttpTransaction:
     status, status_text, http_version = hop.status()
     mime_type, charset = mime_type_and_charset(hop.response_headers)
     from_network = bool(hop.sends) and status != 304
@@ -125,7 +125,7 @@ def _transaction(hop: Hop, connection: Connection | None, phases: Phases, errors
         error=errors.get(hop.net_error, f"net::{hop.net_error}") if hop.net_error else "",
         body_bytes=(hop.wire_bytes or hop.content_bytes) if from_network else 0, content_bytes=hop.content_bytes,
         from_cache=hop.from_cache, connection=connection.id if connection else None, sends=len(hop.sends),
-        phases=phases)
+        phases=phases, synchronous=bool(hop.load_flags & awaited))
 
 
 def _phases(hop: Hop, fresh: Connection | None, look_up: LookUp | None, log_end: int) -> Phases:
