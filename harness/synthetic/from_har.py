@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from harness.files.foreign_har import ForeignEntry, page_urls
 from harness.synthetic.shape import PageShape, Resource
 
-NOT_MODIFIED = 304
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 """What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
 SMALLEST_PICTURE = 1000
@@ -25,7 +24,8 @@ def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
     """Return the shape of each page of a HAR whose document was answered, in its order; without what never was."""
     shapes = []
     for page, url in page_urls(list(entries)).items():
-        answered = [entry for entry in entries if entry.page == page and entry.status not in (0, NOT_MODIFIED)]
+        answered = [entry for entry in entries
+                    if entry.page == page and entry.status not in (0, HTTPStatus.NOT_MODIFIED)]
         if answered and answered[0].url.partition("#")[0] == url and _is_document(answered[_end(answered)]):
             shapes.append(_shape(url, answered))
     return shapes

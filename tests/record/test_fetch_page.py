@@ -246,6 +246,7 @@ def test_what_fails_after_the_load_event_does_not_make_a_page_hollow(log: MadeNe
     log.end(error=-105)
     late = seen(log, tmp_path, time_origin_ms=origin, timing={"loadEventEnd": 4.0})
     assert judge(late).fit
+    assert any("1 failed" in said and "1 of them after the load event" in said for said in judge(late).remarks)
     assert not judge(seen(log, tmp_path, time_origin_ms=origin, timing={"loadEventEnd": 400.0})).fit
 
 

@@ -97,6 +97,49 @@ def test_stand_ins_differ_in_volatile_values_or_parameters_and_are_no_documents(
     assert source.find(ArchivedRequest("GET", "http://a.test/r?t=1400000000000")) is None
 
 
+def test_a_frame_may_get_a_stand_in_and_the_page_itself_not(tmp_path: Path) -> None:
+    path = write_warc(tmp_path / "x.warc", ("response", "http://a.test/ad/13630824", "HTTP/1.1 200 OK", [], b"frame"))
+    source = IndexedSource("x", read_warcs([path], path))
+    url = "http://a.test/ad/99999999"
+    assert source.find(ArchivedRequest("GET", url, navigation=True)) is None
+    framed = source.find(ArchivedRequest("GET", url, navigation=True, by_page=True))
+    assert framed is not None
+    assert (framed.body, framed.stand_in) == (b"frame", True)
+
+
+NAVIGATES, FETCHES = ("Upgrade-Insecure-Requests", "1"), ("HX-Request", "true")
+
+
+def test_a_fragment_of_a_page_is_never_the_page(tmp_path: Path) -> None:
+    """htmx and others fetch parts of a page under the page's own URL (`HX-Request`)."""
+    asked = ((FETCHES, b"fragment"), (NAVIGATES, b"page"), (FETCHES, b"last"))
+    records = [record for header, text in asked for record in (
+        ("request", PAGE, "GET / HTTP/1.1", [("Host", "a.test"), header], b""),
+        ("response", PAGE, "HTTP/1.1 200 OK", [("Vary", "HX-Request")], text))]
+    source = IndexedSource("x", read_warcs([write_warc(tmp_path / "x.warc", *records)], tmp_path))
+
+    def body(*, navigation: bool) -> bytes:
+        answer = source.find(ArchivedRequest("GET", PAGE, navigation=navigation))
+        assert answer is not None
+        return answer.body
+
+    assert [body(navigation=True) for _ in range(2)] == [b"page", b"page"]
+    assert [body(navigation=False) for _ in range(3)] == [b"fragment", b"last", b"last"]
+
+
+def test_of_a_har_too(tmp_path: Path) -> None:
+    asked = [{"method": "GET", "url": PAGE, "headers": [{"name": name, "value": value}]}
+             for name, value in (NAVIGATES, FETCHES)]
+    path = har(tmp_path / "page.har", *(entry(PAGE, body, request=request)
+                                        for body, request in zip((b"page", b"fragment"), asked, strict=True)))
+    with opened(path) as source:
+        fetched = source.find(ArchivedRequest("GET", PAGE))
+        page = source.find(ArchivedRequest("GET", PAGE, navigation=True))
+    assert fetched is not None
+    assert page is not None
+    assert (fetched.body, page.body) == (b"fragment", b"page")
+
+
 def test_a_wacz_names_its_pages(tmp_path: Path) -> None:
     inner = write_warc(tmp_path / "data.warc.gz", ("response", PAGE, "HTTP/1.1 200 OK", [], b"page"))
     path = tmp_path / "site.wacz"

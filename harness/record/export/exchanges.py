@@ -16,7 +16,6 @@ from harness.mirror.recording import Recording, read_recording
 from harness.record.sources.answers import LARGEST_BODY
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
-NOT_MODIFIED = 304
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -69,7 +68,7 @@ def _has_answer(entry: dict[str, Any]) -> bool:
     if not str(entry["request"]["url"]).startswith("http"):    # a WebSocket, for which WARC has no record
         return False
     status = entry["response"]["status"]
-    return bool(status) and status != NOT_MODIFIED and not entry.get("_fromCache")
+    return bool(status) and status != HTTPStatus.NOT_MODIFIED and not entry.get("_fromCache")
 
 
 def _exchange(entry: dict[str, Any], page: Page, mirror: Path) -> RecordedExchange:

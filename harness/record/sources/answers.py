@@ -8,7 +8,9 @@ A request is answered, in this order, by what was recorded for
    parameters that pages add against caches): pages put the time of day into URLs, and Chrome's clock is fixed;
 4. the same host and path, with the most parameters of the query in common.
 
-3 and 4 are stand-ins: they never answer a navigation, and never redirect.
+3 and 4 are stand-ins, and never redirect. The page itself is never answered by one, a frame in it not by 4. A
+navigation (the page, a frame) is answered only by what answered one when it was recorded, as far as the source knows
+that; all else rather by what did not.
 """
 
 import hashlib
@@ -55,23 +57,31 @@ class ArchivedAnswer:
 
 @dataclass(frozen=True)
 class ArchivedRequest:
-    """What is asked for. `body` is hashed, `navigation` is whether the answer is to be a document."""
+    """What is asked for. `body` is hashed, `navigation` is whether the answer is to be a document.
+
+    `by_page`: a page asks, which names itself as the Referer; the first navigation has none.
+    """
 
     method: str
     url: str
     body: bytes = b""
     navigation: bool = False
+    by_page: bool = False
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One exchange of a source, whose answer is read when it is asked for. `body_hash` is the request body's."""
+    """One exchange of a source, whose answer is read when it is asked for. `body_hash` is the request body's.
+
+    `navigation` is whether its answer became a document, None where that is not known.
+    """
 
     method: str
     url: str
     status: int
     read: Callable[[], ArchivedAnswer]
     body_hash: str = ""
+    navigation: bool | None = None
 
 
 @dataclass
@@ -89,18 +99,19 @@ class Index:
         exact = self._table("exact", lambda entry: (entry.method, entry.url, entry.body_hash))
         for key in ((method, url, body_hash), (method, url, ""), (method, other_scheme(url), body_hash),
                     (method, other_scheme(url), "")):
-            if exact.get(key):
-                return self._next(key, exact[key])
-        if request.navigation:
+            found = self._fitting(exact.get(key, []), request)
+            if found:
+                return self._next((*key, str(request.navigation)), found)
+        if request.navigation and not request.by_page:
             return None
         masked = self._table("masked", lambda entry: (entry.method, mask(entry.url)))
         masked_key = (method, mask(url))
         standing = [entry for entry in masked.get(masked_key, ()) if not 300 <= entry.status < 400]
-        if standing:
-            return replace(self._next(masked_key, standing), stand_in=True)
+        if standing := self._fitting(standing, request):
+            return replace(self._next((*masked_key, str(request.navigation)), standing), stand_in=True)
         same_path = self._table("path", lambda entry: (entry.method, url_path(entry.url))).get((method, url_path(url)))
         standing = [entry for entry in same_path or () if not 300 <= entry.status < 400]
-        if standing and method == "GET":
+        if standing and method == "GET" and not request.navigation:
             return replace(max(standing, key=lambda entry: _in_common(entry.url, url)).read(), stand_in=True)
         return None
 
@@ -109,6 +120,18 @@ class Index:
         plain = (entry for entry in self.entries if entry.method == "GET" and entry.status == HTTPStatus.OK)
         html = (entry.url for entry in islice(plain, MOST_LOOKED_AT) if _is_html(entry))
         return list(islice(dict.fromkeys(html), MOST_DOCUMENTS))
+
+    def _fitting(self, entries: list[Entry], request: ArchivedRequest) -> list[Entry]:
+        """Return those that may answer: a navigation what answered one, all others rather what did not.
+
+        Where no entry is known to be a navigation's, who recorded them marks none, as crawlers do.
+        """
+        marked = self._table("navigations", lambda entry: (str(entry.navigation),))
+        if (str(True),) not in marked:
+            return entries
+        if request.navigation:
+            return [entry for entry in entries if entry.navigation is not False]
+        return [entry for entry in entries if not entry.navigation] or entries
 
     def _next(self, key: tuple[str, ...], entries: list[Entry]) -> ArchivedAnswer:
         turn = self._asked[key]

@@ -6,12 +6,13 @@ Content-Encoding says, at the level that comes nearest to the recorded size.
 
 from collections.abc import Sequence
 from functools import partial
+from http import HTTPStatus
 
 from harness.files.foreign_har import ForeignEntry, page_urls
+from harness.mirror.asked import Asked, headers_of
 from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, mask, without_fragment
 from harness.record.sources.encoding import encode
 
-NOT_MODIFIED = 304
 WITHOUT_CONTENT = (204, 205, 301, 302, 303, 307, 308)
 
 
@@ -21,9 +22,10 @@ def index_har(entries: list[ForeignEntry]) -> tuple[Index, list[str]]:
     index = Index()
     for entry in entries:
         known = entry.body is not None or entry.status in WITHOUT_CONTENT or not entry.content_bytes
-        if entry.page in pages and entry.status and entry.status != NOT_MODIFIED and known:
+        if entry.page in pages and entry.status and entry.status != HTTPStatus.NOT_MODIFIED and known:
             index.entries.append(Entry(entry.method, without_fragment(entry.url), entry.status,
-                                       partial(_answer, entry), hash_of(entry.request_body)))
+                                       partial(_answer, entry), hash_of(entry.request_body),
+                                       Asked(headers_of(entry.request_headers)).navigation))
     return index, list(pages.values())
 
 

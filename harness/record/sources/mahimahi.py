@@ -13,6 +13,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError, Message
 
 from harness.errors import InputError
+from harness.mirror.asked import Asked, headers_of
 from harness.record.sources.answers import (
     LARGEST_BODY,
     ArchivedAnswer,
@@ -84,14 +85,14 @@ def _entry(path: Path) -> Entry | None:
     method, _, rest = message.request.first_line.decode("latin-1").partition(" ")
     target = rest.rpartition(" ")[0]
     status = status_code("".join(message.response.first_line.decode("latin-1").split(" ")[1:2]))
-    host = next((pair.value.decode("latin-1") for pair in message.request.header
-                 if pair.key.lower() == b"host"), message.ip)
+    headers = headers_of((pair.key.decode("latin-1"), pair.value.decode("latin-1")) for pair in message.request.header)
+    host = headers.get("host", message.ip)
     if not target or not host or status is None:
         return None
     scheme = "https" if message.scheme == HTTPS else "http"
     url = target if target.startswith(("http://", "https://")) else f"{scheme}://{host}{target}"
     return Entry(method.upper(), without_fragment(url), status, partial(_answer, path, url, status),
-                 hash_of(message.request.body))
+                 hash_of(message.request.body), Asked(headers).navigation)
 
 
 def _answer(path: Path, url: str, status: int) -> ArchivedAnswer:

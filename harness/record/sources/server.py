@@ -14,6 +14,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from harness.mirror.asked import Asked, headers_of
 from harness.mirror.headers import replayed
 from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.source import Source
@@ -117,8 +118,9 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "0")
         sent = self.rfile.read(min(int(length), LARGEST_REQUEST)) if length.isdigit() else b""
         url = f"{self.server.scheme}://{self.headers['Host']}{self.path}"
-        navigation = self.headers.get("Sec-Fetch-Mode") == "navigate"
-        answer = self.server.archive.source.find(ArchivedRequest(self.command, url, sent, navigation))
+        navigation = bool(Asked(headers_of(self.headers.items())).navigation)
+        request = ArchivedRequest(self.command, url, sent, navigation, by_page="Referer" in self.headers)
+        answer = self.server.archive.source.find(request)
         if answer is None and self.command == "OPTIONS" and self.headers.get("Access-Control-Request-Method"):
             answer = ArchivedAnswer(url, 204, "No Content", self._permission(), b"", "HTTP/1.1")
         self._send(answer)

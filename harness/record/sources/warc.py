@@ -14,6 +14,7 @@ from pathlib import Path
 from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
 
 from harness.errors import InputError
+from harness.mirror.asked import Asked, headers_of
 from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, status_code, without_fragment
 from harness.record.sources.encoding import honest_encoding, without_chunks
 from harness.record.sources.records import (
@@ -51,6 +52,7 @@ class _Asked:
 
     method: str
     body_hash: str
+    navigation: bool | None
     record_id: str
     concurrent_to: str
 
@@ -76,7 +78,8 @@ def read_warcs(paths: Iterable[Path], source: Path) -> Index:
         original = originals.get(place.digest) if place.kind == "revisit" else None
         if place.kind != "revisit" or original is not None:
             index.entries.append(Entry(request.method if request else "GET", without_fragment(place.url), place.status,
-                                       partial(_read, place, original), request.body_hash if request else ""))
+                                       partial(_read, place, original), request.body_hash if request else "",
+                                       request.navigation if request else None))
     return index
 
 
@@ -113,7 +116,8 @@ def _place(path: Path, offset: int, record: ArcWarcRecord, url: str) -> _Place:
 def _asked(record: ArcWarcRecord) -> _Asked:
     head = record.rec_headers.get_header
     line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
-    return _Asked(line[0].upper() if line else "GET", hash_of(body_of(record)),
+    headers = headers_of((str(name), str(value)) for name, value in record.http_headers.headers)
+    return _Asked(line[0].upper() if line else "GET", hash_of(body_of(record)), Asked(headers).navigation,
                   head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
 
 
