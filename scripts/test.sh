@@ -10,7 +10,7 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 SIDE_BY_SIDE="not timing"
-AT_ONCE=4                       # on two cores: they wait much of the time, for silence or for an answer
+AT_ONCE=3                       # on two cores: they wait much of the time, for silence or for an answer
 REAL_TIME_US=300000             # of each second, for the delay lines of an idle group
 
 # Make a group of processes that get a processor only when no others want it (cpu.idle, of Linux 5.15 on), as a nice

@@ -21,7 +21,7 @@ from tests.support.project_copy import TFO
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(500),
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
 PAGES = (*site.PAGES, site.SECURE)
-LOADS = 3                       # five of each over both protocols: benchmarks/modern.py
+LOADS = 2                       # five of each over both protocols: benchmarks/modern.py
 DELAY_MS = 5
 SYN_SHARE = 0.99
 WEBSOCKET = "/socket"
