@@ -2,7 +2,8 @@
 # Install what is missing, run every static check, then the tests: `sudo ./scripts/test.sh` is what CI runs.
 # The tests that compare times run one after the other, since a busy machine makes packets late. They wait most of the
 # time: what they leave of the processors goes to all the others, which run side by side, each worker with a network and
-# a lock of its own. Where the kernel has no idle group for these (or without root), they run before, not beside.
+# a lock of its own. Where the kernel has no idle group for these (or without root), or where another program keeps a
+# processor busy, which would leave them hardly any, they run before, not beside.
 # Without root the tests that need it are skipped.
 # Arguments go to one pytest, and the checks are left out: `sudo ./scripts/test.sh -k table`.
 # The exit status is that of the first part that fails; when the checks fail, the tests do not run.
@@ -28,6 +29,12 @@ make_idle_group() {
     done
     group=
     return 1
+}
+
+# Say which programs keep a processor busy, in words.
+others_at_work() {
+    .venv/bin/python -c 'from harness.system.busy import processor_times, busiest; import time
+before = processor_times(); time.sleep(2); print("; ".join(busiest(before, processor_times(), 2000)))'
 }
 
 # Start a part of the tests and set `running`. A shell's background jobs ignore Ctrl-C unless told otherwise, and it would
@@ -68,7 +75,9 @@ trap 'exit 143' TERM HUP
 mapfile -t timed < <(grep -rl --include='test_*.py' 'mark\.timing' tests)       # to look into all files takes 6 s more
 one_by_one=(.venv/bin/python -m pytest -m "not ($SIDE_BY_SIDE)" "${timed[@]}")
 side_by_side=(.venv/bin/python -m pytest -n "$AT_ONCE" --dist loadfile --no-loadscope-reorder -m "$SIDE_BY_SIDE")
-if make_idle_group; then
+busy=$(others_at_work)
+[[ -z $busy ]] || echo "test: $busy: one part of the tests runs after the other"
+if [[ -z $busy ]] && make_idle_group; then
     # shellcheck disable=SC2016  # the inner shell's arguments
     start sh -c 'echo $$ >"$0" && exec "$@"' "$group/cgroup.procs" "${side_by_side[@]}" >"$log" 2>&1
     start "${one_by_one[@]}"
