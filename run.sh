@@ -38,6 +38,10 @@ Usage: sudo ./run.sh [options] [options of tfo.py]
   --bwnet MBIT         bandwidth of each server's link in Mbit/s (4)
   --http 1.0|1.1       1.0 opens a connection for every request, 1.1 keeps connections alive (1.0);
                        h2, recorded: see ./tfo.py --help, for recordings with https
+  --paper              the paper's network and browser, and its Table 1 beside ours
+  --cookies cold       as on a first visit; domain: one cookie for a site (warm, what the paper measured)
+  --connections-per-host N     more or fewer than Chrome's 6
+                       what these ask, and what came of it here: docs/experiments.md
   --pcap               keep a capture of each load's packets beside its log: docs/wireshark.md
   --detail             a second table: n, medians, spread, and how sure each improvement is
   --format png|svg|pdf format of the figures (png)

@@ -27,7 +27,7 @@ from harness.measure.folders import check_folders
 from harness.measure.laboratory import BrowserSettings, ReplayedWeb, running_laboratory
 from harness.measure.options import parse_arguments
 from harness.measure.plan import plan_loads
-from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
+from harness.measure.preflight import check_authority, check_browser, check_connection_limit, check_pages, check_room
 from harness.measure.results_folder import open_results
 from harness.measure.resume import EMPTY, loads_to_do, read_earlier
 from harness.network.links import kernel_has_netem
@@ -59,7 +59,8 @@ def main() -> int:
     plan = plan_loads(page_set.pages, arguments.testruns, arguments.tfos, arguments.seed)
 
     # Network: a star with the same rate and delay to every server; its RTT is measured before anything is loaded.
-    speeds = LinkSpeeds(arguments.bwhome, arguments.bwnet, arguments.delayhome, arguments.delaynet)
+    down_mbit, up_mbit = arguments.bwhome
+    speeds = LinkSpeeds(down_mbit, arguments.bwnet, arguments.delayhome, arguments.delaynet, up_mbit, arguments.buffer)
     netem = kernel_has_netem()
     check_kernel(delay_line=not netem and speeds.one_way_ms > 0)
 
@@ -67,7 +68,9 @@ def main() -> int:
     web = ReplayedWeb(page_set=page_set, http=arguments.http, server=arguments.server, port=arguments.port,
                       tls_port=arguments.tls_port)
     chrome = BrowserSettings(browser=browser, limits=arguments.limits, predict=arguments.predict,
-                             post_quantum=arguments.post_quantum, pcap=arguments.pcap)
+                             post_quantum=arguments.post_quantum, pcap=arguments.pcap,
+                             connection_limit=check_connection_limit(browser, arguments.connections_per_host),
+                             cookies=arguments.cookies)
     known = settings(arguments, speeds, web, chrome, netem=netem)
     with acting_as(invoking_user()):
         earlier = read_earlier(arguments.dir / "client", arguments.delaynet, plan, known) if arguments.resume else EMPTY

@@ -1,6 +1,6 @@
 /*
- * LD_PRELOAD shim for Chrome: TCP Fast Open on every connect, a wall clock some days ahead, and a ClientHello that fits
- * into a SYN.
+ * LD_PRELOAD shim for Chrome: TCP Fast Open on every connect, a wall clock some days ahead, a ClientHello that fits
+ * into a SYN, and more or fewer connections to a host.
  *
  * 1. Today's Chrome has no TFO of its own. connect() on a TCP socket to another host first sets
  *    TCP_FASTOPEN_CONNECT (Linux 4.11, tcp(7)): with a cookie in the kernel's cache connect() returns at once and
@@ -16,6 +16,10 @@
  *    SYN-ACK and TFO saves nothing. No switch of Chrome turns that off any more. TFO_LAB_KEY_SHARES (environment; unset:
  *    nothing is done) is where, in Chrome's file, the table of key exchange groups stands; harness/browser/client_hello.py finds
  *    it. The table is replaced by one without post-quantum groups, as it was before Chrome 124 - if it is that table.
+ *
+ * 4. Chrome opens six connections to a host at most, and no switch changes that. TFO_LAB_SOCKET_LIMITS (environment; unset:
+ *    nothing is done) is where its limits stand in its file (harness/browser/connection_limit.py finds them);
+ *    TFO_LAB_CONNECTIONS_PER_HOST takes the place of the six - if they are those limits.
  */
 
 #define _GNU_SOURCE
@@ -70,30 +74,64 @@ static void replace_groups(unsigned char *table)
     }
 }
 
-/* The program itself comes first. Its table stands in a segment that is only read. */
-static int find_groups(struct dl_phdr_info *program, size_t size, void *data)
+/* Chrome's limits of sockets: of pages and of WebSockets, to all hosts together, then to one host. */
+enum { PER_HOST = 2 };
+
+static const int64_t SOCKET_LIMITS[4] = {256, 256, 6, 255};
+
+static void replace_limit(unsigned char *limits, int64_t per_host)
 {
-    const uint64_t offset = *(const uint64_t *)data;
+    if (memcmp(limits, SOCKET_LIMITS, sizeof(SOCKET_LIMITS)) == 0)
+        memcpy(limits + PER_HOST * sizeof(per_host), &per_host, sizeof(per_host));
+}
+
+/* A piece of the program's file, and where it is in memory: NULL until it is found in a segment with these flags. */
+struct piece {
+    uint64_t offset;
+    size_t size;
+    ElfW(Word) flags;
+    unsigned char *in_memory;
+};
+
+/* The program itself comes first. */
+static int find_piece(struct dl_phdr_info *program, size_t size, void *data)
+{
+    struct piece *piece = data;
 
     (void)size;
     for (int i = 0; i < program->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &program->dlpi_phdr[i];
 
-        if (segment->p_type == PT_LOAD && segment->p_flags == PF_R && offset >= segment->p_offset &&
-            offset + sizeof(CLASSIC_GROUPS) <= segment->p_offset + segment->p_filesz)
-            replace_groups((unsigned char *)(program->dlpi_addr + segment->p_vaddr + (offset - segment->p_offset)));
+        if (segment->p_type == PT_LOAD && segment->p_flags == piece->flags && piece->offset >= segment->p_offset &&
+            piece->offset + piece->size <= segment->p_offset + segment->p_filesz)
+            piece->in_memory =
+                (unsigned char *)(program->dlpi_addr + segment->p_vaddr + (piece->offset - segment->p_offset));
     }
     return 1;
 }
 
+/* Where the piece is in memory that begins as far into the file as the environment says; NULL without such a place. */
+static unsigned char *named_piece(const char *variable, size_t size, ElfW(Word) flags)
+{
+    const char *offset = getenv(variable);
+    struct piece piece = {offset ? strtoull(offset, NULL, 10) : 0, size, flags, NULL};
+
+    if (piece.offset)
+        dl_iterate_phdr(find_piece, &piece);
+    return piece.in_memory;
+}
+
 __attribute__((constructor)) static void read_settings(void)
 {
-    const char *days = getenv("TFO_LAB_CLOCK_DAYS"), *groups = getenv("TFO_LAB_KEY_SHARES");
-    uint64_t offset = groups ? strtoull(groups, NULL, 10) : 0;
+    const char *days = getenv("TFO_LAB_CLOCK_DAYS"), *per_host = getenv("TFO_LAB_CONNECTIONS_PER_HOST");
+    unsigned char *groups = named_piece("TFO_LAB_KEY_SHARES", sizeof(CLASSIC_GROUPS), PF_R);
+    unsigned char *limits = named_piece("TFO_LAB_SOCKET_LIMITS", sizeof(SOCKET_LIMITS), PF_R | PF_W);
 
     clock_shift_s = days ? atol(days) * SECONDS_PER_DAY : 0;
-    if (offset)
-        dl_iterate_phdr(find_groups, &offset);
+    if (groups)
+        replace_groups(groups);
+    if (limits && per_host)
+        replace_limit(limits, atol(per_host));
 }
 
 /* dlsym on first use: Chrome asks for the time before constructors have run. */

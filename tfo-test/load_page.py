@@ -28,6 +28,7 @@ from selenium.common.exceptions import InvalidSessionIdException, TimeoutExcepti
 
 from harness.browser import chrome, page
 from harness.browser.completion import Idle, network_silent
+from harness.browser.connection_limit import PER_HOST, ConnectionLimit
 from harness.browser.initiators import read_initiators
 from harness.errors import ExperimentError, printable, run_main
 from harness.files.hack_dns import read_hack_dns, resolver_rules
@@ -154,6 +155,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--trusted-key", help="fingerprint of the servers' certificate authority")
     parser.add_argument("--key-shares", type=Whole(0, 2**31),
                         help="where Chrome's table of key exchange groups is, to replace it")
+    parser.add_argument("--socket-limits", type=Whole(0, 2**31),
+                        help="where Chrome's limits of connections are, for --connections-per-host")
+    parser.add_argument("--connections-per-host", type=PER_HOST, help="how many Chrome opens to a host (its own six)")
     parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
     parser.add_argument("--initiators", action="store_true", help="write down what caused each request; takes time")
     parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s, help="seconds until the load event")
@@ -182,9 +186,12 @@ def main() -> int:
     die_with_parent(parent)     # again: the change of user ended the bond that it was started with
     settings = LoadSettings(arguments.url, arguments.interface, arguments.timeout, arguments.quiet,
                             arguments.quiet_limit, arguments.initiators)
+    limit = None
+    if arguments.connections_per_host and arguments.socket_limits is not None:
+        limit = ConnectionLimit(arguments.connections_per_host, arguments.socket_limits)
     how = chrome.Settings(arguments.work_dir, rules, shim, predict=arguments.predict,
                           trusted_key=arguments.trusted_key, key_shares=arguments.key_shares,
-                          initiators=arguments.initiators)
+                          connection_limit=limit, initiators=arguments.initiators)
     try:
         report = load(settings, browser, how)
         evaluate(settings, how.net_log, report)

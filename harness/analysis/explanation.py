@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from harness.analysis.causes import dependencies
+from harness.analysis.cookies import without_a_cookie
 from harness.analysis.critical_path import KINDS, Step, critical_path
 from harness.analysis.timeline import read_timeline
-from harness.analysis.what_if import fits_syn, saved_ms
+from harness.analysis.what_if import SharedLink, fits_syn, saved_ms
 from harness.files.experiment import ExperimentRecord, experiment_file, read_experiment
 from harness.files.results import LoadResult
 from harness.system.untrusted import UnreadableFileError
@@ -47,15 +48,27 @@ def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
     steps = critical_path(timeline, graph)
     experiment = _experiment(load)
     is_small = not (experiment and experiment.post_quantum)
-    savable_urls = {request.url for request in timeline.requests if fits_syn(request, small_client_hello=is_small)}
+    cookies = experiment.cookies if experiment else "warm"
+    cold = without_a_cookie(timeline.requests, cookies)
+    savable_urls = {request.url for request in timeline.requests
+                    if request.order not in cold and fits_syn(request, small_client_hello=is_small)}
     handshakes = [step for step in steps if step.kind == "connect" and step.length_ms >= COUNTED_FROM * rtt_ms]
     savable = sum(step.url in savable_urls for step in handshakes)
     breakdown_ms = {kind: sum(step.length_ms for step in steps if step.kind == kind) for kind in KINDS}
     return Explanation(
         tuple(steps), len(handshakes), savable, breakdown_ms,
         timeline.plt_ms - saved_ms(timeline, graph, rtt_ms, small_client_hello=is_small,
-                                   bw_mbit=experiment.bw_net_mbit if experiment else None),
+                                   link=_shared_link(experiment), cookies=cookies),
         timeline.plt_ms - savable * rtt_ms)
+
+
+def _shared_link(experiment: ExperimentRecord | None) -> SharedLink | None:
+    """Return the link that transfers share: each server's own, or user's where that is the narrower one."""
+    if experiment is None or experiment.bw_net_mbit is None:
+        return None
+    home_mbit = experiment.bw_home_mbit
+    is_home = home_mbit is not None and home_mbit < experiment.bw_net_mbit
+    return SharedLink(home_mbit if is_home and home_mbit else experiment.bw_net_mbit, by_all=is_home)
 
 
 def _experiment(load: LoadResult) -> ExperimentRecord | None:

@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from harness.analysis.causes import FREED_MS, Cause, Dependencies, cause_of_load_event, holds_up_the_load_event
+from harness.analysis.cookies import without_a_cookie
 from harness.analysis.shared_link import alone_ms, ends_ms
 from harness.analysis.timeline import TimedRequest, Timeline
+from harness.files.load_parts import CookieMode
 
 SYN_BYTES = 1420
 """What a SYN can carry: an MTU of 1500, less 40 for the IP and TCP headers and 40 for TCP options (tcp_send_syn_data in
@@ -29,6 +31,14 @@ Linux's net/ipv4/tcp_output.c). Measured: requests of 1417 bytes went in one pie
 ROUNDS = 6
 """How often the load is played again: when transfers come changes how long they take, and that when others come. Of 72
 loads of the paper's pages six rounds give what twenty do to 0.1% of the PLT on average, to 1.6% at most."""
+
+
+@dataclass(frozen=True)
+class SharedLink:
+    """The link that makes transfers wait for each other: each server's own, or one that is shared `by_all` servers."""
+
+    bw_mbit: float
+    by_all: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,20 +54,23 @@ def fits_syn(request: TimedRequest, *, small_client_hello: bool) -> bool:
     return small_client_hello if request.syn_bytes is None else request.syn_bytes <= SYN_BYTES
 
 
-def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, bw_mbit: float | None = None,
-             small_client_hello: bool = True) -> float:
+def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, link: SharedLink | None = None,
+             small_client_hello: bool = True, cookies: CookieMode = "warm") -> float:
     """Return by how many ms TFO would bring the load event forward.
 
-    `graph` is what harness.analysis.causes.dependencies returns; `bw_mbit` is the rate of each server's link, None when
-    it is not known: then all transfers last as long as before. `small_client_hello` is False when Chrome's ClientHello
-    is too long for a SYN (tfo.py --post-quantum).
+    `graph` is what harness.analysis.causes.dependencies returns; `link` is what transfers share, None when it is not
+    known: then all of them last as long as before. `small_client_hello` is False when Chrome's ClientHello
+    is too long for a SYN (tfo.py --post-quantum), `cookies` is what is known of them at first (tfo.py --cookies).
     """
-    handshake_ms = [_handshake_ms(request, rtt_ms, small_client_hello=small_client_hello)
+    cold = without_a_cookie(timeline.requests, cookies)
+    handshake_ms = [0.0 if request.order in cold else
+                    _handshake_ms(request, rtt_ms, small_client_hello=small_client_hello)
                     for request in timeline.requests]
     shorter_ms = [0.0] * len(timeline.requests)
     moved = _play(timeline, graph, handshake_ms, shorter_ms)
-    for number in range(ROUNDS if bw_mbit else 0):
-        found = _shorter_ms(timeline.requests, moved, bw_mbit or 0.0)
+    for number in range(ROUNDS if link else 0):
+        assert link is not None
+        found = _shorter_ms(timeline.requests, moved, link)
         shorter_ms = [(before + now) / 2 if number else now for before, now in zip(shorter_ms, found, strict=True)]
         moved = _play(timeline, graph, handshake_ms, shorter_ms)
     awaited = [request for request in timeline.requests
@@ -132,15 +145,15 @@ def _handshake_ms(request: TimedRequest, rtt_ms: float, *, small_client_hello: b
     return min(rtt_ms, max(end - begin, min(request.tcp_ms, request.connected - begin)))
 
 
-def _shorter_ms(requests: Sequence[TimedRequest], moved: Sequence[_Moved], bw_mbit: float) -> list[float]:
+def _shorter_ms(requests: Sequence[TimedRequest], moved: Sequence[_Moved], link: SharedLink) -> list[float]:
     """Return by how much each transfer is shorter when the answers begin as much earlier as they are `moved`."""
     shorter_ms = [0.0] * len(requests)
     servers: dict[str | None, list[TimedRequest]] = {}
     for request in requests:
         if request.connection:
-            servers.setdefault(urlsplit(request.url).hostname, []).append(request)
+            servers.setdefault(None if link.by_all else urlsplit(request.url).hostname, []).append(request)
     for transfers in servers.values():
-        lengths = [alone_ms(request.body_bytes, bw_mbit) for request in transfers]
+        lengths = [alone_ms(request.body_bytes, link.bw_mbit) for request in transfers]
         heads = [request.head for request in transfers]
         heads_now = [request.head - moved[request.order].head for request in transfers]
         for request, head, end, head_now, end_now in zip(

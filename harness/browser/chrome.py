@@ -18,6 +18,7 @@ from selenium.webdriver.common.selenium_manager import SeleniumManager
 from selenium.webdriver.remote.webdriver import WebDriver as RemoteDriver
 
 from harness.bootstrap import ROOT
+from harness.browser.connection_limit import ConnectionLimit
 from harness.browser.initiators import log_initiators
 from harness.browser.page import ERRORS, limit_commands
 from harness.browser.workers import PROBLEMS, WorkerInjector
@@ -138,7 +139,7 @@ class Settings:
     recording, since with the clock shifted no real certificate would be valid. With `predict` it opens connections
     ahead of need as a user's Chrome does. `trusted_key` is the fingerprint of the one certificate authority it trusts
     beside its own (harness.replay.authority), `key_shares` where its table of key exchange groups is, to be replaced
-    (harness.browser.client_hello).
+    (harness.browser.client_hello), `connection_limit` how many connections it opens to a host instead of its own six.
 
     With `capture_bodies` the net-log holds every byte (harness.netlog.bodies says why). `user_agent` replaces Chrome's
     own. When `unattended`, nobody is there to answer: permissions and downloads are refused, sounds are muted, and no
@@ -152,6 +153,7 @@ class Settings:
     predict: bool = False
     trusted_key: str | None = None
     key_shares: int | None = None
+    connection_limit: ConnectionLimit | None = None
     capture_bodies: bool = False
     user_agent: str | None = None
     unattended: bool = False
@@ -219,6 +221,9 @@ def _environment(settings: Settings) -> dict[str, str]:
         environment |= {"LD_PRELOAD": str(settings.shim), "TFO_LAB_CLOCK_DAYS": str(CLOCK_SHIFT_DAYS)}
         if settings.key_shares is not None:
             environment["TFO_LAB_KEY_SHARES"] = str(settings.key_shares)
+        if settings.connection_limit is not None:
+            environment["TFO_LAB_SOCKET_LIMITS"] = str(settings.connection_limit.place)
+            environment["TFO_LAB_CONNECTIONS_PER_HOST"] = str(settings.connection_limit.per_host)
     return environment
 
 

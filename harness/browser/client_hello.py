@@ -8,8 +8,9 @@ Chrome's memory by one without post-quantum groups, as it was before Chrome 124:
 without, 0.87 s with TFO).
 """
 
-import mmap
 from pathlib import Path
+
+from harness.browser.binary import find_once
 
 GROUPS = bytes.fromhex("ec110100 1d000100 17000000 18000000")
 """kDefaultSSLSupportedGroups in Chromium's net/ssl/ssl_config_service.cc, as it lies in the file: X25519MLKEM768 and
@@ -21,6 +22,4 @@ def find_groups(binary: str | Path) -> int | None:
 
     None when it is not there exactly once: then Chrome's ClientHello stays as it is. Raises OSError.
     """
-    with Path(binary).open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as content:
-        first = content.find(GROUPS)
-        return first if first >= 0 and content.find(GROUPS, first + 1) < 0 else None
+    return find_once(binary, GROUPS)

@@ -5,14 +5,12 @@ www.example.co.uk and shop.example.co.uk are one site, and two users' github.io 
 comes with the package publicsuffixlist; nothing is asked over the network.
 """
 
-from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from publicsuffixlist import PublicSuffixList
-
 from harness.errors import InputError
 from harness.files.pages import as_asked, read_pages
+from harness.files.sites import registrable_domain
 from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 
 FEWEST, MOST = 3, 5
@@ -45,14 +43,6 @@ def check_pages(path: Path) -> list[str]:
     return breaches or _names_clash(path)
 
 
-def registrable_domain(host: str) -> str | None:
-    """Return the site that `host`, in ASCII, belongs to; None for an address, a bare name or a public suffix itself."""
-    if host.replace(".", "").isdigit() or ":" in host or "." not in host:
-        return None
-    domain = _suffixes().privatesuffix(host.rstrip(".").lower())
-    return str(domain) if domain else None
-
-
 def _problem(text: str, number: int, urls: dict[str, int], sites: dict[str, int]) -> str:
     """Return what is wrong with a line's URL, "" for nothing, and note its URL and its site."""
     try:
@@ -83,8 +73,3 @@ def _names_clash(path: Path) -> list[str]:
     except InputError as error:
         return [str(error)]
     return []
-
-
-@cache
-def _suffixes() -> PublicSuffixList:
-    return PublicSuffixList()

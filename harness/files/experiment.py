@@ -5,8 +5,9 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from harness.files.load_parts import CookieMode
 from harness.files.load_record import FORMAT, NewerFormatError, check_format, write_json
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
@@ -24,7 +25,10 @@ class ExperimentRecord:
     `id` is what its loads' records name as their `experiment`, None in files of format 1. `pages` are URLs in .pages
     order; `tfos` is what was to be measured: 0, 1 or both. `busy` says in words what kept the machine busy before the
     first load, though it was waited for; "" when nothing did. `bw_net_mbit` is the rate of each server's link, in
-    Mbit/s, None if it does not say. `settings` is all of the file, as it is.
+    Mbit/s, None if it does not say. `connections_per_host` is how many connections Chrome opened to a host, 0 where
+    nobody changed that. `cookies`: what was known of TFO cookies when a load began (harness.network.cookies).
+    `paper`: the network was the paper's. `bw_home_mbit` is the rate of user's link down, None if it does not say.
+    `settings` is all of the file, as it is.
     """
 
     delaynet_ms: float
@@ -38,6 +42,10 @@ class ExperimentRecord:
     post_quantum: bool = False
     busy: str = ""
     bw_net_mbit: float | None = None
+    connections_per_host: int = 0
+    cookies: CookieMode = "warm"
+    paper: bool = False
+    bw_home_mbit: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
@@ -103,13 +111,23 @@ def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
                       str(settings.get("http", "")), str(settings.get("server", "")),
                       TFOS.get(str(settings.get("tfo")), ()), None if own_id is None else str(own_id),
                       settings.get("post_quantum") is True, _in_words(settings.get("busy")),
-                      _rate(settings.get("bw_net_mbit")), settings)
+                      _rate(settings.get("bw_net_mbit")), _count(settings.get("connections_per_host")),
+                      _cookies(settings.get("cookies")), settings.get("paper") is True,
+                      _rate(settings.get("bw_home_mbit")), settings)
 
 
 def _rate(value: object) -> float | None:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf"):
         return float(value)
     return None
+
+
+def _cookies(value: object) -> CookieMode:
+    return next((mode for mode in get_args(CookieMode) if mode == value), "warm")
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _in_words(causes: object) -> str:

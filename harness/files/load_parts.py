@@ -12,6 +12,8 @@ import msgspec
 Ms = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 """A time, up to eleven days: what claims to have taken longer was not a load."""
 Count = Annotated[int, msgspec.Meta(ge=0)]
+CookieMode = Literal["warm", "cold", "domain"]
+"""What is known of TFO cookies when a load begins: see harness.network.cookies."""
 Counters = dict[str, dict[str, int]]
 """How much each of the kernel's counters grew over the load, at "user" and summed over all "servers"."""
 
@@ -151,6 +153,20 @@ class Timekeeping:
     page_waited_ms: float | None = None
     others_busy_ms: float | None = None
     stopped_ms: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CookieCounts:
+    """The TFO cookies of a load with TFO. `mode`: what `user` knew of them (harness.network.cookies).
+
+    `given`: how many SYN-ACKs brought a cookie, so many connections had asked for one instead of carrying data. `first`
+    is how many servers gave one; `visited` is to how many servers (cold) or sites (domain) Chrome sent requests.
+    """
+
+    mode: CookieMode
+    given: Count
+    first: Count
+    visited: Count
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import msgspec
 
 from harness.files.load_parts import (
     CaptureCounts,
+    CookieCounts,
     Count,
     Counters,
     Document,
@@ -84,6 +85,7 @@ class LoadRecord:
     connections_with_request: Count | None = None
     syn_data_connections: Count | None = None
     silent_connections: Count | None = None
+    cookies: CookieCounts | None = None
     best_match: Count | None = None
     missing: Count | None = None
     answers: ReceivedAnswers | None = None
@@ -123,7 +125,7 @@ SINCE_2 = ("experiment", "attempt", "answers", "timekeeping", "logs")
 """What records of format 1 did not have."""
 ONLY_IN_1 = ("best_match", "missing")
 """What they have that later ones do not; nothing else differs."""
-IF_KNOWN = (*ONLY_IN_1, "initiators")
+IF_KNOWN = (*ONLY_IN_1, "initiators", "cookies")
 """What a file has only where it is known."""
 
 

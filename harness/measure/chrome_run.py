@@ -50,6 +50,11 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def _connection_limit(lab: Laboratory) -> list[str]:
+    limit = lab.connection_limit
+    return ["--socket-limits", str(limit.place), "--connections-per-host", str(limit.per_host)] if limit else []
+
+
 def _run_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]) -> str:
     """Return what load_page.py complained of, "" when it was content. All that it says goes into `output`."""
     user = lab.browsing_user
@@ -59,7 +64,8 @@ def _run_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]
                *(["--predict"] if lab.predict else []),
                *(["--initiators"] if lab.initiators else []),
                *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []),
-               *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), "--timeout", str(lab.limits.load_s),
+               *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), *_connection_limit(lab),
+               "--timeout", str(lab.limits.load_s),
                "--quiet", str(lab.limits.quiet_s), "--quiet-limit", str(lab.limits.quiet_limit_s)]
     with inside(lab.star.user.pid):
         process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

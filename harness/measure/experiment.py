@@ -10,6 +10,7 @@ from typing import Any
 from harness.analysis.load_tables import write_load_tables
 from harness.browser.chrome import version_of
 from harness.browser.client_hello import find_groups
+from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment
 from harness.files.pages import Page
@@ -150,9 +151,12 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
         "testruns": arguments.testruns, "retries": arguments.retries,
         "until_ci": asdict(arguments.goal) if arguments.goal else None,
         "pcap": chrome.pcap, "post_quantum": hello, "predict": chrome.predict,
+        "cookies": chrome.cookies,
+        "connections_per_host": chrome.connection_limit.per_host if chrome.connection_limit else CHROMES_OWN,
         "timeout_s": chrome.limits.load_s, "quiet_s": chrome.limits.quiet_s,
         "quiet_limit_s": chrome.limits.quiet_limit_s,
-        "bw_home_mbit": speeds.bw_home_mbit, "bw_net_mbit": speeds.bw_net_mbit,
+        "bw_home_mbit": speeds.bw_home_mbit, "bw_home_up_mbit": speeds.up_mbit, "buffer_kb": speeds.buffer_kb,
+        "bw_net_mbit": speeds.bw_net_mbit, "paper": arguments.paper,
         "delayhome_ms": speeds.delay_home_ms, "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms,
         "delay_by": delay_by(netem=netem), "browser": version_of(chrome.browser),
         **{key: machine[key] for key in ("kernel", "machine", "cpus")},

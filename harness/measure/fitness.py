@@ -22,7 +22,7 @@ TRIES = 2
 
 def unfit_pages(web: ReplayedWeb, chrome: BrowserSettings, speeds: LinkSpeeds) -> list[str]:
     """Load each page once at RTT 0; return a line for each that is not fit, with the reason."""
-    without_delay = LinkSpeeds(speeds.bw_home_mbit, speeds.bw_net_mbit, 0, 0)
+    without_delay = LinkSpeeds(bw_net_mbit=speeds.bw_net_mbit, delay_net_ms=0)
     with only_experiment(), running_laboratory(without_delay, web, chrome, netem=False) as lab:
         lines = [_judge(lab, page, web.page_set.document_bytes.get(page)) for page in web.page_set.pages]
     return [line for line in lines if line]

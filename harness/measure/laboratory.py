@@ -13,15 +13,19 @@ from pathlib import Path
 
 from harness.browser.chrome import Browser, require_shim
 from harness.browser.client_hello import find_groups
+from harness.browser.connection_limit import ConnectionLimit
 from harness.errors import ExperimentError
 from harness.files.experiment import new_experiment_id
 from harness.files.hack_dns import Remap, write_hack_dns
+from harness.files.load_parts import CookieMode
 from harness.measure.coverage import recorded_sizes
 from harness.measure.limits import TimeLimits
 from harness.measure.preflight import PageSet
 from harness.measure.server_options import PORT, tls_port_beside
+from harness.network.cookies import WARM
 from harness.network.links import Delay, delayed_links
-from harness.network.rtt import check_rtts, measure_rtts
+from harness.network.rates import check_home_link
+from harness.network.rtt import AT_ONCE, AT_ONCE_UP, check_rtts, measure_rtts
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
 from harness.replay.authority import open_authority
@@ -51,7 +55,8 @@ class BrowserSettings:
     """How Chrome loads pages: `predict` lets it open connections ahead of need, `pcap` keeps each load's packets.
 
     With `post_quantum` its ClientHello stays longer than a SYN can carry, with `initiators` it tells what caused each
-    request, which takes time.
+    request, which takes time. `connection_limit` is how many connections it opens to a host, None for its own six,
+    `cookies` what is known of TFO cookies when a load begins (harness.network.cookies).
     """
 
     browser: Browser
@@ -60,6 +65,8 @@ class BrowserSettings:
     post_quantum: bool = False
     pcap: bool = False
     initiators: bool = False
+    connection_limit: ConnectionLimit | None = None
+    cookies: CookieMode = WARM
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +93,10 @@ class Laboratory:
     """Fingerprint of the servers' certificate authority, see harness.replay.authority; None when all is plain http."""
     key_shares: int | None
     """Where Chrome's table of key exchange groups is, see harness.browser.client_hello; None to leave it as it is."""
+    connection_limit: ConnectionLimit | None
+    """How many connections Chrome opens to a host; None for its own six."""
+    cookies: CookieMode
+    """What is known of TFO cookies when a load begins: see harness.network.cookies."""
     pcap: bool
     """Whether to keep a capture of each load's packets."""
     recorded: Mapping[str, Mapping[str, int]]
@@ -94,7 +105,7 @@ class Laboratory:
     """Which hosts did not answer when a page was recorded, see harness.mirror.recording.Recording."""
     delay: Delay
     servers: Companion
-    bw_net_mbit: float
+    speeds: LinkSpeeds
     one_by_one: bool
     """Whether each server answers one connection after the other, as the tool of 2013 did."""
     experiment_id: str
@@ -125,6 +136,8 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
         star = stack.enter_context(running_star(web.page_set.hosts, speeds, netem))
         delay = stack.enter_context(delayed_links(star, speeds, netem))
         rtts_ms = proven_rtts_ms(star, web.port, speeds, netem=netem, patience_s=patience_s)
+        if speeds.home_is_narrow:
+            print(check_home_link(star, speeds), flush=True)
 
         with acting_as(user):
             server_log_dir.mkdir(exist_ok=True)
@@ -142,9 +155,10 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
             rtt_ms=speeds.rtt_ms, measured_rtt_ms=rtts_ms, predict=chrome.predict,
             initiators=chrome.initiators, limits=chrome.limits,
             trusted_key=authority.fingerprint if authority else None,
-            key_shares=small_client_hello(chrome) if authority else None, pcap=chrome.pcap,
+            key_shares=small_client_hello(chrome) if authority else None,
+            connection_limit=chrome.connection_limit, cookies=chrome.cookies, pcap=chrome.pcap,
             delay=delay, servers=servers, experiment_id=experiment_id or new_experiment_id(),
-            bw_net_mbit=speeds.bw_net_mbit, one_by_one=web.server == "2013",
+            speeds=speeds, one_by_one=web.server == "2013",
             recorded={page.name: recorded_sizes(web.page_set.recording, web.page_set.files.mirror, page.name)
                       for page in web.page_set.pages},
             silent=web.page_set.recording.silent)
@@ -158,7 +172,8 @@ def proven_rtts_ms(star: Star, port: int, speeds: LinkSpeeds, *, netem: bool,
     """
     deadline_s = time.monotonic() + patience_s
     while True:
-        rtts_ms = measure_rtts(star, port, nominal_ms=speeds.rtt_ms)
+        rtts_ms = measure_rtts(star, port, nominal_ms=speeds.rtt_ms,
+                               at_once=AT_ONCE_UP if speeds.home_is_narrow else AT_ONCE)
         print(f"RTT to {len(rtts_ms)} servers: {min(rtts_ms.values()):.1f} to {max(rtts_ms.values()):.1f} ms measured, "
               f"{speeds.rtt_ms:g} ms wanted ({'netem' if netem else 'delay line'})", flush=True)
         try:

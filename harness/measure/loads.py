@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,15 @@ from harness.measure.chrome_run import run_chrome
 from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
 from harness.measure.reason import Reason, texts
-from harness.measure.watch import answers_of, critical_steps, timekeeping_of, watching
+from harness.measure.watch import answers_of, cookies_of, explained, timekeeping_of, watching
+from harness.network.cookies import cookies_for_a_load
 from harness.network.links import delay_line_drops
 from harness.network.star import Star
 from harness.system import environment, fastopen
 from harness.system.open_connections import open_sockets, wait_for_close
 from harness.system.privileges import acting_as
 
-NOT_REPORTED = ("timing", "versions", "argv", "silences", "answers", "timekeeping", "attempt")
+NOT_REPORTED = ("timing", "versions", "argv", "silences", "answers", "timekeeping", "cookies", "attempt")
 """What of load_page.py's report goes elsewhere in a record, or is not for Chrome's side to say."""
 
 
@@ -37,7 +39,8 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
     listening = open_sockets(servers)
     directory = cell_of(lab, load)
     mark_load(lab.work_dir / load_mark.NAME, load.page.name)
-    with watching(lab) as watch:
+    cookies = cookies_for_a_load(lab.cookies, lab.star, lab.delay.held_ms) if load.tfo else nullcontext()
+    with watching(lab) as watch, cookies:
         report = run_chrome(lab, load, directory)
     after = _counters(lab.star)
     wait_for_close(lambda: open_sockets(servers), listening, lab.rtt_ms)
@@ -55,9 +58,10 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
     })
     har = directory / f"{load.page.name}.har"
     with acting_as(lab.results_user):
-        path = critical_steps(har, record)
-        return replace(record, timekeeping=timekeeping_of(watch, record, report.get("silences"), path, requests),
-                       answers=answers_of(lab, record, har, path, requests))
+        loaded = explained(har, record)
+        return replace(record, cookies=cookies_of(watch, record) if load.tfo else None,
+                       timekeeping=timekeeping_of(watch, record, report.get("silences"), loaded, requests),
+                       answers=answers_of(lab, record, har, loaded.path, requests))
 
 
 def _record(report: dict[str, Any], known: dict[str, Any]) -> LoadRecord:

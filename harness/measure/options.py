@@ -1,20 +1,28 @@
 """The options of tfo.py, and which of them make no experiment."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from harness.bootstrap import ROOT
+from harness.browser.connection_limit import CHROMES_OWN, PER_HOST
 from harness.errors import InputError
 from harness.files.pages import BUNDLED
 from harness.measure.adaptive import MINIMUM_PAIRS, Goal
 from harness.measure.attempts import RETRIES, RETRIES_ALLOWED
 from harness.measure.limits import TimeLimits
 from harness.measure.server_options import add_server_options, server_problems, tls_port_beside
+from harness.network.cookies import CHOICES, WARM
 from harness.system.options import DELAY_MS, RATE_MBIT, RUNS, SEED, TIMEOUT_S, Decimal, OptionParser, page_list_name
 
 MAX_RUNS = 20
 """Measured runs of a page at which --until-ci gives up by default: about 20 times 2 loads of 6 s for each page."""
 
+PAPER = {"bwhome": (4.0, 0.256), "buffer": 128.0, "bwnet": 1000.0, "http": "1.1", "predict": True}
+"""What --paper stands for: in the paper (Radhakrishnan et al., TCP Fast Open, CoNEXT 2011) the client's link was the
+only slow one, connections were kept alive, and Chrome opened some ahead of need."""
+BUFFER_KB = Decimal(16, 10_000)
+"""Fewer than eleven packets show no rate; 10 MB take 4 Mbit/s 20 s."""
 PATIENCE_S = Decimal(1, 3600, or_zero=True)
 SILENCE_S = Decimal(0.05, 600)
 Problems = tuple[tuple[object, str], ...]
@@ -24,6 +32,8 @@ def parse_arguments(description: str) -> argparse.Namespace:
     """Read tfo.py's command line. Raises InputError for numbers that make no experiment."""
     parser = make_parser(description)
     arguments = parser.parse_args()
+    if arguments.paper:
+        as_in_the_paper(arguments)
     arguments.tfos = [0, 1] if arguments.tfo == "both" else [int(arguments.tfo)]
     arguments.dir = arguments.dir.resolve()
     arguments.tls_port = tls_port_beside(arguments.port, arguments.tls_port)
@@ -42,7 +52,12 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--name", type=page_list_name, default=BUNDLED,
                         help="pages to load: NAME.pages, NAME/ and NAME.fetchlog/")
     parser.add_argument("--dir", type=Path, default=ROOT, help="where these are, and the results go (the project)")
-    parser.add_argument("--bwhome", type=RATE_MBIT, default=1000.0, help="bandwidth of user's link, Mbit/s (1000)")
+    parser.add_argument("--paper", action="store_true", help="the paper's network and browser: --bwhome 4/0.256 "
+                        "--buffer 128 --bwnet 1000 --http 1.1 --predict")
+    parser.add_argument("--bwhome", type=home_rates_mbit, default=(1000.0, 1000.0), metavar="DOWN[/UP]",
+                        help="bandwidth of user's link, Mbit/s, both ways unless UP is given (1000)")
+    parser.add_argument("--buffer", type=BUFFER_KB, metavar="KB", help="what fits into the queue before user's link, "
+                        "each way, in units of 1000 bytes (1000 packets)")
     parser.add_argument("--delayhome", type=DELAY_MS, default=0.0, help="one-way delay of user's link, ms (0)")
     parser.add_argument("--bwnet", type=RATE_MBIT, default=4.0, help="bandwidth of each server's link, Mbit/s (4)")
     parser.add_argument("--delaynet", type=DELAY_MS, default=10.0, help="one-way delay of each server's link, ms (10)")
@@ -55,6 +70,11 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--post-quantum", action="store_true", help="leave Chrome's ClientHello as it is: longer than "
                         "a SYN can carry, so that TFO saves nothing over https")
     parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
+    parser.add_argument("--cookies", choices=CHOICES, default=WARM, help="TFO cookies that are known when a load "
+                        "begins: warm, those of earlier loads; cold, none, as on a first visit; domain, none, but a "
+                        "site's first server gives it for all of them (%(default)s)")
+    parser.add_argument("--connections-per-host", type=PER_HOST, default=CHROMES_OWN, metavar="N", help="how many "
+                        "connections Chrome opens to a host at a time, over HTTP/1 (%(default)s)")
     parser.add_argument("--until-ci", type=Decimal(0.01, 99), metavar="POINTS",
                         help="after these runs, load each page more often until "
                         "half the width of its improvement's 95%% interval is under so many percentage points")
@@ -84,6 +104,20 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     return parser
 
 
+def as_in_the_paper(arguments: argparse.Namespace) -> None:
+    """Set the options that --paper stands for. Raises InputError where one of them was given besides."""
+    for option, value in PAPER.items():
+        if any(word.partition("=")[0] == f"--{option}" for word in sys.argv[1:]):
+            raise InputError(f"tfo.py: --paper: says what --{option} is; leave one of them out")
+        setattr(arguments, option, value)
+
+
+def home_rates_mbit(text: str) -> tuple[float, float]:
+    """Read the rates of user's link, down and up. Raises argparse.ArgumentTypeError."""
+    down, slash, up = text.partition("/")
+    return RATE_MBIT(down), RATE_MBIT(up if slash else down)
+
+
 def network_problems(arguments: argparse.Namespace) -> Problems:
     """Tell what makes no network, each with what to say."""
     return (
@@ -91,6 +125,8 @@ def network_problems(arguments: argparse.Namespace) -> Problems:
          f"--delaynet, --delayhome: together at most {DELAY_MS.high:g} ms"),
         (arguments.quiet > arguments.quiet_limit, "--quiet: longer than --quiet-limit waits for it"),
         (arguments.resume and arguments.on_user, "--resume: loads pages, and --on-user loads none; leave one out"),
+        (arguments.buffer and arguments.delayhome,
+         "--buffer: stands before user's link, which is then to have no delay; say --delaynet instead of --delayhome"),
         *server_problems(arguments),
     )
 

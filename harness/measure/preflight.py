@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.browser.chrome import Browser, find_browser, require_shim
+from harness.browser.connection_limit import CHROMES_OWN, ConnectionLimit, find_limits
 from harness.errors import InputError
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
 from harness.mirror.recording import Recording, read_recording
@@ -52,6 +53,20 @@ def check_browser() -> Browser:
     """Return the browser to use. Raises InputError when it, its driver or the shim is missing."""
     require_shim()
     return find_browser()
+
+
+def check_connection_limit(browser: Browser, per_host: int) -> ConnectionLimit | None:
+    """Return how Chrome is made to open `per_host` connections to a host, None where that is its own number.
+
+    Raises InputError when this Chrome's number cannot be changed.
+    """
+    if per_host == CHROMES_OWN:
+        return None
+    place = find_limits(browser.binary)
+    if place is None:
+        raise InputError(f"--connections-per-host {per_host}: {browser.binary} has its limits elsewhere than Chromium "
+                         f"156, and opens {CHROMES_OWN}; leave the option out")
+    return ConnectionLimit(per_host, place)
 
 
 def check_room(directory: Path) -> None:

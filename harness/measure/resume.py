@@ -17,7 +17,8 @@ from harness.measure.series import Measured, judge_together
 from harness.mirror.paths import list_files
 
 NOT_COMPARED = ("id", "order")
-ADDED_LATER = {"quiet_limit_s": 10.0}
+ADDED_LATER = {"quiet_limit_s": 10.0, "connections_per_host": 6, "cookies": "warm", "buffer_kb": None,
+               "paper": False, "bw_home_up_mbit": 1000.0}
 """Settings that files of earlier versions do not name, with what held then."""
 LARGEST_HASHED = 2**26
 """Bytes. A file over this goes into the digest by its size alone."""

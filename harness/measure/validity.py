@@ -6,11 +6,13 @@ Each reason also says whether another try can help (harness.measure.reason).
 from collections.abc import Iterable
 
 from harness.files.har import UNFINISHED
+from harness.files.load_parts import CookieCounts
 from harness.files.load_record import LoadRecord
 from harness.measure import coverage, timekeeping
 from harness.measure.reason import Reason, accident, of_the_page
 from harness.measure.received import is_cut
 from harness.mirror.answers import DOCUMENT_IS_GOOD
+from harness.network.cookies import DOMAIN, WARM
 
 SYN_DATA_SHARE = 0.99
 """With TFO on and warm cookies at least this share of the connections that carried a request carried it in the SYN."""
@@ -92,8 +94,20 @@ def _fastopen(load: LoadRecord) -> Iterable[Reason]:
     off_but_used = max(in_syn, load.counters.get("servers", {}).get("TCPFastOpenPassive", 0))
     if load.tfo == 0 and off_but_used:
         yield accident(f"TFO is off, but {off_but_used} connections carried data in the SYN")
-    if load.tfo == 1 and load.run > 0 and in_syn < SYN_DATA_SHARE * carried:
+    if load.tfo == 1 and load.cookies and load.cookies.mode != WARM:
+        yield from _new_cookies(load.cookies, carried, in_syn)
+    elif load.tfo == 1 and load.run > 0 and in_syn < SYN_DATA_SHARE * carried:
         yield accident(f"TFO is on, but only {in_syn} of {carried} connections carried their request in the SYN")
+
+
+def _new_cookies(cookies: CookieCounts, carried: int, in_syn: int) -> Iterable[Reason]:
+    """No cookie was known: each server (domain: one of each site) had to give one first, and whoever got it used it."""
+    if cookies.first < cookies.visited:
+        givers = "sites" if cookies.mode == DOMAIN else "servers"
+        yield accident(f"--cookies {cookies.mode}: only {cookies.first} of {cookies.visited} {givers} gave a cookie")
+    if in_syn + cookies.given < SYN_DATA_SHARE * carried:
+        yield accident(f"TFO is on, but of {carried} connections only {in_syn} carried their request in the SYN, and "
+                       f"{cookies.given} asked for a cookie")
 
 
 def _server_logs(load: LoadRecord) -> Iterable[Reason]:

@@ -11,17 +11,20 @@ import msgspec
 
 from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import Step, critical_path
-from harness.analysis.timeline import make_timeline
+from harness.analysis.timeline import Timeline, make_timeline
 from harness.browser.chrome import CLOCK_SHIFT_DAYS
 from harness.files.load_har import read_har_file
-from harness.files.load_parts import LateAnswer, ReceivedAnswers, Timekeeping
+from harness.files.load_parts import CookieCounts, LateAnswer, ReceivedAnswers, Timekeeping, UsedConnection
 from harness.files.load_record import LoadRecord
 from harness.files.server_log import ServerRequest
+from harness.files.sites import site_of
 from harness.measure.coverage import coverage
+from harness.measure.home_link import HomeLink, sent_upwards
 from harness.measure.laboratory import Laboratory
 from harness.measure.received import received_answers
 from harness.measure.timekeeping import Answered, Quiet, late_answers, nothing_came, silence_ms
-from harness.network.arrivals import Arrivals, noting_arrivals
+from harness.network.arrivals import Arrivals, Said, noting_arrivals
+from harness.network.cookies import DOMAIN
 from harness.network.links import read_lateness
 from harness.system.lateness import Lateness
 from harness.system.ticker import Ticks, ticking
@@ -44,6 +47,14 @@ class Watch:
     lateness: Lateness | None = None
 
 
+@dataclass(frozen=True)
+class Explained:
+    """What happened when in a load, and its critical path; None and empty when that cannot be told."""
+
+    timeline: Timeline | None
+    path: Sequence[Step]
+
+
 @contextmanager
 def watching(lab: Laboratory) -> Iterator[Watch]:
     """Note what the machine and the delay line do while this lasts."""
@@ -56,12 +67,12 @@ def watching(lab: Laboratory) -> Iterator[Watch]:
             watch.lateness = read_lateness(lab.delay, mark)
 
 
-def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, path: Sequence[Step],
+def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: Explained,
                    requests: Sequence[ServerRequest]) -> Timekeeping | None:
     """Return how well time was kept in the load of `record`, from what was noted around it.
 
-    `silences` are what Chrome's side reports (harness.netlog.silences), `path` is the load's critical path, `requests`
-    what the servers logged. None for a load without a load event: there is no time to judge.
+    `silences` are what Chrome's side reports (harness.netlog.silences), `requests` what the servers logged. None for a
+    load without a load event: there is no time to judge.
     """
     if not record.plt_ms or not record.time_origin_ms:
         return None
@@ -69,7 +80,9 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, path: Seq
     start_s = (record.time_origin_ms - CLOCK_SHIFT_DAYS * MS_PER_DAY) / 1000
     end_s = start_s + record.plt_ms / 1000
     quiet = _nothing_came(lab, watch.arrivals, _quiet(lab, silences), start_s, record.plt_ms)
-    late = [] if lab.one_by_one else _late(lab, quiet, start_s, requests, path)
+    if lab.speeds.home_is_narrow:
+        quiet = _home_link(lab, watch.arrivals, start_s, loaded).without_waits(quiet)
+    late = [] if lab.one_by_one else _late(lab, quiet, start_s, requests, loaded.path)
     pressure = ticks.pressure(start_s, end_s)
     return Timekeeping(
         late=tuple(late[:MOST_LATE]), connect_late_ms=_connect_late_ms(lab, record),
@@ -86,7 +99,7 @@ def _late(lab: Laboratory, quiet: Sequence[Quiet], start_s: float, requests: Seq
           path: Sequence[Step]) -> list[LateAnswer]:
     answered = [Answered(request.host, (request.time_s - start_s) * 1000 + request.own_ms, request.own_ms)
                 for request in requests if request.own_ms is not None]
-    allowed_ms = {name: silence_ms(rtt_ms, lab.bw_net_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
+    allowed_ms = {name: silence_ms(rtt_ms, lab.speeds.narrowest_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
     return late_answers(quiet, answered, allowed_ms, path)
 
 
@@ -113,12 +126,36 @@ def _nothing_came(lab: Laboratory, arrivals: Arrivals, quiet: Sequence[Quiet], s
             for part in nothing_came(silence, came_ms[silence.host, silence.connecting], plt_ms)]
 
 
+def _home_link(lab: Laboratory, arrivals: Arrivals, start_s: float, loaded: Explained) -> HomeLink:
+    came_ms = [(at_s - start_s) * 1000 + lab.delay.held_ms for host in lab.star.servers.values()
+               for at_s in arrivals.of(host.address, connecting=False)]
+    return HomeLink(lab.speeds.bw_home_mbit, lab.speeds.up_mbit, sent_upwards(loaded.timeline), came_ms)
+
+
 def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:
     rtts_ms = {host.address: lab.measured_rtt_ms[name] for name, host in lab.star.servers.items()}
     late_ms = [connection.connect_ms - rtts_ms[address] for connection in record.connections or ()
                if connection.connect_ms is not None
-               and (address := connection.address.rpartition(":")[0].strip("[]")) in rtts_ms]
+               and (address := server_address(connection)) in rtts_ms]
     return max(late_ms, default=None)
+
+
+def cookies_of(watch: Watch, record: LoadRecord) -> CookieCounts | None:
+    """Return which cookies the servers gave in the load of `record`; None where the buffer lost some packets."""
+    lab, given = watch.lab, {address: len(at_s) for (address, said), at_s in watch.arrivals.at_s.items()
+                             if said is Said.COOKIE}
+    if watch.arrivals.lost:
+        return None
+    names = {host.address: name for name, host in lab.star.servers.items()}
+    visited = {names.get(server_address(connection), "") for connection in record.connections or ()} - {""}
+    if lab.cookies == DOMAIN:
+        visited = set(map(site_of, visited))
+    return CookieCounts(mode=lab.cookies, given=sum(given.values()), first=len(given), visited=len(visited))
+
+
+def server_address(connection: UsedConnection) -> str:
+    """Return a connection's IP address, without the port."""
+    return connection.address.rpartition(":")[0].strip("[]")
 
 
 def answers_of(lab: Laboratory, record: LoadRecord, har: Path, path: Sequence[Step],
@@ -135,10 +172,10 @@ def answers_of(lab: Laboratory, record: LoadRecord, har: Path, path: Sequence[St
     return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, {})))
 
 
-def critical_steps(har: Path, record: LoadRecord) -> list[Step]:
-    """Return the critical path of a load; empty when it cannot be told."""
+def explained(har: Path, record: LoadRecord) -> Explained:
+    """Return what a load's HAR tells."""
     try:
         timeline = make_timeline(read_har_file(har), record, record.plt_ms or 0.0)
     except (UnreadableFileError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
-        return []       # as harness.analysis.timeline.read_timeline
-    return critical_path(timeline, dependencies(timeline))
+        return Explained(None, [])      # as harness.analysis.timeline.read_timeline
+    return Explained(timeline, critical_path(timeline, dependencies(timeline)))

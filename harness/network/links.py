@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.bootstrap import ROOT
@@ -84,18 +84,26 @@ def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay
 
 def check_qdiscs(star: Star, speeds: LinkSpeeds, netem: bool) -> None:
     """Raise ExperimentError unless every host's interface has the rate (and the delay) that was asked for."""
-    _check_interface(star.user, speeds.bw_home_mbit, speeds.delay_home_ms if netem else 0)
+    home_delay_ms = speeds.delay_home_ms if netem else 0
+    _check_interface(star.user, speeds.up_mbit, home_delay_ms, speeds.buffer_kb)
+    if star.user_port:
+        switch = replace(star.user, name="switch", interface=star.user_port, pid=star.switch_pid)
+        _check_interface(switch, speeds.bw_home_mbit, home_delay_ms, speeds.buffer_kb)
     for server in star.servers.values():
         _check_interface(server, speeds.bw_net_mbit, speeds.delay_net_ms if netem else 0)
 
 
-def _check_interface(host: Host, bw_mbit: float, delay_ms: float) -> None:
+def _check_interface(host: Host, bw_mbit: float, delay_ms: float, buffer_kb: float | None = None) -> None:
     with inside(host.pid):
         classes = run(["tc", "class", "show", "dev", host.interface], "reading the rate back")
         qdiscs = json.loads(run(["tc", "-j", "qdisc", "show", "dev", host.interface], "reading the delay back"))
     rates_mbit = parse_rates_mbit(classes)
     if len(rates_mbit) != 1 or abs(rates_mbit[0] - bw_mbit) > 0.01 * bw_mbit:
         raise ExperimentError(f"{host.name}: tc gives {rates_mbit} Mbit/s on {host.interface} instead of {bw_mbit:g}")
+    buffers = [qdisc["options"]["limit"] for qdisc in qdiscs if qdisc["kind"] == "bfifo"]
+    if buffers != ([] if buffer_kb is None else [round(buffer_kb * 1000)]):
+        raise ExperimentError(f"{host.name}: tc gives buffers of {buffers} bytes on {host.interface} instead of "
+                              f"{'none' if buffer_kb is None else f'{buffer_kb:g} kB'}")
     delays_ms = [qdisc["options"]["delay"]["delay"] * 1000 for qdisc in qdiscs if qdisc["kind"] == "netem"]
     if [round(found, 3) for found in delays_ms] != ([round(delay_ms, 3)] if delay_ms else []):
         raise ExperimentError(f"{host.name}: tc gives netem delays {delays_ms} ms on {host.interface} "

@@ -38,6 +38,11 @@ No autocorking: it holds a small packet back until the network card has sent the
 `user`'s packets before the card: what was to follow at once, as a request follows the end of a TLS handshake, would
 leave a one-way delay later."""
 
+SLOW_LINK = ("qdisc add dev {name} root handle 5: htb default 1",
+             "class add dev {name} parent 5: classid 5:1 htb rate {rate_mbit:f}Mbit burst 1600 cburst 1600",
+             "qdisc add dev {name} parent 5:1 handle 10: bfifo limit {buffer_bytes}")
+"""For tc: a rate that lets one packet through at once, and before it a queue that holds so many bytes (tc-bfifo(8))."""
+
 SIOCETHTOOL, SIOCGIFFLAGS, IFF_RUNNING = 0x8946, 0x8913, 0x40
 """linux/sockios.h, linux/if.h: netdevice(7)"""
 OFFLOADS = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
@@ -48,8 +53,16 @@ class PlannedInterface(TCIntf):
     """An interface with the tc commands that shape it, of which Mininet runs none."""
 
     def config(self, bw: float | None = None, delay: str | None = None, max_queue_size: int | None = None,
-               **_others: Any) -> dict[str, Any]:
-        """Note down what Mininet would run for a rate of `bw` Mbit/s and a delay such as "10ms"."""
+               buffer_bytes: int | None = None, **_others: Any) -> dict[str, Any]:
+        """Note down what Mininet would run for a rate of `bw` Mbit/s and a delay such as "10ms".
+
+        Or, for a buffer of `buffer_bytes` and no delay, what makes a slow link: Mininet lets 15 kB through at once, for
+        which 256 kbit/s take half a second.
+        """
+        if buffer_bytes is not None:
+            self.tc_commands = [command.format(name=self.name, rate_mbit=bw, buffer_bytes=buffer_bytes)
+                                for command in SLOW_LINK]
+            return {}
         rate, parent = self.bwCmds(bw=bw)
         delays, _ = self.delayCmds(parent, delay=delay, max_queue_size=max_queue_size)
         self.tc_commands = [" ".join((command % ("", self.name)).split()) for command in [*rate, *delays]]

@@ -27,31 +27,39 @@ the median of 13; a wrong delay stays wrong however often it is measured."""
 AT_ONCE = 16
 """Connects under way together: few enough that they do not queue behind each other on two cores."""
 
+AT_ONCE_UP = 4
+"""The same for a slow link: what 256 kbit/s carry in a round trip of 20 ms are eight SYNs."""
+
 TIMEOUT_S = 10.0
 
 
-def measure_rtts(star: Star, port: int, samples: int = SAMPLES, nominal_ms: float | None = None) -> dict[str, float]:
+def measure_rtts(star: Star, port: int, samples: int = SAMPLES, nominal_ms: float | None = None,
+                 at_once: int = AT_ONCE) -> dict[str, float]:
     """Return the median TCP connect time from user to each server in ms, by host name.
 
     Those that seem to be off `nominal_ms`, if given, by more than `rtt_tolerance_ms` are measured MORE_SAMPLES times
-    more.
+    more. `at_once` servers are connected to at a time; AT_ONCE_UP where user's link up is slow.
     Meant for before the servers listen: a refusal takes one round trip too, and leaves no trace in their logs.
     Raises ExperimentError when a server does not answer within 10 s.
     """
     times_ms: dict[str, list[float]] = {name: [] for name in star.servers}
     with inside(star.user.pid):
-        _sample(star, port, times_ms, list(times_ms), samples)
+        _sample(star, port, times_ms, _batches(list(times_ms), at_once), samples)
         if nominal_ms is not None:
             doubtful = [name for name, times in times_ms.items() if not _is_near(statistics.median(times), nominal_ms)]
-            _sample(star, port, times_ms, doubtful, MORE_SAMPLES)
+            _sample(star, port, times_ms, _batches(doubtful, at_once), MORE_SAMPLES)
     return {name: statistics.median(times) for name, times in times_ms.items()}
 
 
-def _sample(star: Star, port: int, times_ms: dict[str, list[float]], names: Sequence[str], samples: int) -> None:
-    """Connect to each of `names` `samples` times and add the ms it took."""
+def _batches(names: Sequence[str], at_once: int) -> list[Sequence[str]]:
+    return [names[first:first + at_once] for first in range(0, len(names), at_once)]
+
+
+def _sample(star: Star, port: int, times_ms: dict[str, list[float]], batches: Sequence[Sequence[str]],
+            samples: int) -> None:
+    """Connect to each server of `batches` `samples` times, to those of one batch at once, and add the ms it took."""
     for _ in range(samples):
-        for first in range(0, len(names), AT_ONCE):
-            batch = names[first:first + AT_ONCE]
+        for batch in batches:
             answers = connect_times_ms([star.servers[name].address for name in batch], port)
             for name, time_ms in zip(batch, answers, strict=True):
                 times_ms[name].append(time_ms)

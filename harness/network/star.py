@@ -38,12 +38,33 @@ FRAME_BYTES = 1514
 
 @dataclass(frozen=True)
 class LinkSpeeds:
-    """What the links of the star are like. Delays are one way, so RTT = 2 * (delay_net_ms + delay_home_ms)."""
+    """What the links of the star are like. Delays are one way, so RTT = 2 * (delay_net_ms + delay_home_ms).
+
+    `bw_home_mbit` is user's link down, and up as well unless `bw_home_up_mbit` says otherwise. `buffer_kb` is what fits
+    into the queue before that link, each way, in units of 1000 bytes; None for a queue of QUEUE_PACKETS.
+    """
 
     bw_home_mbit: float = 1000
     bw_net_mbit: float = 4
     delay_home_ms: float = 0
     delay_net_ms: float = 10
+    bw_home_up_mbit: float | None = None
+    buffer_kb: float | None = None
+
+    @property
+    def up_mbit(self) -> float:
+        """The rate of user's link up."""
+        return self.bw_home_mbit if self.bw_home_up_mbit is None else self.bw_home_up_mbit
+
+    @property
+    def narrowest_mbit(self) -> float:
+        """The lowest rate on the way from a server."""
+        return min(self.bw_home_mbit, self.bw_net_mbit)
+
+    @property
+    def home_is_narrow(self) -> bool:
+        """Whether user's link is what all servers' packets queue before."""
+        return min(self.bw_home_mbit, self.up_mbit) < self.bw_net_mbit or self.buffer_kb is not None
 
     @property
     def one_way_ms(self) -> float:
@@ -69,12 +90,13 @@ class Host:
 
 @dataclass
 class Star:
-    """A running star."""
+    """A running star. `user_port` is the switch's end of user's link."""
 
     user: Host
     switch_pid: int
     servers: dict[str, Host] = field(default_factory=dict)
     """By the name of the mirrored host, in the order given."""
+    user_port: str = ""
 
     @property
     def pids(self) -> list[int]:
@@ -88,21 +110,25 @@ class StarTopo(Topo):
     def build(self, server_count: int, speeds: LinkSpeeds, netem: bool) -> None:
         """Called by Topo's constructor."""
         self.addSwitch("s0", inNamespace=True)
-        home = link_options(speeds.bw_home_mbit, speeds.delay_home_ms, netem)
+        up, down = (link_options(rate_mbit, speeds.delay_home_ms, netem, speeds.buffer_kb)
+                    for rate_mbit in (speeds.up_mbit, speeds.bw_home_mbit))
         net = link_options(speeds.bw_net_mbit, speeds.delay_net_ms, netem)
         for number, name in enumerate(["user", *(f"server{index}" for index in range(server_count))], start=1):
             self.addHost(name, ip=f"{ipAdd(number)}/8")
-            self.addLink(name, "s0", addr1=macColonHex(number), **(home if name == "user" else net))
+            ends = {"params1": up, "params2": down} if name == "user" else net
+            self.addLink(name, "s0", addr1=macColonHex(number), **ends)
 
 
-def link_options(bw_mbit: float, delay_ms: float, netem: bool) -> dict[str, Any]:
-    """Return TCLink's parameters for a link of this speed.
+def link_options(bw_mbit: float, delay_ms: float, netem: bool, buffer_kb: float | None = None) -> dict[str, Any]:
+    """Return TCLink's parameters for a link of this speed, or for one end of it with a buffer.
 
     netem counts the packets that it delays as part of its queue, of 1000 unless told otherwise: at 1000 Mbit/s that
     would be 12 ms worth. So those that can be under way are added: what can wait for the link is then what could
     without netem (1000, txqueuelen of a veth).
     """
     options: dict[str, Any] = {"bw": bw_mbit}
+    if buffer_kb is not None:
+        options["buffer_bytes"] = round(buffer_kb * 1000)
     if netem and delay_ms > 0:
         options["delay"] = f"{delay_ms:g}ms"
         options["max_queue_size"] = QUEUE_PACKETS + math.ceil(bw_mbit * 1000 * delay_ms / (8 * FRAME_BYTES))
@@ -166,7 +192,9 @@ def _file_limit(more: int) -> Iterator[None]:
 
 def _describe(net: Any, host_names: Sequence[str]) -> Star:
     servers = {name: _host(net.get(f"server{index}")) for index, name in enumerate(host_names)}
-    return Star(user=_host(net.get("user")), switch_pid=net.get("s0").pid, servers=servers)
+    user, switch = net.get("user"), net.get("s0")
+    [(_, port)] = user.connectionsTo(switch)
+    return Star(user=_host(user), switch_pid=switch.pid, servers=servers, user_port=port.name)
 
 
 def _host(node: Node) -> Host:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from harness.analysis.selection import Selection
+from harness.browser.connection_limit import CHROMES_OWN
 from harness.files.experiment import ExperimentRecord
 from harness.files.results import Results
 
@@ -10,6 +11,8 @@ ALONE = "HTTP/1.0: every request opens a connection of its own"
 REUSED = "HTTP/1.1: connections are kept alive and reused"
 SHARED = "HTTP/2: the requests to a host share a connection"
 AS_RECORDED = "HTTP/2 where it was recorded, else HTTP/1.1; either way connections are reused"
+COOKIES = {"cold": "none was known when a load began, as on a first visit",
+           "domain": "none was known when a load began; one that a server gave was good for all servers of its site"}
 OVER_TLS = {"1.1": REUSED, "h2": SHARED}
 """What --http makes of https; any other choice leaves it as it was recorded."""
 
@@ -24,6 +27,38 @@ def protocol_lines(results: Results, selection: Selection) -> Iterator[str]:
     if share:
         yield from sorted({f"Requests over https ({share:.0%} of all): TLS 1.3, {_over_tls(experiment)}."
                            for experiment in experiments})
+
+
+def network_lines(results: Results) -> Iterator[str]:
+    """Say what user's own link was like, where it was narrower than the servers' links."""
+    for words in sorted({_home_link(experiment) for experiment in results.experiments} - {""}):
+        yield f"User's link: {words}, shared by all connections."
+
+
+def _home_link(experiment: ExperimentRecord) -> str:
+    down, net = experiment.bw_home_mbit, experiment.bw_net_mbit
+    up, buffer_kb = (experiment.settings.get(key) for key in ("bw_home_up_mbit", "buffer_kb"))
+    if down is None or net is None or (down >= net and up == down and not buffer_kb):
+        return ""
+    rates = f"{down:g} Mbit/s" if up in (None, down) else f"{down:g} Mbit/s down, {up:g} up"
+    return rates + (f", buffers of {buffer_kb:g} kB" if buffer_kb else "")
+
+
+def connection_lines(results: Results) -> Iterator[str]:
+    """Say how many connections Chrome opened to a host, where that is not its own number."""
+    for per_host in sorted({experiment.connections_per_host for experiment in results.experiments} - {0, CHROMES_OWN}):
+        yield f"Chrome opened at most {per_host} connections to a host at a time; its own limit is {CHROMES_OWN}."
+
+
+def cookie_lines(results: Results, selection: Selection) -> Iterator[str]:
+    """Say what was known of TFO cookies when a load began, where that was not all, and what the SYNs then carried."""
+    for mode in sorted({experiment.cookies for experiment in results.experiments} - {"warm"}):
+        loads = [load.record for loads in selection.cells.values() for load in loads
+                 if load.record and load.record.cookies and load.record.cookies.mode == mode]
+        carried = sum(record.syn_data_connections or 0 for record in loads)
+        of = sum(record.connections_with_request or 0 for record in loads)
+        share = f" Of {of} connections with TFO {carried / of:.0%} carried their request in the SYN." if of else ""
+        yield f"TFO cookies: {COOKIES[mode]} (--cookies {mode}).{share}"
 
 
 def _over_tls(experiment: ExperimentRecord) -> str:

@@ -14,14 +14,17 @@ from harness.files.results import LoadResult, Results
 from harness.show.answers import MARK, answer_lines
 from harness.show.labels import percent, seconds
 from harness.show.notes import is_wide, note_lines
-from harness.show.protocols import protocol_lines
+from harness.show.paper import paper_lines
+from harness.show.protocols import connection_lines, cookie_lines, network_lines, protocol_lines
 
 HEADER = "Page\tRTT(ms)\tPLT: no TFO (s)\tPLT: TFO (s)\tImprov."
 
 
 def format_report(results: Results, selection: Selection) -> str:
     """Return table and footer as they are printed, ending in a line break."""
-    return "\n".join([*table_lines(results, selection), "", *map(printable, footer_lines(results, selection)), ""])
+    beside = list(paper_lines(results, selection))
+    return "\n".join([*table_lines(results, selection), "", *beside, *([""] if beside else []),
+                      *map(printable, footer_lines(results, selection)), ""])
 
 
 def table_lines(results: Results, selection: Selection) -> Iterator[str]:
@@ -53,6 +56,9 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
         source = "figures of the 2013 pages" if bundled else "the figures of recorded ones"
         yield f"Pages: synthetic, made from {source}."
     yield from protocol_lines(results, selection)
+    yield from network_lines(results)
+    yield from connection_lines(results)
+    yield from cookie_lines(results, selection)
     if any(experiment.server == "2013" for experiment in results.experiments):
         yield "Server: the single-threaded one of 2013, whose outliers flatter TFO. For teaching, not for results."
     yield from _busy(results)

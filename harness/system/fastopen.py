@@ -11,6 +11,7 @@ SYSCTL = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 CLIENT_BIT = 0x1
 SERVER_BIT = 0x2
+NO_COOKIE_NEEDED = 0x200
 OFF = 0
 ON = CLIENT_BIT | SERVER_BIT
 """Values of net.ipv4.tcp_fastopen (Linux Documentation/networking/ip-sysctl.rst)."""

@@ -4,6 +4,7 @@ import gzip
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from harness.analysis.causes import CLOCK_MS, dependencies
 from harness.analysis.critical_path import KINDS, Step, critical_path
 from harness.analysis.timeline import Timeline, make_timeline
-from harness.analysis.what_if import SYN_BYTES, saved_ms
+from harness.analysis.what_if import SYN_BYTES, SharedLink, saved_ms
 from harness.measure.client_log import write_client_log
 from tests.support.made_har import PAGE, MadeLoad, chain
 from tests.support.made_record import made_record
@@ -40,7 +41,7 @@ def assert_whole(steps: list[Step], plt_ms: float) -> None:
     assert all(step.length_ms > 0 and step.kind in KINDS for step in steps)
 
 
-def saving(load: MadeLoad, **settings: bool) -> float:
+def saving(load: MadeLoad, **settings: Any) -> float:
     found = timeline(load)
     return saved_ms(found, dependencies(found), RTT_MS, **settings)
 
@@ -332,7 +333,8 @@ def made_loads(draw: st.DrawFn) -> MadeLoad:
 def test_any_load_has_a_whole_path_and_tfo_never_costs_nor_saves_all(load: MadeLoad, bw_mbit: float) -> None:
     steps = path_of(load)
     found = timeline(load)
-    assert saved_ms(found, dependencies(found), RTT_MS, bw_mbit=bw_mbit) <= load.plt_ms + CLOCK_MS
+    link = SharedLink(bw_mbit)
+    assert saved_ms(found, dependencies(found), RTT_MS, link=link) <= load.plt_ms + CLOCK_MS
     on_path = sum(min(RTT_MS, step.length_ms) for step in steps if step.kind == "connect")
     assert 0 <= saving(load) <= on_path + CLOCK_MS * (1 + len(load.entries)), "each cause may seem 2 ms late"
 

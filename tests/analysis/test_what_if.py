@@ -4,7 +4,7 @@ import pytest
 
 from harness.analysis.causes import dependencies
 from harness.analysis.timeline import make_timeline
-from harness.analysis.what_if import saved_ms
+from harness.analysis.what_if import SharedLink, saved_ms
 from tests.support.made_har import PAGE, MadeLoad
 
 RTT_MS = 100
@@ -13,9 +13,9 @@ ALONE_MS = 200
 SIZE = int(ALONE_MS * BW_MBIT * 1000 / 8)
 
 
-def saving(load: MadeLoad, bw_mbit: float | None = BW_MBIT) -> float:
+def saving(load: MadeLoad, bw_mbit: float | None = BW_MBIT, *, by_all: bool = False) -> float:
     timeline = make_timeline(load.log(), load.record(), load.plt_ms)
-    return saved_ms(timeline, dependencies(timeline), RTT_MS, bw_mbit=bw_mbit)
+    return saved_ms(timeline, dependencies(timeline), RTT_MS, link=SharedLink(bw_mbit, by_all) if bw_mbit else None)
 
 
 def test_transfers_that_tfo_brings_together_share_the_link() -> None:
@@ -33,6 +33,17 @@ def test_transfers_that_tfo_brings_together_share_the_link() -> None:
     assert saving(load, bw_mbit=None) == 3 * RTT_MS
     assert saving(load) == pytest.approx(2 * RTT_MS, abs=2)
     assert saving(load, bw_mbit=1000) == pytest.approx(3 * RTT_MS, abs=1), "a fast link has room for both"
+
+
+def test_transfers_of_other_servers_share_the_clients_link_where_that_is_the_narrow_one() -> None:
+    """As above, but what shares the link with the image comes from a third server."""
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="")
+    load.add("http://large.test/a.js", found, receive=ALONE_MS, body_bytes=SIZE)
+    inserting = load.add("http://small.test/b.js", found)
+    load.plt_ms = load.add("http://third.test/i.gif", inserting, "image", receive=ALONE_MS, body_bytes=SIZE)
+    assert saving(load) == pytest.approx(3 * RTT_MS, abs=2)
+    assert saving(load, by_all=True) == pytest.approx(2 * RTT_MS, abs=2)
 
 
 def test_transfers_that_tfo_moves_alike_take_as_long_as_before() -> None:

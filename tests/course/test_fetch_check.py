@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.course.rules import check_pages, registrable_domain
+from harness.course.rules import check_pages
 from harness.errors import InputError
+from harness.files.sites import registrable_domain
 from tests.support.forked import typed
 
 THREE = "http://www.example.com/\nhttps://example.org/page\nhttps://en.example.net/a?b=c\n"

@@ -212,3 +212,25 @@ def test_exactly_99_percent_is_enough_whatever_the_number(hundreds: int) -> None
 
 def test_the_warm_up_has_no_cookies_yet() -> None:
     assert reasons(broken(lambda record: put(record, "syn_data_connections", 0), run=0), BYTES) == []
+
+
+def first_visit(mode: str, *, in_syn: int, given: int, first: int, visited: int) -> list[str]:
+    record = valid_record(connections=10)
+    put(record, "syn_data_connections", in_syn)
+    put(record, "cookies", {"mode": mode, "given": given, "first": first, "visited": visited})
+    return reasons(record, BYTES)
+
+
+@pytest.mark.parametrize(("mode", "found", "problem"), [
+    ("cold", {"in_syn": 4, "given": 6, "first": 5, "visited": 5}, ""),
+    ("cold", {"in_syn": 4, "given": 8, "first": 5, "visited": 5}, ""),
+    ("cold", {"in_syn": 4, "given": 6, "first": 4, "visited": 5}, "--cookies cold: only 4 of 5 servers gave a cookie"),
+    ("domain", {"in_syn": 9, "given": 1, "first": 1, "visited": 2},
+     "--cookies domain: only 1 of 2 sites gave a cookie"),
+    ("cold", {"in_syn": 2, "given": 6, "first": 5, "visited": 5},
+     "TFO is on, but of 10 connections only 2 carried their request in the SYN, and 6 asked for a cookie"),
+    ("warm", {"in_syn": 10, "given": 0, "first": 0, "visited": 5}, ""),
+    ("warm", {"in_syn": 4, "given": 6, "first": 5, "visited": 5},
+     "TFO is on, but only 4 of 10 connections carried their request in the SYN")])
+def test_on_a_first_visit_each_server_gives_a_cookie_first(mode: str, found: dict[str, int], problem: str) -> None:
+    assert first_visit(mode, **found) == ([problem] if problem else [])

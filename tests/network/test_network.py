@@ -10,7 +10,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +21,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.network.links import delayed_links, kernel_has_netem
+from harness.network.rates import PACKET_BYTES, burst, check_home_link
 from harness.network.rtt import measure_rtts
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import Host, LinkSpeeds, Star, running_star
@@ -37,6 +40,7 @@ RATE_TOLERANCE = 0.05
 SAVING_TOLERANCE = 0.05         # share of one RTT
 ATTEMPTS = 5                    # at an RTT: another program on the machine can be in the way for a moment
 TCP_FASTOPEN_CONNECT = 30
+FULL_AFTER_S = 0.05             # a burst is under way by then
 PORT = 8000
 
 
@@ -151,6 +155,39 @@ def fetch_ms(server: Host) -> float:
         while client.recv(65536):
             pass
     return (time.perf_counter() - began) * 1000
+
+
+def test_the_clients_own_link_has_its_rates_and_its_buffer(network: str) -> None:
+    """The paper's, but four times as fast up: 4 and 1 Mbit/s, 128 kB before each. What fills them makes all wait."""
+    buffer_kb = 128
+    speeds = LinkSpeeds(bw_home_mbit=4, bw_home_up_mbit=1, buffer_kb=buffer_kb, bw_net_mbit=1000, delay_net_ms=20)
+    with running_network(HOSTS, speeds, network) as star:
+        print(check_home_link(star, speeds))
+        idle_ms = measure_rtts(star, PORT)[HOSTS[0]]
+        filled_ms = {}
+        for way, sender, receiver in (("down", star.servers[HOSTS[1]], star.user),
+                                      ("up", star.user, star.servers[HOSTS[1]])):
+            with ThreadPoolExecutor(1) as pool:
+                filling = pool.submit(burst, sender, receiver, round(2 * buffer_kb * 1000 / PACKET_BYTES))
+                time.sleep(FULL_AFTER_S)
+                filled_ms[way] = measure_rtts(star, PORT, samples=1)[HOSTS[0]]
+                filling.result()
+    print(f"RTT {idle_ms:.1f} ms idle, {filled_ms['down']:.0f} ms with a full buffer down, {filled_ms['up']:.0f} ms up")
+    assert idle_ms == pytest.approx(speeds.rtt_ms, abs=3)
+    for way, rate_mbit in (("down", 4), ("up", 1)):
+        wait_ms = buffer_kb * 8 / rate_mbit - FULL_AFTER_S * 1000
+        assert filled_ms[way] - idle_ms == pytest.approx(wait_ms, rel=0.2), f"what is left of 128 kB {way} goes first"
+
+
+def test_a_link_of_the_client_that_is_not_what_was_asked_for_is_found_out() -> None:
+    """Whatever delays packets: on this machine's own network only."""
+    network = "netem" if kernel_has_netem() else "delay-line"
+    built = LinkSpeeds(bw_home_mbit=4, buffer_kb=64, bw_net_mbit=1000, delay_net_ms=1)
+    with running_network(HOSTS[:1], built, network) as star:
+        with pytest.raises(ExperimentError, match=r"^user's link: rate down is 4\.\d* Mbit/s, not 5 \+- 5%: nothing"):
+            check_home_link(star, replace(built, bw_home_mbit=5))
+        with pytest.raises(ExperimentError, match=r"^user's link: buffer down is 6\d\.\d* kB, not 96 "):
+            check_home_link(star, replace(built, buffer_kb=96))
 
 
 @pytest.mark.slow

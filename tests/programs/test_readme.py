@@ -21,6 +21,7 @@ QUICK = {
     "sudo ./run.sh --quick --delays 50": "./run.sh --quick --delays 50 --dry-run",
     **dict.fromkeys(("sudo ./run.sh --http 1.1", "sudo ./run.sh --testruns 11", "sudo ./run.sh --bwnet 20",
                      "sudo ./run.sh --pcap"), OPTIONS),
+    "sudo ./run.sh --paper": "./run.sh --paper --delays 10 --dry-run",
     **dict.fromkeys(("sudo ./run.sh --until-ci 3", "sudo ./run.sh --sweep-rtt 2,5,10,20,50,100,200"), UNTIL),
     "./plot.py --compare client results-2026": "./plot.py --compare client client",
     "sudo ./connie/star.py --profile home --fault dead-v6":

@@ -1,0 +1,55 @@
+"""How long packets wait for user's own slow link (--bwhome, --paper), before which those of all servers queue.
+
+A server that seems silent meanwhile is not late. How much there was to carry is known: what Chrome sent, by the load's
+HAR, and what arrived, by the kernel's stamps.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from harness.analysis.shared_link import alone_ms
+from harness.analysis.timeline import Timeline
+from harness.measure.timekeeping import FRAME_BYTES, Quiet
+
+CONNECTION_BYTES = 200
+"""A SYN and the acknowledgements of a connection's beginning and end, with their headers."""
+UNKNOWN_BYTES = 1500
+"""Of a request over TLS, with its handshake."""
+ACKNOWLEDGEMENTS = 1.5
+"""The bytes that go up, to those of requests: an acknowledgement of 66 bytes for every second packet that comes down is
+87 kbit/s at 4 Mbit/s."""
+
+
+@dataclass(frozen=True)
+class HomeLink:
+    """User's link: its rates in Mbit/s, and what a load had it carry.
+
+    `sent` are when requests were sent, in ms from the load's start and in order, and their bytes; `came_ms` when
+    packets with payload arrived, from whomever.
+    """
+
+    down_mbit: float
+    up_mbit: float
+    sent: Sequence[tuple[float, float]]
+    came_ms: Sequence[float]
+
+    def without_waits(self, quiet: Sequence[Quiet]) -> list[Quiet]:
+        """Return the silences without the time in which what was to end them may have waited for the link."""
+        shorter = (replace(silence, start_ms=silence.start_ms + self._wait_ms(silence)) for silence in quiet)
+        return [silence for silence in shorter if silence.start_ms < silence.end_ms]
+
+    def _wait_ms(self, silence: Quiet) -> float:
+        free_ms = 0.0
+        for sent_ms, size_bytes in self.sent:
+            if sent_ms > silence.start_ms:
+                break
+            free_ms = max(free_ms, sent_ms) + alone_ms(round(size_bytes), self.up_mbit)
+        others = sum(silence.start_ms < came_ms <= silence.end_ms for came_ms in self.came_ms)
+        return max(0.0, free_ms - silence.start_ms) + others * alone_ms(FRAME_BYTES, self.down_mbit)
+
+
+def sent_upwards(timeline: Timeline | None) -> list[tuple[float, float]]:
+    """Return when the requests of a load were sent, in order, and how many bytes each had the link carry."""
+    requests = timeline.requests if timeline else ()
+    return sorted((request.sent, ACKNOWLEDGEMENTS * ((request.syn_bytes or UNKNOWN_BYTES) + CONNECTION_BYTES))
+                  for request in requests)

@@ -1,0 +1,190 @@
+"""What `user` knows of TFO cookies when a load begins, and what it learns of them meanwhile.
+
+warm     all that the servers ever gave it: a return visit, which is what the paper measured
+cold     nothing: a first visit. The first connection to a server asks for its cookie and carries no data; connections
+         that begin once it has come do
+domain   nothing, but a cookie is one for the site: when one server of a registrable domain has given its cookie, those
+         of all its servers are known
+
+Linux makes a cookie of both addresses of a connection (tcp_fastopen_cookie_gen in its net/ipv4/tcp_fastopen.c), so two
+servers with one key give different ones; and the client's table of cookies can be read and emptied, not written to
+(tcp_metrics_nl_ops in net/ipv4/tcp_metrics.c). So `domain` is the nearest thing that the kernel allows: from the moment
+at which the first server's cookie is there, the routes to the site's other servers say that none is needed
+(`fastopen_no_cookie`, ip-route(8)), and those accept data without one (net.ipv4.tcp_fastopen bit 0x200, ip-sysctl).
+Such a SYN is like one with a cookie, but that its header lacks the 12 bytes of it.
+"""
+
+import heapq
+import os
+import select
+import socket
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from ctypes import addressof, create_string_buffer
+from dataclasses import dataclass, field
+from struct import pack
+
+from harness.errors import ExperimentError
+from harness.files.load_parts import CookieMode
+from harness.files.sites import site_of
+from harness.network.arrivals import ETH_P_IP, HEADERS_BYTES, Said, read_packet
+from harness.network.star import Host, Star
+from harness.system import fastopen
+from harness.system.commands import run
+from harness.system.netns import inside
+
+WARM: CookieMode = "warm"
+COLD: CookieMode = "cold"
+DOMAIN: CookieMode = "domain"
+CHOICES = (WARM, COLD, DOMAIN)
+SO_ATTACH_FILTER = 26
+SYNS_ONLY = ((0x30, 0, 0, 9), (0x15, 0, 4, socket.IPPROTO_TCP),     # the IP header's protocol, or skip 4
+             (0xB1, 0, 0, 0), (0x50, 0, 0, 13),                     # behind that header: TCP's flags
+             (0x45, 0, 1, 0x02), (0x06, 0, 0, HEADERS_BYTES), (0x06, 0, 0, 0))
+"""A program of the kernel's packet filter (linux/filter.h): the headers of packets with the flag SYN, no others."""
+
+
+def forget_cookies(user: Host) -> None:
+    """Empty the kernel's table of cookies at `user` (ip-tcp_metrics(8)). Raises ExperimentError."""
+    with inside(user.pid):
+        run(["ip", "tcp_metrics", "flush", "all"], "forgetting the TFO cookies")
+
+
+@contextmanager
+def cookies_for_a_load(mode: CookieMode, star: Star, held_ms: float) -> Iterator[None]:
+    """Let `user` know of cookies what `mode`, one of CHOICES, says, for as long as one load with TFO lasts.
+
+    `held_ms`: for how long packets that have reached it are held (harness.network.links.Delay). Raises ExperimentError.
+    """
+    if mode != WARM:
+        forget_cookies(star.user)
+    if mode != DOMAIN:
+        yield
+        return
+    with _sharing(star, held_ms / 1000):
+        yield
+
+
+@contextmanager
+def _sharing(star: Star, held_s: float) -> Iterator[None]:
+    """Share each site's first cookie among its servers while this lasts; afterwards all is as before."""
+    with ExitStack() as stack:
+        sharing = _Sharing(star.user, _sites(star, stack), stack.enter_context(_syns_at(star.user)), held_s)
+        sharing.start()
+        try:
+            yield
+        finally:
+            sharing.end()
+            sharing.undo()
+    if sharing.problem is not None:
+        raise ExperimentError(f"sharing TFO cookies: {sharing.problem}")
+
+
+@dataclass
+class _Server:
+    """A server: where it is, and the file of its kernel's TFO setting, kept open."""
+
+    address: str
+    switch: int
+
+    def set(self, value: int) -> None:
+        """Write net.ipv4.tcp_fastopen."""
+        os.pwrite(self.switch, f"{value}\n".encode(), 0)
+
+
+def _sites(star: Star, stack: ExitStack) -> dict[str, list[_Server]]:
+    """Return the servers by the site that their names belong to."""
+    sites: dict[str, list[_Server]] = defaultdict(list)
+    for name, host in star.servers.items():
+        with inside(host.pid):
+            switch = os.open(fastopen.SYSCTL, os.O_WRONLY)
+        stack.callback(os.close, switch)
+        sites[site_of(name)].append(_Server(host.address, switch))
+    return sites
+
+
+@contextmanager
+def _syns_at(user: Host) -> Iterator[socket.socket]:
+    """Give a socket that receives the headers of the SYN-ACKs that reach `user`."""
+    program = create_string_buffer(b"".join(pack("HBBI", *instruction) for instruction in SYNS_ONLY))
+    with inside(user.pid):
+        packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    with packets:
+        packets.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, pack("HP", len(SYNS_ONLY), addressof(program)))
+        packets.bind((user.interface, ETH_P_IP))
+        yield packets
+
+
+@dataclass
+class _Sharing:
+    """Waits for each site's first cookie, and makes those of its other servers known when that has reached `user`."""
+
+    user: Host
+    sites: dict[str, list[_Server]]
+    packets: socket.socket
+    held_s: float
+    problem: Exception | None = None
+    _known: set[str] = field(default_factory=set)
+    _shared: list[_Server] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Begin."""
+        self._site_of = {server.address: site for site, servers in self.sites.items() for server in servers}
+        self._stop, self._stopping = os.pipe()
+        self._thread = threading.Thread(target=self._run, name="cookies", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """End."""
+        os.close(self._stopping)
+        self._thread.join()
+        os.close(self._stop)
+
+    def undo(self) -> None:
+        """Take the routes back, and the servers' settings."""
+        for server in self._shared:
+            server.set(fastopen.ON)
+        self._route("delete", self._shared)
+
+    def _run(self) -> None:
+        try:
+            self._share()
+        except (OSError, ExperimentError) as error:
+            self.problem = error
+
+    def _share(self) -> None:
+        due: list[tuple[float, str, str]] = []
+        while True:
+            wait_s = None if not due else max(0.0, due[0][0] - time.monotonic())
+            packets = self.packets.fileno()
+            ready, _, _ = select.select([packets, self._stop], [], [], wait_s)
+            if self._stop in ready:
+                return
+            while due and due[0][0] <= time.monotonic():
+                _, site, address = heapq.heappop(due)
+                self._make_known([server for server in self.sites[site] if server.address != address])
+            with suppress(BlockingIOError):
+                while packets in ready:
+                    address, said = read_packet(self.packets.recv(HEADERS_BYTES))
+                    site = self._site_of.get(address, "")
+                    if said is Said.COOKIE and site and site not in self._known:
+                        self._known.add(site)
+                        heapq.heappush(due, (time.monotonic() + self.held_s, site, address))
+
+    def _make_known(self, servers: Sequence[_Server]) -> None:
+        for server in servers:
+            server.set(fastopen.ON | fastopen.NO_COOKIE_NEEDED)
+        self._shared += servers
+        self._route("replace", servers)
+
+    def _route(self, what: str, servers: Sequence[_Server]) -> None:
+        """Replace or delete the routes to single servers that need no cookie."""
+        no_cookie = " fastopen_no_cookie 1" if what == "replace" else ""
+        commands = [f"route {what} {server.address}/32 dev {self.user.interface} scope link{no_cookie}"
+                    for server in servers]
+        if commands:
+            with inside(self.user.pid):
+                run(["ip", "-batch", "-"], "sharing TFO cookies", given="\n".join(commands) + "\n")

@@ -1,0 +1,104 @@
+"""The rate of user's link and the room before it, each way, as a burst of packets finds them.
+
+More packets than the buffer holds are sent at once. They arrive one after the other, as fast as the link is, and those
+that found no room never do: how fast and how many tells both.
+"""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from harness.errors import ExperimentError
+from harness.network.star import Host, LinkSpeeds, Star
+from harness.system.netns import inside
+
+TOLERANCE_RATIO = 0.05
+ROUNDING_KB = 1.5
+"""A buffer holds whole packets."""
+PACKET_BYTES = 1442
+HEADERS_BYTES = 42
+"""Of Ethernet, IP and UDP: the queues count them, too."""
+TOO_MANY = 1.5
+"""So many times as much is sent as the buffer holds."""
+FEWEST = 60
+"""Packets that show a rate where no buffer was asked for; all of them find room in a queue of 1000."""
+SEND_BUFFER_BYTES = 2**25
+SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
+"""asm-generic/socket.h; Python has no names for them."""
+SILENCE_S = 1.0
+"""Nothing for so long: that was all. A full packet takes 0.12 s at the slowest rate."""
+PORT = 9
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What came of a burst: the rate in Mbit/s and the bytes that found room, headers included."""
+
+    rate_mbit: float
+    bytes: int
+
+
+def check_home_link(star: Star, speeds: LinkSpeeds) -> str:
+    """Send a burst each way between user and a server; return in words what was found.
+
+    Raises ExperimentError when a rate or a buffer is off by more than 5%, three times: a moment's work of another
+    program makes what came last look late.
+    """
+    server = next(iter(star.servers.values()))
+    found = []
+    for way, sender, receiver, rate_mbit in (("down", server, star.user, speeds.bw_home_mbit),
+                                             ("up", star.user, server, speeds.up_mbit)):
+        for last in (False, False, True):
+            transfer = burst(sender, receiver, _packets(speeds.buffer_kb))
+            problems = [*_off(f"rate {way}", transfer.rate_mbit, rate_mbit, "Mbit/s"),
+                        *_off(f"buffer {way}", transfer.bytes / 1000, speeds.buffer_kb, "kB", ROUNDING_KB)]
+            if not problems:
+                break
+            if last:
+                raise ExperimentError(f"user's link: {'; '.join(problems)}: nothing was measured; end other programs "
+                                      "and try again")
+        behind = "" if speeds.buffer_kb is None else f" behind {transfer.bytes / 1000:.0f} kB"
+        found.append(f"{transfer.rate_mbit:.3g} Mbit/s {way}{behind}")
+    return f"user's link: {', '.join(found)} measured"
+
+
+def burst(sender: Host, receiver: Host, packets: int) -> Transfer:
+    """Send `packets` at once from one host to another. Raises ExperimentError when hardly any arrive."""
+    with ExitStack() as stack:
+        with inside(receiver.pid):
+            receiving = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        with inside(sender.pid):
+            sending = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        receiving.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, SEND_BUFFER_BYTES)
+        sending.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES)
+        receiving.bind((receiver.address, PORT))
+        receiving.settimeout(SILENCE_S)
+        payload = bytes(PACKET_BYTES - HEADERS_BYTES)
+        for _ in range(packets):
+            sending.sendto(payload, (receiver.address, PORT))
+        arrived_s = _arrivals_s(receiving)
+    if len(arrived_s) < 2:
+        raise ExperimentError(f"{sender.name}: of {packets} packets to {receiver.name} only {len(arrived_s)} arrived")
+    rate_mbit = (len(arrived_s) - 1) * PACKET_BYTES * 8 / (arrived_s[-1] - arrived_s[0]) / 1e6
+    return Transfer(rate_mbit, len(arrived_s) * PACKET_BYTES)
+
+
+def _packets(buffer_kb: float | None) -> int:
+    return max(FEWEST, round(TOO_MANY * (buffer_kb or 0) * 1000 / PACKET_BYTES))
+
+
+def _arrivals_s(receiving: socket.socket) -> list[float]:
+    arrived_s = []
+    try:
+        while receiving.recv(PACKET_BYTES):
+            arrived_s.append(time.monotonic())
+    except TimeoutError:
+        return arrived_s
+    return arrived_s
+
+
+def _off(what: str, found: float, wanted: float | None, unit: str, rounding: float = 0.0) -> Iterator[str]:
+    if wanted is not None and abs(found - wanted) > TOLERANCE_RATIO * wanted + rounding:
+        yield f"{what} is {found:.3g} {unit}, not {wanted:g} +- {TOLERANCE_RATIO:.0%}"

@@ -1,0 +1,49 @@
+"""The paper's Table 1 beside ours, where the network was the paper's (tfo.py --paper).
+
+Source: S. Radhakrishnan, Y. Cheng, J. Chu, A. Jain, B. Raghavan: TCP Fast Open, CoNEXT 2011, Table 1.
+"""
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from harness.analysis.improvement import improvement
+from harness.analysis.selection import Selection
+from harness.analysis.stats import improvement_percent
+from harness.errors import printable
+from harness.files.results import Results
+from harness.files.sites import site_of
+from harness.show.labels import percent, seconds
+
+TABLE_1 = {
+    "amazon.com": {20: (1.54, 1.48), 100: (2.60, 2.34), 200: (4.10, 3.66)},
+    "nytimes.com": {20: (3.70, 3.56), 100: (4.59, 4.30), 200: (6.73, 5.55)},
+    "wsj.com": {20: (5.74, 5.48), 100: (7.08, 6.64), 200: (9.46, 8.47)},
+    "wikipedia.org": {20: (2.10, 1.95), 100: (3.49, 2.92), 200: (5.15, 3.03)},
+}
+"""PLT in s without and with TFO, by the page's site and the RTT in ms."""
+LOADS = 10
+"""Loads of each page in the paper."""
+HEADER = "Page\tRTT(ms)\tPaper: no TFO (s)\tTFO (s)\tImprov.\tOurs: no TFO (s)\tTFO (s)\tImprov.\tpoints more"
+
+
+def paper_lines(results: Results, selection: Selection) -> Iterator[str]:
+    """Give the comparison, row by row; nothing unless all experiments were made in the paper's network."""
+    rows = [(page, rtt_ms, *found) for page, url in results.urls.items() for rtt_ms in results.rtts_ms
+            if (found := TABLE_1.get(site_of(urlsplit(url).hostname or ""), {}).get(round(rtt_ms)))]
+    if not rows or not all(experiment.paper for experiment in results.experiments):
+        return
+    yield "Table 1 of the paper beside ours:"
+    yield HEADER
+    shown = None
+    for page, rtt_ms, off_s, on_s in rows:
+        if page != shown:
+            yield printable(page)
+            shown = page
+        theirs, ours = improvement_percent(off_s, on_s), improvement(selection, page, rtt_ms)
+        points = "-" if ours.percent is None else f"{ours.percent - theirs:+.1f}"
+        yield "\t".join(["", f"{rtt_ms:g}", f"{off_s:.2f}", f"{on_s:.2f}", f"{theirs:.0f}%", seconds(ours.off_ms),
+                         seconds(ours.on_ms), percent(ours.percent), points])
+    counts = sorted({len(loads) for loads in selection.cells.values() if loads})
+    n = " to ".join(map(str, dict.fromkeys([*counts[:1], *counts[-1:]])))
+    pages = "synthetic pages" if results.synthetic else "pages of another year"
+    yield f"What differs still: {pages}, another Chrome, and n = {n} loads, where the paper has {LOADS}."

@@ -1,0 +1,100 @@
+"""First visits: what TFO saves while cookies are not there yet, counted in round trips of a chain of connections."""
+
+import statistics
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.prediction import predict
+from harness.analysis.selection import Cell, Selection, select
+from harness.files.load_record import LoadRecord
+from harness.files.pages import sanitise
+from harness.files.results import read_results
+from tests.support.explained_pages import document, inserting
+from tests.support.plotted import plot
+from tests.support.project_copy import TFO
+from tests.support.small_mirror import SmallMirror
+
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(240)]
+CHAIN = ("http://www.one.test/", "http://a.one.test/1.js", "http://b.one.test/2.js", "http://a.one.test/3.js",
+         "http://two.test/4.js")
+"""Each is asked for by the one before, on a connection of its own."""
+RTT_MS = 100
+SAVED = {"cold": 1, "domain": 3}
+"""Handshakes: that of the second connection to a.one.test; and all but the first to each of the two sites. (Warm: five,
+as tests/programs/test_experiment.py shows of such a chain.)"""
+GAVE = {"cold": 4, "domain": 2}
+"""Servers that gave a cookie: all four, one of each site."""
+TOLERANCE = 0.25
+"""Of a round trip."""
+
+
+@dataclass(frozen=True)
+class FirstVisit:
+    """One experiment with TFO, and what its measured load says."""
+
+    base: Path
+    selection: Selection
+
+    @property
+    def record(self) -> LoadRecord:
+        """The measured load with TFO."""
+        [load] = self.selection.cells[Cell(sanitise(CHAIN[0]), RTT_MS, 1)]
+        assert load.record is not None
+        return load.record
+
+    def plt_ms(self, tfo: int) -> float:
+        """Median page load time."""
+        return statistics.median(self.selection.plts_ms(Cell(sanitise(CHAIN[0]), RTT_MS, tfo)))
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, FirstVisit]:
+    return {mode: measure(tmp_path_factory.mktemp(mode), mode) for mode in SAVED}
+
+
+def measure(base: Path, mode: str) -> FirstVisit:
+    mirror = SmallMirror(base)
+    mirror.add(CHAIN[0], document(f"<script src={CHAIN[1]}></script>"))
+    for url, following in zip(CHAIN[1:], [*CHAIN[2:], None], strict=True):
+        mirror.add(url, inserting(following) if following else "/* the end */", "text/javascript")
+    mirror.finish(CHAIN[0])
+    done = subprocess.run([*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--delaynet",
+                           str(RTT_MS // 2), "--testruns", "2", "--cookies", mode],
+                          capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return FirstVisit(base, select(read_results(base / "client"), "load"))
+
+
+@pytest.mark.parametrize("mode", SAVED)
+def test_so_many_syns_carried_data(visits: dict[str, FirstVisit], mode: str) -> None:
+    """By the packets, by the servers' logs and by the kernel's counters."""
+    record = visits[mode].record
+    assert record.cookies is not None
+    assert (record.cookies.mode, record.cookies.first) == (mode, GAVE[mode])
+    assert record.cookies.given >= GAVE[mode]
+    assert record.connections_with_request == len(CHAIN)
+    assert record.syn_data_connections == SAVED[mode]
+    assert record.counters["servers"]["TCPFastOpenPassive"] >= SAVED[mode]
+    assert record.counters["servers"]["TCPFastOpenCookieReqd"] >= GAVE[mode]
+
+
+@pytest.mark.parametrize("mode", SAVED)
+def test_so_many_round_trips_are_saved(visits: dict[str, FirstVisit], mode: str) -> None:
+    """One for each connection of the chain that knew a cookie, against the loads without TFO of the same experiment."""
+    visit = visits[mode]
+    saved_ms = visit.plt_ms(0) - visit.plt_ms(1)
+    assert saved_ms / RTT_MS == pytest.approx(SAVED[mode], abs=TOLERANCE)
+    prediction = predict(visit.selection, sanitise(CHAIN[0]), RTT_MS)
+    assert prediction is not None
+    assert (prediction.off_ms - prediction.predicted_ms) / RTT_MS == pytest.approx(SAVED[mode], abs=TOLERANCE)
+
+
+def test_the_table_says_it(visits: dict[str, FirstVisit]) -> None:
+    said = {mode: plot(visit.base, "--clientdir", visit.base / "client", "--outputdir", visit.base / "out").stdout
+            for mode, visit in visits.items()}
+    assert "none was known when a load began, as on a first visit (--cookies cold). Of 5 connections with TFO 20% " \
+           "carried" in said["cold"]
+    assert "good for all servers of its site (--cookies domain). Of 5 connections with TFO 60%" in said["domain"]

@@ -1,0 +1,55 @@
+"""Table 1 of the paper beside ours: the figures, the difference, and when it is left out."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.selection import select
+from harness.analysis.stats import improvement_percent
+from harness.files.results import read_results
+from harness.show.paper import TABLE_1, paper_lines
+from harness.show.table import format_report
+from tests.support.client_folder import make_client
+
+PAGES = ("http://www.amazon.com", "http://en.wikipedia.org/wiki/Transmission_Control_Protocol", "http://other.example")
+
+
+def lines(client: Path) -> list[str]:
+    results = read_results(client)
+    return list(paper_lines(results, select(results, "load")))
+
+
+def test_each_row_that_the_paper_has_too(tmp_path: Path) -> None:
+    found = lines(make_client(tmp_path, delays_ms=(10, 50, 75), urls=PAGES, paper=True))
+    assert found[2:] == [
+        "httpwww.amazon.com",
+        "\t20\t1.54\t1.48\t4%\t1.062\t1.042\t1.88%\t-2.0",
+        "\t100\t2.60\t2.34\t10%\t1.302\t1.202\t7.68%\t-2.3",
+        "httpen.wikipedia.orgwikiTransmission_Control_Protocol",
+        "\t20\t2.10\t1.95\t7%\t1.562\t1.542\t1.28%\t-5.9",
+        "\t100\t3.49\t2.92\t16%\t1.802\t1.702\t5.55%\t-10.8",
+        "What differs still: synthetic pages, another Chrome, and n = 3 loads, where the paper has 10."]
+
+
+@pytest.mark.parametrize("paper", [False, None])
+def test_only_where_the_network_was_the_papers(tmp_path: Path, paper: bool | None) -> None:
+    assert lines(make_client(tmp_path, urls=PAGES, paper=paper)) == []
+    assert lines(make_client(tmp_path / "other", urls=("http://other.example",), paper=True)) == []
+
+
+def test_the_papers_improvements_are_those_that_it_prints() -> None:
+    """Table 1 gives them as whole percentages, which pins down its times."""
+    printed = {"amazon.com": (4, 10, 11), "nytimes.com": (4, 6, 18), "wsj.com": (5, 6, 11),
+               "wikipedia.org": (7, 16, 41)}
+    for site, rows in TABLE_1.items():
+        for (off_s, on_s), percent in zip(rows.values(), printed[site], strict=True):
+            assert improvement_percent(off_s, on_s) == pytest.approx(percent, abs=0.6), site
+
+
+def test_the_footer_tells_the_clients_link(tmp_path: Path) -> None:
+    client = make_client(tmp_path, bw_home_mbit=4.0, bw_home_up_mbit=0.256, buffer_kb=128.0, bw_net_mbit=1000.0)
+    results = read_results(client)
+    report = format_report(results, select(results, "load"))
+    assert "User's link: 4 Mbit/s down, 0.256 up, buffers of 128 kB, shared by all connections." in report
+    wide = read_results(make_client(tmp_path / "wide", bw_home_mbit=1000.0, bw_home_up_mbit=1000.0, bw_net_mbit=4.0))
+    assert "User's link" not in format_report(wide, select(wide, "load"))
