@@ -92,6 +92,7 @@ class LoadRecord:
     timekeeping: Timekeeping | None = None
     counters: Counters = field(default_factory=dict)
     delay_line_drops: Count | None = None
+    buffer_drops: dict[str, Count] | None = None
     capture: CaptureCounts | None = None
     began_s: float | None = None
     environment: Environment | None = None
@@ -125,7 +126,7 @@ SINCE_2 = ("experiment", "attempt", "answers", "timekeeping", "logs")
 """What records of format 1 did not have."""
 ONLY_IN_1 = ("best_match", "missing")
 """What they have that later ones do not; nothing else differs."""
-IF_KNOWN = (*ONLY_IN_1, "initiators", "cookies")
+IF_KNOWN = (*ONLY_IN_1, "initiators", "cookies", "buffer_drops")
 """What a file has only where it is known."""
 
 

@@ -18,7 +18,7 @@ from harness.measure.plan import Load
 from harness.measure.reason import Reason, texts
 from harness.measure.watch import answers_of, cookies_of, explained, timekeeping_of, watching
 from harness.network.cookies import cookies_for_a_load
-from harness.network.links import delay_line_drops
+from harness.network.links import delay_line_drops, home_drops
 from harness.network.star import Star
 from harness.system import environment, fastopen
 from harness.system.open_connections import open_sockets, wait_for_close
@@ -35,6 +35,7 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
     """
     fastopen.set_fastopen(lab.star.pids, fastopen.ON if load.tfo else fastopen.OFF)
     before, drops_before, began_s = _counters(lab.star), delay_line_drops(lab.star.user), time.time()
+    full_before = home_drops(lab.star) if lab.speeds.home_is_narrow else {}
     servers = [server.pid for server in lab.star.servers.values()]
     listening = open_sockets(servers)
     directory = cell_of(lab, load)
@@ -51,6 +52,7 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
         **_server_view(requests),
         "counters": {side: fastopen.difference(after[side], before[side]) for side in after},
         "delay_line_drops": delay_line_drops(lab.star.user) - drops_before,
+        "buffer_drops": fastopen.difference(home_drops(lab.star), full_before) if full_before else None,
         "began_s": began_s,
         "environment": {**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
                         "measured_rtt_ms": lab.measured_rtt_ms, "load_average": environment.load_average(),

@@ -130,10 +130,13 @@ def silence_ms(rtt_ms: float, bw_mbit: float) -> float:
     return rtt_ms + 2 * alone_ms(FRAME_BYTES, bw_mbit)
 
 
-def reasons(kept: Timekeeping, rtt_ms: float, plt_ms: float) -> list[Reason]:
-    """Return why time was not kept well enough in a load of `plt_ms` at `rtt_ms`; all of them are accidents."""
-    return [accident(text) for text in
-            (*_suspended(kept), *_stopped(kept), *_late(kept, rtt_ms, plt_ms), *_machine(kept, plt_ms))]
+def reasons(kept: Timekeeping, rtt_ms: float, plt_ms: float, *, lossy: bool = False) -> list[Reason]:
+    """Return why time was not kept well enough in a load of `plt_ms` at `rtt_ms`; all of them are accidents.
+
+    When `lossy`, the simulated network itself lost packets: an answer may be late for as long as TCP takes to notice.
+    """
+    late = _late_packets(kept, rtt_ms) or ([] if lossy else list(_late_answers(kept, rtt_ms, plt_ms))[:1])
+    return [accident(text) for text in (*_suspended(kept), *_stopped(kept), *late, *_machine(kept, plt_ms))]
 
 
 def late_limit_ms(rtt_ms: float, plt_ms: float) -> float:
@@ -152,11 +155,14 @@ def _stopped(kept: Timekeeping) -> Iterable[str]:
             yield f"{name} was stopped for {stopped_ms:.0f} ms: somebody sent it a signal or debugs it"
 
 
-def _late(kept: Timekeeping, rtt_ms: float, plt_ms: float) -> Iterable[str]:
+def _late_packets(kept: Timekeeping, rtt_ms: float) -> list[str]:
     if (kept.delay_line_late_ms or 0.0) > LATE_RATIO * rtt_ms + PACKET_MS:
-        yield (f"packets were late by up to {kept.delay_line_late_ms:.0f} ms: the delay line could not run, another "
-               "program kept the processor")
-        return
+        return [f"packets were late by up to {kept.delay_line_late_ms:.0f} ms: the delay line could not run, another "
+                "program kept the processor"]
+    return []
+
+
+def _late_answers(kept: Timekeeping, rtt_ms: float, plt_ms: float) -> Iterable[str]:
     for answer in kept.late:
         anywhere_ms = LATE_ANYWHERE_RATIO * rtt_ms + LATE_ANYWHERE_MS
         limit_ms = late_limit_ms(rtt_ms, plt_ms) if answer.critical else anywhere_ms
@@ -164,7 +170,6 @@ def _late(kept: Timekeeping, rtt_ms: float, plt_ms: float) -> Iterable[str]:
             where = ", and the page waited for it" if answer.critical else ""
             yield (f"an answer of {answer.host} was late by {answer.late_ms:.0f} ms{where}: its server or the network "
                    "could not run in time")
-            return
 
 
 def _machine(kept: Timekeeping, plt_ms: float) -> Iterable[str]:

@@ -80,7 +80,7 @@ def _network(load: LoadRecord) -> Iterable[Reason]:
     spare connection, which it begins after 250 ms, and be done.
     """
     for where, counters in load.counters.items():
-        if counters["TCPSynRetrans"]:
+        if counters["TCPSynRetrans"] and not _is_lossy(load):
             yield accident(f"SYN retransmitted by {where}: {counters['TCPSynRetrans']}")
         for name in ("ListenOverflows", "TCPFastOpenListenOverflow"):
             if counters[name]:
@@ -119,4 +119,12 @@ def _server_logs(load: LoadRecord) -> Iterable[Reason]:
 
 def _timekeeping(load: LoadRecord) -> Iterable[Reason]:
     if load.timekeeping and load.plt_ms:
-        yield from timekeeping.reasons(load.timekeeping, load.rtt_ms, load.plt_ms)
+        yield from timekeeping.reasons(load.timekeeping, load.rtt_ms, load.plt_ms, lossy=_is_lossy(load))
+
+
+def _is_lossy(load: LoadRecord) -> bool:
+    """Tell whether the buffers of user's own narrow link (--paper) overflowed: what was lost is that network's doing.
+
+    To refuse such a load would be to choose the fast ones.
+    """
+    return bool(load.buffer_drops and any(load.buffer_drops.values()))

@@ -116,6 +116,17 @@ def parse_rates_mbit(tc_class_output: str) -> list[float]:
     return [float(number) * MBIT_PER_UNIT[unit] for number, unit in found]
 
 
+def home_drops(star: Star) -> dict[str, int]:
+    """Return how many packets the queues before user's link have lost so far, up and down. Raises ExperimentError."""
+    return {"up": _drops(star.user.pid, star.user.interface), "down": _drops(star.switch_pid, star.user_port)}
+
+
+def _drops(pid: int, interface: str) -> int:
+    with inside(pid):
+        qdiscs = json.loads(run(["tc", "-s", "-j", "qdisc", "show", "dev", interface], "counting lost packets"))
+    return sum(int(qdisc.get("drops", 0)) for qdisc in qdiscs if qdisc["kind"] == "htb")
+
+
 def delay_line_drops(user: Host) -> int:
     """Return how many packets the delay line's queue has dropped so far: 0 without one.
 

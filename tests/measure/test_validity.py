@@ -234,3 +234,18 @@ def first_visit(mode: str, *, in_syn: int, given: int, first: int, visited: int)
      "TFO is on, but only 4 of 10 connections carried their request in the SYN")])
 def test_on_a_first_visit_each_server_gives_a_cookie_first(mode: str, found: dict[str, int], problem: str) -> None:
     assert first_visit(mode, **found) == ([problem] if problem else [])
+
+
+def test_what_a_full_buffer_of_the_clients_link_lost_is_the_networks_doing() -> None:
+    """On such a link a late answer and a SYN sent again are no accident, but a machine that stood still is."""
+    record = valid_record()
+    put(record, "timekeeping", {"late": [{"host": "a", "start_ms": 10.0, "late_ms": 400.0, "critical": True}]})
+    put(record, "counters", "user", "TCPSynRetrans", 1)
+    put(record, "rtt_ms", 20.0)
+    assert len(reasons(record, BYTES)) == 2
+    put(record, "buffer_drops", {"up": 0, "down": 0})
+    assert len(reasons(record, BYTES)) == 2
+    put(record, "buffer_drops", {"up": 0, "down": 3})
+    assert reasons(record, BYTES) == []
+    put(record, "timekeeping", "gap_ms", 400.0)
+    assert [reason.partition(" for")[0] for reason in reasons(record, BYTES)] == ["the machine stood still"]
