@@ -223,9 +223,11 @@ if [ -n "$until_ci" ]; then
     runs=$((${max_runs:-20} + 1))   # 20 as in tfo.py, and the warm-up
     at_most="at most "
 fi
+load_s=7
+[[ " ${tfo_options[*]-} " != *" --paper "* ]] || load_s=10     # nytimes' page takes 9 s there
 loads=$((pages * runs * sides * delay_count))
 echo "$at_most$pages pages x $runs runs x $what x $delay_count delays = $loads page loads;" \
-     "about $(((loads * 7 + 59) / 60)) minutes for pages like the paper's${resume:+, less what is there already}"
+     "about $(((loads * load_s + 59) / 60)) minutes for pages like the paper's${resume:+, less what is there already}"
 [ -z "$dry_run" ] || exit 0
 
 # Old results are kept, and never mixed with new ones.

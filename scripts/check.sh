@@ -44,7 +44,7 @@ check "ruff" "$PYTHON" -m ruff check --quiet .
 check "mypy" "$PYTHON" -m mypy --no-error-summary
 check "import-linter" imports
 check "shellcheck" shellcheck "${SHELL_SCRIPTS[@]}"
-for source in tfo-test/*.c scripts/uml/*.c; do
+for source in tfo-test/*.c scripts/uml/*.c experiments/*.c; do
     [[ -f $source ]] || continue
     check "gcc $source" gcc -O2 -Wall -Wextra -Wshadow -Werror -fPIC -c -o /dev/null "$source"
 done

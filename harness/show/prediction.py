@@ -18,6 +18,7 @@ NOTES = (
     "load with TFO is used for it.",
     "Difference: (predicted - measured) / measured; positive when TFO saved more than predicted.",
 )
+NOT_ALL_COOKIES = "A connection that began before a cookie for its server had come is predicted to save nothing."
 UNPREDICTED = "No prediction: it needs loads without TFO and their HAR files, which logs of 2013 do not have."
 
 
@@ -59,6 +60,8 @@ def prediction_notes(results: Results, selection: Selection) -> Iterator[str]:
         yield UNPREDICTED
         return
     yield from NOTES
+    if any(experiment.cookies != "warm" for experiment in results.experiments):
+        yield NOT_ALL_COOKIES
     for prediction in found:
         if urls := stand_ins_without_tfo(selection, prediction.page, prediction.rtt_ms):
             yield f"{prediction.page} at {prediction.rtt_ms:g} ms:{stand_in_words(urls)} What is predicted from it " \

@@ -19,9 +19,9 @@ from tests.support.small_mirror import ICON, SmallMirror
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(240)]
 URL = "http://many.test/"
 IMAGES = 12
-RTT_MS = 100
-TOLERANCE = 0.15
-"""Of the round trips that TFO saves."""
+RTT_MS = 200
+TOLERANCE = 0.2
+"""Of the two round trips that TFO saves: 80 ms, where single loads differ by some 20."""
 
 
 @pytest.fixture

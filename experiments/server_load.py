@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""What TCP Fast Open costs a server, and what it saves it: CPU utilisation against the rate of requests.
+
+    client, core 0 -------- s0 -------- server, core 1        no delay, 1 Gbit/s
+
+As the paper's Figure 6: HTTP/1.0 requests for a file of 5 kB begin at a constant rate, each on a connection of its own,
+whether or not earlier ones are answered (experiments/http_load.c). The server has a core to itself, packets that reach
+it included. Three ways, in turns:
+
+    off       no TFO
+    on        the request travels in the SYN, and the server takes it
+    refused   it travels in the SYN, but the server's kernel does not take it: it is sent again after the handshake
+
+A rate counts only if the client held it to 1% and all requests were answered; the first that does not ends the series.
+"""
+
+import argparse
+import csv
+import io
+import itertools
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import ROOT, use_project_python
+
+use_project_python()
+
+from harness.analysis.server_load import LoadSample, load_points, percentile_ms
+from harness.measure.pinned_server import (
+    CLIENT_CORE,
+    PATH,
+    PORT,
+    SERVER,
+    SERVER_CORE,
+    SERVERS,
+    SPEEDS,
+    require_two_cores,
+    separate_cores,
+)
+from harness.network.needs import check_programs
+from harness.network.star import Host, Star, running_star
+from harness.show.server_load_figure import STYLES, draw_server_load, server_load_lines
+from harness.system import fastopen
+from harness.system.atomic import write_atomically
+from harness.system.commands import run
+from harness.system.cores import read_core, wake_ups
+from harness.system.lock import only_experiment
+from harness.system.netns import inside
+from harness.system.options import Decimal, OptionParser, Several, Whole
+from harness.system.privileges import acting_as, invoking_user, require_root
+from harness.system.scratch import temporary_directory
+from harness.system.signals import run_interruptible
+
+RATES = "500 1000 2000 3000 4000 6000 8000 10000 12000 14000 16000 20000"
+QUICK_RATES = "500 1000 2000"
+SWITCHES = {"off": (fastopen.OFF, fastopen.OFF), "on": (fastopen.ON, fastopen.ON),
+            "refused": (fastopen.ON, fastopen.CLIENT_BIT)}
+"""net.ipv4.tcp_fastopen of client and server. Refused: the client knows a cookie from before, the server takes none."""
+FIGURES = ROOT / "output-figures"
+
+
+def main() -> int:
+    """Measure, print the table and draw the figure; the exit status is 1 when not even the lowest rate counted."""
+    arguments = parse_arguments()
+    require_root("./experiments/server_load.py")
+    check_programs()
+    require_two_cores()
+    with only_experiment(), temporary_directory() as work_dir, running_star([SERVER], SPEEDS, netem=False) as star:
+        client = compile_client(work_dir)
+        separate_cores(star)
+        with SERVERS[arguments.server](star, work_dir) as pids:
+            samples = measure(Bench(star, client, pids), arguments)
+    print("", *server_load_lines(load_points(samples)), sep="\n")
+    with acting_as(invoking_user()):
+        write_results(samples, arguments.server)
+    return 0 if any(sample.counts for sample in samples) else 1
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = OptionParser(description=__doc__)
+    parser.add_argument("--server", choices=list(SERVERS), default="nginx",
+                        help="nginx, or own: the project's replay server (%(default)s)")
+    parser.add_argument("--rates", type=Several(Whole(1, 100_000)), help=f"requests a second ({RATES})")
+    parser.add_argument("--repeats", type=Whole(1, 10), help="how often each rate is measured (5)")
+    parser.add_argument("--seconds", type=Decimal(0.5, 15), default=4.0, help="for how long each time (%(default)g)")
+    parser.add_argument("--quick", action="store_true", help=f"only {QUICK_RATES} a second, twice")
+    arguments = parser.parse_args()
+    arguments.rates = sorted(arguments.rates or map(float, (QUICK_RATES if arguments.quick else RATES).split()))
+    arguments.repeats = arguments.repeats or (2 if arguments.quick else 5)
+    return arguments
+
+
+def compile_client(work_dir: Path) -> Path:
+    """Return the compiled client. Raises ExperimentError with what the compiler says."""
+    client = work_dir / "http_load"
+    run(["gcc", "-O2", "-o", str(client), str(ROOT / "experiments" / "http_load.c"), "-lm"], "compiling the client")
+    return client
+
+
+class Bench:
+    """The two hosts, the compiled client, and the server's processes."""
+
+    def __init__(self, star: Star, client: Path, server_pids: Sequence[int]) -> None:
+        self.star, self.client, self.server_pids = star, client, server_pids
+        self.server: Host = star.servers[SERVER]
+
+    def request(self, rate: float, seconds: float, tfo: bool) -> dict[str, Any]:
+        """Have the client begin `rate` requests a second; return what it prints (experiments/http_load.c)."""
+        with inside(self.star.user.pid):
+            said = run(["taskset", "-c", str(CLIENT_CORE), str(self.client), self.server.address, str(PORT), PATH,
+                        f"{rate:g}", f"{seconds:g}", str(int(tfo))], "sending requests")
+        return dict(json.loads(said))
+
+    def switch(self, of_client: int, of_server: int) -> None:
+        """Set net.ipv4.tcp_fastopen of both."""
+        fastopen.set_fastopen([self.star.user.pid], of_client)
+        fastopen.set_fastopen([self.server.pid], of_server)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return connections with data in the SYN, packets both ways, and wake-ups, all of the server and so far."""
+        syn_data = fastopen.read_counters(self.server.pid)["TCPFastOpenPassive"]
+        return syn_data, self._packets(), sum(map(wake_ups, self.server_pids))
+
+    def _packets(self) -> int:
+        with inside(self.server.pid):
+            lines = Path("/proc/thread-self/net/dev").read_text().splitlines()
+        [counts] = [line.partition(":")[2].split() for line in lines if line.strip().startswith(self.server.interface)]
+        received, sent = counts[1], counts[9]       # proc(5)
+        return int(received) + int(sent)
+
+
+def measure(bench: Bench, arguments: argparse.Namespace) -> list[LoadSample]:
+    """Measure each rate in each mode, the modes in turns; a mode ends with the first rate that does not count."""
+    samples: list[LoadSample] = []
+    modes = list(SWITCHES)
+    for rate in arguments.rates:
+        for repeat, mode in itertools.product(range(arguments.repeats), modes):
+            sample = measure_once(bench, mode, rate, repeat, arguments.seconds)
+            samples.append(sample)
+            problem = "" if sample.counts else f"; does not count: {sample.held:.0f} begun, {sample.failed} failed"
+            print(f"{rate:g} a second, {STYLES[mode][0]}: {sample.cpu:.1%} of a core, p50 {sample.p50_ms:.2f} ms"
+                  f"{problem}", flush=True)
+        modes = [mode for mode in modes
+                 if all(sample.counts for sample in samples if (sample.mode, sample.rate) == (mode, rate))]
+    return samples
+
+
+def measure_once(bench: Bench, mode: str, rate: float, repeat: int, seconds: float) -> LoadSample:
+    """Send requests at one rate, and read before and after what they cost the server."""
+    bench.switch(fastopen.ON, fastopen.ON)
+    bench.request(rate=100, seconds=0.1, tfo=True)      # for the cookie
+    bench.switch(*SWITCHES[mode])
+    core, before = read_core(SERVER_CORE), bench.counts()
+    found = bench.request(rate, seconds, tfo=mode != "off")
+    cpu, after = read_core(SERVER_CORE).busy_since(core), bench.counts()
+    syn_data, packets, woken = ((now - then) / max(found["begun"], 1) for now, then in zip(after, before, strict=True))
+    latencies = found["latencies_us"]
+    return LoadSample(mode, rate, repeat, found["begun"] / found["seconds"], found["failed"], cpu,
+                      percentile_ms(latencies, 0.5), percentile_ms(latencies, 0.99), syn_data, packets, woken)
+
+
+def write_results(samples: Sequence[LoadSample], server: str) -> None:
+    """Write the samples as CSV and the figure."""
+    FIGURES.mkdir(exist_ok=True)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([field.name for field in fields(LoadSample)])
+    writer.writerows(astuple(sample) for sample in samples)
+    write_atomically(FIGURES / f"server-load-{server}.csv", text.getvalue().encode())
+    draw_server_load(load_points(samples), server, FIGURES / f"server-load-{server}.png")
+    print(f"output-figures/server-load-{server}.png")
+
+
+if __name__ == "__main__":
+    run_interruptible(main)

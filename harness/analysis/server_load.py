@@ -1,0 +1,85 @@
+"""What a server had to do at each rate of requests: samples, and their means with intervals (the paper's Figure 6)."""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+HELD_RATIO = 0.01
+"""How far the rate at which requests were begun may be off."""
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class LoadSample:
+    """One rate (requests a second), once. `cpu` is the busy share of the server's core, `held` the rate at which
+    requests were begun. Latencies are from when a request was due. `syn_data`, `packets` (both ways) and `wake_ups` of
+    the server's processes are for each request.
+    """
+
+    mode: str
+    rate: float
+    repeat: int
+    held: float
+    failed: int
+    cpu: float
+    p50_ms: float
+    p99_ms: float
+    syn_data: float
+    packets: float
+    wake_ups: float
+
+    @property
+    def counts(self) -> bool:
+        """Whether the client held the rate and all requests were answered."""
+        return self.failed == 0 and abs(self.held - self.rate) <= HELD_RATIO * self.rate
+
+
+@dataclass(frozen=True)
+class LoadPoint:
+    """The means of all samples of one mode and rate; `half_width` is half of the 95% interval of `cpu`."""
+
+    mode: str
+    rate: float
+    cpu: float
+    half_width: float
+    p50_ms: float
+    p99_ms: float
+    syn_data: float
+    packets: float
+    wake_ups: float
+
+
+def load_points(samples: Iterable[LoadSample]) -> list[LoadPoint]:
+    """Return a point for each rate and mode of which all samples count, by mode and rate."""
+    groups: dict[tuple[str, float], list[LoadSample]] = defaultdict(list)
+    for sample in samples:
+        groups[sample.mode, sample.rate].append(sample)
+    return [_point(group) for _, group in sorted(groups.items()) if all(sample.counts for sample in group)]
+
+
+def _point(group: Sequence[LoadSample]) -> LoadPoint:
+    means = {name: statistics.fmean(getattr(sample, name) for sample in group)
+             for name in ("cpu", "p50_ms", "p99_ms", "syn_data", "packets", "wake_ups")}
+    return LoadPoint(group[0].mode, group[0].rate, half_width=half_width([sample.cpu for sample in group]), **means)
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Return half of the 95% interval of the mean, by Student's t; 0 for a single value."""
+    from scipy import stats  # half a second to import
+
+    if len(values) < 2:
+        return 0.0
+    quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
+    return quantile * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def percentile_ms(histogram: Sequence[Sequence[float]], share: float) -> float:
+    """Return a percentile (`share` from 0 to 1) of a histogram of pairs (us, count) in order; 0 for an empty one."""
+    total, seen = sum(count for _, count in histogram), 0.0
+    for latency_us, count in histogram:
+        seen += count
+        if seen >= share * total:
+            return latency_us / 1000
+    return 0.0

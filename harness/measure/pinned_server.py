@@ -1,0 +1,110 @@
+"""A web server with a processor core to itself, and its client on another: what it costs can be told apart.
+
+    client, core 0 -------- s0 -------- server, core 1        no delay, 1 Gbit/s
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from harness.errors import ExperimentError, InputError
+from harness.files.pages import sanitise
+from harness.files.text_log import PageLog, Response, Transaction, format_log
+from harness.mirror.paths import write_file
+from harness.network.servers import ServerSettings, running_servers
+from harness.network.star import Host, LinkSpeeds, Star
+from harness.system.cores import steer_packets
+from harness.system.netns import inside
+from harness.system.privileges import browsing_user, give
+from harness.system.processes import bound_to_us, descendants, stop
+
+CLIENT_CORE, SERVER_CORE = 0, 1
+SERVER, PORT, PATH, FILE_BYTES = "server.test", 8080, "/5k", 5000
+SPEEDS = LinkSpeeds(bw_net_mbit=1000, delay_net_ms=0)
+CLIENT_PORTS = "1024 65535"
+"""Each request is a connection of its own, whose port is taken for a while."""
+STARTED_WITHIN_S = 20.0
+NGINX = """daemon off; worker_processes 1; pid nginx.pid; error_log error.log;
+events {{ worker_connections 30000; }}
+http {{ access_log off; keepalive_timeout 0; sendfile on; default_type text/plain; client_body_temp_path b;
+        proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
+        server {{ listen {address}:{port} fastopen=4096 backlog=4096; root .; }} }}
+"""
+
+
+def require_two_cores() -> None:
+    """Raise InputError where there is only one."""
+    if (os.cpu_count() or 1) <= SERVER_CORE:
+        raise InputError("needs two processor cores, one for the server and one for its client; give the VM two")
+
+
+def separate_cores(star: Star) -> None:
+    """Have each side's core handle the packets that reach it."""
+    server = star.servers[SERVER]
+    steer_packets(server.pid, server.interface, SERVER_CORE)
+    steer_packets(star.user.pid, star.user.interface, CLIENT_CORE)
+    with inside(star.user.pid):
+        Path("/proc/sys/net/ipv4/ip_local_port_range").write_text(f"{CLIENT_PORTS}\n")
+
+
+@contextmanager
+def running_nginx(star: Star, work_dir: Path) -> Iterator[list[int]]:
+    """Run nginx with one worker on the server's core, as a user without rights; give its processes.
+
+    Raises InputError when it is not installed, ExperimentError when it does not start.
+    """
+    nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+    if nginx is None:
+        raise InputError("nginx: not installed; run: sudo apt-get install nginx-light, or give --server own")
+    server, user, home = star.servers[SERVER], browsing_user(), work_dir / "nginx"
+    home.mkdir()
+    (home / PATH.strip("/")).write_bytes(bytes(FILE_BYTES))
+    (home / "nginx.conf").write_text(NGINX.format(address=server.address, port=PORT))
+    give(home, user)
+    command = ["setpriv", f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups", "--", "taskset", "-c",
+               str(SERVER_CORE), nginx, "-p", str(home), "-e", "error.log", "-c", str(home / "nginx.conf")]
+    with inside(server.pid):
+        process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        _await_listening(server)
+        yield [process.pid, *descendants(process.pid)]
+    finally:
+        stop(process)
+
+
+@contextmanager
+def running_own(star: Star, work_dir: Path) -> Iterator[list[int]]:
+    """Run the project's replay server with such a file on the server's core; give its processes."""
+    url, directory, user = f"http://{SERVER}{PATH}", work_dir / "own", browsing_user()
+    write_file(directory / "mirror", url, bytes(FILE_BYTES))
+    for name in ("fetchlog", "logs"):
+        (directory / name).mkdir()
+    log = PageLog([], [Transaction(0, 1, url)], [Response("OK", "text/plain", "", url, None)], True)
+    (directory / "fetchlog" / sanitise(url)).write_text(format_log(log), encoding="ascii")
+    give(directory, user)
+    settings = ServerSettings(directory / "mirror", directory / "fetchlog", PORT, "1.0", "threaded",
+                              directory / "logs", 0, user)
+    with running_servers(star, settings, work_dir) as servers:
+        pids = [servers.process.pid, *descendants(servers.process.pid)]
+        for pid in pids:
+            os.sched_setaffinity(pid, {SERVER_CORE})
+        yield pids
+
+
+SERVERS: dict[str, Callable[[Star, Path], AbstractContextManager[list[int]]]] = {
+    "nginx": running_nginx, "own": running_own}
+
+
+def _await_listening(server: Host) -> None:
+    deadline_s = time.monotonic() + STARTED_WITHIN_S
+    while time.monotonic() < deadline_s:
+        with inside(server.pid), socket.socket() as trial:
+            if trial.connect_ex((server.address, PORT)) == 0:
+                return
+        time.sleep(0.05)
+    raise ExperimentError(f"{SERVER}: nothing listens after {STARTED_WITHIN_S:g} s")

@@ -1,0 +1,43 @@
+"""A server's load from samples: which count, their means and intervals, percentiles of a histogram."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.server_load import LoadSample, half_width, load_points, percentile_ms
+from harness.show.server_load_figure import HEADER, draw_server_load, server_load_lines
+
+SAMPLE = LoadSample("on", 1000, 0, 1000.5, 0, 0.2, 0.1, 0.3, 1, 9, 1)
+
+
+def test_a_point_is_the_mean_of_its_samples() -> None:
+    others = [replace(SAMPLE, repeat=1, cpu=0.22, packets=12), replace(SAMPLE, repeat=2, cpu=0.24)]
+    [point] = load_points([SAMPLE, *others])
+    assert (point.mode, point.rate, point.packets) == ("on", 1000, 10)
+    assert point.cpu == pytest.approx(0.22)
+    assert point.half_width == pytest.approx(4.303 * 0.02 / 3 ** 0.5, rel=1e-3), "Student's t for three samples"
+
+
+@pytest.mark.parametrize("broken", [{"failed": 1}, {"held": 985.0}, {"held": 1011.0}])
+def test_a_rate_that_was_not_held_or_not_answered_has_no_point(broken: dict[str, float]) -> None:
+    assert load_points([SAMPLE, replace(SAMPLE, repeat=1, **broken)]) == []  # type: ignore[arg-type]
+
+
+def test_one_sample_has_no_interval() -> None:
+    assert half_width([0.2]) == 0
+
+
+@pytest.mark.parametrize(("share", "ms"), [(0.5, 0.2), (0.51, 0.4), (0.99, 1.0), (1.0, 1.0), (0.01, 0.1)])
+def test_percentiles(share: float, ms: float) -> None:
+    assert percentile_ms([(100, 25), (200, 25), (400, 40), (1000, 10)], share) == ms
+    assert percentile_ms([], share) == 0
+
+
+def test_table_and_figure(tmp_path: Path) -> None:
+    points = load_points([SAMPLE, replace(SAMPLE, mode="off", syn_data=0), replace(SAMPLE, rate=500.0, held=500.0)])
+    assert list(server_load_lines(points)) == [
+        HEADER, "500\tTFO\t20.0\t0.0\t0.10\t0.30\t100.0\t9.00\t1.00",
+        "1000\tno TFO\t20.0\t0.0\t0.10\t0.30\t0.0\t9.00\t1.00", "1000\tTFO\t20.0\t0.0\t0.10\t0.30\t100.0\t9.00\t1.00"]
+    draw_server_load(points, "nginx", tmp_path / "load.svg")
+    assert (tmp_path / "load.svg").read_text().count("<g id=\"line2d") > 10

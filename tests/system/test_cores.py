@@ -1,0 +1,50 @@
+"""What a single processor had to do, and packets that go to one of them."""
+
+import os
+import threading
+import time
+
+import pytest
+
+from harness.system.cores import CoreTimes, read_core, wake_ups
+from harness.system.pressure import MS_PER_TICK
+
+STAT = """cpu  100 0 50 800 10 5 5 30 0 0
+cpu0 10 0 5 80 1 1 1 3 0 0
+cpu1 90 0 45 720 9 4 4 27 40 0
+intr 1
+"""
+
+
+@pytest.mark.parametrize(("core", "idle_ticks", "steal_ticks"), [(0, 81, 3), (1, 729, 27)])
+def test_times_of_a_core(core: int, idle_ticks: int, steal_ticks: int) -> None:
+    times = read_core(core, STAT)
+    assert (times.idle_ms, times.steal_ms) == (idle_ticks * MS_PER_TICK, steal_ticks * MS_PER_TICK)
+
+
+def test_busy_share_without_what_the_hypervisor_took() -> None:
+    before = CoreTimes(1000, 0, 5000)
+    assert CoreTimes(1450, 100, 6000).busy_since(before) == 0.5
+    assert CoreTimes(2010, 0, 6000).busy_since(before) == 0, "idle is counted in steps of 10 ms"
+    assert before.busy_since(before) == 0
+
+
+def test_of_this_machine() -> None:
+    """Busy for as long as this process keeps it so."""
+    affinity = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(affinity)})
+    try:
+        before, end_s = read_core(max(affinity)), time.monotonic() + 0.3
+        while time.monotonic() < end_s:
+            pass
+        assert read_core(max(affinity)).busy_since(before) > 0.9
+    finally:
+        os.sched_setaffinity(0, affinity)
+
+
+def test_who_sleeps_is_woken_up() -> None:
+    before = wake_ups(os.getpid())
+    for _ in range(20):
+        time.sleep(0.001)
+    assert threading.current_thread() is threading.main_thread()
+    assert wake_ups(os.getpid()) - before >= 20
