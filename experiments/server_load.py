@@ -11,7 +11,8 @@ it included. Three ways, in turns:
     on        the request travels in the SYN, and the server takes it
     refused   it travels in the SYN, but the server's kernel does not take it: it is sent again after the handshake
 
-A rate counts only if the client held it to 1% and all requests were answered; the first that does not ends the series.
+A rate counts only if the client held it to 1%, all requests were answered, and half of them within 100 ms; the first
+that does not ends the series.
 """
 
 import argparse
@@ -143,7 +144,7 @@ def measure(bench: Bench, arguments: argparse.Namespace) -> list[LoadSample]:
         for repeat, mode in itertools.product(range(arguments.repeats), modes):
             sample = measure_once(bench, mode, rate, repeat, arguments.seconds)
             samples.append(sample)
-            problem = "" if sample.counts else f"; does not count: {sample.held:.0f} begun, {sample.failed} failed"
+            problem = "" if sample.counts else f"; does not count ({sample.held:.0f} begun, {sample.failed} failed)"
             print(f"{rate:g} a second, {STYLES[mode][0]}: {sample.cpu:.1%} of a core, p50 {sample.p50_ms:.2f} ms"
                   f"{problem}", flush=True)
         modes = [mode for mode in modes

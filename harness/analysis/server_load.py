@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 HELD_RATIO = 0.01
 """How far the rate at which requests were begun may be off."""
+KEPT_UP_MS = 100.0
+"""When half of the requests wait longer, they come faster than they are answered, and only the queue grows."""
 CONFIDENCE = 0.95
 
 
@@ -32,8 +34,9 @@ class LoadSample:
 
     @property
     def counts(self) -> bool:
-        """Whether the client held the rate and all requests were answered."""
-        return self.failed == 0 and abs(self.held - self.rate) <= HELD_RATIO * self.rate
+        """Whether the client held the rate, the server kept up with it, and all requests were answered."""
+        return (self.failed == 0 and abs(self.held - self.rate) <= HELD_RATIO * self.rate
+                and self.p50_ms <= KEPT_UP_MS)
 
 
 @dataclass(frozen=True)

@@ -95,19 +95,24 @@ def _fastopen(load: LoadRecord) -> Iterable[Reason]:
     if load.tfo == 0 and off_but_used:
         yield accident(f"TFO is off, but {off_but_used} connections carried data in the SYN")
     if load.tfo == 1 and load.cookies and load.cookies.mode != WARM:
-        yield from _new_cookies(load.cookies, carried, in_syn)
+        yield from _new_cookies(load, load.cookies)
     elif load.tfo == 1 and load.run > 0 and in_syn < SYN_DATA_SHARE * carried:
         yield accident(f"TFO is on, but only {in_syn} of {carried} connections carried their request in the SYN")
 
 
-def _new_cookies(cookies: CookieCounts, carried: int, in_syn: int) -> Iterable[Reason]:
-    """No cookie was known: each server (domain: one of each site) had to give one first, and whoever got it used it."""
+def _new_cookies(load: LoadRecord, cookies: CookieCounts) -> Iterable[Reason]:
+    """No cookie was known: each server (domain: one of each site) had to give one first, and whoever got it used it.
+
+    A server that needs none any more (domain) gives none to who asked before that was known: the kernel counts it.
+    """
+    carried, in_syn = load.connections_with_request or 0, load.syn_data_connections or 0
+    asked = max(cookies.given, load.counters.get("servers", {}).get("TCPFastOpenCookieReqd", 0))
     if cookies.first < cookies.visited:
         givers = "sites" if cookies.mode == DOMAIN else "servers"
         yield accident(f"--cookies {cookies.mode}: only {cookies.first} of {cookies.visited} {givers} gave a cookie")
-    if in_syn + cookies.given < SYN_DATA_SHARE * carried:
+    if in_syn + asked < SYN_DATA_SHARE * carried:
         yield accident(f"TFO is on, but of {carried} connections only {in_syn} carried their request in the SYN, and "
-                       f"{cookies.given} asked for a cookie")
+                       f"{asked} asked for a cookie")
 
 
 def _server_logs(load: LoadRecord) -> Iterable[Reason]:

@@ -19,8 +19,8 @@ def test_a_point_is_the_mean_of_its_samples() -> None:
     assert point.half_width == pytest.approx(4.303 * 0.02 / 3 ** 0.5, rel=1e-3), "Student's t for three samples"
 
 
-@pytest.mark.parametrize("broken", [{"failed": 1}, {"held": 985.0}, {"held": 1011.0}])
-def test_a_rate_that_was_not_held_or_not_answered_has_no_point(broken: dict[str, float]) -> None:
+@pytest.mark.parametrize("broken", [{"failed": 1}, {"held": 985.0}, {"held": 1011.0}, {"p50_ms": 101.0}])
+def test_a_rate_that_was_not_held_not_answered_or_too_much_has_no_point(broken: dict[str, float]) -> None:
     assert load_points([SAMPLE, replace(SAMPLE, repeat=1, **broken)]) == []  # type: ignore[arg-type]
 
 

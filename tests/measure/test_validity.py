@@ -214,8 +214,9 @@ def test_the_warm_up_has_no_cookies_yet() -> None:
     assert reasons(broken(lambda record: put(record, "syn_data_connections", 0), run=0), BYTES) == []
 
 
-def first_visit(mode: str, *, in_syn: int, given: int, first: int, visited: int) -> list[str]:
+def first_visit(mode: str, *, in_syn: int, given: int, first: int, visited: int, asked: int = 0) -> list[str]:
     record = valid_record(connections=10)
+    put(record, "counters", "servers", "TCPFastOpenCookieReqd", asked)
     put(record, "syn_data_connections", in_syn)
     put(record, "cookies", {"mode": mode, "given": given, "first": first, "visited": visited})
     return reasons(record, BYTES)
@@ -229,6 +230,7 @@ def first_visit(mode: str, *, in_syn: int, given: int, first: int, visited: int)
      "--cookies domain: only 1 of 2 sites gave a cookie"),
     ("cold", {"in_syn": 2, "given": 6, "first": 5, "visited": 5},
      "TFO is on, but of 10 connections only 2 carried their request in the SYN, and 6 asked for a cookie"),
+    ("domain", {"in_syn": 6, "given": 2, "first": 2, "visited": 2, "asked": 4}, ""),
     ("warm", {"in_syn": 10, "given": 0, "first": 0, "visited": 5}, ""),
     ("warm", {"in_syn": 4, "given": 6, "first": 5, "visited": 5},
      "TFO is on, but only 4 of 10 connections carried their request in the SYN")])
