@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -22,13 +21,13 @@ pytestmark = [pytest.mark.root, pytest.mark.skipif(not KERNEL.exists(), reason="
 CHROME = "/usr/lib/chromium/chromium"
 # That kernel has no seccomp, which Chrome's sandbox needs. The page is ours, and nothing leaves the kernel.
 LOAD_TINY = f"""printf '#!/bin/sh\\nexec {CHROME} --no-sandbox "$@"\\n' >/tmp/chrome && chmod 755 /tmp/chrome &&
-cd .. && scripts/make_tiny.py && TFO_LAB_CHROME=/tmp/chrome ./tfo.py --name tiny --delaynet 100 --testruns 2 --tfo 1 \\
-    --retries 0 --patience 0
+cd .. && scripts/make_tiny.py &&
+TFO_LAB_CHROME=/tmp/chrome .venv/bin/python tests/support/any_time.py ./tfo.py --name tiny --delaynet 100 \\
+    --testruns 2 --tfo 1 --retries 0 --patience 0
 echo "status $?"; cat client/100-1-tfo-1/*.json"""
 FIRST = ("nice", "-n", "-10")
-"""Before the other tests, which run side by side: that kernel has one processor, and Chrome needs all of it."""
-OUT_OF_TIME = re.compile(r"late by|stood still|processor|stood for")
-"""What a load may be refused for in there: that kernel shares a processor with the other tests."""
+"""Before the other tests, which run side by side: that kernel has one processor, and Chrome needs all of it. Still its
+clock may be late: an RTT of 206 ms for 200 was seen. So nothing is judged by its time (any_time.py)."""
 
 
 def run_uml(*arguments: str | Path, timeout_s: float = 100, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -64,8 +63,8 @@ def test_chrome_loads_a_tiny_page_over_netem() -> None:
     assert "ms wanted (netem)" in done.stdout
     warm = json.loads(done.stdout[done.stdout.index("\n{") + 1:])
     assert warm["requests"] == warm["syn_data_connections"] == warm["connections_with_request"] == 3, warm["why_not"]
-    assert all(OUT_OF_TIME.search(reason) for reason in warm["why_not"]), warm["why_not"]
-    assert ("status 0" in done.stdout) == ("2 of 2 page loads are valid" in done.stdout)
+    assert "2 of 2 page loads are valid" in done.stdout
+    assert "status 0" in done.stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
