@@ -48,6 +48,7 @@ from harness.network.star import Host, Star, running_star
 from harness.show.server_load_figure import STYLES, draw_server_load, server_load_lines
 from harness.system import fastopen
 from harness.system.atomic import write_atomically
+from harness.system.busy import wait_for_quiet
 from harness.system.commands import run
 from harness.system.cores import read_core, wake_ups
 from harness.system.lock import only_experiment
@@ -74,6 +75,7 @@ def main() -> int:
     with only_experiment(), temporary_directory() as work_dir, running_star([SERVER], SPEEDS, netem=False) as star:
         client = compile_client(work_dir)
         separate_cores(star)
+        wait_for_quiet(arguments.patience)      # what others do on the server's core counts, too
         with SERVERS[arguments.server](star, work_dir) as pids:
             samples = measure(Bench(star, client, pids), arguments)
     print("", *server_load_lines(load_points(samples)), sep="\n")
@@ -90,6 +92,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rates", type=Several(Whole(1, 100_000)), help=f"requests a second ({RATES})")
     parser.add_argument("--repeats", type=Whole(1, 10), help="how often each rate is measured (5)")
     parser.add_argument("--seconds", type=Decimal(0.5, 15), default=4.0, help="for how long each time (%(default)g)")
+    parser.add_argument("--patience", type=Decimal(1, 3600, or_zero=True), default=30.0, metavar="SECONDS",
+                        help="how long to wait for other programs to leave the machine alone (%(default)g)")
     parser.add_argument("--quick", action="store_true", help=f"only {QUICK_RATES} a second, twice")
     arguments = parser.parse_args()
     arguments.rates = sorted(arguments.rates or map(float, (QUICK_RATES if arguments.quick else RATES).split()))

@@ -31,7 +31,7 @@ def test_each_request_in_the_syn_saves_the_server_a_packet(project: Path, server
     Refused, the request goes again together with the acknowledgement of the SYN-ACK.
     """
     done = subprocess.run(typed(project, "./experiments/server_load.py", "--server", server, "--rates", str(RATE),
-                                "--repeats", "1", "--seconds", "1.5"),
+                                "--repeats", "1", "--seconds", "1.5", "--patience", "0"),
                           capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     with (project / "output-figures" / f"server-load-{server}.csv").open() as file:
@@ -42,7 +42,7 @@ def test_each_request_in_the_syn_saves_the_server_a_packet(project: Path, server
     assert syn_data == {"off": 0, "on": 1, "refused": 0}
     assert packets["off"] - packets["on"] == pytest.approx(2, abs=TOLERANCE)
     assert packets["off"] - packets["refused"] == pytest.approx(1, abs=TOLERANCE)
-    assert all(0 < float(row["cpu"]) < 1 for row in samples.values())
+    assert all(0 < float(row["cpu"]) <= 1 for row in samples.values()), "1 where other tests have the core besides"
     assert len(re.findall(rf"^{RATE}\t(?:no TFO|TFO|TFO, cookie refused)\t", done.stdout, re.MULTILINE)) == 3
     assert (project / "output-figures" / f"server-load-{server}.png").read_bytes().startswith(b"\x89PNG")
 
