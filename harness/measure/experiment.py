@@ -155,7 +155,7 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
         "connections_per_host": chrome.connection_limit.per_host if chrome.connection_limit else CHROMES_OWN,
         "timeout_s": chrome.limits.load_s, "quiet_s": chrome.limits.quiet_s,
         "quiet_limit_s": chrome.limits.quiet_limit_s,
-        "bw_home_mbit": speeds.bw_home_mbit, "bw_home_up_mbit": speeds.up_mbit, "buffer_kb": speeds.buffer_kb,
+        "bw_home_mbit": speeds.bw_home_mbit, "bw_home_up_mbit": speeds.bw_home_up_mbit, "buffer_kb": speeds.buffer_kb,
         "bw_net_mbit": speeds.bw_net_mbit, "paper": arguments.paper,
         "delayhome_ms": speeds.delay_home_ms, "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms,
         "delay_by": delay_by(netem=netem), "browser": version_of(chrome.browser),

@@ -54,7 +54,7 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--dir", type=Path, default=ROOT, help="where these are, and the results go (the project)")
     parser.add_argument("--paper", action="store_true", help="the paper's network and browser: --bwhome 4/0.256 "
                         "--buffer 128 --bwnet 1000 --http 1.1 --predict")
-    parser.add_argument("--bwhome", type=home_rates_mbit, default=(1000.0, 1000.0), metavar="DOWN[/UP]",
+    parser.add_argument("--bwhome", type=home_rates_mbit, default=(1000.0, None), metavar="DOWN[/UP]",
                         help="bandwidth of user's link, Mbit/s, both ways unless UP is given (1000)")
     parser.add_argument("--buffer", type=BUFFER_KB, metavar="KB", help="what fits into the queue before user's link, "
                         "each way, in units of 1000 bytes (1000 packets)")
@@ -112,10 +112,10 @@ def as_in_the_paper(arguments: argparse.Namespace) -> None:
         setattr(arguments, option, value)
 
 
-def home_rates_mbit(text: str) -> tuple[float, float]:
-    """Read the rates of user's link, down and up. Raises argparse.ArgumentTypeError."""
+def home_rates_mbit(text: str) -> tuple[float, float | None]:
+    """Read the rates of user's link, down and up; None up where it is the same. Raises argparse.ArgumentTypeError."""
     down, slash, up = text.partition("/")
-    return RATE_MBIT(down), RATE_MBIT(up if slash else down)
+    return RATE_MBIT(down), RATE_MBIT(up) if slash else None
 
 
 def network_problems(arguments: argparse.Namespace) -> Problems:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import InputError
 from harness.files.experiment import experiment_file, read_experiment
 from harness.files.pages import PageFiles
@@ -15,10 +16,10 @@ from harness.measure.adaptive import Goal, more_loads
 from harness.measure.plan import Load
 from harness.measure.series import Measured, judge_together
 from harness.mirror.paths import list_files
+from harness.network.cookies import WARM
 
 NOT_COMPARED = ("id", "order")
-ADDED_LATER = {"quiet_limit_s": 10.0, "connections_per_host": 6, "cookies": "warm", "buffer_kb": None,
-               "paper": False, "bw_home_up_mbit": 1000.0}
+ADDED_LATER = {"quiet_limit_s": 10.0, "connections_per_host": CHROMES_OWN, "cookies": WARM, "paper": False}
 """Settings that files of earlier versions do not name, with what held then."""
 LARGEST_HASHED = 2**26
 """Bytes. A file over this goes into the digest by its size alone."""

@@ -103,10 +103,11 @@ def _fastopen(load: LoadRecord) -> Iterable[Reason]:
 def _new_cookies(load: LoadRecord, cookies: CookieCounts) -> Iterable[Reason]:
     """No cookie was known: each server (domain: one of each site) had to give one first, and whoever got it used it.
 
-    A server that needs none any more (domain) gives none to who asked before that was known: the kernel counts it.
+    Who asked is counted by the servers' kernels: one that needs no cookie any more (domain) gives none to those who
+    asked before that was known.
     """
     carried, in_syn = load.connections_with_request or 0, load.syn_data_connections or 0
-    asked = max(cookies.given, load.counters.get("servers", {}).get("TCPFastOpenCookieReqd", 0))
+    asked = load.counters["servers"]["TCPFastOpenCookieReqd"]
     if cookies.first < cookies.visited:
         givers = "sites" if cookies.mode == DOMAIN else "servers"
         yield accident(f"--cookies {cookies.mode}: only {cookies.first} of {cookies.visited} {givers} gave a cookie")

@@ -38,7 +38,7 @@ def network_lines(results: Results) -> Iterator[str]:
 def _home_link(experiment: ExperimentRecord) -> str:
     down, net = experiment.bw_home_mbit, experiment.bw_net_mbit
     up, buffer_kb = (experiment.settings.get(key) for key in ("bw_home_up_mbit", "buffer_kb"))
-    if down is None or net is None or (down >= net and up == down and not buffer_kb):
+    if down is None or net is None or (down >= net and up in (None, down) and not buffer_kb):
         return ""
     rates = f"{down:g} Mbit/s" if up in (None, down) else f"{down:g} Mbit/s down, {up:g} up"
     return rates + (f", buffers of {buffer_kb:g} kB" if buffer_kb else "")

@@ -26,8 +26,8 @@ def test_what_paper_says_is_not_said_besides(monkeypatch: pytest.MonkeyPatch, wo
         parsed(monkeypatch, "--paper", *words)
 
 
-@pytest.mark.parametrize(("text", "rates"), [("4", (4, 4)), ("4/0.256", (4, 0.256)), ("1000", (1000, 1000))])
-def test_rates_of_the_clients_link(text: str, rates: tuple[float, float]) -> None:
+@pytest.mark.parametrize(("text", "rates"), [("4", (4, None)), ("4/0.256", (4, 0.256)), ("1000/4", (1000, 4))])
+def test_rates_of_the_clients_link(text: str, rates: tuple[float, float | None]) -> None:
     assert home_rates_mbit(text) == rates
 
 

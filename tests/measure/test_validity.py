@@ -214,9 +214,10 @@ def test_the_warm_up_has_no_cookies_yet() -> None:
     assert reasons(broken(lambda record: put(record, "syn_data_connections", 0), run=0), BYTES) == []
 
 
-def first_visit(mode: str, *, in_syn: int, given: int, first: int, visited: int, asked: int = 0) -> list[str]:
+def first_visit(mode: str, *, in_syn: int, given: int, first: int, visited: int,
+                asked: int | None = None) -> list[str]:
     record = valid_record(connections=10)
-    put(record, "counters", "servers", "TCPFastOpenCookieReqd", asked)
+    put(record, "counters", "servers", "TCPFastOpenCookieReqd", given if asked is None else asked)
     put(record, "syn_data_connections", in_syn)
     put(record, "cookies", {"mode": mode, "given": given, "first": first, "visited": visited})
     return reasons(record, BYTES)
