@@ -27,10 +27,12 @@ def main() -> int:
     parser.add_argument("--shape", type=Path, default=SHAPE_FILE, metavar="FILE",
                         help="page-shape file to make them from, such as scripts/shape.py writes (default: the paper's "
                         "pages); without NAME.pages all its pages")
+    parser.add_argument("--https", action="store_true", help="all of it over TLS; without NAME.pages all of FILE's "
+                        "pages")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where NAME.pages is (default: the project's)")
     options = parser.parse_args()
     leave_root()
-    print(make_pages(options.directory, options.name, options.seed, options.shape))
+    print(make_pages(options.directory, options.name, options.seed, options.shape, https=options.https))
     return 0
 
 

@@ -72,7 +72,7 @@ def read_sides(folders: Sequence[Path], metric: str) -> tuple[Side, Side]:
     Both are measured by one metric: when one holds logs of 2013, which know no load event, by "last". InputError when
     there is nothing to read, or no row in both.
     """
-    read = [read_results(_client_folder(folder)) for folder in folders]
+    read = [read_results(client_folder(folder)) for folder in folders]
     used = "last" if any(results.old for results in read) else metric
     side_a, side_b = (Side(results, select(results, used)) for results in read)
     if not set(side_a.rows) & set(side_b.rows):
@@ -113,7 +113,8 @@ def welch(a: Sequence[float], b: Sequence[float]) -> tuple[float, float] | None:
     return float(result.pvalue), float(limits.high - limits.low) / 2
 
 
-def _client_folder(folder: Path) -> Path:
+def client_folder(folder: Path) -> Path:
+    """Return `folder`, or the client/ in it. Raises InputError when there is no such folder."""
     if not folder.is_dir():
         raise InputError(f"{folder}:1: no such folder to compare; give client/ or results-DATE/")
     return folder / "client" if (folder / "client").is_dir() else folder

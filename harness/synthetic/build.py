@@ -22,7 +22,7 @@ from harness.mirror.paths import write_file
 from harness.synthetic.content import make_contents
 from harness.synthetic.fetchlog import make_log
 from harness.synthetic.plan import PagePlan, make_plan, typical_sizes
-from harness.synthetic.shape import SHAPE_FILE, PageShape, read_shapes
+from harness.synthetic.shape import SHAPE_FILE, PageShape, over_tls, read_shapes
 from harness.synthetic.urls import make_paths
 from harness.system.atomic import write_atomically
 from harness.system.privileges import User, give
@@ -49,23 +49,25 @@ def make_page_set(shapes: list[PageShape], seed: int) -> list[SyntheticPage]:
     for shape in shapes:
         plan = make_plan(shape, typical)
         paths = make_paths(plan, shape.url, seed, taken)
-        urls = [f"{resource.scheme if shape.measured else 'http'}://{resource.host}{path}"
+        as_recorded = shape.measured or shape.url.startswith("https:")
+        urls = [f"{resource.scheme if as_recorded else 'http'}://{resource.host}{path}"
                 for resource, path in zip(shape.resources, paths, strict=True)]
         pages.append(SyntheticPage(shape, plan, urls, make_contents(plan, urls, seed, shape).bodies))
     return pages
 
 
-def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_FILE) -> str:
+def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_FILE, *, https: bool = False) -> str:
     """Make the mirror and logs of ``<directory>/<name>.pages`` unless they are there; return in one line what was done.
 
-    Without such a list it is made of all pages of a `shape_file` other than the project's own.
+    With `https` all of the pages is over TLS. Without such a list it is made of all pages of a `shape_file` other than
+    the project's own, and of the project's own over TLS.
 
     Raises InputError when the list of pages is unusable, has a page whose figures are not in the shape file, or when
     only one of mirror and logs is there.
     """
     mirror, logs = directory / name, directory / f"{name}.fetchlog"
-    known = read_shapes(shape_file)
-    if shape_file != SHAPE_FILE and not (directory / f"{name}.pages").exists():
+    known = [over_tls(shape) if https else shape for shape in read_shapes(shape_file)]
+    if (https or shape_file != SHAPE_FILE) and not (directory / f"{name}.pages").exists():
         write_atomically(directory / f"{name}.pages", "".join(f"{shape.url}\n" for shape in known))
     pages = read_pages(directory / f"{name}.pages")
     source = _source_hash(shape_file)

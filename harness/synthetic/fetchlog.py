@@ -4,7 +4,7 @@ from harness.files.hack_dns import PORTS
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
 from harness.synthetic.plan import REDIRECT_STATUS, Kind, Node, PagePlan
 
-UNKNOWN_ADDRESS = "192.0.2.1:80"
+UNKNOWN_ADDRESS = "192.0.2.1"
 """From TEST-NET-1 (RFC 5737), addresses that belong to nobody: those of 2013 were not kept."""
 
 
@@ -17,9 +17,10 @@ def make_log(plan: PagePlan, urls: list[str]) -> PageLog:
     by_end = sorted(plan.resources, key=lambda resource: (resource.end_ms, resource.index))
     log.transactions = [Transaction(resource.start_ms, resource.end_ms, urls[resource.index]) for resource in by_end]
     for resource in plan.resources:
-        name = f"{resource.host}:{PORTS[urls[resource.index].partition(':')[0]]}"
+        port = PORTS[urls[resource.index].partition(":")[0]]
+        name = f"{resource.host}:{port}"
         if all(resolve.name != name for resolve in log.resolves):
-            log.resolves.append(Resolve(resource.start_ms, resource.start_ms, 0, name, UNKNOWN_ADDRESS))
+            log.resolves.append(Resolve(resource.start_ms, resource.start_ms, 0, name, f"{UNKNOWN_ADDRESS}:{port}"))
     log.responses = [_response(plan, plan.node_of(resource.index), resource.index, urls) for resource in by_end]
     return log
 

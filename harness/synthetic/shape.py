@@ -116,6 +116,12 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
     return [PageShape(url, month, tuple(resources), work_ms) for url, month, work_ms, resources in pages]
 
 
+def over_tls(shape: PageShape) -> PageShape:
+    """Return the same page with all of its resources over https."""
+    secure = tuple(replace(resource, scheme="https") for resource in shape.resources)
+    return replace(shape, url="https:" + shape.url.partition(":")[2], resources=secure)
+
+
 def format_shapes(shapes: Sequence[PageShape]) -> str:
     """Return a page-shape file of these pages, in the newest format."""
     lines = [f"format\t{FORMAT}\n"]

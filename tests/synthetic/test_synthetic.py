@@ -231,6 +231,17 @@ def test_complete_pages_are_left_and_others_made_again(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["Wiki", "Wiki.fetchlog", "Wiki.pages"]
 
 
+def test_the_same_pages_over_tls(paper: Path, tmp_path: Path) -> None:
+    assert "made: 4" in make_pages(tmp_path, "Secure", seed=1, https=True)
+    assert (tmp_path / "Secure.pages").read_text() == PAPER.replace("http:", "https:")
+    plain = read_recording(paper / "Paper", paper / "Paper.fetchlog")
+    secure = read_recording(tmp_path / "Secure", tmp_path / "Secure.fetchlog")
+    assert {scheme for host in secure.hosts() for scheme in secure.schemes(host)} == {"https"}
+    assert plain.hosts() == secure.hosts()
+    bodies = [path.read_bytes() for path in sorted((tmp_path / "Secure").rglob("*")) if path.is_file()]
+    assert not any(b"http://" in body for body in bodies)
+
+
 @pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_making_leaves_nothing(tmp_path: Path, signal_sent: signal.Signals) -> None:
     (tmp_path / "Paper.pages").write_text(PAPER, encoding="ascii")

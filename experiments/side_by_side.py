@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""One table of several folders of results: the same pages measured in different ways. Reads files only.
+
+    ./experiments/side_by_side.py footnotes/http-1.0 footnotes/http-1.1
+
+A folder is client/, or one with a client/ in it, such as results-DATE/.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import use_project_python
+
+use_project_python()
+
+from harness.analysis.compare import client_folder
+from harness.analysis.selection import select
+from harness.files.results import read_results
+from harness.show.side_by_side import Measured, side_by_side_lines
+from harness.system.options import OptionParser
+from harness.system.privileges import leave_root
+from harness.system.signals import run_interruptible
+
+
+def main() -> int:
+    """Print the table; the exit status is 1 when one of the folders lacks a cell that was to be measured."""
+    parser = OptionParser(description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="what a run.sh left")
+    folders = parser.parse_args().folders
+    leave_root()
+    measured = [_read(folder) for folder in folders]
+    print(*side_by_side_lines(measured), sep="\n")
+    return 1 if any(selection.missing(results.tfos) for _, results, selection in measured) else 0
+
+
+def _read(folder: Path) -> Measured:
+    results = read_results(client_folder(folder))
+    return folder.resolve().name, results, select(results, "load")
+
+
+if __name__ == "__main__":
+    run_interruptible(main)

@@ -1,0 +1,41 @@
+"""Several folders of results as one table."""
+
+from pathlib import Path
+
+from harness.analysis.selection import select
+from harness.bootstrap import ROOT
+from harness.files.experiment import write_experiment
+from harness.files.results import read_results
+from harness.show.side_by_side import Measured, side_by_side_lines
+from tests.support.client_folder import NEWS, POST, add_load, make_client
+from tests.support.forked import typed
+
+
+def measured(client: Path) -> Measured:
+    results = read_results(client)
+    return client.name, results, select(results, "load")
+
+
+def test_the_same_page_over_http_and_https_stands_together(tmp_path: Path) -> None:
+    plain, secure = tmp_path / "plain", tmp_path / "tls-h2-predict"
+    for run in (1, 2, 3):
+        for tfo, plt_ms in ((0, 1000 + run), (1, 900 + run)):
+            add_load(plain, NEWS, 50, run, tfo, plt_ms, connections_with_request=7 + run)
+            add_load(secure, NEWS.replace("http:", "https:"), 50, run, tfo, 2 * plt_ms)
+    lines = list(side_by_side_lines([measured(plain), measured(secure)]))
+    assert lines[1:4] == [
+        NEWS.partition("//")[2],
+        "\t100\tplain          \t3, 3\t9\t-\t1.002\t0.902\t0.100\t9.98%\t9.97%\t9.99%",
+        "\t100\ttls-h2-predict \t3, 3\t-\t-\t2.004\t1.804\t0.200\t9.98%\t9.97%\t9.99%"]
+
+
+def test_what_a_folder_lacks_is_no_row_or_a_dash_and_the_status_says_so(tmp_path: Path) -> None:
+    program = ROOT / "experiments" / "side_by_side.py"
+    whole, part = (make_client(tmp_path / name, delays_ms) for name, delays_ms in (("whole", [10, 50]), ("part", [50])))
+    done = typed(program, whole, part)
+    assert (done.returncode, done.stdout.count("\twhole"), done.stdout.count("\tpart")) == (0, 4, 2)
+    write_experiment(part, 50, {"name": "Paper", "pages": [NEWS, POST, "http://c.test"], "http": "1.0", "tfo": "both"})
+    done = typed(program, whole, part)
+    assert (done.returncode, "\t0, 0\t-\t-\t-\t-\t-\t-\t-\t-" in done.stdout) == (1, True)
+    done = typed(program, tmp_path / "nowhere")
+    assert (done.returncode, "no such folder" in done.stderr) == (2, True)
