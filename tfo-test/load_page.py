@@ -94,6 +94,8 @@ def load(settings: LoadSettings, browser: chrome.Browser, how: chrome.Settings) 
         chrome.end(driver, HASTE_S)             # nobody wants its net-log any more
         raise
     chrome.end(driver)
+    if chrome.replaced_network_process(how):
+        report["errors"].append("Chrome: its network process ended, and it started another")
     return report
 
 

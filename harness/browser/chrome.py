@@ -71,6 +71,8 @@ FLAGS = (
 )
 NOT_RECORDABLE = "CompressionDictionaryTransport,CompressionDictionaryTransportBackend"
 """Features that are off while recording: a body compressed against another is undone before the net-log sees it."""
+NETWORK_PROCESS_ENDED = b"Network service crashed"
+LONGEST_OUTPUT_BYTES = 1 << 16
 UNATTENDED_PREFERENCES = {"download_restrictions": 3, "credentials_enable_service": False}
 """No downloads at all (Chrome's policy DownloadRestrictions), and no question whether to keep a password."""
 
@@ -203,6 +205,18 @@ def end(driver: webdriver.Chrome, patience_s: float = 10.0) -> None:
         except subprocess.TimeoutExpired:
             process.kill()                      # and with it Chrome
             process.wait()
+
+
+def replaced_network_process(settings: Settings) -> bool:
+    """Tell whether Chrome said that its network process had ended, so that it started another in its place.
+
+    Source of its words: content/browser/network_service_instance_impl.cc, of Chromium 156. The new one's net-log knows
+    nothing of the old one's requests. Of a long output the last 64 KiB are read.
+    """
+    with contextlib.suppress(OSError), settings.driver_output.open("rb") as output:
+        output.seek(-min(LONGEST_OUTPUT_BYTES, output.seek(0, os.SEEK_END)), os.SEEK_END)
+        return NETWORK_PROCESS_ENDED in output.read(LONGEST_OUTPUT_BYTES)
+    return False
 
 
 def _bound_to_driver(binary: str, work_dir: Path) -> str:

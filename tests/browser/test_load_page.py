@@ -22,6 +22,7 @@ from harness.browser.chrome import require_shim
 from harness.files.text_log import read_log
 from harness.system.privileges import browsing_user, passable_temp_root
 from harness.system.processes import children_by_parent, descendants
+from tests.support.faults import command_of
 
 pytestmark = pytest.mark.chrome
 URL, PAGE = "http://www.a.test/", "httpwww.a.test"
@@ -98,6 +99,20 @@ class Load:
         return left
 
 
+def network_process(load: Load) -> int:
+    """Return the pid of Chrome's network process, 0 before it is there."""
+    return next((pid for pid in descendants(load.process.pid)
+                 if "network.mojom.NetworkService" in " ".join(command_of(pid))), 0)
+
+
+def wait_for(there: Callable[[], object]) -> None:
+    """Return as soon as it is true."""
+    deadline = time.monotonic() + 40
+    while not there():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def runs(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
@@ -163,6 +178,15 @@ def test_the_end_of_chrome_is_told(start: Callable[..., Load]) -> None:
     assert load.report()["errors"] == ["Chrome ended in the middle of the load"]
     assert (load.work_dir / PAGE).exists()
     assert load.left_after(2) == set()
+
+
+def test_another_network_process_is_told(start: Callable[..., Load]) -> None:
+    """Chrome starts one in its place, whose log begins in the middle of the load: what the old one did is in none."""
+    load = start()
+    wait_for(lambda: network_process(load))
+    os.kill(network_process(load), signal.SIGKILL)
+    load.process.communicate(timeout=60)
+    assert "Chrome: its network process ended, and it started another" in load.report()["errors"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

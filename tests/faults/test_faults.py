@@ -34,10 +34,8 @@ pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mar
 
 ENDING, GOING_ON = 3, 9
 """So many of a dozen end the experiment, or do not: as among all."""
-TOLERANCE = 0.15
-"""By this much may a load that counts although a fault met it lie beyond the undisturbed ones. 10.1% was seen of a load
-whose network process was killed while Chrome started (TFO_LAB_FAULTS=8766): the one that Chrome starts in its place is
-new to the page's first request. No rule knows of that yet."""
+TOLERANCE = 0.1
+"""By this much may a load that counts although a fault met it lie beyond the undisturbed ones."""
 STARTS = 3
 """So often an experiment is started for what was not done yet: the machine may keep it from its first load."""
 UNDISTURBED = 2
