@@ -5,12 +5,14 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from harness.mirror.answers import FAILED_RATIO
-from harness.netlog.transactions import EVENT_STREAM
+from harness.mirror.asked import headers_of
+from harness.netlog.transactions import EVENT_STREAM, HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import ABORTED, CapturedExchange, PageRecording
-from harness.record.sources.answers import mask, without_fragment
+from harness.record.sources.answers import NOT_FOUND, mask, without_fragment
 
 ICON = "/favicon.ico"
+CODE, CODE_NAMES = ("script", "style", "worker"), (".js", ".mjs", ".css")
 MOST_HOSTS = 3
 LEAST_AGAIN = 0.5
 """A page that others recorded asks for at least this share of the URLs again, or it is not that page."""
@@ -46,6 +48,19 @@ def strayed(recording: PageRecording) -> str:
     if len(recorded) < FEWEST_RECORDED or again >= LEAST_AGAIN * len(recorded):
         return ""
     return f"it asked for {again} of the {len(recorded)} URLs that it got when it was recorded"
+
+
+def missing_code(recording: PageRecording) -> list[str]:
+    """Return the URLs of scripts and style sheets that an archive does not have: without them it is another page."""
+    lost = (exchange.transaction for exchange in recording.exchanges if exchange.transaction.error == NOT_FOUND)
+    return list(dict.fromkeys(transaction.url for transaction in lost if _is_code(transaction)))
+
+
+def _is_code(transaction: HttpTransaction) -> bool:
+    """Tell a script or a style sheet by what the request says that it is for, over http by its name."""
+    headers = headers_of(transaction.request_headers)
+    used_for = headers.get("sec-fetch-dest")
+    return used_for in CODE if used_for else urlsplit(transaction.url).path.endswith(CODE_NAMES)
 
 
 def left_for(recording: PageRecording) -> str:

@@ -13,6 +13,7 @@ from harness.record.page import PageRecording
 from harness.record.sources.answers import NOT_FOUND
 
 MOST_RELOADS = 3
+MOST_NAMED = 3
 SCHEMES_WITHOUT_RECORDING = {"ws:": "websocket (a live connection)", "wss:": "websocket (a live connection)",
                              "ftp:": "ftp: address"}
 
@@ -175,6 +176,10 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
     if days:
         when = f", captured on {days[0]}" if days[0] == days[-1] else f", captured from {days[0]} to {days[-1]}"
     verdict.remarks.append(f"brought from {recording.brought_from}{when}; its times are unknown")
+    if lost := truth.missing_code(recording):
+        some = ", ".join([*lost[:MOST_NAMED], *(["…"] if len(lost) > MOST_NAMED else [])])
+        verdict.remarks.append(f"scripts and style sheets that the archive lacks, without which the page may look and "
+                               f"load otherwise: {len(lost)} ({some})")
     stand_ins = sum(answer.stand_in for answer in answers)
     if stand_ins:
         verdict.remarks.append(f"{stand_ins} answered by what was recorded for a similar URL")

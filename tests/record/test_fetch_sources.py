@@ -27,7 +27,8 @@ def test_a_page_from_a_warc(tmp_path: Path) -> None:
     (tmp_path / "old.pages").write_text(PAGE)
     done = fetch(tmp_path, "--from", str(source))
     assert done.returncode == 0, done.stdout + done.stderr
-    for words in ("fit for the experiment", "captured on 2013-03-12; its times are unknown", "1 x not in the archive",
+    for words in ("fit for the experiment", "captured on 2013-03-12; its times are unknown", "2 x not in the archive",
+                  "load otherwise: 1 (http://gone.test/lost.css)",
                   "1 answered by what was recorded for a similar URL"):
         assert words in done.stdout
     mirror = tmp_path / "old"

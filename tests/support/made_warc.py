@@ -11,8 +11,8 @@ from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 DAY = "2013-03-12T10:00:00Z"
 PAGE = "http://www.old.test/"
 SCRIPT = b"document.title = 'run'; fetch('/count?t=' + Date.now(), {method: 'POST', body: 'seen'});"
-IMAGES = 6
-"""So many that one lost request does not make the page hollow."""
+IMAGES = 12
+"""So many that two lost requests do not make the page hollow."""
 Record = tuple[str, str, str, list[tuple[str, str]], bytes]
 """Type, URL, first line, headers, body. A "request" is tied to the response after it."""
 
@@ -35,8 +35,9 @@ def write_warc(path: Path, *records: Record) -> Path:
 
 
 def site_records() -> list[Record]:
-    """Return a page with a style sheet, a zipped script that posts, a redirected image, and one that is lost."""
+    """Return a page with a style sheet, a zipped script that posts, a redirected image, and two lost ones."""
     page = (b"<!DOCTYPE html><title>old</title><link rel=stylesheet href=/style.css><link rel=icon href=data:,>"
+            b"<link rel=stylesheet href=http://gone.test/lost.css>"
             b"<script src=https://cdn.old.test/x.js></script><img src=/moved.png><img src=http://gone.test/lost.png>"
             + b"".join(b"<img src=/%d.png>" % number for number in range(IMAGES)))
     html, ok = [("Content-Type", "text/html"), ("Date", "Tue, 12 Mar 2013 10:00:00 GMT")], "HTTP/1.1 200 OK"
