@@ -4,7 +4,6 @@ import io
 import json
 import os
 import random
-import statistics
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,12 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.results import read_results
 from harness.measure.options import parse_arguments
-from harness.network.rtt import check_rtts
 from tests.support.forked import typed
 from tests.support.har_schema import assert_har
 from tests.support.project_copy import TFO
 from tests.support.small_mirror import ICON, SmallMirror, chain_of_hosts, one_document
 
 SYN_SHARE = 0.99
-HANDSHAKE_TOLERANCE = 0.15
-"""Share of the predicted saving that noise of a 2-core machine's Chrome may take or add, on medians of 2."""
 
 
 def experiment(base: Path, *options: str, timeout_s: float = 110) -> "subprocess.CompletedProcess[str]":
@@ -38,42 +34,34 @@ def records(base: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.root
 @pytest.mark.chrome
-@pytest.mark.timing
-def test_chain_of_hosts_saves_a_handshake_per_connection(tmp_path: Path) -> None:
-    """Three nested frames, each found in the one before, and the last one's style sheet: 4 connections in a row.
+def test_a_chain_of_hosts_by_the_kernels_counters(tmp_path: Path) -> None:
+    """Three nested frames, each found in the one before, with a style sheet each: six connections.
 
-    The other frames' style sheets load beside the next frame. So TFO saves 4 RTTs.
+    What TFO saves of such a chain is measured in test_prediction_chrome.
     """
     base = chain_of_hosts(tmp_path, hosts=3)
-    done = experiment(base, "--delaynet", "100", "--testruns", "3")
+    done = experiment(base, "--delaynet", "100", "--testruns", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     loads = records(base)
-    measured_rtt_ms = loads[0]["environment"]["measured_rtt_ms"]
-    assert len(measured_rtt_ms) == 3
+    assert len(loads[0]["environment"]["measured_rtt_ms"]) == 3
     assert "RTT to 3 servers: " in done.stdout
-    check_rtts(measured_rtt_ms, nominal_ms=200)
-    assert len(loads) == 6
+    assert len(loads) == 4
     assert all(load["valid"] and load["why_not"] == [] and load["requests"] == 6 for load in loads)
-    measured = [load for load in loads if load["run"] > 0]
-    for load in measured:
+    for load in loads:
         passive = load["counters"]["servers"]["TCPFastOpenPassive"]
         assert load["connections_with_request"] == 6
-        if load["tfo"]:
+        if not load["tfo"]:
+            assert load["syn_data_connections"] == passive == 0
+        elif load["run"] > 0:
             assert load["syn_data_connections"] >= SYN_SHARE * 6
             assert passive == load["syn_data_connections"]
-        else:
-            assert load["syn_data_connections"] == passive == 0
-    off, on = (statistics.median(load["plt_ms"] for load in measured if load["tfo"] == tfo) for tfo in (0, 1))
-    expected_ms = 4 * statistics.median(measured_rtt_ms.values())
-    assert off - on == pytest.approx(expected_ms, rel=HANDSHAKE_TOLERANCE), (
-        f"4 handshakes lie on the critical path, {expected_ms:.0f} ms together; TFO saved {off - on:.0f} ms")
     assert_results_are_whole(base)
 
 
 def assert_results_are_whole(base: Path) -> None:
     results = read_results(base / "client")
     assert results.problems == []
-    assert [load.page for load in results.loads] == ["httpwww.nytimes.com"] * 6
+    assert [load.page for load in results.loads] == ["httpwww.nytimes.com"] * 4
     for directory in (base / "client").glob("100-*"):
         har = assert_har(directory / "httpwww.nytimes.com.har")
         assert (har["version"], len(har["entries"])) == ("1.2", 6)
@@ -84,7 +72,7 @@ def assert_results_are_whole(base: Path) -> None:
     assert sorted(path.name for path in (base / "serverlogs").iterdir()) == ["100-tfo-0", "100-tfo-1"]
     order = json.loads((base / "client" / "experiment-100.json").read_text())["order"]
     first_of_pair = [tfo for _, _, tfo in order[::2]]
-    assert first_of_pair in ([0, 1, 0], [1, 0, 1])
+    assert first_of_pair in ([0, 1], [1, 0])
 
 
 @pytest.mark.root

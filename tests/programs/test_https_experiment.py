@@ -19,7 +19,7 @@ from tests.support.project_copy import TFO
 
 RTT_MS = 200
 TOLERANCE = 0.2
-"""Share of the predicted saving that noise of a 2-core machine's Chrome may take or add, on medians of 2 or 1."""
+"""Share of the predicted saving that noise of a 2-core machine's Chrome may take or add, on one load each."""
 HTML = (("Content-Type", "text/html"), ("Cache-Control", "max-age=600"))
 ICON = '<link rel="icon" href="data:,">'
 URL = "https://www.nytimes.com/"
@@ -68,7 +68,7 @@ def saving_ms(base: Path) -> float:
 def test_one_rtt_saved_per_connection_over_tls_too(tmp_path: Path) -> None:
     """Four connections in a row: http, then three of https. TFO saves 4 RTTs."""
     base = record(tmp_path)
-    done = experiment(base, "--delaynet", f"{RTT_MS / 2:g}", "--testruns", "3")
+    done = experiment(base, "--delaynet", f"{RTT_MS / 2:g}", "--testruns", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (base / "hack_dns").read_text().count(" 8001 https\n") == 3
     for load in loads(base):
@@ -82,7 +82,7 @@ def test_one_rtt_saved_per_connection_over_tls_too(tmp_path: Path) -> None:
         assert spoken == {("www.nytimes.com", "http", "HTTP/1.0"), ("www.nytimes.com", "https", "h2"),
                           ("two.test", "https", "HTTP/1.1"), ("three.test", "https", "h2")}
         per_connection = {(request.host, request.connection): request.scheme for request in requests(base, tfo)}
-        assert list(per_connection.values()).count("https") == 3 * 3, "both requests to a host share its connection"
+        assert list(per_connection.values()).count("https") == 2 * 3, "both requests to a host share its connection"
     saved_ms = saving_ms(base)
     assert saved_ms == pytest.approx(4 * RTT_MS, rel=TOLERANCE)
     assert_table(base, saved_ms)
