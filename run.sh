@@ -7,6 +7,7 @@ cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
 name=Paper
 delays='unset'
 sweep_rtt='unset'
+rtt=
 testruns=4
 until_ci=
 max_runs=
@@ -27,6 +28,8 @@ Usage: sudo ./run.sh [options] [options of tfo.py]
   --delays "10 50 100" one-way delays in ms; the RTT is twice that
   --sweep-rtt 2,5,...  RTTs in ms instead: from which RTT on does TFO matter? output-figures/improvement-vs-rtt.png
                        (2,5,10,20,50,100,200 takes the paper's pages half an hour)
+  --rtt recorded[*K]   instead: each server as far away as it was when it was recorded, or K times that; with --delays
+                       or --sweep-rtt scaled, so that the median of the servers' RTTs is those
   --testruns N         loads of each page without and with TFO; the first warms up, the others count (4)
   --quick              one measured load instead of three
   --until-ci POINTS    then go on until half the 95% interval of each page's improvement is under POINTS percentage
@@ -93,7 +96,7 @@ set -- ${given[@]+"${given[@]}"}
 while [ $# -gt 0 ]; do
     case "$1" in --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;; esac
     case "$1" in
-        --name | --delays | --testruns | --sweep-rtt | --until-ci | --max-runs | --format | --tfo)
+        --name | --delays | --testruns | --sweep-rtt | --rtt | --until-ci | --max-runs | --format | --tfo)
             [ $# -ge 2 ] || bad_use "$1 needs a value"
             option=${1#--}
             printf -v "${option//-/_}" '%s' "$2"
@@ -114,9 +117,13 @@ if [ "$sweep_rtt" != unset ]; then
     [[ $sweep_rtt =~ ^$digit+(\.$digit+)?(,$digit+(\.$digit+)?)*$ ]] || bad_use "--sweep-rtt: write RTTs in ms such as 2,5,10"
     delays=$(awk -v RS=, '{ printf "%s%.9g", (NR > 1 ? " " : ""), $1 / 2 }' <<<"$sweep_rtt")
 fi
-[ "$delays" != unset ] || delays="10 50 100"
+[ -z "$rtt" ] || tfo_options+=(--rtt "$rtt")
+if [ "$delays" = unset ]; then
+    delays="10 50 100"
+    [ -z "$rtt" ] || delays=recorded    # one experiment, whose delays the recording tells
+fi
 for delay in $delays; do
-    [[ $delay =~ ^(0|[123456789]$digit{0,6})(\.$digit{1,6})?$ ]] ||
+    [ -n "$rtt" ] && [ "$delay" = recorded ] || [[ $delay =~ ^(0|[123456789]$digit{0,6})(\.$digit{1,6})?$ ]] ||
         bad_use "--delays: '$delay' is not a number of milliseconds"
 done
 twice=$(awk -v RS='[ \n]+' 'NF && seen[$1 + 0]++ { print $1; exit }' <<<"$delays")
@@ -157,8 +164,10 @@ stop() {
 tfo() {
     local delay=$1
     shift
+    local delaynet=()
+    [ "$delay" = recorded ] || delaynet=(--delaynet "$delay")
     # Should we be killed, it ends as it does on Ctrl-C.
-    run_child setpriv --pdeathsig TERM -- ./tfo.py --name "$name" --delaynet "$delay" --testruns "$testruns" --tfo "$tfo" \
+    run_child setpriv --pdeathsig TERM -- ./tfo.py --name "$name" ${delaynet[@]+"${delaynet[@]}"} --testruns "$testruns" --tfo "$tfo" \
         ${tfo_options[@]+"${tfo_options[@]}"} "$@"
 }
 
@@ -268,7 +277,9 @@ cat "$table"
 as_user tee -a "$run_log" >/dev/null <"$table"
 [ "$ended" -ne 2 ] || exit 2
 if [ -n "$failed" ]; then
-    echo "run.sh: with a delay of$failed ms not all was measured; what and why is said above, where that delay's loads are" >&2
+    with="a delay of$failed ms"
+    [ "$failed" != " recorded" ] || with="the recorded delays"
+    echo "run.sh: with $with not all was measured; what and why is said above, where that delay's loads are" >&2
     status=1
 fi
 exit "$status"

@@ -4,7 +4,7 @@
                       s0 (switch)
           1000 Mbit/s  /  |  \\      4 Mbit/s, delaynet ms each way, to every server
                       /   |   \\
-                  user server0 server1 ...          RTT = 2 * (delaynet + delayhome)
+                  user server0 server1 ...          RTT = 2 * (delaynet + delayhome), or as recorded (--rtt)
 
 `user` runs headless Chrome; every server replays one web site of the mirror. All pages are loaded `testruns` times
 without and with TFO, interleaved. Run 0 warms up (TFO cookies, caches); the others are measured. With --until-ci pages
@@ -25,6 +25,7 @@ from harness.measure.experiment import Experiment, found_in, settings, summarise
 from harness.measure.fitness import say_ready, unfit_pages
 from harness.measure.folders import check_folders
 from harness.measure.laboratory import BrowserSettings, ReplayedWeb, running_laboratory
+from harness.measure.latency import with_recorded_rtts
 from harness.measure.options import parse_arguments
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_authority, check_browser, check_connection_limit, check_pages, check_room
@@ -58,11 +59,16 @@ def main() -> int:
     check_host_count(page_set.hosts)
     plan = plan_loads(page_set.pages, arguments.testruns, arguments.tfos, arguments.seed)
 
-    # Network: a star with the same rate and delay to every server; its RTT is measured before anything is loaded.
+    # Network: a star with the same rate and delay to every server, or each as far away as it was when it was recorded;
+    # the RTTs are measured before anything is loaded.
     down_mbit, up_mbit = arguments.bwhome
-    speeds = LinkSpeeds(down_mbit, arguments.bwnet, arguments.delayhome, arguments.delaynet, up_mbit, arguments.buffer)
+    speeds = LinkSpeeds(down_mbit, arguments.bwnet, arguments.delayhome, arguments.delaynet or 0.0, up_mbit,
+                        arguments.buffer)
+    if arguments.rtt:
+        with acting_as(invoking_user()):
+            speeds = with_recorded_rtts(speeds, arguments.rtt, arguments.delaynet, page_set)
     netem = kernel_has_netem()
-    check_kernel(delay_line=not netem and speeds.one_way_ms > 0)
+    check_kernel(delay_line=not netem and speeds.longest_rtt_ms > 0)
 
     # Web: each recorded host is a server that answers as it did when it was recorded; Chrome is the only client.
     web = ReplayedWeb(page_set=page_set, http=arguments.http, server=arguments.server, port=arguments.port,
@@ -73,7 +79,9 @@ def main() -> int:
                              cookies=arguments.cookies)
     known = settings(arguments, speeds, web, chrome, netem=netem)
     with acting_as(invoking_user()):
-        earlier = read_earlier(arguments.dir / "client", arguments.delaynet, plan, known) if arguments.resume else EMPTY
+        earlier = EMPTY
+        if arguments.resume:
+            earlier = read_earlier(arguments.dir / "client", speeds.delay_net_ms, plan, known)
     to_do = loads_to_do(plan, earlier, arguments.goal, arguments.seed)
     if arguments.dry_run:
         unfit = unfit_pages(web, chrome, speeds) if arguments.dry_run == "load" else []
@@ -87,7 +95,7 @@ def main() -> int:
         return 0
 
     # Measurement: once the machine is quiet; every load is judged and written down as soon as it is done.
-    with only_experiment(), open_results(arguments.dir, arguments.delaynet, resume=arguments.resume):
+    with only_experiment(), open_results(arguments.dir, speeds.delay_net_ms, resume=arguments.resume):
         busy = wait_for_quiet(arguments.patience)
         with running_laboratory(speeds, web, chrome, netem=netem, results_dir=arguments.dir,
                                 experiment_id=earlier.experiment_id, patience_s=arguments.patience) as lab:

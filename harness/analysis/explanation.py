@@ -7,7 +7,7 @@ from harness.analysis.causes import dependencies
 from harness.analysis.cookies import without_a_cookie
 from harness.analysis.critical_path import KINDS, Step, critical_path
 from harness.analysis.timeline import read_timeline
-from harness.analysis.what_if import SharedLink, fits_syn, saved_ms
+from harness.analysis.what_if import SharedLink, fits_syn, rtt_to, saved_ms
 from harness.files.experiment import ExperimentRecord, experiment_file, read_experiment
 from harness.files.results import LoadResult
 from harness.system.untrusted import UnreadableFileError
@@ -24,7 +24,7 @@ class Explanation:
     `savable_handshakes` how many of these TFO can save: those whose request fits into a SYN. `breakdown_ms` has the
     time of each kind of step (harness.analysis.critical_path.KINDS); together they are the PLT. `predicted_plt_ms` is
     what the PLT would be with TFO, by playing the load's dependency graph again; `simple_prediction_ms` is PLT -
-    savable handshakes x RTT, which forgets that another chain of requests may then be the longest.
+    savable handshakes x RTT, each to its own server, which forgets that another chain may then be the longest.
     """
 
     steps: tuple[Step, ...]
@@ -39,7 +39,8 @@ class Explanation:
 def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
     """Return the explanation of `load` at an RTT of `rtt_ms`; None without a load event or a HAR (logs of 2013).
 
-    Its files are read the first time only: they do not change while a program reads them.
+    Where its experiment gave each server an RTT of its own, those count. Its files are read the first time only: they
+    do not change while a program reads them.
     """
     timeline = read_timeline(load)
     if timeline is None:
@@ -52,14 +53,17 @@ def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
     cold = without_a_cookie(timeline.requests, cookies)
     savable_urls = {request.url for request in timeline.requests
                     if request.order not in cold and fits_syn(request, small_client_hello=is_small)}
-    handshakes = [step for step in steps if step.kind == "connect" and step.length_ms >= COUNTED_FROM * rtt_ms]
-    savable = sum(step.url in savable_urls for step in handshakes)
+    own_rtts_ms = experiment.server_rtts_ms if experiment else {}
+    handshakes = [(step, step_rtt_ms) for step in steps if step.kind == "connect"
+                  for step_rtt_ms in [rtt_to(step.url, rtt_ms, own_rtts_ms)]
+                  if step.length_ms >= COUNTED_FROM * step_rtt_ms]
+    savable = [step_rtt_ms for step, step_rtt_ms in handshakes if step.url in savable_urls]
     breakdown_ms = {kind: sum(step.length_ms for step in steps if step.kind == kind) for kind in KINDS}
     return Explanation(
-        tuple(steps), len(handshakes), savable, breakdown_ms,
+        tuple(steps), len(handshakes), len(savable), breakdown_ms,
         timeline.plt_ms - saved_ms(timeline, graph, rtt_ms, small_client_hello=is_small,
-                                   link=_shared_link(experiment), cookies=cookies),
-        timeline.plt_ms - savable * rtt_ms)
+                                   link=_shared_link(experiment), cookies=cookies, own_rtts_ms=own_rtts_ms),
+        timeline.plt_ms - sum(savable))
 
 
 def _shared_link(experiment: ExperimentRecord | None) -> SharedLink | None:

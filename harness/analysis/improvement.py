@@ -25,6 +25,12 @@ class Improvement:
     percent: float | None
     pairs: int
     interval: Interval | None
+    own_name: str = ""
+
+    @property
+    def rtt_name(self) -> str:
+        """What the RTT is called, in ms: `own_name`, where it stands for several."""
+        return self.own_name or f"{self.rtt_ms:g}"
 
     @property
     def errors_percent(self) -> tuple[float, float]:
@@ -50,7 +56,8 @@ def improvement(selection: Selection, page: str, rtt_ms: float) -> Improvement:
     off_ms, on_ms = (selection.median_ms(Cell(page, rtt_ms, tfo)) for tfo in (0, 1))
     percent = improvement_percent(off_ms, on_ms) if off_ms and on_ms else None
     pairs = selection.pairs(page, rtt_ms)
-    return Improvement(page, rtt_ms, off_ms, on_ms, percent, len(pairs[0]), improvement_interval(*pairs))
+    return Improvement(page, rtt_ms, off_ms, on_ms, percent, len(pairs[0]), improvement_interval(*pairs),
+                       selection.rtt_name(rtt_ms))
 
 
 def improvements(results: Results, selection: Selection) -> list[Improvement]:

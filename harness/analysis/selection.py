@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harness.analysis.stats import median
 from harness.files.results import LoadResult, Results
@@ -30,7 +30,8 @@ class Selection:
     """The loads of each cell that count by `metric`, in order of their runs; a cell that was not measured has none.
 
     `left_out` are measured loads that do not count, each with its reason. `cold` are cells that had to take run 0. Two
-    selections are never equal, so that what was computed of one can be kept for it (functools.lru_cache).
+    selections are never equal, so that what was computed of one can be kept for it (functools.lru_cache). `rtt_names`
+    are those of harness.files.results.Results.
     """
 
     metric: str
@@ -38,6 +39,11 @@ class Selection:
     cells: dict[Cell, list[LoadResult]]
     left_out: list[tuple[LoadResult, str]]
     cold: list[Cell]
+    rtt_names: dict[float, str] = field(default_factory=dict)
+
+    def rtt_name(self, rtt_ms: float) -> str:
+        """Return what an RTT is called, in ms: "100", or "recorded 12-180" where each server had its own."""
+        return self.rtt_names.get(rtt_ms, f"{rtt_ms:g}")
 
     def plts_ms(self, cell: Cell) -> list[float]:
         """Page load times of a cell in ms, by the metric in use."""
@@ -71,7 +77,7 @@ def select(results: Results, metric: str) -> Selection:
     Run 0 is the warm-up and never counts, with one exception: a cell of 2013 logs that has nothing else.
     """
     used = "last" if results.old else metric
-    selection = Selection(used, metric, {}, [], [])
+    selection = Selection(used, metric, {}, [], [], results.rtt_names)
     of_cell: dict[Cell, list[LoadResult]] = defaultdict(list)
     for load in results.loads:
         of_cell[Cell(load.page, load.rtt_ms, load.tfo)].append(load)

@@ -10,6 +10,8 @@ NOT_SETTINGS = ("format", "id", "pages", "order", "measured_rtt_ms", "busy", "de
 """What an experiment's file holds besides its settings: its cells, which are compared as such, and measurements."""
 OF_LOADS = ("chrome", "chromedriver", "selenium")
 """Versions that stand with each load, since Chrome may be updated between two."""
+OWN_RTTS = "server_rtts_ms"
+"""A table of the servers: told in one line."""
 NOT_RECORDED = "not recorded"
 OLD_TOOL = "the tool of 2013, which recorded no settings"
 
@@ -50,7 +52,11 @@ def settings(results: Results) -> Settings:
 def _flat(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Give a file's settings by name, with those of an inner object (sysctls) by their own names."""
     for name, value in record.items():
-        if isinstance(value, dict) and name not in NOT_SETTINGS:
+        if name == OWN_RTTS and isinstance(value, dict) and value:
+            times = [float(rtt_ms) for rtt_ms in value.values()]
+            mean_ms = sum(times) / len(times)
+            yield name, f"{len(times)} servers, {min(times):g} to {max(times):g}, {mean_ms:.3f} on average"
+        elif isinstance(value, dict) and name not in NOT_SETTINGS:
             yield from _flat(value)
         elif name not in NOT_SETTINGS:
             yield name, str(value)

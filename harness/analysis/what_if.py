@@ -15,7 +15,7 @@ requests hides is not counted. Held fixed, though TFO changes it a little: how s
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -55,16 +55,19 @@ def fits_syn(request: TimedRequest, *, small_client_hello: bool) -> bool:
 
 
 def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, link: SharedLink | None = None,
-             small_client_hello: bool = True, cookies: CookieMode = "warm") -> float:
+             small_client_hello: bool = True, cookies: CookieMode = "warm",
+             own_rtts_ms: Mapping[str, float] | None = None) -> float:
     """Return by how many ms TFO would bring the load event forward.
 
-    `graph` is what harness.analysis.causes.dependencies returns; `link` is what transfers share, None when it is not
-    known: then all of them last as long as before. `small_client_hello` is False when Chrome's ClientHello
-    is too long for a SYN (tfo.py --post-quantum), `cookies` is what is known of them at first (tfo.py --cookies).
+    `rtt_ms` is the RTT to all servers, but for those that have one of their own in `own_rtts_ms`, by name. `graph` is
+    what harness.analysis.causes.dependencies returns; `link` is what transfers share, None when it is not known: then
+    all of them last as long as before. `small_client_hello` is False when Chrome's ClientHello is too long for a SYN
+    (tfo.py --post-quantum), `cookies` is what is known of them at first (tfo.py --cookies).
     """
     cold = without_a_cookie(timeline.requests, cookies)
     handshake_ms = [0.0 if request.order in cold else
-                    _handshake_ms(request, rtt_ms, small_client_hello=small_client_hello)
+                    _handshake_ms(request, rtt_to(request.url, rtt_ms, own_rtts_ms or {}),
+                                  small_client_hello=small_client_hello)
                     for request in timeline.requests]
     shorter_ms = [0.0] * len(timeline.requests)
     moved = _play(timeline, graph, handshake_ms, shorter_ms)
@@ -77,6 +80,11 @@ def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, li
                if request.end <= timeline.plt_ms and holds_up_the_load_event(request)]
     return min([_at(cause_of_load_event(timeline), moved),
                 *(moved[request.order].end + timeline.plt_ms - request.end for request in awaited)])
+
+
+def rtt_to(url: str, rtt_ms: float, own_rtts_ms: Mapping[str, float]) -> float:
+    """Return the RTT to the server of `url` in ms: its own, else `rtt_ms`, which all others have."""
+    return own_rtts_ms.get(urlsplit(url).hostname or "", rtt_ms)
 
 
 def _play(timeline: Timeline, graph: list[Dependencies], handshake_ms: Sequence[float],

@@ -28,7 +28,8 @@ class ExperimentRecord:
     Mbit/s, None if it does not say. `connections_per_host` is how many connections Chrome opened to a host, 0 where
     nobody changed that. `cookies`: what was known of TFO cookies when a load began (harness.network.cookies).
     `paper`: the network was the paper's. `bw_home_mbit` is the rate of user's link down, None if it does not say.
-    `settings` is all of the file, as it is.
+    `server_rtts_ms` are the RTTs of the servers, by their names, where each had its own (tfo.py --rtt recorded); then
+    `rtt_ms` is their median. `settings` is all of the file, as it is.
     """
 
     delaynet_ms: float
@@ -46,7 +47,20 @@ class ExperimentRecord:
     cookies: CookieMode = "warm"
     paper: bool = False
     bw_home_mbit: float | None = None
+    server_rtts_ms: Mapping[str, float] = field(default_factory=dict, hash=False)
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def rtt_to(self, host: str) -> float:
+        """Return the RTT to a server in ms."""
+        return self.server_rtts_ms.get(host, self.rtt_ms)
+
+    @property
+    def rtt_name(self) -> str:
+        """What the table calls the RTT, in ms: a number, or "recorded" and from where to where the servers' RTTs go."""
+        if not self.server_rtts_ms:
+            return f"{self.rtt_ms:g}"
+        least, most = min(self.server_rtts_ms.values()), max(self.server_rtts_ms.values())
+        return f"recorded {least:g}-{most:g}" if least < most else f"recorded {most:g}"
 
 
 def new_experiment_id() -> str:
@@ -113,13 +127,19 @@ def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
                       settings.get("post_quantum") is True, _in_words(settings.get("busy")),
                       _rate(settings.get("bw_net_mbit")), _count(settings.get("connections_per_host")),
                       _cookies(settings.get("cookies")), settings.get("paper") is True,
-                      _rate(settings.get("bw_home_mbit")), settings)
+                      _rate(settings.get("bw_home_mbit")), _rtts(settings.get("server_rtts_ms")), settings)
 
 
 def _rate(value: object) -> float | None:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf"):
         return float(value)
     return None
+
+
+def _rtts(value: object) -> dict[str, float]:
+    found = value.items() if isinstance(value, dict) else ()
+    return {str(host): float(rtt_ms) for host, rtt_ms in found if isinstance(rtt_ms, int | float)
+            and not isinstance(rtt_ms, bool) and 0 <= rtt_ms < float("inf")}
 
 
 def _cookies(value: object) -> CookieMode:

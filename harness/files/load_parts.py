@@ -118,13 +118,14 @@ class ReceivedAnswers:
 class LateAnswer:
     """The server `host` was silent for `late_ms` longer than it should have been, from `start_ms` of the load on.
 
-    `critical`: the load event waited for it.
+    `critical`: the load event waited for it. `rtt_ms`: the RTT to this server, None where all have the load's.
     """
 
     host: str
     start_ms: float
     late_ms: float
     critical: bool
+    rtt_ms: Ms | None = None
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,11 @@ class PageFiles:
         """The recorded heads."""
         return self.base / f"{self.name}.fetchlog"
 
+    @property
+    def rtts(self) -> Path:
+        """Round-trip times to the recorded servers, where somebody wrote them down: see harness.mirror.rtts."""
+        return self.base / f"{self.name}.rtts"
+
     def line_of(self, page: Page) -> int:
         """Return the line of `page` in the list, counted from 1."""
         return line_of(self.pages, page)

@@ -85,6 +85,11 @@ class Results:
         return any(experiment.synthetic for experiment in self.experiments)
 
     @property
+    def rtt_names(self) -> dict[float, str]:
+        """What the RTTs are called that stand for several, those of the servers as recorded."""
+        return {experiment.rtt_ms: experiment.rtt_name for experiment in self.experiments if experiment.server_rtts_ms}
+
+    @property
     def everything(self) -> list[LoadResult]:
         """All loads in the folder: the counted experiment's, tries made again, and other experiments'."""
         return [*self.loads, *self.again, *self.others]
@@ -128,6 +133,7 @@ def read_results(clientdir: Path) -> Results:
         raise InputError(f"{clientdir}:1: no such directory; give the folder of client logs with --clientdir")
     problems: list[str] = []
     experiments = read_experiments(clientdir, problems)
+    _require_rtts_apart(clientdir, experiments)
     cells = _cells(clientdir)
     old = not experiments and not problems and not any(next(path.glob("*.json"), None) for path, *_ in cells)
     rtts = {experiment.delaynet_ms: experiment.rtt_ms for experiment in experiments}
@@ -144,6 +150,17 @@ def read_results(clientdir: Path) -> Results:
     rtts_ms = {load.rtt_ms for load in loads} | {rtts.get(delay, 2 * delay) for delay in empty} | set(rtts.values())
     return Results(clientdir, old, loads, experiments, _urls(experiments, loads), sorted(rtts_ms), sorted(
         {tfo for *_, tfo in cells}.union(*(experiment.tfos for experiment in experiments))), problems, again, others)
+
+
+def _require_rtts_apart(clientdir: Path, experiments: Sequence[ExperimentRecord]) -> None:
+    """Raise InputError when loads as far away as recorded would stand in one row with others."""
+    for one in experiments:
+        for other in experiments:
+            if one is not other and one.server_rtts_ms and one.rtt_ms == other.rtt_ms:
+                name = experiment_file(clientdir, one.delaynet_ms)
+                raise InputError(f"{name}:1: its recorded RTTs have the median {one.rtt_ms:g} ms, which is the RTT of "
+                                 f"{experiment_file(clientdir, other.delaynet_ms).name} too; move the loads of one of "
+                                 "them to another folder")
 
 
 def _cells(clientdir: Path) -> list[tuple[Path, float, int, int]]:

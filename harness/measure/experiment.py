@@ -18,6 +18,7 @@ from harness.measure import validity
 from harness.measure.adaptive import Goal, expected_loads, first_guess, more_loads, outcome_lines
 from harness.measure.attempts import set_aside
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb
+from harness.measure.latency import latency_settings
 from harness.measure.loads import cell_of, measure_load, write_record
 from harness.measure.plan import Load
 from harness.measure.reason import accident
@@ -143,6 +144,7 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
     machine = environment.machine()
     with acting_as(invoking_user()):
         digest = recording_digest(web.page_set.files)
+        latency = latency_settings(arguments.rtt, speeds, web.page_set)
     return {
         "name": arguments.name, "pages": [page.url for page in web.page_set.pages],
         "recording_sha256": digest,
@@ -158,6 +160,7 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
         "bw_home_mbit": speeds.bw_home_mbit, "bw_home_up_mbit": speeds.bw_home_up_mbit, "buffer_kb": speeds.buffer_kb,
         "bw_net_mbit": speeds.bw_net_mbit, "paper": arguments.paper,
         "delayhome_ms": speeds.delay_home_ms, "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms,
+        **latency,
         "delay_by": delay_by(netem=netem), "browser": version_of(chrome.browser),
         **{key: machine[key] for key in ("kernel", "machine", "cpus")},
     }

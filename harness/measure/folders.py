@@ -33,7 +33,7 @@ def check_folders(directory: Path, files: PageFiles, user: User) -> None:
 
 def _used(directory: Path, files: PageFiles) -> Iterator[Path]:
     """Yield what the experiment uses, and what lies in the folders of its results."""
-    yield from (files.pages, files.mirror, files.fetchlog, directory / "hack_dns")
+    yield from (files.pages, files.mirror, files.fetchlog, files.rtts, directory / "hack_dns")
     for folder in (directory / "client", directory / "serverlogs"):
         yield folder
         if folder.is_dir() and not folder.is_symlink():

@@ -172,17 +172,27 @@ def proven_rtts_ms(star: Star, port: int, speeds: LinkSpeeds, *, netem: bool,
     """
     deadline_s = time.monotonic() + patience_s
     while True:
-        rtts_ms = measure_rtts(star, port, nominal_ms=speeds.rtt_ms,
+        wanted_ms = speeds.rtts_ms(star.servers)
+        rtts_ms = measure_rtts(star, port, nominal_ms=wanted_ms,
                                at_once=AT_ONCE_UP if speeds.home_is_narrow else AT_ONCE)
         print(f"RTT to {len(rtts_ms)} servers: {min(rtts_ms.values()):.1f} to {max(rtts_ms.values()):.1f} ms measured, "
-              f"{speeds.rtt_ms:g} ms wanted ({'netem' if netem else 'delay line'})", flush=True)
+              f"{_in_words(rtts_ms, wanted_ms)} ({'netem' if netem else 'delay line'})", flush=True)
         try:
-            check_rtts(rtts_ms, speeds.rtt_ms)
+            check_rtts(rtts_ms, wanted_ms)
             return rtts_ms
         except ExperimentError:
             if time.monotonic() >= deadline_s:
                 raise
         wait_for_quiet(min(RTT_PAUSE_S, deadline_s - time.monotonic()))
+
+
+def _in_words(rtts_ms: Mapping[str, float], wanted_ms: Mapping[str, float]) -> str:
+    """Return what was wanted and, where that is not the same of all servers, how near the farthest off came to it."""
+    least, most = min(wanted_ms.values()), max(wanted_ms.values())
+    if least == most:
+        return f"{most:g} ms wanted"
+    off_ms = max(abs(rtts_ms[name] - wanted_ms[name]) for name in rtts_ms)
+    return f"{least:g} to {most:g} ms wanted, as recorded, each within {off_ms:.1f} ms of its own"
 
 
 def remap_hosts(star: Star, web: ReplayedWeb, path: Path) -> Path:

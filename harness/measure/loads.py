@@ -44,7 +44,7 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
     with watching(lab) as watch, cookies:
         report = run_chrome(lab, load, directory)
     after = _counters(lab.star)
-    wait_for_close(lambda: open_sockets(servers), listening, lab.rtt_ms)
+    wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)
     requests = _logged(lab, load, began_s)
     record = _record(report, {
         "url": load.page.url, "page": load.page.name, "delaynet_ms": lab.delaynet_ms, "rtt_ms": lab.rtt_ms,

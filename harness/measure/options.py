@@ -10,6 +10,7 @@ from harness.errors import InputError
 from harness.files.pages import BUNDLED
 from harness.measure.adaptive import MINIMUM_PAIRS, Goal
 from harness.measure.attempts import RETRIES, RETRIES_ALLOWED
+from harness.measure.latency import DELAYNET_MS, recorded_option
 from harness.measure.limits import TimeLimits
 from harness.measure.server_options import add_server_options, server_problems, tls_port_beside
 from harness.network.cookies import CHOICES, WARM
@@ -43,6 +44,8 @@ def parse_arguments(description: str) -> argparse.Namespace:
     for wrong, problem in (*network_problems(arguments), *plan_problems(arguments)):
         if wrong:
             raise InputError(f"tfo.py: {problem}")
+    if arguments.delaynet is None and arguments.rtt is None:
+        arguments.delaynet = DELAYNET_MS
     return arguments
 
 
@@ -60,7 +63,10 @@ def make_parser(description: str) -> argparse.ArgumentParser:
                         "each way, in units of 1000 bytes (1000 packets)")
     parser.add_argument("--delayhome", type=DELAY_MS, default=0.0, help="one-way delay of user's link, ms (0)")
     parser.add_argument("--bwnet", type=RATE_MBIT, default=4.0, help="bandwidth of each server's link, Mbit/s (4)")
-    parser.add_argument("--delaynet", type=DELAY_MS, default=10.0, help="one-way delay of each server's link, ms (10)")
+    parser.add_argument("--delaynet", type=DELAY_MS, help="one-way delay of each server's link, ms (10)")
+    parser.add_argument("--rtt", type=recorded_option, metavar="recorded[*K]", help="each server as far away as it was "
+                        "when it was recorded, or K times that; with --delaynet scaled, so that the median RTT is "
+                        "twice that delay")
     add_server_options(parser)
     parser.add_argument("--tfo", choices=["0", "1", "both"], default="both",
                         help="without TFO, with it, or both (both)")
@@ -121,8 +127,12 @@ def home_rates_mbit(text: str) -> tuple[float, float | None]:
 def network_problems(arguments: argparse.Namespace) -> Problems:
     """Tell what makes no network, each with what to say."""
     return (
-        (arguments.delaynet + arguments.delayhome > DELAY_MS.high,
+        ((arguments.delaynet or 0.0) + arguments.delayhome > DELAY_MS.high,
          f"--delaynet, --delayhome: together at most {DELAY_MS.high:g} ms"),
+        (arguments.rtt and arguments.delayhome,
+         "--rtt recorded: says all of how far away each server is; leave out --delayhome"),
+        (arguments.rtt and arguments.rtt.factor is not None and arguments.delaynet is not None,
+         "--rtt recorded*K: with other delays the recorded RTTs are scaled to these already; leave out *K, or them"),
         (arguments.quiet > arguments.quiet_limit, "--quiet: longer than --quiet-limit waits for it"),
         (arguments.resume and arguments.on_user, "--resume: loads pages, and --on-user loads none; leave one out"),
         (arguments.buffer and arguments.delayhome,

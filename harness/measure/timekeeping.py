@@ -133,7 +133,8 @@ def silence_ms(rtt_ms: float, bw_mbit: float) -> float:
 def reasons(kept: Timekeeping, rtt_ms: float, plt_ms: float, *, lossy: bool = False) -> list[Reason]:
     """Return why time was not kept well enough in a load of `plt_ms` at `rtt_ms`; all of them are accidents.
 
-    When `lossy`, the simulated network itself lost packets: an answer may be late for as long as TCP takes to notice.
+    An answer is judged by its own server's RTT where servers have their own (tfo.py --rtt). When `lossy`, the simulated
+    network itself lost packets: an answer may be late for as long as TCP takes to notice.
     """
     late = _late_packets(kept, rtt_ms) or ([] if lossy else list(_late_answers(kept, rtt_ms, plt_ms))[:1])
     return [accident(text) for text in (*_suspended(kept), *_stopped(kept), *late, *_machine(kept, plt_ms))]
@@ -164,8 +165,9 @@ def _late_packets(kept: Timekeeping, rtt_ms: float) -> list[str]:
 
 def _late_answers(kept: Timekeeping, rtt_ms: float, plt_ms: float) -> Iterable[str]:
     for answer in kept.late:
-        anywhere_ms = LATE_ANYWHERE_RATIO * rtt_ms + LATE_ANYWHERE_MS
-        limit_ms = late_limit_ms(rtt_ms, plt_ms) if answer.critical else anywhere_ms
+        own_ms = rtt_ms if answer.rtt_ms is None else answer.rtt_ms
+        anywhere_ms = LATE_ANYWHERE_RATIO * own_ms + LATE_ANYWHERE_MS
+        limit_ms = late_limit_ms(own_ms, plt_ms) if answer.critical else anywhere_ms
         if answer.late_ms > limit_ms:
             where = ", and the page waited for it" if answer.critical else ""
             yield (f"an answer of {answer.host} was late by {answer.late_ms:.0f} ms{where}: its server or the network "

@@ -100,7 +100,9 @@ def _late(lab: Laboratory, quiet: Sequence[Quiet], start_s: float, requests: Seq
     answered = [Answered(request.host, (request.time_s - start_s) * 1000 + request.own_ms, request.own_ms)
                 for request in requests if request.own_ms is not None]
     allowed_ms = {name: silence_ms(rtt_ms, lab.speeds.narrowest_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
-    return late_answers(quiet, answered, allowed_ms, path)
+    late = late_answers(quiet, answered, allowed_ms, path)
+    own_ms = lab.speeds.rtts_ms(lab.speeds.own_delays_ms)
+    return [replace(answer, rtt_ms=own_ms.get(answer.host)) for answer in late]
 
 
 def _quiet(lab: Laboratory, silences: object) -> list[Quiet]:
@@ -119,7 +121,7 @@ def _nothing_came(lab: Laboratory, arrivals: Arrivals, quiet: Sequence[Quiet], s
     """Return in which parts of the silences nothing reached `user`; all of them where that is not known."""
     if arrivals.lost:
         return [*quiet]
-    came_ms = {(name, connecting): [(at_s - start_s) * 1000 + lab.delay.held_ms
+    came_ms = {(name, connecting): [(at_s - start_s) * 1000 + lab.delay.held_ms[host.address]
                                     for at_s in arrivals.of(host.address, connecting=connecting)]
                for name, host in lab.star.servers.items() for connecting in (False, True)}
     return [part for silence in quiet
@@ -127,7 +129,7 @@ def _nothing_came(lab: Laboratory, arrivals: Arrivals, quiet: Sequence[Quiet], s
 
 
 def _home_link(lab: Laboratory, arrivals: Arrivals, start_s: float, loaded: Explained) -> HomeLink:
-    came_ms = [(at_s - start_s) * 1000 + lab.delay.held_ms for host in lab.star.servers.values()
+    came_ms = [(at_s - start_s) * 1000 + lab.delay.held_ms[host.address] for host in lab.star.servers.values()
                for at_s in arrivals.of(host.address, connecting=False)]
     return HomeLink(lab.speeds.bw_home_mbit, lab.speeds.up_mbit, sent_upwards(loaded.timeline), came_ms)
 

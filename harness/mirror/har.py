@@ -6,10 +6,12 @@ puts it, as in mirrors of 2013.
 
 What tells requests of one URL apart: their headers, and their body, as HAR's `postData.text` (with `_encoding`
 "base64" where it is no text) or, where only that is known, as the hex SHA-256 `postData._sha256`. `_earlyHints` of a
-response are the headers of a 103 that came before it.
+response are the headers of a 103 that came before it. `_connectMs` is how long the TCP handshake of the request's
+connection took, all of it: HAR's own `timings.connect` is what this request waited for, TLS included.
 """
 
 import base64
+import math
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -55,6 +57,8 @@ class Exchange:
     """Whether a stream of news had no end when it was recorded, or one after the load event."""
     after_load: bool = False
     """Whether it was asked for after the load event."""
+    connect_ms: float | None = None
+    """How long the TCP handshake of its connection took, None where that is not told: see `handshake_ms`."""
 
     @property
     def http2(self) -> bool:
@@ -117,7 +121,29 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
                     Asked(headers_of(_pairs(request.get("headers"))), _body(request.get("postData") or {})),
                     bool(entry.get("_fromCache")), None if entry.get("_refetched") else _part(status, headers),
                     _pairs(response.get("_earlyHints")), arrivals,
-                    cut or bool(arrivals and entry.get("_partial")), bool(entry.get("_afterLoad")))
+                    cut or bool(arrivals and entry.get("_partial")), bool(entry.get("_afterLoad")),
+                    handshake_ms(entry) if status else None)
+
+
+def handshake_ms(entry: dict[str, Any]) -> float | None:
+    """Return how long the handshake took of the connection that an entry's request went over, None where untold.
+
+    The time less that of TLS; over QUIC, which does both at once, the whole time is that of one handshake.
+    """
+    timings = entry.get("timings") or {}
+    known, whole, tls = (_time_ms(found) for found in (entry.get("_connectMs"), timings.get("connect"),
+                                                       timings.get("ssl")))
+    if known is not None or whole is None:
+        return known
+    is_quic = str((entry.get("response") or {}).get("httpVersion")).lower().startswith(("h3", "http/3"))
+    return whole if is_quic else max(0.0, whole - (tls or 0.0))
+
+
+def _time_ms(found: object) -> float | None:
+    """Return a time of a HAR; -1 says that there is none."""
+    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+        return None
+    return float(found) if found >= 0 else None
 
 
 def _pairs(headers: Any) -> tuple[tuple[str, str], ...]:

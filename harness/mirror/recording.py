@@ -42,6 +42,8 @@ class Recording:
 
     Not of pages of which more than FAILED_RATIO failed so: those are hollow. Text logs do not say what failed.
     """
+    rtts_ms: dict[str, float] = field(default_factory=dict)
+    """The shortest TCP handshake with each host that a HAR tells of, in ms; hosts without one are not in it."""
     manifest: Manifest = field(default_factory=Manifest)
     problems: list[str] = field(default_factory=list)
 
@@ -152,10 +154,19 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     # A host that never answered does not get a server: in the replay, too, nobody can reach it.
     silent = {origin for origin, _ in exchanges} - {origin for origin, exchange in exchanges if exchange.status}
     recording.silent = _silent_of_pages(logged, silent)
+    recording.rtts_ms = _shortest_handshakes_ms(exchanges)
     recording.answers = end_redirects(sequences((item for item in logged if item.origin not in silent),
                                                 recording.files), recording.files)
     recording.http2_hosts = {host for (scheme, host), exchange in exchanges if scheme == "https" and exchange.http2}
     return recording
+
+
+def _shortest_handshakes_ms(exchanges: list[tuple[Origin, Exchange]]) -> dict[str, float]:
+    shortest: dict[str, float] = {}
+    for (_, host), exchange in exchanges:
+        if exchange.connect_ms is not None:
+            shortest[host] = min(exchange.connect_ms, shortest.get(host, exchange.connect_ms))
+    return shortest
 
 
 def _silent_of_pages(logged: list[Logged], silent: set[Origin]) -> dict[str, frozenset[Origin]]:

@@ -2,7 +2,7 @@
 
 A packet socket on the interface of `user` keeps the first bytes of every packet that comes in, stamped by the kernel on
 its arrival (packet(7), socket(7)). Nobody reads it while a page loads, so it takes no processor from the page. The
-delay line holds a packet only after that, for `Delay.held_ms` (harness.network.links).
+delay line holds a packet only after that, for `Delay.held_ms` of its sender (harness.network.links).
 """
 
 import socket

@@ -21,7 +21,7 @@ import socket
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from ctypes import addressof, create_string_buffer
 from dataclasses import dataclass, field
@@ -54,25 +54,26 @@ def forget_cookies(user: Host) -> None:
 
 
 @contextmanager
-def cookies_for_a_load(mode: CookieMode, star: Star, held_ms: float) -> Iterator[None]:
+def cookies_for_a_load(mode: CookieMode, star: Star, held_ms: Mapping[str, float]) -> Iterator[None]:
     """Let `user` know of cookies what `mode`, one of CHOICES, says, for as long as one load with TFO lasts.
 
-    `held_ms`: for how long packets that have reached it are held (harness.network.links.Delay). Raises ExperimentError.
+    `held_ms`: for how long packets that have reached it are held, by their sender (harness.network.links.Delay). Raises
+    ExperimentError.
     """
     if mode != WARM:
         forget_cookies(star.user)
     if mode != DOMAIN:
         yield
         return
-    with _sharing(star, held_ms / 1000):
+    with _sharing(star, held_ms):
         yield
 
 
 @contextmanager
-def _sharing(star: Star, held_s: float) -> Iterator[None]:
+def _sharing(star: Star, held_ms: Mapping[str, float]) -> Iterator[None]:
     """Share each site's first cookie among its servers while this lasts; afterwards all is as before."""
     with ExitStack() as stack:
-        sharing = _Sharing(star.user, _sites(star, stack), stack.enter_context(_syns_at(star.user)), held_s)
+        sharing = _Sharing(star.user, _sites(star, stack), stack.enter_context(_syns_at(star.user)), held_ms)
         sharing.start()
         try:
             yield
@@ -125,7 +126,7 @@ class _Sharing:
     user: Host
     sites: dict[str, list[_Server]]
     packets: socket.socket
-    held_s: float
+    held_ms: Mapping[str, float]
     problem: Exception | None = None
     _known: set[str] = field(default_factory=set)
     _shared: list[_Server] = field(default_factory=list)
@@ -172,7 +173,7 @@ class _Sharing:
                     site = self._site_of.get(address, "")
                     if said is Said.COOKIE and site and site not in self._known:
                         self._known.add(site)
-                        heapq.heappush(due, (time.monotonic() + self.held_s, site, address))
+                        heapq.heappush(due, (time.monotonic() + self.held_ms[address] / 1000, site, address))
 
     def _make_known(self, servers: Sequence[_Server]) -> None:
         for server in servers:

@@ -8,9 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.bootstrap import ROOT
@@ -38,12 +38,13 @@ def kernel_has_netem() -> bool:
 class Delay:
     """What delays the packets of a star: the delay line and its counts; neither where the links do it, or nothing.
 
-    `held_ms`: for how long the delay line holds a packet that has reached `user` already (harness.network.arrivals).
+    `held_ms`: for how long the delay line holds a packet that has reached `user` already (harness.network.arrivals), by
+    the address of the server that sent it.
     """
 
     line: Companion | None = None
     counts: LatenessCounts | None = None
-    held_ms: float = 0.0
+    held_ms: Mapping[str, float] = field(default_factory=dict)
 
     def check(self) -> None:
         """Raise ExperimentError with the delay line's last words if it has ended."""
@@ -67,19 +68,22 @@ def read_lateness(delay: Delay, mark: list[int]) -> Lateness | None:
 
 @contextmanager
 def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay]:
-    """Delay every packet between user and servers by `speeds.one_way_ms` for as long as this lasts.
+    """Delay every packet between user and each server by what `speeds` say for as long as this lasts.
 
     With netem the links do so already (see StarTopo). Either way the qdiscs are read back first.
     """
     check_qdiscs(star, speeds, netem)
-    if netem or speeds.one_way_ms == 0:
-        yield Delay()
+    if netem or speeds.longest_rtt_ms == 0:
+        yield Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
         return
+    held_ms = {star.servers[name].address: rtt_ms / 2 for name, rtt_ms in speeds.rtts_ms(star.servers).items()}
     with counting() as (descriptor, counts):
         command = [sys.executable, str(DELAY_LINE), "--interface", star.user.interface,
                    "--delay-ms", f"{speeds.one_way_ms:g}", "--lateness-fd", str(descriptor)]
+        if speeds.own_delays_ms:
+            command += ["--delays", ",".join(f"{address}={delay_ms:g}" for address, delay_ms in held_ms.items())]
         with running(command, "ready", "the delay line", star.user.pid, [descriptor]) as line:
-            yield Delay(line, counts, speeds.one_way_ms)
+            yield Delay(line, counts, held_ms)
 
 
 def check_qdiscs(star: Star, speeds: LinkSpeeds, netem: bool) -> None:
@@ -89,8 +93,8 @@ def check_qdiscs(star: Star, speeds: LinkSpeeds, netem: bool) -> None:
     if star.user_port:
         switch = replace(star.user, name="switch", interface=star.user_port, pid=star.switch_pid)
         _check_interface(switch, speeds.bw_home_mbit, home_delay_ms, speeds.buffer_kb)
-    for server in star.servers.values():
-        _check_interface(server, speeds.bw_net_mbit, speeds.delay_net_ms if netem else 0)
+    for name, server in star.servers.items():
+        _check_interface(server, speeds.bw_net_mbit, speeds.delay_of(name) if netem else 0)
 
 
 def _check_interface(host: Host, bw_mbit: float, delay_ms: float, buffer_kb: float | None = None) -> None:

@@ -6,7 +6,7 @@ import selectors
 import socket
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from harness.errors import ExperimentError
@@ -33,7 +33,11 @@ AT_ONCE_UP = 4
 TIMEOUT_S = 10.0
 
 
-def measure_rtts(star: Star, port: int, samples: int = SAMPLES, nominal_ms: float | None = None,
+Nominal = float | Mapping[str, float]
+"""What an RTT should be, in ms: that of all servers, or of each by its name."""
+
+
+def measure_rtts(star: Star, port: int, samples: int = SAMPLES, nominal_ms: Nominal | None = None,
                  at_once: int = AT_ONCE) -> dict[str, float]:
     """Return the median TCP connect time from user to each server in ms, by host name.
 
@@ -46,7 +50,8 @@ def measure_rtts(star: Star, port: int, samples: int = SAMPLES, nominal_ms: floa
     with inside(star.user.pid):
         _sample(star, port, times_ms, _batches(list(times_ms), at_once), samples)
         if nominal_ms is not None:
-            doubtful = [name for name, times in times_ms.items() if not _is_near(statistics.median(times), nominal_ms)]
+            doubtful = [name for name, times in times_ms.items()
+                        if not _is_near(statistics.median(times), _of(nominal_ms, name))]
             _sample(star, port, times_ms, _batches(doubtful, at_once), MORE_SAMPLES)
     return {name: statistics.median(times) for name, times in times_ms.items()}
 
@@ -100,13 +105,18 @@ def rtt_tolerance_ms(nominal_ms: float) -> float:
     return min(tolerance_ms, TOLERANCE_LIMIT_RATIO * nominal_ms) if nominal_ms else tolerance_ms
 
 
-def check_rtts(measured_ms: dict[str, float], nominal_ms: float) -> None:
+def check_rtts(measured_ms: dict[str, float], nominal_ms: Nominal) -> None:
     """Raise ExperimentError when any measured RTT is off the nominal one by more than `rtt_tolerance_ms`."""
     for name, rtt_ms in measured_ms.items():
-        if not _is_near(rtt_ms, nominal_ms):
-            tolerance_ms = rtt_tolerance_ms(nominal_ms)
-            raise ExperimentError(f"RTT to {name} is {rtt_ms:.1f} ms, not {nominal_ms:g} +- {tolerance_ms:.1f} ms: "
+        wanted_ms = _of(nominal_ms, name)
+        if not _is_near(rtt_ms, wanted_ms):
+            tolerance_ms = rtt_tolerance_ms(wanted_ms)
+            raise ExperimentError(f"RTT to {name} is {rtt_ms:.1f} ms, not {wanted_ms:g} +- {tolerance_ms:.1f} ms: "
                                   "nothing was measured; end other programs and try again")
+
+
+def _of(nominal_ms: Nominal, name: str) -> float:
+    return nominal_ms if isinstance(nominal_ms, int | float) else nominal_ms[name]
 
 
 def _is_near(rtt_ms: float, nominal_ms: float) -> bool:

@@ -11,7 +11,7 @@ namespace, its firewall (Docker's FORWARD DROP, say) does not see our packets, a
 
 import math
 import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +42,7 @@ class LinkSpeeds:
 
     `bw_home_mbit` is user's link down, and up as well unless `bw_home_up_mbit` says otherwise. `buffer_kb` is what fits
     into the queue before that link, each way, in units of 1000 bytes; None for a queue of QUEUE_PACKETS.
+    `own_delays_ms` are the delays of the links of single servers, by their names; `delay_net_ms` is that of all others.
     """
 
     bw_home_mbit: float = 1000
@@ -50,6 +51,7 @@ class LinkSpeeds:
     delay_net_ms: float = 10
     bw_home_up_mbit: float | None = None
     buffer_kb: float | None = None
+    own_delays_ms: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def up_mbit(self) -> float:
@@ -68,13 +70,26 @@ class LinkSpeeds:
 
     @property
     def one_way_ms(self) -> float:
-        """Delay from user to any server."""
+        """Delay from user to any server that has none of its own."""
         return self.delay_home_ms + self.delay_net_ms
 
     @property
     def rtt_ms(self) -> float:
-        """Round-trip time between user and any server."""
+        """Round-trip time between user and any server that has none of its own."""
         return 2 * self.one_way_ms
+
+    @property
+    def longest_rtt_ms(self) -> float:
+        """The longest there is."""
+        return 2 * (self.delay_home_ms + max(self.delay_net_ms, *self.own_delays_ms.values(), 0.0))
+
+    def delay_of(self, name: str) -> float:
+        """Return the one-way delay of a server's own link."""
+        return self.own_delays_ms.get(name, self.delay_net_ms)
+
+    def rtts_ms(self, names: Iterable[str]) -> dict[str, float]:
+        """Return the round-trip time between user and each of these servers."""
+        return {name: 2 * (self.delay_home_ms + self.delay_of(name)) for name in names}
 
 
 @dataclass(frozen=True)
@@ -107,16 +122,17 @@ class Star:
 class StarTopo(Topo):
     """user -- s0 -- server0..N. `netem` tells whether the kernel delays packets itself (see harness.network.links)."""
 
-    def build(self, server_count: int, speeds: LinkSpeeds, netem: bool) -> None:
+    def build(self, host_names: Sequence[str], speeds: LinkSpeeds, netem: bool) -> None:
         """Called by Topo's constructor."""
         self.addSwitch("s0", inNamespace=True)
         up, down = (link_options(rate_mbit, speeds.delay_home_ms, netem, speeds.buffer_kb)
                     for rate_mbit in (speeds.up_mbit, speeds.bw_home_mbit))
-        net = link_options(speeds.bw_net_mbit, speeds.delay_net_ms, netem)
-        for number, name in enumerate(["user", *(f"server{index}" for index in range(server_count))], start=1):
+        ends: dict[str, dict[str, Any]] = {"user": {"params1": up, "params2": down}}
+        ends |= {f"server{index}": link_options(speeds.bw_net_mbit, speeds.delay_of(name), netem)
+                 for index, name in enumerate(host_names)}
+        for number, (name, options) in enumerate(ends.items(), start=1):
             self.addHost(name, ip=f"{ipAdd(number)}/8")
-            ends = {"params1": up, "params2": down} if name == "user" else net
-            self.addLink(name, "s0", addr1=macColonHex(number), **ends)
+            self.addLink(name, "s0", addr1=macColonHex(number), **options)
 
 
 def link_options(bw_mbit: float, delay_ms: float, netem: bool, buffer_kb: float | None = None) -> dict[str, Any]:
@@ -162,7 +178,7 @@ def running_star(host_names: Sequence[str], speeds: LinkSpeeds, netem: bool) -> 
     net = Mininet(switch=nodes.PlannedBridge, host=nodes.PlannedHost, link=nodes.PlannedLink,
                   intf=nodes.PlannedInterface, controller=None, build=False)
     try:
-        net.topo = StarTopo(server_count=len(host_names), speeds=speeds, netem=netem)
+        net.topo = StarTopo(host_names=host_names, speeds=speeds, netem=netem)
         try:
             with _file_limit(FILES_PER_NODE * (len(host_names) + 2)):
                 net.start()

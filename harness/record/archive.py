@@ -4,7 +4,8 @@ What it says beyond harness.netlog.har: httpVersion is "h2" where that was spoke
 `_file` (``host/file`` in the mirror) is the body of exactly this answer, still content-encoded; `_partial` is true when
 only its beginning came (then `_error` says why), `_refetched` when requests, not Chrome, brought it, `_afterLoad` when
 it was asked for after the load event; `_arrivals` is when how much of a stream of news had come, and
-`_webSocketMessages` what a WebSocket said (harness.mirror.live).
+`_webSocketMessages` what a WebSocket said (harness.mirror.live); `_connectMs` is how long the TCP handshake took of the
+connection it went over.
 harness.mirror.har reads them.
 """
 
@@ -35,6 +36,7 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
                   on_load_ms=_after(timing.get("loadEventEnd"), shift_ms),
                   clock_shift_ms=CLOCK_SHIFT_DAYS * DAY_MS if recording.brought_from else 0.0,
                   comment=f"recorded by fetch.py as {visit.user_agent}")
+    connect_ms = {connection.id: connection.connect_ms for connection in netlog.connections}
     spoken_h2 = {_tls_host(exchange) for exchange in recording.exchanges if over_http2(exchange.transaction)}
     for entry, exchange in zip(archive["log"]["entries"], recording.exchanges, strict=True):
         _complete(entry, exchange)
@@ -43,6 +45,8 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
     for entry, exchange in zip(archive["log"]["entries"], recording.exchanges, strict=True):
         if recording.is_late(exchange):
             entry["_afterLoad"] = True
+        if (tcp_ms := connect_ms.get(exchange.transaction.connection or 0)) is not None:
+            entry["_connectMs"] = tcp_ms
         if exchange.arrivals:
             entry["_arrivals"] = _in_steps(exchange.arrivals)
     archive["log"]["entries"] += [_websocket_entry(websocket, netlog) for websocket in recording.websockets]
@@ -134,7 +138,7 @@ def _leave_out_times(log: dict[str, Any], recording: PageRecording) -> None:
     log["pages"][0]["startedDateTime"] = first
     for entry, exchange in zip(log["entries"], recording.exchanges, strict=False):     # then come WebSockets
         entry["time"], entry["timings"] = 0, dict.fromkeys(TIMINGS, UNKNOWN)
-        for name in ("serverIPAddress", "connection", "_connectionId"):
+        for name in ("serverIPAddress", "connection", "_connectionId", "_connectMs"):
             entry.pop(name, None)
         answer = exchange.archived
         entry["startedDateTime"] = first

@@ -47,11 +47,12 @@ class Bar:
     tfo: int
     shown: ShownLoad
     explanation: Explanation
+    rtt_name: str
 
     @property
     def title(self) -> str:
         """RTT and TFO, as the axis says it."""
-        return f"{self.rtt_ms:g} ms, {TFO_NAMES[self.tfo]}"
+        return f"{self.rtt_name} ms, {TFO_NAMES[self.tfo]}"
 
 
 def breakdown_path(outputdir: Path, name: str) -> Path:
@@ -78,7 +79,8 @@ def draw_breakdown(results: Results, selection: Selection, page: str) -> Figure 
 
 def explained_loads(results: Results, selection: Selection, page: str) -> list[Bar]:
     """Return a page's bars in order of RTT, TFO off before on; a cell whose load cannot be explained has none."""
-    return [Bar(rtt_ms, tfo, shown, shown.explanation) for rtt_ms in results.rtts_ms for tfo in (0, 1)
+    return [Bar(rtt_ms, tfo, shown, shown.explanation, selection.rtt_name(rtt_ms))
+            for rtt_ms in results.rtts_ms for tfo in (0, 1)
             if (shown := shown_load(selection, Cell(page, rtt_ms, tfo))) and shown.explanation]
 
 

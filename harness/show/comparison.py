@@ -40,25 +40,32 @@ def _lines(side_a: Side, side_b: Side) -> Iterator[str]:
     yield ""
     differences = [difference for difference in compare(side_a, side_b)
                    if difference.a is not None or difference.b is not None]
-    yield from _table(differences)
+    yield from _table(differences, side_a, side_b)
     yield ""
     yield f"no TFO, TFO: median PLT in s, {METRICS[side_a.selection.metric]}. Improv.: in percent, B - A in points."
     yield from _legend(differences)
     for name, rows in (("A", missing_rows(side_a, side_b)), ("B", missing_rows(side_b, side_a))):
-        yield from _listed(f"Only in {name}", (f"{page} at {rtt_ms:g} ms" for page, rtt_ms in rows))
-    yield from _listed("Measured in one only", (f"{page} at {rtt_ms:g} ms, {what}"
+        yield from _listed(f"Only in {name}", (f"{page} at {_rtt_name(rtt_ms, side_a, side_b)} ms"
+                                               for page, rtt_ms in rows))
+    yield from _listed("Measured in one only", (f"{page} at {_rtt_name(rtt_ms, side_a, side_b)} ms, {what}"
                                                 for (page, rtt_ms), what in half_measured(differences)))
 
 
-def _table(differences: list[Difference]) -> Iterator[str]:
+def _table(differences: list[Difference], side_a: Side, side_b: Side) -> Iterator[str]:
     yield "\t".join(COLUMNS)
     page = None
     for difference in differences:
         if difference.row[0] != page:
             page = difference.row[0]
             yield printable(page)
-        yield "\t".join(("", f"{difference.row[1]:g}", difference.what, str(difference.n_a), str(difference.n_b),
-                         *_values(difference), *_verdict(difference)))
+        yield "\t".join(("", _rtt_name(difference.row[1], side_a, side_b), difference.what, str(difference.n_a),
+                         str(difference.n_b), *_values(difference), *_verdict(difference)))
+
+
+def _rtt_name(rtt_ms: float, side_a: Side, side_b: Side) -> str:
+    """Return what an RTT is called, in ms; where the folders differ in that, both words."""
+    sides = [side for side in (side_a, side_b) if rtt_ms in side.results.rtts_ms]
+    return " | ".join(dict.fromkeys(side.selection.rtt_name(rtt_ms) for side in sides))
 
 
 def _values(difference: Difference) -> Iterator[str]:

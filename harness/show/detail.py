@@ -24,7 +24,7 @@ def detail_lines(results: Results, selection: Selection) -> Iterator[str]:
             off, on = (selection.plts_ms(Cell(page, rtt_ms, tfo)) for tfo in (0, 1))
             row = improvement(selection, page, rtt_ms)
             yield "\t".join((
-                "", f"{rtt_ms:g}", str(len(off)), str(len(on)), seconds(row.off_ms), seconds(row.on_ms),
+                "", row.rtt_name, str(len(off)), str(len(on)), seconds(row.off_ms), seconds(row.on_ms),
                 *(_deviation(values) for values in (off, on)), percent(row.percent), *_interval(row.interval)))
     yield ""
     yield "off, on: median PLT without and with TFO; n loads each. MAD: median absolute deviation from it, in ms."

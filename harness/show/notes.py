@@ -21,7 +21,7 @@ def note_lines(results: Results, selection: Selection) -> Iterator[str]:
     notes = [(row, list(_notes(selection, row))) for row in rows]
     if any(words for _, words in notes):
         yield "Rows to be careful with:"
-        yield from (f"  {row.page} at {row.rtt_ms:g} ms: {'; '.join(words)}" for row, words in notes if words)
+        yield from (f"  {row.page} at {row.rtt_name} ms: {'; '.join(words)}" for row, words in notes if words)
     yield from _busy(results)
     yield from _too_few(rows)
 
@@ -30,7 +30,7 @@ def _busy(results: Results) -> Iterator[str]:
     for experiment in results.experiments:
         busy = experiment.settings.get("busy")
         if isinstance(busy, list) and busy:
-            yield f"measured at {experiment.rtt_ms:g} ms on a busy machine: {printable('; '.join(map(str, busy)))}"
+            yield f"measured at {experiment.rtt_name} ms on a busy machine: {printable('; '.join(map(str, busy)))}"
 
 
 def is_wide(spread: float | None) -> bool:

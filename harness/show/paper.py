@@ -29,7 +29,8 @@ HEADER = "Page\tRTT(ms)\tPaper: no TFO (s)\tTFO (s)\tImprov.\tOurs: no TFO (s)\t
 def paper_lines(results: Results, selection: Selection) -> Iterator[str]:
     """Give the comparison, row by row; nothing unless all experiments were made in the paper's network."""
     rows = [(page, rtt_ms, *found) for page, url in results.urls.items() for rtt_ms in results.rtts_ms
-            if (found := TABLE_1.get(site_of(urlsplit(url).hostname or ""), {}).get(round(rtt_ms)))]
+            if rtt_ms not in results.rtt_names
+            and (found := TABLE_1.get(site_of(urlsplit(url).hostname or ""), {}).get(round(rtt_ms)))]
     if not rows or not all(experiment.paper for experiment in results.experiments):
         return
     yield "Table 1 of the paper beside ours:"

@@ -36,18 +36,18 @@ def prediction_lines(results: Results, selection: Selection) -> Iterator[str]:
     for page in results.urls:
         yield printable(page)
         for rtt_ms, prediction in predictions(results, selection, page).items():
-            yield "\t" + "\t".join(prediction_cells(rtt_ms, prediction))
+            yield "\t" + "\t".join(prediction_cells(selection.rtt_name(rtt_ms), prediction))
     yield ""
     yield from map(printable, prediction_notes(results, selection))
 
 
-def prediction_cells(rtt_ms: float, prediction: Prediction | None) -> list[str]:
+def prediction_cells(rtt_name: str, prediction: Prediction | None) -> list[str]:
     """Return what stands in a row of the table."""
     if prediction is None:
-        return [f"{rtt_ms:g}", *[NOT_KNOWN] * 5]
+        return [rtt_name, *[NOT_KNOWN] * 5]
     low, high = prediction.handshakes
     difference = prediction.difference_percent(prediction.predicted_ms)
-    return [f"{rtt_ms:g}", seconds(prediction.off_ms), f"{low}" if low == high else f"{low} to {high}",
+    return [rtt_name, seconds(prediction.off_ms), f"{low}" if low == high else f"{low} to {high}",
             seconds(prediction.predicted_ms), seconds(prediction.measured_ms),
             NOT_KNOWN if difference is None else f"{round(difference, 1) + 0.0:+.1f}%"]     # + 0.0: no "-0.0%"
 
@@ -64,8 +64,8 @@ def prediction_notes(results: Results, selection: Selection) -> Iterator[str]:
         yield NOT_ALL_COOKIES
     for prediction in found:
         if urls := stand_ins_without_tfo(selection, prediction.page, prediction.rtt_ms):
-            yield f"{prediction.page} at {prediction.rtt_ms:g} ms:{stand_in_words(urls)} What is predicted from it " \
-                  "may not be the page's."
+            yield f"{prediction.page} at {selection.rtt_name(prediction.rtt_ms)} ms:{stand_in_words(urls)} What is " \
+                  "predicted from it may not be the page's."
     yield from _accuracy(found)
 
 

@@ -35,6 +35,17 @@ def network_lines(results: Results) -> Iterator[str]:
         yield f"User's link: {words}, shared by all connections."
 
 
+def rtt_lines(results: Results) -> Iterator[str]:
+    """Say how far away the servers were, where each had an RTT of its own."""
+    for experiment in results.experiments:
+        if experiment.server_rtts_ms:
+            asked, assumed = (experiment.settings.get(key) for key in ("rtt", "rtts_assumed"))
+            unknown = f", but for {len(assumed)} of which that is not known, which have the median of the others" \
+                if isinstance(assumed, list) and assumed else ""
+            yield f"RTT {experiment.rtt_name} ms: of each of {len(experiment.server_rtts_ms)} servers as it was " \
+                  f"recorded (--rtt {asked}){unknown}; their median is {experiment.rtt_ms:g} ms."
+
+
 def _home_link(experiment: ExperimentRecord) -> str:
     down, net = experiment.bw_home_mbit, experiment.bw_net_mbit
     up, buffer_kb = (experiment.settings.get(key) for key in ("bw_home_up_mbit", "buffer_kb"))

@@ -52,7 +52,7 @@ def draw_figure(results: Results, selection: Selection, page: str, rtt_ms: float
         if shown:
             _draw_load(axes, shown, tfo, [pair[tfo] for pair in pairs])
     _label_axes(axes, len(pairs))
-    title = f"TFO Timing Breakdown: {results.urls[page]} at {rtt_ms:g} ms RTT"
+    title = f"TFO Timing Breakdown: {results.urls[page]} at {selection.rtt_name(rtt_ms)} ms RTT"
     figure.suptitle(textwrap.fill(title, 98), fontsize=12, parse_math=False)
     _legend(axes)
     figure.supxlabel(_small_print(off, on, results.synthetic), fontsize=7.5, color="#444444", parse_math=False)

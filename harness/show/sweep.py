@@ -53,11 +53,11 @@ def in_words(points: Sequence[Improvement]) -> str:
     """Return the answer for one page, whose `points` are in order of RTT."""
     threshold = threshold_ms(points)
     if threshold is None:
-        answer = f"not even at {points[-1].rtt_ms:g} ms, the largest RTT measured"
+        answer = f"not even at {points[-1].rtt_name} ms, the largest RTT measured"
     elif threshold == points[0].rtt_ms:
-        return f"at all RTTs measured, from {threshold:g} ms on{_example(points[0])}"
+        return f"at all RTTs measured, from {points[0].rtt_name} ms on{_example(points[0])}"
     else:
-        answer = f"from {threshold:g} ms on"
+        answer = f"from {next(point.rtt_name for point in points if point.rtt_ms == threshold)} ms on"
     return "; ".join([answer, *_below([point for point in points if threshold is None or point.rtt_ms < threshold])])
 
 
@@ -74,13 +74,13 @@ def _below(points: Sequence[Improvement]) -> Iterator[str]:
 
 def _example(point: Improvement) -> str:
     if point.interval is None:
-        return f" ({point.rtt_ms:g} ms: {point.percent:.1f}%)"
+        return f" ({point.rtt_name} ms: {point.percent:.1f}%)"
     low, high = point.interval.low_percent, point.interval.high_percent
-    return f" ({point.rtt_ms:g} ms: {point.percent:.1f}%, interval {low:.1f} to {high:.1f}%)"
+    return f" ({point.rtt_name} ms: {point.percent:.1f}%, interval {low:.1f} to {high:.1f}%)"
 
 
 def _list(points: Sequence[Improvement]) -> str:
-    return ", ".join(f"{point.rtt_ms:g}" for point in points) + " ms"
+    return ", ".join(point.rtt_name for point in points) + " ms"
 
 
 def draw_sweep(results: Results, selection: Selection) -> Figure:
@@ -93,7 +93,7 @@ def draw_sweep(results: Results, selection: Selection) -> Figure:
         points = curve(selection, page, results.rtts_ms)
         if points:
             _draw_curve(axes, points, name, place, SHIFT ** (place - (len(results.urls) - 1) / 2))
-    _label_axes(axes, results.rtts_ms)
+    _label_axes(axes, results.rtts_ms, selection)
     figure.suptitle("What TCP Fast Open saves of the page load time, against the round-trip time", fontsize=12)
     for text in axes.legend(loc="upper left", fontsize=8, frameon=False).get_texts():
         text.set_parse_math(False)      # a URL may hold dollar signs
@@ -111,13 +111,14 @@ def _draw_curve(axes: Axes, points: Sequence[Improvement], name: str, place: int
                   label=name)
 
 
-def _label_axes(axes: Axes, rtts_ms: Sequence[float]) -> None:
+def _label_axes(axes: Axes, rtts_ms: Sequence[float], selection: Selection) -> None:
     """Logarithmic: 2 to 10 ms deserve as much room as 20 to 100. An RTT of 0 has no logarithm."""
     if min(rtts_ms) > 0:
         axes.set_xscale("log")
-    axes.set_xticks(list(rtts_ms), labels=[f"{rtt_ms:g}" for rtt_ms in rtts_ms])
+    axes.set_xticks(list(rtts_ms), labels=[selection.rtt_name(rtt_ms).replace(" ", "\n") for rtt_ms in rtts_ms])
     axes.minorticks_off()
-    axes.set_xlabel("Round-trip time (ms)")
+    where = ", as recorded: at the median of the servers'" if selection.rtt_names else ""
+    axes.set_xlabel(f"Round-trip time (ms){where}")
     axes.set_ylabel("Improvement of the page load time (%)")
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)

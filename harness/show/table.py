@@ -15,7 +15,7 @@ from harness.show.answers import MARK, answer_lines
 from harness.show.labels import percent, seconds
 from harness.show.notes import is_wide, note_lines
 from harness.show.paper import paper_lines
-from harness.show.protocols import connection_lines, cookie_lines, network_lines, protocol_lines
+from harness.show.protocols import connection_lines, cookie_lines, network_lines, protocol_lines, rtt_lines
 
 HEADER = "Page\tRTT(ms)\tPLT: no TFO (s)\tPLT: TFO (s)\tImprov."
 
@@ -40,7 +40,7 @@ def row_cells(selection: Selection, page: str, rtt_ms: float) -> list[str]:
     """Return what stands in a row of the table: RTT, PLT without and with TFO, improvement, marked where need be."""
     row = improvement(selection, page, rtt_ms)
     mark = MARK if row_stand_ins(selection, page, rtt_ms) else ""
-    return [f"{row.rtt_ms:g}", seconds(row.off_ms), seconds(row.on_ms), percent(row.percent) + mark]
+    return [row.rtt_name, seconds(row.off_ms), seconds(row.on_ms), percent(row.percent) + mark]
 
 
 def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
@@ -57,6 +57,7 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
         yield f"Pages: synthetic, made from {source}."
     yield from protocol_lines(results, selection)
     yield from network_lines(results)
+    yield from rtt_lines(results)
     yield from connection_lines(results)
     yield from cookie_lines(results, selection)
     if any(experiment.server == "2013" for experiment in results.experiments):
@@ -101,14 +102,13 @@ def _spread(selection: Selection) -> Iterator[str]:
 
 def _busy(results: Results) -> Iterator[str]:
     """Warn of what kept the machine busy before the measurement; of several delays with the same cause once."""
-    causes: dict[str, list[float]] = defaultdict(list)
+    causes: dict[str, list[str]] = defaultdict(list)
     for experiment in results.experiments:
         if experiment.busy:
-            causes[experiment.busy].append(experiment.rtt_ms)
-    for cause, rtts_ms in causes.items():
-        where = ", ".join(f"{rtt_ms:g}" for rtt_ms in rtts_ms)
-        yield f"Careful: the machine was busy before the loads at {where} ms were measured ({cause}). Loads in which " \
-              "something was late are left out, but measure on an idle machine if you can."
+            causes[experiment.busy].append(experiment.rtt_name)
+    for cause, rtts in causes.items():
+        yield f"Careful: the machine was busy before the loads at {', '.join(rtts)} ms were measured ({cause}). Loads" \
+              " in which something was late are left out, but measure on an idle machine if you can."
 
 
 def _cold(selection: Selection) -> Iterator[str]:

@@ -76,3 +76,15 @@ def test_a_load_without_requests_is_all_cpu(tmp_path: Path) -> None:
     explanation = explained(MadeLoad(50.0).write(tmp_path))
     assert explanation.breakdown_ms["cpu"] == 50
     assert explanation.predicted_plt_ms == 50
+
+
+def test_each_server_has_its_own_rtt(tmp_path: Path) -> None:
+    """Handshakes of 100 ms each, to servers 20, 100 and (not told) 60 ms away: TFO saves what a round trip takes."""
+    written = chain(3).write(tmp_path)
+    experiment = {"format": 1, "pages": [PAGE], "rtt_ms": 60, "server_rtts_ms": {"page.test": 20, "host1.test": 100}}
+    (tmp_path / "experiment-50.json").write_text(json.dumps(experiment))
+    explain.cache_clear()
+    found = explain(written, 60)
+    assert found is not None
+    assert found.handshakes == 3
+    assert found.predicted_plt_ms == found.simple_prediction_ms == pytest.approx((written.plt_ms or 0) - 180)

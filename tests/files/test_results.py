@@ -4,6 +4,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -135,6 +136,33 @@ def test_delayhome_counts_in_the_rtt(tmp_path: Path) -> None:
     results = read_results(client)
     assert 30 in results.rtts_ms
     assert {load.rtt_ms for load in results.loads if load.run == 1} == {30}
+
+
+RECORDED: dict[str, Any] = {"rtt": "recorded", "server_rtts_ms": {"a.test": 12, "b.test": 40, "c.test": 180.5}}
+
+
+def test_rtts_as_recorded_have_a_name(tmp_path: Path) -> None:
+    make_client(tmp_path, delays_ms=[10], urls=[NEWS])
+    results = read_results(make_client(tmp_path, delays_ms=[20], urls=[NEWS], **RECORDED))
+    assert results.rtts_ms == [20, 40]
+    assert results.rtt_names == {40: "recorded 12-180.5"}
+    assert results.experiments[1].rtt_to("c.test") == 180.5
+    assert results.experiments[1].rtt_to("other.test") == 40
+
+
+def test_rtts_as_recorded_stand_in_no_row_with_others(tmp_path: Path) -> None:
+    """At 30 ms by both links, and at a median of 30 ms: one would be taken for the other."""
+    make_client(tmp_path, delays_ms=[10], urls=[NEWS], rtt_ms=30)
+    make_client(tmp_path, delays_ms=[15], urls=[NEWS], **RECORDED)
+    with pytest.raises(InputError, match=r"experiment-15\.json:1: its recorded RTTs have the median 30 ms, which is "
+                       r"the RTT of experiment-10\.json too"):
+        read_results(tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [None, [], "x", {"a.test": "far"}, {"a.test": True}, {"a.test": -1}])
+def test_rtts_that_are_none_are_left_out(tmp_path: Path, wrong: object) -> None:
+    results = read_results(make_client(tmp_path, delays_ms=[10], urls=[NEWS], server_rtts_ms=wrong))
+    assert results.rtt_names == {}
 
 
 def test_cells_that_were_never_reached_are_missing(tmp_path: Path) -> None:

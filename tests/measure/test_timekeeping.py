@@ -125,6 +125,13 @@ def test_the_servers_own_time_is_not_lateness() -> None:
         assert late_answers(quiet, [other], ALLOWED_MS, PATH)[0].late_ms == 54
 
 
+@pytest.mark.parametrize(("rtt_ms", "valid"), [(None, True), (1000, True), (10, False)])
+def test_an_answer_is_judged_by_its_own_servers_rtt(rtt_ms: float | None, valid: bool) -> None:
+    """30 ms late: within a tenth of 300 ms, or of 1000, but not of 10."""
+    kept = replace(GOOD, late=(LateAnswer("a.test", 0, 30, critical=True, rtt_ms=rtt_ms),))
+    assert (reasons(kept, 300, 500) == []) == valid
+
+
 def test_the_latest_comes_first() -> None:
     quiet = [Quiet("a.test", 0, 110), Quiet("a.test", 110, 400), Quiet("b.test", 0, 300)]
     assert [answer.late_ms for answer in late_answers(quiet, [], ALLOWED_MS, PATH)] == [194, 184, 4]

@@ -72,6 +72,19 @@ def test_rtt_of_every_server_is_within_one_percent(star: Star) -> None:
     pytest.fail(f"expected 200 ms +- {RTT_TOLERANCE:.0%} to every server, measured {tried}")
 
 
+def test_every_server_has_its_own_rtt(network: str) -> None:
+    """As with --rtt recorded. One of them is as near as the network itself lets it be."""
+    own_ms = {"near.test": 5.0, "far.test": 60.0, "here.test": 0.0}
+    speeds = LinkSpeeds(delay_net_ms=20, own_delays_ms=own_ms)
+    with running_network([*own_ms, "other.test"], speeds, network) as star:
+        tried = []
+        for _ in range(ATTEMPTS):
+            tried.append(measure_rtts(star, PORT, samples=9))
+            if tried[-1] == pytest.approx({"near.test": 10, "far.test": 120, "here.test": 0, "other.test": 40}, abs=1):
+                return
+    pytest.fail(f"expected 10, 120, 0 and 40 ms +- 1 ms, measured {tried}")
+
+
 def test_rate_is_within_five_percent(star: Star) -> None:
     """A bulk transfer from one server takes bytes / bw_net_mbit."""
     size = 1_000_000

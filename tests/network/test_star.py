@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ PORT = 8000
 
 
 @contextmanager
-def small_star(hosts: int, delay_ms: float, **speeds: float) -> Iterator[tuple[Star, LinkSpeeds]]:
+def small_star(hosts: int, delay_ms: float, **speeds: Any) -> Iterator[tuple[Star, LinkSpeeds]]:
     links = LinkSpeeds(delay_net_ms=delay_ms, **speeds)
     netem = kernel_has_netem()
     with ExitStack() as stack:

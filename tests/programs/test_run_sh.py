@@ -144,6 +144,25 @@ def test_what_may_be_done_at_most_is_said(same_project: Path) -> None:
 
 
 @pytest.mark.root
+def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
+    """Unless others are asked for, to which they are scaled."""
+    asked = ("--name", "small", "--rtt", "recorded", "--quick", "--dry-run")
+    refused = run(same_project, *asked)
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    assert "small.rtts:1: --rtt recorded: this recording does not tell how far away" in refused.stderr
+    (same_project / "small.rtts").write_text("www.nytimes.com 35\nhost1.test 80\n")
+    for more, delays in (((), 1), (("--sweep-rtt", "20,100"), 2), (("--delays", "10 50 100"), 3)):
+        done = run(same_project, *asked, *more)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"1 pages x 2 runs x TFO off and on x {delays} delays = {4 * delays} page loads;" in done.stdout
+    for word, more in (("recorded*2", ("--delays", "10")), ("recorded", ("--delayhome", "5")), ("20", ())):
+        refused = run(same_project, *asked[:2], "--rtt", word, *more, "--dry-run")
+        assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+        assert "--rtt" in refused.stderr
+    (same_project / "small.rtts").unlink()
+
+
+@pytest.mark.root
 def test_bad_input_moves_no_results(same_project: Path) -> None:
     project = same_project
     (project / "client").mkdir()

@@ -42,7 +42,8 @@ def prediction_section(results: Results, selection: Selection) -> Section:
         return Section(words)
     return Section(words, table=Table(
         "PLT with TFO, predicted from the loads without it and measured", columns(COLUMNS[1], *COLUMNS[2:]),
-        [(results.urls[page], [prediction_cells(rtt_ms, prediction) for rtt_ms, prediction in of_page.items()])
+        [(results.urls[page], [prediction_cells(selection.rtt_name(rtt_ms), prediction)
+                               for rtt_ms, prediction in of_page.items()])
          for page, of_page in of_pages.items()]))
 
 

@@ -35,7 +35,7 @@ def _row(point: Improvement) -> Sequence[str]:
     seconds = [number(None if ms is None else ms / 1000, "{:.3f}") for ms in (point.off_ms, point.on_ms)]
     low, high = (point.interval.low_percent, point.interval.high_percent) if point.interval else (None, None)
     without = UNKNOWN if point.interval is None else "yes" if point.interval.excludes_zero else "no"
-    return [f"{point.rtt_ms:g}", *seconds, _percent(point.percent), str(point.pairs), _percent(low), _percent(high),
+    return [point.rtt_name, *seconds, _percent(point.percent), str(point.pairs), _percent(low), _percent(high),
             without]
 
 
@@ -61,19 +61,20 @@ def _spans(results: Results, measured: Sequence[Improvement]) -> Iterator[str]:
     for page, url in results.urls.items():
         own = [point for point in measured if point.page == page]
         if own:
-            yield f"{url}: " + ", ".join(f"{_percent(point.percent)} at {point.rtt_ms:g} ms" for point in own) + "."
+            yield f"{url}: " + ", ".join(f"{_percent(point.percent)} at {point.rtt_name} ms" for point in own) + "."
 
 
 def _figure(results: Results, measured: Sequence[Improvement]) -> dict[str, Any]:
-    rtts_ms = sorted({point.rtt_ms for point in measured})
-    names = short_names(results.urls)
+    names = dict(sorted((point.rtt_ms, point.rtt_name) for point in measured))
+    rtts_ms = list(names)
+    pages_names = short_names(results.urls)
     pages = [page for page in results.urls if any(point.page == page for point in measured)]
-    traces = [_trace(place, len(pages), names[page], [point for point in measured if point.page == page], rtts_ms)
+    traces = [_trace(place, len(pages), pages_names[page], [point for point in measured if point.page == page], rtts_ms)
               for place, page in enumerate(pages)]
     return {"data": traces, "layout": {
         "height": 460, "hovermode": "closest",
         "xaxis": {"title": {"text": "RTT (ms)"}, "tickvals": list(range(len(rtts_ms))), "zeroline": False,
-                  "ticktext": [f"{rtt_ms:g}" for rtt_ms in rtts_ms], "range": [-0.5, len(rtts_ms) - 0.5]},
+                  "ticktext": list(names.values()), "range": [-0.5, len(rtts_ms) - 0.5]},
         "yaxis": {"title": {"text": "Improvement (%)"}, "zeroline": True, "zerolinewidth": 2, "rangemode": "tozero"}}}
 
 
@@ -98,4 +99,4 @@ def _trace(place: int, pages: int, name: str, points: Sequence[Improvement], rtt
 def _hover(name: str, point: Improvement) -> str:
     between = f"<br>95% interval {_percent(point.interval.low_percent)} to {_percent(point.interval.high_percent)}" \
         if point.interval else "<br>no interval: too few pairs of runs"
-    return f"<b>{escape(name, quote=False)}</b><br>RTT {point.rtt_ms:g} ms: {_percent(point.percent)}{between}"
+    return f"<b>{escape(name, quote=False)}</b><br>RTT {point.rtt_name} ms: {_percent(point.percent)}{between}"

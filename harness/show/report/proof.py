@@ -59,7 +59,7 @@ def _proof_row(selection: Selection, cell: Cell) -> Sequence[str]:
     sums = {title: _sum(records, count) for title, count in FROM_RECORD.items()}
     carried, in_syn = sums["Connections"], sums["Data in SYN"]
     share = f"{in_syn / carried:.1%}" if carried and in_syn is not None else UNKNOWN
-    title, loads = f"{cell.rtt_ms:g} ms, {TFO_NAMES[cell.tfo]}", len(selection.cells[cell])
+    title, loads = f"{selection.rtt_name(cell.rtt_ms)} ms, {TFO_NAMES[cell.tfo]}", len(selection.cells[cell])
     latest = [max(values) if (values := _known(records, value)) else None for value in LATEST.values()]
     return [title, str(loads), share, *map(number, sums.values()), *(number(late_ms, "{:.1f}") for late_ms in latest)]
 

@@ -21,11 +21,14 @@ SETTINGS = {
     "bw_home_mbit": "User link (Mbit/s)", "bw_home_up_mbit": "User link up (Mbit/s)",
     "buffer_kb": "Buffer of user's link (kB)", "bw_net_mbit": "Server links (Mbit/s)",
     "delayhome_ms": "User link delay, one way (ms)", "delaynet_ms": "Server link delay, one way (ms)",
-    "rtt_ms": "RTT wanted (ms)", "delay_by": "Delay made by",
+    "rtt_ms": "RTT wanted (ms)", "rtt": "RTTs", "server_rtts_ms": "RTTs of the servers wanted (ms)",
+    "rtts_assumed": "Servers whose RTT is not known, the median of the others", "delay_by": "Delay made by",
     "server_congestion_control": "Congestion control of the servers", "kernel": "Kernel", "machine": "Machine",
     "cpus": "CPUs", "python": "Python", "git": "TFO Lab, git state",
 }
 """Keys of experiment-<delaynet>.json in the order shown, each in words."""
+OF_RTTS = ("rtt", "server_rtts_ms", "rtts_assumed")
+"""Settings that say nothing where all servers are equally far away."""
 IN_LOADS = ("kernel", "machine", "cpus", "python", "git", "measured_rtt_ms")
 """Which of what an experiment's file says each load's environment says, too. Its TCP settings as well, but one:"""
 LATEST_S = datetime(9999, 1, 1, tzinfo=timezone.utc).timestamp()
@@ -81,7 +84,7 @@ def _table(caption: str, rtts_ms: list[float], rows: Iterable[list[str]]) -> Tab
 
 def _rows(sources: Sequence[Mapping[str, Any]], names: dict[str, str]) -> Iterator[list[str]]:
     for key, title in names.items():
-        if any(key in source for source in sources):
+        if any(source.get(key) is not None if key in OF_RTTS else key in source for source in sources):
             yield [title, *(_words(source.get(key)) for source in sources)]
 
 
@@ -137,7 +140,9 @@ def _words(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:g}"
-    return ", ".join(map(_words, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_words(each)}" for name, each in value.items()) or UNKNOWN
+    return ", ".join(map(_words, value)) or UNKNOWN if isinstance(value, list) else str(value)
 
 
 def _measured(records: list[tuple[float, LoadRecord]]) -> str:

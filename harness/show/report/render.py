@@ -64,7 +64,7 @@ def _figure_chart(key: str, section: Section) -> dict[str, Any]:
 
 
 def _view(waterfall: Waterfall, url: str) -> dict[str, Any]:
-    return {"key": waterfall.key, "rtt": f"{waterfall.rtt_ms:g} ms", "summary": waterfall.summary,
+    return {"key": waterfall.key, "rtt": f"{waterfall.rtt_name} ms", "summary": waterfall.summary,
             "detailed": waterfall.detailed, "table": request_table(waterfall, url),
             "label": " ".join([f"Waterfall of {len(waterfall.pairs)} requests.", *waterfall.summary])}
 

@@ -30,6 +30,7 @@ class Waterfall:
     pairs: list[Pair]
     detailed: bool
     summary: list[str]
+    rtt_name: str
 
 
 def make_waterfalls(results: Results, selection: Selection, page: str, number: int) -> list[Waterfall]:
@@ -47,7 +48,8 @@ def _waterfall(selection: Selection, page: str, rtt_ms: float, key: str) -> Wate
     pairs = [(details[0].get(id(first)), details[1].get(id(second)))
              for first, second in pair_requests(off.requests if off else [], on.requests if on else [])]
     detailed = any(request and request.phases_ms for pair in pairs for request in pair)
-    return Waterfall(key, rtt_ms, (off, on), pairs, detailed, list(_summary((off, on), pairs)))
+    return Waterfall(key, rtt_ms, (off, on), pairs, detailed, list(_summary((off, on), pairs)),
+                     selection.rtt_name(rtt_ms))
 
 
 def chart_data(waterfall: Waterfall) -> dict[str, Any]:
@@ -110,7 +112,7 @@ def request_table(waterfall: Waterfall, url: str) -> Table:
     """Return every request of both loads, two rows under its URL."""
     measured = [f"{name} (ms)" for name in ("Start", *(PHASES if waterfall.detailed else ()), "End")]
     heads = columns("Load", *measured, "Bytes", words=("Status", "Connection"))
-    return Table(f"Requests of {url} at {waterfall.rtt_ms:g} ms RTT, in the order of their start without TFO", heads, [
+    return Table(f"Requests of {url} at {waterfall.rtt_name} ms RTT, in the order of their start without TFO", heads, [
         (f"{place}. {_url(pair)}", [_row(name, request, waterfall.detailed)
                                     for name, request in zip(TFO_NAMES, pair, strict=True) if request])
         for place, pair in enumerate(waterfall.pairs, start=1)])

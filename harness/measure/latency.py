@@ -1,0 +1,73 @@
+"""How far away the servers are: all at one RTT, or each as it was when it was recorded (--rtt recorded)."""
+
+import argparse
+import re
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.errors import InputError
+from harness.measure.preflight import PageSet
+from harness.mirror.rtts import LONGEST_MS, recorded_rtts, scaled
+from harness.network.star import LinkSpeeds
+from harness.system.options import Decimal, quoted
+
+DELAYNET_MS = 10.0
+"""One-way delay of the servers' links where nothing else is asked for."""
+RECORDED = "recorded"
+FACTOR = Decimal(0.01, 100)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """--rtt recorded: `factor` times as far away as they were; None where nothing was said of that."""
+
+    factor: float | None = None
+
+    def __str__(self) -> str:
+        """Return it as it is typed."""
+        return RECORDED if self.factor is None else f"{RECORDED}*{self.factor:g}"
+
+
+def recorded_option(text: str) -> Recorded:
+    """Read what --rtt says: recorded, or recorded*2. Raises argparse.ArgumentTypeError."""
+    match = re.fullmatch(rf"{RECORDED}(?:\*(.+))?", text, re.DOTALL)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not recorded, or recorded*2; an RTT that all servers have "
+                                         "is twice --delaynet")
+    return Recorded(None if match[1] is None else FACTOR(match[1]))
+
+
+def with_recorded_rtts(speeds: LinkSpeeds, recorded: Recorded, delaynet_ms: float | None,
+                       page_set: PageSet) -> LinkSpeeds:
+    """Return `speeds` with a link of its own delay to each server of `page_set`.
+
+    With a `delaynet_ms` the RTTs are scaled until their median is twice that. `delay_net_ms` is half of their median,
+    by which the results go. Raises InputError.
+    """
+    found = recorded_rtts(page_set.files, page_set.recording)
+    factor = 1.0 if recorded.factor is None else recorded.factor
+    if delaynet_ms is not None:
+        if not found.median_ms:
+            raise InputError("--rtt recorded: the median of the recorded RTTs is 0 ms, which cannot be scaled; leave "
+                             "out the other delays")
+        factor = 2 * delaynet_ms / found.median_ms
+    rtts_ms = scaled(found.rtts_ms, factor)
+    if max(rtts_ms.values()) > LONGEST_MS:
+        raise InputError(f"--rtt recorded: an RTT of {max(rtts_ms.values()):g} ms is longer than {LONGEST_MS:g} ms; "
+                         "scale by less")
+    if found.assumed:
+        print(f"RTT as recorded: not known of {len(found.assumed)} of {len(rtts_ms)} servers, which get the median of "
+              f"the others: {', '.join(found.assumed)}", flush=True)
+    median_ms = round(statistics.median(rtts_ms.values()), 1) if delaynet_ms is None else 2 * delaynet_ms
+    return replace(speeds, delay_net_ms=median_ms / 2,
+                   own_delays_ms={host: rtt_ms / 2 for host, rtt_ms in rtts_ms.items()})
+
+
+def latency_settings(recorded: Recorded | None, speeds: LinkSpeeds, page_set: PageSet) -> Mapping[str, Any]:
+    """Return what an experiment's file says of --rtt; None where all servers are equally far away."""
+    if recorded is None:
+        return {"rtt": None, "server_rtts_ms": None, "rtts_assumed": None}
+    assumed = recorded_rtts(page_set.files, page_set.recording).assumed
+    return {"rtt": str(recorded), "server_rtts_ms": speeds.rtts_ms(speeds.own_delays_ms), "rtts_assumed": [*assumed]}

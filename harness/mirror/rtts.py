@@ -1,0 +1,96 @@
+"""How far away each recorded server was: its round-trip time (RTT) as TCP sees it, a handshake.
+
+    recorded_rtts(files, recording).rtts_ms      # {"www.a.test": 12.0, "cdn.test": 180.0}
+
+Of each server the smallest connect time in the recording's HARs: what a SYN waits for besides (a busy machine, a SYN
+that was lost) only makes others longer. ``NAME.rtts`` says it where there is such a file, before the HARs: a line
+``host rtt_ms`` for each server, empty lines and those that begin with # ignored. Logs of 2013 know no connect times.
+
+A server of which neither tells (all that it answered went over connections that stood already, say) is taken to be as
+far away as half of the others: it gets their median.
+"""
+
+import math
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import InputError
+from harness.files.pages import PageFiles
+from harness.mirror.recording import Recording
+from harness.system.untrusted import UnreadableFileError, read_untrusted_text
+
+LARGEST_LIST = 2**20
+"""Bytes of a .rtts file: ten thousand servers."""
+LONGEST_MS = 120_000.0
+"""Twice the longest delay one way (harness.system.options.DELAY_MS)."""
+SHORTEST_MS = 1.0
+"""Less than this is taken as 0: the net-log counts whole milliseconds, and the star alone has a tenth of one."""
+
+
+@dataclass(frozen=True)
+class RecordedRtts:
+    """The RTT to every server of a recording, in ms. `assumed` are those to which it is not known."""
+
+    rtts_ms: Mapping[str, float]
+    assumed: tuple[str, ...]
+
+    @property
+    def median_ms(self) -> float:
+        """The median over all servers."""
+        return float(statistics.median(self.rtts_ms.values()))
+
+
+def recorded_rtts(files: PageFiles, recording: Recording) -> RecordedRtts:
+    """Return the RTT to every host of `recording`, which `files` hold. Raises InputError where not one is known."""
+    written = read_rtts(files.rtts) if files.rtts.exists() or files.rtts.is_symlink() else {}
+    hosts = recording.hosts()
+    for host, (line, _) in written.items():
+        if host not in hosts:
+            raise InputError(f"{files.rtts}:{line}: {host} is no server of this recording; take this line out")
+    known = {**recording.rtts_ms, **{host: rtt_ms for host, (_, rtt_ms) in written.items()}}
+    known = {host: known[host] for host in hosts if host in known}
+    if not known:
+        raise InputError(f"{files.rtts}:1: --rtt recorded: this recording does not tell how far away its servers were; "
+                         "write a line 'host rtt_ms' for each of them into this file (logs of 2013: "
+                         f"./scripts/make_rtts.py --name {files.name}), or leave the option out")
+    median_ms = statistics.median(known.values())
+    return RecordedRtts({host: known.get(host, median_ms) for host in hosts},
+                        tuple(host for host in hosts if host not in known))
+
+
+def read_rtts(path: Path) -> dict[str, tuple[int, float]]:
+    """Return what a .rtts file says: the line and the RTT in ms of each host. Raises InputError."""
+    try:
+        lines = read_untrusted_text(path, limit=LARGEST_LIST).splitlines()
+    except UnreadableFileError as error:
+        raise InputError(f"{error}; write lines: host rtt_ms") from None
+    found: dict[str, tuple[int, float]] = {}
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        rtt_ms = _rtt_ms(words[1]) if len(words) == 2 else None
+        if rtt_ms is None:
+            raise InputError(f"{path}:{number}: not an RTT: {line[:120]!r}; write: host rtt_ms, such as "
+                             f"www.example.org 35, up to {LONGEST_MS:g} ms")
+        if words[0] in found:
+            raise InputError(f"{path}:{number}: {words[0]} stands in line {found[words[0]][0]} already; "
+                             "take one of them out")
+        found[words[0]] = number, rtt_ms
+    return found
+
+
+def _rtt_ms(word: str) -> float | None:
+    try:
+        rtt_ms = float(word) if word.isascii() and "_" not in word else math.nan
+    except ValueError:
+        return None
+    return rtt_ms if 0 <= rtt_ms <= LONGEST_MS else None
+
+
+def scaled(rtts_ms: Mapping[str, float], factor: float) -> dict[str, float]:
+    """Return the RTTs times `factor`, to a tenth of a millisecond; what is below SHORTEST_MS is 0."""
+    times = {host: round(rtt_ms * factor, 1) for host, rtt_ms in rtts_ms.items()}
+    return {host: rtt_ms if rtt_ms >= SHORTEST_MS else 0.0 for host, rtt_ms in times.items()}

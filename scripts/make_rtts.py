@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Write NAME.rtts, for tfo.py --rtt recorded, from text logs, which know no connect times: an upper bound for each RTT.
+
+A text log has when each request was asked for and when its answer had come. That takes a round trip at least (two and
+more where a connection was made), the server's own time, and the answer's on the link. So of each server the shortest
+of these times is what its RTT was at most: near it where something small was asked of a server that was quick.
+Look the lines over before you use them, and change what you know better.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import ROOT, use_project_python
+
+use_project_python()
+
+from harness.errors import InputError, run_main
+from harness.files.pages import PageFiles
+from harness.files.text_log import read_log
+from harness.mirror.paths import split_url
+from harness.mirror.recording import read_recording
+from harness.system.atomic import write_atomically
+from harness.system.options import OptionParser, page_list_name
+from harness.system.privileges import leave_root
+
+HEAD = """# Made by scripts/make_rtts.py from the text logs of {name}: host, RTT in ms.
+# Each is the shortest time that an answer of the server took, which is at least its RTT: an upper bound.
+"""
+
+
+def main() -> int:
+    """Write the file and say what is in it."""
+    parser = OptionParser(description=__doc__)
+    parser.add_argument("--name", type=page_list_name, required=True, help="the recording: NAME/ and NAME.fetchlog/")
+    parser.add_argument("--dir", type=Path, default=ROOT, help="where it is (the project)")
+    options = parser.parse_args()
+    leave_root()
+    files = PageFiles(options.dir, options.name)
+    if files.rtts.exists() or files.rtts.is_symlink():
+        raise InputError(f"{files.rtts}: is there already; remove it to have it made anew")
+    hosts = read_recording(files.mirror, files.fetchlog).hosts()
+    shortest_ms = {host: time_ms for host, time_ms in shortest_answers_ms(files.fetchlog).items() if host in hosts}
+    if not shortest_ms:
+        raise InputError(f"{files.fetchlog}: no text log in it has times; write {files.rtts.name} by hand: host rtt_ms")
+    lines = [f"{host} {time_ms:.1f}\n" for host, time_ms in sorted(shortest_ms.items())]
+    write_atomically(files.rtts, (HEAD.format(name=files.name) + "".join(lines)).encode())
+    print(f"{files.rtts}: {len(lines)} of {len(hosts)} servers, {min(shortest_ms.values()):g} to "
+          f"{max(shortest_ms.values()):g} ms at most")
+    return 0
+
+
+def shortest_answers_ms(fetchlog: Path) -> dict[str, float]:
+    """Return the shortest time in ms from a request to the end of its answer, by host, over all text logs."""
+    shortest: dict[str, float] = {}
+    for path in sorted(fetchlog.iterdir()):
+        if path.suffix in (".json", ".har") or not path.is_file():
+            continue
+        log = read_log(path)
+        answered = {response.url for response in log.responses}
+        for transaction in log.transactions:
+            try:
+                host = split_url(transaction.url)[0]
+            except ValueError:
+                continue
+            time_ms = round(transaction.end_ms - transaction.start_ms, 1)
+            if transaction.url in answered and time_ms > 0:     # 0: from the browser's own cache
+                shortest[host] = min(time_ms, shortest.get(host, time_ms))
+    return shortest
+
+
+if __name__ == "__main__":
+    run_main(main)

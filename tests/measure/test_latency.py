@@ -1,0 +1,96 @@
+"""--rtt recorded: which delay each server's link gets, and with which other options it goes together."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from harness.errors import InputError
+from harness.files.pages import PageFiles
+from harness.measure.latency import Recorded, latency_settings, with_recorded_rtts
+from harness.measure.options import parse_arguments
+from harness.measure.preflight import PageSet
+from harness.mirror.recording import read_recording
+from harness.network.star import LinkSpeeds, StarTopo
+from tests.support.small_mirror import chain_of_hosts
+
+WRITTEN = "www.nytimes.com 30\nhost1.test 40\nhost2.test 180\n"
+
+
+@pytest.fixture
+def page_set(tmp_path: Path) -> PageSet:
+    files = PageFiles(chain_of_hosts(tmp_path, 4), "small")
+    files.rtts.write_text(WRITTEN)
+    recording = read_recording(files.mirror, files.fetchlog)
+    return cast(PageSet, SimpleNamespace(files=files, recording=recording))
+
+
+@pytest.mark.parametrize(("asked", "delaynet_ms", "rtts_ms"), [
+    (Recorded(), None, (30, 40, 180, 40)), (Recorded(2), None, (60, 80, 360, 80)),
+    (Recorded(0.01), None, (0, 0, 1.8, 0)), (Recorded(), 50, (75, 100, 450, 100))])
+def test_every_server_its_own(page_set: PageSet, capsys: pytest.CaptureFixture[str], asked: Recorded,
+                              delaynet_ms: float | None, rtts_ms: tuple[float, ...]) -> None:
+    """Of host3.test it is not known: it gets the median."""
+    speeds = with_recorded_rtts(LinkSpeeds(bw_net_mbit=8), asked, delaynet_ms, page_set)
+    hosts = ["www.nytimes.com", "host1.test", "host2.test", "host3.test"]
+    assert speeds.rtts_ms(hosts) == dict(zip(hosts, rtts_ms, strict=True))
+    assert (speeds.rtt_ms, speeds.longest_rtt_ms, speeds.bw_net_mbit) == (rtts_ms[3], max(rtts_ms), 8)
+    assert "not known of 1 of 4 servers, which get the median of the others: host3.test" in capsys.readouterr().out
+
+
+def test_the_experiments_file_says_it(page_set: PageSet) -> None:
+    speeds = with_recorded_rtts(LinkSpeeds(), Recorded(2), None, page_set)
+    said = latency_settings(Recorded(2), speeds, page_set)
+    assert said["rtt"] == "recorded*2"
+    assert said["server_rtts_ms"] == {"www.nytimes.com": 60, "host1.test": 80, "host2.test": 360, "host3.test": 80}
+    assert said["rtts_assumed"] == ["host3.test"]
+    assert set(latency_settings(None, LinkSpeeds(), page_set).values()) == {None}
+
+
+def test_too_far_away(page_set: PageSet) -> None:
+    with pytest.raises(InputError, match="an RTT of 180000 ms is longer than 120000 ms"):
+        with_recorded_rtts(LinkSpeeds(), Recorded(), 20_000, page_set)
+
+
+def test_nothing_scales_zero(page_set: PageSet) -> None:
+    page_set.files.rtts.write_text(WRITTEN.replace("30", "0").replace("40", "0"))
+    assert with_recorded_rtts(LinkSpeeds(), Recorded(), None, page_set).rtt_ms == 0
+    with pytest.raises(InputError, match="is 0 ms, which cannot be scaled"):
+        with_recorded_rtts(LinkSpeeds(), Recorded(), 10, page_set)
+
+
+def test_links_of_a_star_whose_kernel_has_netem() -> None:
+    speeds = LinkSpeeds(delay_net_ms=20, own_delays_ms={"near.test": 5, "here.test": 0})
+    topo = StarTopo(host_names=["near.test", "here.test", "other.test"], speeds=speeds, netem=True)
+    delays = {link[0]: topo.linkInfo(*link[:2]).get("delay") for link in topo.links()}
+    assert delays == {"server0": "5ms", "server1": None, "server2": "20ms", "user": None}
+
+
+@pytest.mark.parametrize(("words", "problem"), [
+    (("--rtt", "recorded", "--delayhome", "5"), "--rtt recorded: says all of how far away"),
+    (("--rtt", "recorded*2", "--delaynet", "10"), r"--rtt recorded\*K: with other delays")])
+def test_what_says_the_same_twice(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], problem: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["tfo.py", *words])
+    with pytest.raises(InputError, match=problem):
+        parse_arguments("x")
+
+
+@pytest.mark.parametrize("word", ["", "record", "recorded*", "recorded*0", "recorded*nan", "recorded*-1",
+                                  "recorded*101", "recorded**2", "recorded 2", "20", "recorded*2\n"])
+def test_what_is_no_rtt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], word: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["tfo.py", "--rtt", word])
+    with pytest.raises(SystemExit):
+        parse_arguments("x")
+    assert "argument --rtt: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "rtt", "delaynet"), [
+    ((), None, 10), (("--rtt", "recorded"), Recorded(), None), (("--rtt", "recorded*0.5"), Recorded(0.5), None),
+    (("--rtt", "recorded", "--delaynet", "25"), Recorded(), 25)])
+def test_what_goes_together(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], rtt: Recorded | None,
+                            delaynet: float | None) -> None:
+    monkeypatch.setattr(sys, "argv", ["tfo.py", *words])
+    found = parse_arguments("x")
+    assert (found.rtt, found.delaynet) == (rtt, delaynet)

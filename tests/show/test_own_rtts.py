@@ -1,0 +1,88 @@
+"""What the outputs call an RTT that stands for several: each server's as it was recorded."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.analysis.compare import read_sides
+from harness.analysis.selection import Selection, select
+from harness.files.results import Results, read_results
+from harness.show.comparison import format_comparison
+from harness.show.detail import detail_lines
+from harness.show.paper import paper_lines
+from harness.show.report import write_report
+from harness.show.requests_figure import draw_figure
+from harness.show.sweep import draw_sweep, sweep_lines
+from harness.show.table import format_report
+from tests.support.client_folder import NEWS, make_client
+
+NAME = "recorded 12-180.5"
+RECORDED: dict[str, Any] = {"rtt": "recorded*2", "rtts_assumed": ["c.test"],
+            "server_rtts_ms": {"a.test": 12, "b.test": 40, "c.test": 180.5, "d.test": 40}}
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Path:
+    make_client(tmp_path / "client", delays_ms=[10, 50], urls=[NEWS])
+    return make_client(tmp_path / "client", delays_ms=[20], urls=[NEWS], **RECORDED)
+
+
+def read(client: Path) -> tuple[Results, Selection]:
+    results = read_results(client)
+    return results, select(results, "load")
+
+
+def test_table_and_footer(client: Path) -> None:
+    report = format_report(*read(client)).splitlines()
+    assert [line.split("\t")[1] for line in report if line.startswith("\t")] == ["20", NAME, "100"]
+    assert f"RTT {NAME} ms: of each of 4 servers as it was recorded (--rtt recorded*2), but for 1 of which that is " \
+           "not known, which have the median of the others; their median is 40 ms." in report
+
+
+def test_details_and_sweep(client: Path) -> None:
+    results, selection = read(client)
+    assert [line.split("\t")[1] for line in detail_lines(results, selection) if line.startswith("\t")] == [
+        "20", NAME, "100"]
+    assert "from 20 ms on (20 ms: " in next(line for line in sweep_lines(results, selection) if NEWS in line)
+
+
+def test_figures(client: Path) -> None:
+    results, selection = read(client)
+    [page] = results.urls
+    figure = draw_figure(results, selection, page, 40)
+    assert figure is not None
+    assert f"at {NAME} ms RTT" in figure.get_suptitle().replace("\n", " ")
+    [axes] = draw_sweep(results, selection).axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["20", NAME.replace(" ", "\n"), "100"]
+    assert "as recorded" in axes.get_xlabel()
+
+
+def test_the_report(client: Path, tmp_path: Path) -> None:
+    results, selection = read(client)
+    write_report(results, selection, tmp_path / "report.html")
+    html = (tmp_path / "report.html").read_text()
+    assert html.count(NAME) >= 4
+    assert "a.test 12, b.test 40, c.test 180.5, d.test 40" in html
+
+
+def test_only_rtts_as_recorded_are_told_of(tmp_path: Path) -> None:
+    results, selection = read(make_client(tmp_path / "client", urls=[NEWS], rtt=None, server_rtts_ms=None))
+    write_report(results, selection, tmp_path / "report.html")
+    assert "RTTs of the servers" not in (tmp_path / "report.html").read_text()
+    assert "recorded" not in format_report(results, selection).partition("Pages: ")[0]
+
+
+def test_compared_with_one_rtt_for_all(client: Path, tmp_path: Path) -> None:
+    other = make_client(tmp_path / "other", delays_ms=[10, 20], urls=[NEWS])
+    report = format_comparison(*read_sides([client, other], "load"))
+    assert "  rtt: recorded*2 | not recorded" in report
+    assert "  server_rtts_ms: 4 servers, 12 to 180.5, 68.125 on average | not recorded" in report
+    assert f"\t{NAME} | 40\tno TFO" in report
+    assert "\t20\tno TFO" in report
+
+
+def test_the_papers_rtts_are_others(tmp_path: Path) -> None:
+    results, selection = read(make_client(tmp_path, delays_ms=[50], urls=["http://www.amazon.com"], paper=True,
+                                          **RECORDED))
+    assert list(paper_lines(results, selection)) == []
