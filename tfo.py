@@ -25,7 +25,7 @@ from harness.measure.experiment import Experiment, found_in, settings, summarise
 from harness.measure.fitness import say_ready, unfit_pages
 from harness.measure.folders import check_folders
 from harness.measure.laboratory import BrowserSettings, ReplayedWeb, running_laboratory
-from harness.measure.latency import with_recorded_rtts
+from harness.measure.latency import as_recorded
 from harness.measure.options import parse_arguments
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_authority, check_browser, check_connection_limit, check_pages, check_room
@@ -64,15 +64,14 @@ def main() -> int:
     down_mbit, up_mbit = arguments.bwhome
     speeds = LinkSpeeds(down_mbit, arguments.bwnet, arguments.delayhome, arguments.delaynet or 0.0, up_mbit,
                         arguments.buffer)
-    if arguments.rtt:
-        with acting_as(invoking_user()):
-            speeds = with_recorded_rtts(speeds, arguments.rtt, arguments.delaynet, page_set)
+    with acting_as(invoking_user()):
+        speeds, think_rtts_ms = as_recorded(arguments, speeds, page_set)
     netem = kernel_has_netem()
     check_kernel(delay_line=not netem and speeds.longest_rtt_ms > 0)
 
     # Web: each recorded host is a server that answers as it did when it was recorded; Chrome is the only client.
     web = ReplayedWeb(page_set=page_set, http=arguments.http, server=arguments.server, port=arguments.port,
-                      tls_port=arguments.tls_port)
+                      tls_port=arguments.tls_port, think_rtts_ms=think_rtts_ms)
     chrome = BrowserSettings(browser=browser, limits=arguments.limits, predict=arguments.predict,
                              post_quantum=arguments.post_quantum, pcap=arguments.pcap,
                              connection_limit=check_connection_limit(browser, arguments.connections_per_host),

@@ -58,7 +58,8 @@ def parse_arguments() -> argparse.Namespace:
     add_server_options(parser)
     parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s,
                         help="seconds a page may take to its load event (%(default)g)")
-    parser.set_defaults(tfo="0", testruns=2, retries=RETRIES, seed=1, goal=None, paper=False, rtt=None)
+    parser.set_defaults(tfo="0", testruns=2, retries=RETRIES, seed=1, goal=None, paper=False, rtt=None,
+                        think=None)
     arguments = parser.parse_args()
     arguments.tls_port = tls_port_beside(arguments.port, arguments.tls_port)
     return arguments

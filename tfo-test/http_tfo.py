@@ -32,6 +32,7 @@ from harness.files.load_mark import LoadMark
 from harness.files.server_log import directory_name
 from harness.measure.server_options import add_server_options, server_problems, tls_port_beside
 from harness.mirror.recording import Recording, read_recording
+from harness.mirror.rtts import read_rtts
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, Authority, open_authority
 from harness.replay.processes import ServerHost, Service, ServingOptions, run_servers
 from harness.replay.site import Site
@@ -72,9 +73,10 @@ def _services(hosts: list[ServerHost], recording: Recording, options: argparse.N
             authority = open_authority(options.authority)
     services: dict[str, list[Service]] = {}
     mark = options.load_mark or LoadMark()    # made here, it is shared by all servers
+    rtts_ms = {host: rtt_ms for host, (_, rtt_ms) in read_rtts(options.think).items()} if options.think else {}
     for name in {host.name for host in hosts}:
         for scheme in recording.schemes(name):
-            site = Site(recording, name, scheme, mark)
+            site = Site(recording, name, scheme, mark, rtt_ms=rtts_ms.get(name))
             if authority is None or scheme == "http":
                 services.setdefault(name, []).append(Service(site, options.port, http_protocol(options.http)))
             else:
@@ -121,6 +123,8 @@ def _parser() -> OptionParser:
                         help="one-way delay, for the logs' names")
     parser.add_argument("--load-mark", type=_load_mark, metavar="FILE",
                         help="tells which load is under way, see harness/files/load_mark.py")
+    parser.add_argument("--think", type=Path, metavar="FILE", help="wait before each answer as its server did when it "
+                        "was recorded; FILE has a line for each host: host rtt_ms, which is taken off")
     parser.add_argument("--user", type=_user, metavar="UID:GID", help="who the servers run as, and who owns the logs")
     return parser
 

@@ -160,7 +160,7 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
         "bw_home_mbit": speeds.bw_home_mbit, "bw_home_up_mbit": speeds.bw_home_up_mbit, "buffer_kb": speeds.buffer_kb,
         "bw_net_mbit": speeds.bw_net_mbit, "paper": arguments.paper,
         "delayhome_ms": speeds.delay_home_ms, "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms,
-        **latency,
+        **latency, "think": arguments.think,
         "delay_by": delay_by(netem=netem), "browser": version_of(chrome.browser),
         **{key: machine[key] for key in ("kernel", "machine", "cpus")},
     }

@@ -48,6 +48,8 @@ class ReplayedWeb:
     server: str = "threaded"
     port: int = PORT
     tls_port: int = tls_port_beside(PORT)
+    think_rtts_ms: Mapping[str, float] | None = None
+    """With --think recorded: see harness.measure.latency.thinking_rtts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +148,7 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
         settings = ServerSettings(
             mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=web.port, http=web.http,
             server=web.server, logdir=server_log_dir, delaynet_ms=speeds.delay_net_ms, user=user,
-            tls_port=web.tls_port)
+            tls_port=web.tls_port, think_rtts_ms=web.think_rtts_ms)
         servers = stack.enter_context(running_servers(star, settings, work_dir))
         yield Laboratory(
             star=star, browser=chrome.browser, browsing_user=browsing_user(), results_user=user,

@@ -65,9 +65,35 @@ def with_recorded_rtts(speeds: LinkSpeeds, recorded: Recorded, delaynet_ms: floa
                    own_delays_ms={host: rtt_ms / 2 for host, rtt_ms in rtts_ms.items()})
 
 
+def as_recorded(arguments: argparse.Namespace, speeds: LinkSpeeds,
+                page_set: PageSet) -> tuple[LinkSpeeds, Mapping[str, float] | None]:
+    """Return the links that --rtt asks for, and what --think takes off (see `thinking_rtts`). Raises InputError."""
+    if arguments.rtt:
+        speeds = with_recorded_rtts(speeds, arguments.rtt, arguments.delaynet, page_set)
+    return speeds, thinking_rtts(page_set) if arguments.think else None
+
+
 def latency_settings(recorded: Recorded | None, speeds: LinkSpeeds, page_set: PageSet) -> Mapping[str, Any]:
     """Return what an experiment's file says of --rtt; None where all servers are equally far away."""
     if recorded is None:
         return {"rtt": None, "server_rtts_ms": None, "rtts_assumed": None}
     assumed = recorded_rtts(page_set.files, page_set.recording).assumed
     return {"rtt": str(recorded), "server_rtts_ms": speeds.rtts_ms(speeds.own_delays_ms), "rtts_assumed": [*assumed]}
+
+
+def thinking_rtts(page_set: PageSet) -> Mapping[str, float]:
+    """Return for --think recorded the RTT to each server when it was recorded: what is left of a wait is its own time.
+
+    Raises InputError where the recording knows no times.
+    """
+    files, recording = page_set.files, page_set.recording
+    rtts_ms = recorded_rtts(files, recording, "--think recorded").rtts_ms
+    answers = [(host, answer) for (_, host), of_host in recording.answers.items() for sequence in of_host.values()
+               for answer in sequence]
+    times_ms = [max(0.0, answer.wait_ms - rtts_ms[host]) for host, answer in answers if answer.wait_ms is not None]
+    if not times_ms:
+        raise InputError(f"{files.fetchlog}: --think recorded: this recording does not tell how long its servers took "
+                         "to answer; record its pages with fetch.py, or leave the option out")
+    print(f"Thinking time as recorded: {min(times_ms):.0f} to {max(times_ms):.0f} ms, median "
+          f"{statistics.median(times_ms):.0f} ms, of {len(times_ms)} of {len(answers)} recorded answers", flush=True)
+    return rtts_ms

@@ -10,7 +10,7 @@ from harness.errors import InputError
 from harness.files.pages import BUNDLED
 from harness.measure.adaptive import MINIMUM_PAIRS, Goal
 from harness.measure.attempts import RETRIES, RETRIES_ALLOWED
-from harness.measure.latency import DELAYNET_MS, recorded_option
+from harness.measure.latency import DELAYNET_MS, RECORDED, recorded_option
 from harness.measure.limits import TimeLimits
 from harness.measure.server_options import add_server_options, server_problems, tls_port_beside
 from harness.network.cookies import CHOICES, WARM
@@ -67,6 +67,8 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--rtt", type=recorded_option, metavar="recorded[*K]", help="each server as far away as it was "
                         "when it was recorded, or K times that; with --delaynet scaled, so that the median RTT is "
                         "twice that delay")
+    parser.add_argument("--think", choices=[RECORDED], help="before each answer a server waits as it did when it was "
+                        "recorded: the time to the first byte, less a round trip")
     add_server_options(parser)
     parser.add_argument("--tfo", choices=["0", "1", "both"], default="both",
                         help="without TFO, with it, or both (both)")

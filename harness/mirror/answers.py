@@ -73,6 +73,8 @@ class Recorded:
     page: str = field(default="", compare=False)
     """The name of the page's log that has the transaction."""
     asked: Asked = field(default_factory=Asked, compare=False)
+    wait_ms: float | None = field(default=None, compare=False)
+    """How long it was waited for when it was recorded, a round trip included; None where that is not told."""
 
     @property
     def encoded(self) -> bool:

@@ -59,6 +59,8 @@ class Exchange:
     """Whether it was asked for after the load event."""
     connect_ms: float | None = None
     """How long the TCP handshake of its connection took, None where that is not told: see `handshake_ms`."""
+    wait_ms: float | None = None
+    """From when the request was sent to the answer's first byte: a round trip and the server's own time."""
 
     @property
     def http2(self) -> bool:
@@ -122,7 +124,8 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
                     bool(entry.get("_fromCache")), None if entry.get("_refetched") else _part(status, headers),
                     _pairs(response.get("_earlyHints")), arrivals,
                     cut or bool(arrivals and entry.get("_partial")), bool(entry.get("_afterLoad")),
-                    handshake_ms(entry) if status else None)
+                    handshake_ms(entry) if status else None,
+                    None if entry.get("_refetched") else _time_ms((entry.get("timings") or {}).get("wait")))
 
 
 def handshake_ms(entry: dict[str, Any]) -> float | None:

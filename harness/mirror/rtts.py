@@ -42,8 +42,11 @@ class RecordedRtts:
         return float(statistics.median(self.rtts_ms.values()))
 
 
-def recorded_rtts(files: PageFiles, recording: Recording) -> RecordedRtts:
-    """Return the RTT to every host of `recording`, which `files` hold. Raises InputError where not one is known."""
+def recorded_rtts(files: PageFiles, recording: Recording, option: str = "--rtt recorded") -> RecordedRtts:
+    """Return the RTT to every host of `recording`, which `files` hold, as `option` asks.
+
+    Raises InputError where not one is known.
+    """
     written = read_rtts(files.rtts) if files.rtts.exists() or files.rtts.is_symlink() else {}
     hosts = recording.hosts()
     for host, (line, _) in written.items():
@@ -52,7 +55,7 @@ def recorded_rtts(files: PageFiles, recording: Recording) -> RecordedRtts:
     known = {**recording.rtts_ms, **{host: rtt_ms for host, (_, rtt_ms) in written.items()}}
     known = {host: known[host] for host in hosts if host in known}
     if not known:
-        raise InputError(f"{files.rtts}:1: --rtt recorded: this recording does not tell how far away its servers were; "
+        raise InputError(f"{files.rtts}:1: {option}: this recording does not tell how far away its servers were; "
                          "write a line 'host rtt_ms' for each of them into this file (logs of 2013: "
                          f"./scripts/make_rtts.py --name {files.name}), or leave the option out")
     median_ms = statistics.median(known.values())

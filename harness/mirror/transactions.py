@@ -92,6 +92,7 @@ def sequences(logged: Iterable[Logged], files: dict[str, frozenset[str]]) -> Seq
         numbers[counted] += 1
         found.setdefault(item.origin, {}).setdefault(item.key, []).append(
             dataclasses.replace(answer, identity=name, url=item.url, page=item.page,
+                                wait_ms=item.entry.wait_ms if isinstance(item.entry, Exchange) else None,
                                 asked=dataclasses.replace(answer.asked, tells_navigations=item.page in tells)))
     return {origin: {key: tuple(answers) for key, answers in of_origin.items()} for origin, of_origin in found.items()}
 

@@ -1,7 +1,7 @@
 """The replay servers of a star: one process per mirrored host, all children of one tfo-test/http_tfo.py."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,8 @@ HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
 class ServerSettings:
     """How the servers answer. `http` is "1.0", "1.1", "h2" or "recorded", `server` "threaded" or "2013".
 
-    Without `tls_port` https is served on the port after `port`.
+    Without `tls_port` https is served on the port after `port`. With `think_rtts_ms`, the RTT to each host when it was
+    recorded, they think for as long as they did then.
     """
 
     mirror: Path
@@ -31,6 +32,7 @@ class ServerSettings:
     delaynet_ms: float
     user: User
     tls_port: int | None = None
+    think_rtts_ms: Mapping[str, float] | None = None
 
 
 @contextmanager
@@ -52,5 +54,9 @@ def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Ite
                "--server", settings.server, "--logdir", str(settings.logdir),
                "--delaynet", f"{settings.delaynet_ms:g}", "--user", f"{settings.user.uid}:{settings.user.gid}",
                "--load-mark", str(mark)]
+    if settings.think_rtts_ms is not None:
+        rtts = work_dir / "recorded.rtts"
+        rtts.write_text("".join(f"{name} {rtt_ms:g}\n" for name, rtt_ms in settings.think_rtts_ms.items()))
+        command += ["--think", str(rtts)]
     with running(command, f"ready {len(star.servers)}", "the servers") as servers:
         yield servers

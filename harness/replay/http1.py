@@ -7,6 +7,7 @@ head and body, and the log. No Date or Server header is sent: a text recording h
 
 import http.client
 import io
+import select
 import socket
 import time
 from collections.abc import Iterator
@@ -186,6 +187,9 @@ class ReplayHandler(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply) -> Iterator[int]:
         """Send `reply` and yield, after each write, how many bytes of the body were sent."""
+        if reply.think_ms and self._left_within(reply.think_ms / 1000):
+            self.close_connection = True
+            return
         if reply.arrivals and self.command != "HEAD":
             yield from self._send_news(reply)
             return
@@ -227,6 +231,16 @@ class ReplayHandler(BaseHTTPRequestHandler):
                 yield sent
         if reply.stays_open:
             self._leaves_before(time.monotonic() + self.accepted.idle_limit_s)
+
+    def _left_within(self, seconds: float) -> bool:
+        """Wait for so long; say whether the client left meanwhile. What it may send is left for later."""
+        deadline = time.monotonic() + seconds
+        if select.select([self.connection], [], [], seconds)[0]:
+            with suppress(ValueError):      # TLS lets nobody look ahead
+                if not self.connection.recv(1, socket.MSG_PEEK):
+                    return True
+            time.sleep(max(0.0, deadline - time.monotonic()))
+        return False
 
     def _leaves_before(self, deadline: float) -> bool:
         """Wait until `deadline`, or until the client leaves; say whether it did. It has nothing more to ask here."""

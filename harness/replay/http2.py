@@ -48,14 +48,16 @@ class Outgoing:
     urgency: int
     incremental: bool
     left: int
+    head: list[tuple[bytes, bytes]]
     sent: int = 0
     turns: int = 0
     begun_s: float | None = None
     head_s: float = field(default_factory=time.monotonic)
+    """When the head is to be sent, or was, by the monotonic clock."""
 
     @property
     def since_head_ms(self) -> float:
-        """How long ago the head was sent."""
+        """How long ago the head was sent; below 0 while the server thinks."""
         return (time.monotonic() - self.head_s) * 1000
 
     def rank(self) -> tuple[int, int, int]:
@@ -97,12 +99,13 @@ class Http2Connection:
         poll = select.poll()
         deadline = time.monotonic() + self._accepted.idle_limit_s
         while True:
+            self._begin_what_is_due()
             self._fill()
             if self._ending and not self._unsent and not self._answers:
                 return
             poll.register(self._socket, select.POLLIN | (select.POLLOUT if self._unsent else 0))
             left_ms = (deadline - time.monotonic()) * 1000
-            ready = poll.poll(max(0.0, min(left_ms, self._next_news_ms())))
+            ready = poll.poll(max(0.0, min(left_ms, self._next_news_ms(), self._next_head_ms())))
             if not ready and time.monotonic() < deadline:
                 continue
             if not ready:
@@ -176,20 +179,37 @@ class Http2Connection:
         priority = asked.get(b"priority", b"")
         urgency = URGENCY.search(priority)
         body = 0 if method == "HEAD" else reply.size or 0
-        answer = Outgoing(stream, reply, number, received_s, method, target, int(urgency[1]) if urgency else
-                        DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)), body)
         headers = [(b":status", str(reply.status).encode()),
                    *_encoded(reply.headers)]
         if reply.size is not None and not reply.arrivals:
             headers.append((b"content-length", str(reply.size).encode()))
+        answer = Outgoing(stream, reply, number, received_s, method, target, int(urgency[1]) if urgency else
+                        DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)), body, headers)
+        answer.head_s += reply.think_ms / 1000
         self._answers[stream] = answer
         if reply.early_hints:
             self._h2.send_headers(stream, [(b":status", b"103"), *_encoded(reply.early_hints)])
-        answer.begun_s = time.time()
-        over = not body and (method == "HEAD" or not reply.stays_open)
-        self._h2.send_headers(stream, headers, end_stream=over)
+        if not reply.think_ms:
+            self._begin(answer)
+
+    def _begin(self, answer: Outgoing) -> None:
+        """Send the head of an answer."""
+        answer.begun_s, answer.head_s = time.time(), time.monotonic()
+        over = not answer.left and (answer.method == "HEAD" or not answer.reply.stays_open)
+        self._h2.send_headers(answer.stream, answer.head, end_stream=over)
         if over:
             self._finish(answer)
+
+    def _begin_what_is_due(self) -> None:
+        """Begin the answers that were thought about for long enough, in the order in which they were to begin."""
+        due = [answer for answer in self._answers.values() if answer.begun_s is None and answer.since_head_ms >= 0]
+        for answer in sorted(due, key=lambda answer: answer.head_s):
+            self._begin(answer)
+
+    def _next_head_ms(self) -> float:
+        """Return in how many ms the next answer begins that is thought about; infinite when none is."""
+        return min((-answer.since_head_ms for answer in self._answers.values() if answer.begun_s is None),
+                   default=float("inf"))
 
     def _fill(self) -> None:
         """Decide what goes next, once what was decided before has been handed to the kernel."""
@@ -203,12 +223,15 @@ class Http2Connection:
 
     def _next_news_ms(self) -> float:
         """Return in how many ms an answer that is sent as it came has more to send; infinite when none has."""
-        waits = [next_ms - since for answer in self._answers.values() for since in [answer.since_head_ms]
+        waits = [next_ms - since for answer in self._answers.values() if answer.begun_s is not None
+                 for since in [answer.since_head_ms]
                  for next_ms in [answer.reply.next_ms(since)] if next_ms is not None]
         return min(waits, default=float("inf"))
 
     def _window(self, answer: Outgoing) -> int:
         """Return how many bytes the client takes now; flow control counts a stream's and the connection's."""
+        if answer.begun_s is None:
+            return 0
         allowed = answer.reply.allowed(answer.since_head_ms, answer.sent)
         return min(self._h2.local_flow_control_window(answer.stream), self._h2.max_outbound_frame_size, FRAME, allowed)
 

@@ -51,6 +51,8 @@ class Reply:
     """Whether the answer has no end: whoever asked leaves."""
     answer: str = "-"
     """The identity of the recorded transaction, see harness.mirror.transactions."""
+    think_ms: float = 0.0
+    """How long the server waits before it sends the first byte."""
 
     def read(self, size: int) -> bytes:
         """Return the next bytes of the body, `size` at most; none at its end."""
@@ -95,12 +97,12 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     answer = site.answer(request.target, request.method, request.asked)
     if request.method in ("GET", "HEAD") and _is_known(answer, asked):
         headers = [pair for pair in _headers(answer) if pair[0] not in OF_THE_BODY]
-        return Reply(304, answer.found, headers, answer=answer.identity)
+        return Reply(304, answer.found, headers, answer=answer.identity, think_ms=site.think_ms(answer))
     body = _open(site, directories, answer)
     if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
         return _not_recorded(asked)
     reply = Reply(answer.status, answer.found, _headers(answer), None, body, answer=answer.identity,
-                  early_hints=answer.early_hints)
+                  early_hints=answer.early_hints, think_ms=site.think_ms(answer))
     if answer.status in WITHOUT_BODY:
         return reply
     begin = body.beginning(SNIFFED) if body is not None else b""
@@ -194,7 +196,8 @@ def _preflight(site: Site, request: Request) -> Reply:
     recorded, asked = site.recorded_preflight(request.target), request.asked.headers
     if recorded is not None:
         size = None if recorded.status in WITHOUT_BODY else 0
-        return Reply(recorded.status, recorded.found, _headers(recorded), size, answer=recorded.identity)
+        return Reply(recorded.status, recorded.found, _headers(recorded), size, answer=recorded.identity,
+                     think_ms=site.think_ms(recorded))
     headers = [("access-control-allow-methods", "*"),
                ("access-control-allow-headers", asked.get("access-control-request-headers", "*"))]
     if site.has_headers:    # "*" does not cover requests with cookies

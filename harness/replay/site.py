@@ -28,8 +28,9 @@ class Site:
     """One host of a recording over one scheme. Everything is indexed at the start: a request reads no directory."""
 
     def __init__(self, recording: Recording, host: str, scheme: str = "http", mark: LoadMark | None = None,
-                 clock: Callable[[], float] = time.monotonic) -> None:
-        self.host, self.scheme = host, scheme
+                 clock: Callable[[], float] = time.monotonic, *, rtt_ms: float | None = None) -> None:
+        """With `rtt_ms`, how far away the host was when it was recorded, it thinks for as long as it did then."""
+        self.host, self.scheme, self._rtt_ms = host, scheme, rtt_ms
         self.files = recording.files.get(host, frozenset())
         self.http2 = scheme == "https" and host in recording.http2_hosts
         answers = recording.answers.get((scheme, host), {})
@@ -66,6 +67,10 @@ class Site:
                 return chosen if found == EXACT else dataclasses.replace(chosen, found=found)
             led_here = self._matcher.is_unrecorded_end(request)
         return ended(MISSING, request.asked) if led_here else MISSING
+
+    def think_ms(self, answer: Recorded) -> float:
+        """Return how long to wait before an answer: what it was waited for when it was recorded, less a round trip."""
+        return 0.0 if self._rtt_ms is None or answer.wait_ms is None else max(0.0, answer.wait_ms - self._rtt_ms)
 
     def live_connection(self, target: str) -> LiveConnection | None:
         """Return the WebSocket that was opened with this URL, or with the most alike one that has its path."""

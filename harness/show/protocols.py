@@ -46,6 +46,12 @@ def rtt_lines(results: Results) -> Iterator[str]:
                   f"recorded (--rtt {asked}){unknown}; their median is {experiment.rtt_ms:g} ms."
 
 
+def think_lines(results: Results) -> Iterator[str]:
+    """Say whether the servers took their time, where that was asked of them."""
+    for mode in sorted({str(experiment.settings.get("think") or "") for experiment in results.experiments} - {""}):
+        yield f"Servers: each waited before an answer for as long as it did when it was recorded (--think {mode})."
+
+
 def _home_link(experiment: ExperimentRecord) -> str:
     down, net = experiment.bw_home_mbit, experiment.bw_net_mbit
     up, buffer_kb = (experiment.settings.get(key) for key in ("bw_home_up_mbit", "buffer_kb"))

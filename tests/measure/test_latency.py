@@ -9,7 +9,7 @@ import pytest
 
 from harness.errors import InputError
 from harness.files.pages import PageFiles
-from harness.measure.latency import Recorded, latency_settings, with_recorded_rtts
+from harness.measure.latency import Recorded, latency_settings, thinking_rtts, with_recorded_rtts
 from harness.measure.options import parse_arguments
 from harness.measure.preflight import PageSet
 from harness.mirror.recording import read_recording
@@ -94,3 +94,12 @@ def test_what_goes_together(monkeypatch: pytest.MonkeyPatch, words: tuple[str, .
     monkeypatch.setattr(sys, "argv", ["tfo.py", *words])
     found = parse_arguments("x")
     assert (found.rtt, found.delaynet) == (rtt, delaynet)
+
+
+def test_servers_whose_thinking_is_not_known(page_set: PageSet) -> None:
+    """Text logs tell when an answer was there, not when it began to come."""
+    with pytest.raises(InputError, match=r"small\.fetchlog: --think recorded: this recording does not tell how long"):
+        thinking_rtts(page_set)
+    page_set.files.rtts.unlink()
+    with pytest.raises(InputError, match=r"small\.rtts:1: --think recorded: this recording does not tell how far away"):
+        thinking_rtts(page_set)

@@ -22,13 +22,14 @@ SETTINGS = {
     "buffer_kb": "Buffer of user's link (kB)", "bw_net_mbit": "Server links (Mbit/s)",
     "delayhome_ms": "User link delay, one way (ms)", "delaynet_ms": "Server link delay, one way (ms)",
     "rtt_ms": "RTT wanted (ms)", "rtt": "RTTs", "server_rtts_ms": "RTTs of the servers wanted (ms)",
-    "rtts_assumed": "Servers whose RTT is not known, the median of the others", "delay_by": "Delay made by",
+    "rtts_assumed": "Servers whose RTT is not known, the median of the others",
+    "think": "Servers' thinking time", "delay_by": "Delay made by",
     "server_congestion_control": "Congestion control of the servers", "kernel": "Kernel", "machine": "Machine",
     "cpus": "CPUs", "python": "Python", "git": "TFO Lab, git state",
 }
 """Keys of experiment-<delaynet>.json in the order shown, each in words."""
-OF_RTTS = ("rtt", "server_rtts_ms", "rtts_assumed")
-"""Settings that say nothing where all servers are equally far away."""
+AS_RECORDED = ("rtt", "server_rtts_ms", "rtts_assumed", "think")
+"""Settings that say nothing where nobody asked for latencies as they were."""
 IN_LOADS = ("kernel", "machine", "cpus", "python", "git", "measured_rtt_ms")
 """Which of what an experiment's file says each load's environment says, too. Its TCP settings as well, but one:"""
 LATEST_S = datetime(9999, 1, 1, tzinfo=timezone.utc).timestamp()
@@ -84,7 +85,7 @@ def _table(caption: str, rtts_ms: list[float], rows: Iterable[list[str]]) -> Tab
 
 def _rows(sources: Sequence[Mapping[str, Any]], names: dict[str, str]) -> Iterator[list[str]]:
     for key, title in names.items():
-        if any(source.get(key) is not None if key in OF_RTTS else key in source for source in sources):
+        if any(source.get(key) is not None if key in AS_RECORDED else key in source for source in sources):
             yield [title, *(_words(source.get(key)) for source in sources)]
 
 

@@ -1,0 +1,96 @@
+"""--rtt recorded --think recorded, by a recording's HAR: what each server was, it is again."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness.files.load_record import LoadRecord, read_load_record
+from harness.files.pages import sanitise
+from harness.files.server_log import ServerRequest, read_server_logs
+from tests.support.explained_pages import document, inserting
+from tests.support.https_recording import HttpsRecording
+from tests.support.plotted import plot
+from tests.support.project_copy import TFO
+
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240)]
+PAGE, SCRIPT, LAST = "http://near.test/", "http://far.test/1.js", "http://near.test/2.js"
+RTTS_MS = {"near.test": 20.0, "far.test": 120.0}
+THINKS_MS = {PAGE: 150.0, SCRIPT: 1500.0, LAST: 0.0}
+TYPES = {PAGE: "text/html", SCRIPT: "text/javascript", LAST: "text/javascript"}
+BODIES = {PAGE: document(f"<script src={SCRIPT}></script>"), SCRIPT: inserting(LAST), LAST: "/* the end */"}
+LATE_MS = 1000.0
+"""A busy machine may be late; had the thinking counted as that, it would be by 1.5 s."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One experiment with TFO: its measured load, and what the servers logged of it."""
+
+    base: Path
+    said: str
+    record: LoadRecord
+    requests: list[ServerRequest]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    base: Path = tmp_path_factory.mktemp("as-recorded")
+    recorded = HttpsRecording(base, "small")
+    for url, body in BODIES.items():
+        rtt_ms = RTTS_MS[url.split("/")[2]]
+        recorded.add(url, body.encode(), (("Content-Type", TYPES[url]),), version="HTTP/1.1", timings={
+            "blocked": 1, "dns": 0, "connect": rtt_ms + (url == LAST), "ssl": -1, "send": 0, "receive": 1,
+            "wait": rtt_ms + THINKS_MS[url]})
+    recorded.finish(PAGE)
+    done = subprocess.run([*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--testruns", "2", "--tfo",
+                           "1", "--rtt", "recorded", "--think", "recorded"],
+                          capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = read_load_record(base / "client" / "35-1-tfo-1" / f"{sanitise(PAGE)}.json")
+    requests = [request for request in read_server_logs(base / "serverlogs" / "35-tfo-1")
+                if request.time_s >= (record.began_s or 0)]
+    return Measured(base, done.stdout, record, requests)
+
+
+def test_every_server_thinks_as_it_did(measured: Measured) -> None:
+    own_ms = {f"http://{request.host}{request.path}": request.own_ms for request in measured.requests
+              if request.found != "silent"}
+    assert set(own_ms) == set(THINKS_MS)
+    assert all((own_ms[url] or 0.0) >= think_ms for url, think_ms in THINKS_MS.items())
+    assert (own_ms[LAST] or 0.0) < THINKS_MS[PAGE]
+    assert measured.record.plt_ms is not None
+    assert measured.record.plt_ms >= sum(THINKS_MS.values()) + 2 * RTTS_MS["near.test"] + RTTS_MS["far.test"]
+
+
+def test_no_answer_is_late_for_that(measured: Measured) -> None:
+    """And what is late is judged by its own server's RTT."""
+    assert measured.record.valid
+    assert measured.record.timekeeping is not None
+    late = measured.record.timekeeping.late
+    assert all(answer.late_ms < LATE_MS for answer in late)
+    assert all(answer.rtt_ms == RTTS_MS[answer.host] for answer in late)
+
+
+def test_it_is_said(measured: Measured) -> None:
+    assert "20 to 120 ms wanted, as recorded, each within" in measured.said
+    assert "Thinking time as recorded: 0 to 1500 ms, median 150 ms, of 3 of 3 recorded answers" in measured.said
+    experiment = json.loads((measured.base / "client" / "experiment-35.json").read_text())
+    assert (experiment["rtt"], experiment["server_rtts_ms"], experiment["think"]) == ("recorded", {
+        "far.test": 120, "near.test": 20}, "recorded")
+    said = plot(measured.base, "--clientdir", measured.base / "client", "--outputdir", measured.base / "out").stdout
+    assert "\trecorded 20-120\t" in said
+    assert "Servers: each waited before an answer for as long as it did when it was recorded (--think recor" in said
+
+
+def test_with_other_settings_it_is_another_experiment(measured: Measured) -> None:
+    """At the same nominal RTT: of neither does --resume take loads for the other's."""
+    command = [*TFO, "--dir", str(measured.base), "--name", "small", "--testruns", "2", "--tfo", "1", "--resume"]
+    for more, what in ((("--rtt", "recorded"), "think was 'recorded', and is 'None' now"),
+                       (("--think", "recorded", "--delaynet", "35"), "rtt was 'recorded', and is 'None' now")):
+        refused = subprocess.run([*command, "--quiet", "0.2", *more], capture_output=True, text=True, timeout=60,
+                                 check=False)
+        assert refused.returncode == 2
+        assert what in refused.stderr

@@ -1,0 +1,121 @@
+"""http_tfo.py --think: a server waits before an answer as long as it did when it was recorded, less a round trip."""
+
+import http.client
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.https_recording import HttpsRecording
+from tests.support.replay_process import HOST, LIMIT_S, free_port, running, wait_until
+from tests.support.secure_replay import TEXT, Client, Secure, last, serving
+
+RTT_MS = 100
+SLOW_MS = 500
+FOREVER_MS = 120_000
+WAITS_MS = {"/slow": RTT_MS + SLOW_MS, "/quick": RTT_MS + 2, "/at-once": RTT_MS - 50, "/forever": RTT_MS + FOREVER_MS,
+            "/unknown": -1}
+LATEST_MS = 10_000
+"""What a busy machine may add."""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory: Path = tmp_path_factory.mktemp("think")
+    recorded = HttpsRecording(directory)
+    for scheme, version in (("http", "http/1.1"), ("https", "h2")):
+        for path, wait_ms in WAITS_MS.items():
+            recorded.add(f"{scheme}://{HOST}{path}", b"body", (*TEXT, ("ETag", '"1"')), version=version,
+                         timings={"connect": -1, "wait": wait_ms})
+        recorded.add(f"{scheme}://{HOST}/go", status=302, headers=(("Location", "/slow"),), version=version,
+                     timings={"wait": RTT_MS + SLOW_MS})
+    recorded.finish(f"https://{HOST}/slow")
+    (directory / "recorded.rtts").write_text(f"{HOST} {RTT_MS}\n")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def thinking(recording: Path) -> Iterator[Secure]:
+    port = free_port()
+    with serving(recording, "--think", str(recording / "recorded.rtts"), "--http", "recorded", tls_port=port) as server:
+        yield Secure(server, port, recording)
+
+
+def own_ms(secure: Secure, path: str) -> float:
+    wait_until(lambda: [line.path for line in last(secure.server)] == [path])
+    found = last(secure.server)[0].own_ms
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("path", "think_ms"), [("/slow", SLOW_MS), ("/quick", 2), ("/at-once", 0), ("/unknown", 0),
+                                                ("/slow?stand-in", SLOW_MS), ("/go", SLOW_MS), ("/missing", 0)])
+@pytest.mark.parametrize("version", ["1.1", "h2"])
+def test_so_long_it_thinks(thinking: Secure, version: str, path: str, think_ms: float) -> None:
+    """By its own log, from the request's head to the answer's first byte; and the client waits for that."""
+    began_s = time.monotonic()
+    if version == "h2":
+        with thinking.connect("h2") as connection:
+            headers, body = Client(connection).get(path)
+            status = int(headers[b":status"])
+    else:
+        client = http.client.HTTPConnection("127.0.0.1", thinking.server.port, timeout=20)
+        client.request("GET", path, headers={"Host": HOST})
+        answer = client.getresponse()
+        status, body = answer.status, answer.read()
+        client.close()
+    waited_ms = (time.monotonic() - began_s) * 1000
+    assert (status, body) in ((200, b"body"), (302, b""), (404, b"not in the recording\n"))
+    assert think_ms <= own_ms(thinking, path) < think_ms + LATEST_MS
+    assert waited_ms >= think_ms
+
+
+def test_what_the_client_has_already_is_thought_about_too(thinking: Secure) -> None:
+    with thinking.connect("h2") as connection:
+        headers, _ = Client(connection).get("/slow", "GET", ("if-none-match", '"1"'))
+    assert headers[b":status"] == b"304"
+    assert own_ms(thinking, "/slow") >= SLOW_MS
+
+
+def test_over_http2_others_are_answered_meanwhile(thinking: Secure) -> None:
+    with thinking.connect("h2") as connection:
+        client = Client(connection)
+        slow, also_slow, quick = (client.ask(path) for path in ("/slow", "/slow", "/quick"))
+        client.finish()
+        assert bytes(client.answers[slow].body) == b"body"
+        assert [client.answers[stream].ended for stream in (quick, slow, also_slow)] == [0, 1, 2]
+
+
+def test_a_kept_connection_is_answered_in_turn(thinking: Secure) -> None:
+    client = http.client.HTTPConnection("127.0.0.1", thinking.server.port, timeout=20)
+    for path in ("/slow", "/quick", "/slow"):
+        client.request("GET", path, headers={"Host": HOST})
+        assert client.getresponse().read() == b"body"
+        assert own_ms(thinking, path) >= WAITS_MS[path] - RTT_MS
+    client.close()
+
+
+@pytest.mark.parametrize("version", ["1.1", "h2"])
+def test_a_client_that_leaves_is_not_waited_for(thinking: Secure, version: str) -> None:
+    if version == "h2":
+        with thinking.connect("h2") as connection:
+            client = Client(connection)
+            client.ask("/forever")
+            connection.sendall(client.h2.data_to_send())
+    else:
+        plain = http.client.HTTPConnection("127.0.0.1", thinking.server.port, timeout=20)
+        plain.request("GET", "/forever", headers={"Host": HOST})
+        plain.close()
+    wait_until(lambda: [line.path for line in last(thinking.server)] == ["/forever"])
+    line = last(thinking.server)[0]
+    assert (line.bytes, line.own_ms) == (0, None)
+    assert FOREVER_MS > 2 * LIMIT_S * 1000, "else it may have waited to the end"
+
+
+def test_without_the_option_nobody_thinks(recording: Path) -> None:
+    with running(recording) as server:
+        client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        client.request("GET", "/forever", headers={"Host": HOST})
+        assert client.getresponse().read() == b"body"
+        client.close()
