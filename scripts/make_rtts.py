@@ -3,8 +3,9 @@
 
 A text log has when each request was asked for and when its answer had come. That takes a round trip at least (two and
 more where a connection was made), the server's own time, and the answer's on the link. So of each server the shortest
-of these times is what its RTT was at most: near it where something small was asked of a server that was quick.
-Look the lines over before you use them, and change what you know better.
+of these times is what its RTT was at most: near it where something small was asked of a server that was quick. Where
+it is more than light needs to the other side of the Earth and back it says nothing: such a server is left out, and gets
+the median of the others. Look the lines over before you use them, and change what you know better.
 """
 
 import sys
@@ -24,8 +25,11 @@ from harness.system.atomic import write_atomically
 from harness.system.options import OptionParser, page_list_name
 from harness.system.privileges import leave_root
 
+FARTHEST_MS = 300.0
+"""20,000 km and back are 200 ms in glass, at two thirds of the speed of light; cables are half as long again."""
 HEAD = """# Made by scripts/make_rtts.py from the text logs of {name}: host, RTT in ms.
 # Each is the shortest time that an answer of the server took, which is at least its RTT: an upper bound.
+# Those over {farthest_ms:g} ms say nothing; these servers get the median of the others.
 """
 
 
@@ -43,10 +47,14 @@ def main() -> int:
     shortest_ms = {host: time_ms for host, time_ms in shortest_answers_ms(files.fetchlog).items() if host in hosts}
     if not shortest_ms:
         raise InputError(f"{files.fetchlog}: no text log in it has times; write {files.rtts.name} by hand: host rtt_ms")
-    lines = [f"{host} {time_ms:.1f}\n" for host, time_ms in sorted(shortest_ms.items())]
-    write_atomically(files.rtts, (HEAD.format(name=files.name) + "".join(lines)).encode())
-    print(f"{files.rtts}: {len(lines)} of {len(hosts)} servers, {min(shortest_ms.values()):g} to "
-          f"{max(shortest_ms.values()):g} ms at most")
+    known_ms = [time_ms for time_ms in shortest_ms.values() if time_ms <= FARTHEST_MS]
+    if not known_ms:
+        raise InputError(f"{files.fetchlog}: no server answered within {FARTHEST_MS:g} ms, so no RTT can be told; write "
+                         f"{files.rtts.name} by hand: host rtt_ms")
+    lines = [f"{'' if time_ms <= FARTHEST_MS else '# '}{host} {time_ms:.1f}\n"
+             for host, time_ms in sorted(shortest_ms.items())]
+    write_atomically(files.rtts, HEAD.format(name=files.name, farthest_ms=FARTHEST_MS) + "".join(lines))
+    print(f"{files.rtts}: {len(known_ms)} of {len(hosts)} servers, {min(known_ms):g} to {max(known_ms):g} ms at most")
     return 0
 
 

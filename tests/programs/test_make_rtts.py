@@ -10,7 +10,7 @@ from harness.mirror.rtts import read_rtts
 from tests.support.small_mirror import chain_of_hosts
 
 FIRST, SECOND = "http://www.nytimes.com/", "http://host1.test/"
-TIMES = ((FIRST, 0, 80.25), (f"{FIRST}s.css", 100, 135.5), (f"{FIRST}cached", 140, 140), (SECOND, 150, 350),
+TIMES = ((FIRST, 0, 80.25), (f"{FIRST}s.css", 100, 135.5), (f"{FIRST}cached", 140, 140), (SECOND, 150, 350), ("http://host2.test/", 350, 651),
          (f"{SECOND}failed", 150, 151), ("http://elsewhere.test/", 0, 3))
 
 
@@ -21,16 +21,17 @@ def make(directory: Path) -> tuple[int, str]:
 
 
 def test_the_shortest_answer_of_each_server(tmp_path: Path) -> None:
-    chain_of_hosts(tmp_path, 2)
+    chain_of_hosts(tmp_path, 3)
     [log] = [path for path in (tmp_path / "small.fetchlog").iterdir() if path.suffix != ".json"]
     responses = [Response("OK", "text/html", "", url, None) for url, *_ in TIMES if "failed" not in url
                  and "elsewhere" not in url]
     log.write_text(format_log(PageLog(transactions=[Transaction(start, end, url) for url, start, end in TIMES],
                                       responses=responses, transactions_seen=True)))
     path = tmp_path / "small.rtts"
-    assert make(tmp_path) == (0, f"{path}: 2 of 2 servers, 35.5 to 200 ms at most\n")
+    assert make(tmp_path) == (0, f"{path}: 2 of 3 servers, 35.5 to 200 ms at most\n")
     assert {host: rtt_ms for host, (_, rtt_ms) in read_rtts(path).items()} == {"www.nytimes.com": 35.5,
                                                                               "host1.test": 200}
+    assert "\n# host2.test 301.0\n" in path.read_text(), "no server is that far away"
     path.write_text("www.nytimes.com 5\n")
     assert make(tmp_path) == (2, f"{path}: is there already; remove it to have it made anew\n")
     assert path.read_text() == "www.nytimes.com 5\n"
