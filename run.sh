@@ -30,6 +30,7 @@ Usage: sudo ./run.sh [options] [options of tfo.py]
                        (2,5,10,20,50,100,200 takes the paper's pages half an hour)
   --rtt recorded[*K]   instead: each server as far away as it was when it was recorded, or K times that; with --delays
                        or --sweep-rtt scaled, so that the median of the servers' RTTs is those
+  --think recorded     each server takes its time before it answers, as it did when it was recorded
   --testruns N         loads of each page without and with TFO; the first warms up, the others count (4)
   --quick              one measured load instead of three
   --until-ci POINTS    then go on until half the 95% interval of each page's improvement is under POINTS percentage

@@ -49,12 +49,13 @@ def main() -> int:
         raise InputError(f"{files.fetchlog}: no text log in it has times; write {files.rtts.name} by hand: host rtt_ms")
     known_ms = [time_ms for time_ms in shortest_ms.values() if time_ms <= FARTHEST_MS]
     if not known_ms:
-        raise InputError(f"{files.fetchlog}: no server answered within {FARTHEST_MS:g} ms, so no RTT can be told; write "
+        raise InputError(f"{files.fetchlog}: no server answered within {FARTHEST_MS:g} ms, so no RTT is known; write "
                          f"{files.rtts.name} by hand: host rtt_ms")
     lines = [f"{'' if time_ms <= FARTHEST_MS else '# '}{host} {time_ms:.1f}\n"
              for host, time_ms in sorted(shortest_ms.items())]
     write_atomically(files.rtts, HEAD.format(name=files.name, farthest_ms=FARTHEST_MS) + "".join(lines))
-    print(f"{files.rtts}: {len(known_ms)} of {len(hosts)} servers, {min(known_ms):g} to {max(known_ms):g} ms at most")
+    print(f"{files.rtts}: {len(known_ms)} of {len(hosts)} servers, {min(known_ms):g} to {max(known_ms):g} ms "
+          "at most")
     return 0
 
 

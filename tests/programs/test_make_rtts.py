@@ -10,8 +10,8 @@ from harness.mirror.rtts import read_rtts
 from tests.support.small_mirror import chain_of_hosts
 
 FIRST, SECOND = "http://www.nytimes.com/", "http://host1.test/"
-TIMES = ((FIRST, 0, 80.25), (f"{FIRST}s.css", 100, 135.5), (f"{FIRST}cached", 140, 140), (SECOND, 150, 350), ("http://host2.test/", 350, 651),
-         (f"{SECOND}failed", 150, 151), ("http://elsewhere.test/", 0, 3))
+TIMES = ((FIRST, 0, 80.25), (f"{FIRST}s.css", 100, 135.5), (f"{FIRST}cached", 140, 140), (SECOND, 150, 350),
+         ("http://host2.test/", 350, 651), (f"{SECOND}failed", 150, 151), ("http://elsewhere.test/", 0, 3))
 
 
 def make(directory: Path) -> tuple[int, str]:

@@ -1,0 +1,63 @@
+"""What fetch.py records of a network whose RTTs and servers' thinking are known: the same, for --rtt and --think."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.files.pages import PageFiles
+from harness.mirror.recording import Recording, read_recording
+from harness.mirror.rtts import recorded_rtts
+from tests.support.explained_pages import document, inserting
+from tests.support.https_recording import HttpsRecording
+from tests.support.project_copy import TFO
+
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240)]
+PAGE, SCRIPT, LAST = "http://near.test/", "http://far.test/1.js", "http://near.test/2.js"
+RTTS_MS = {"near.test": 40.0, "far.test": 240.0}
+THINKS_MS = {PAGE: 150.0, SCRIPT: 600.0, LAST: 0.0}
+TYPES = {PAGE: "text/html", SCRIPT: "text/javascript", LAST: "text/javascript"}
+BODIES = {PAGE: document(f"<script src={SCRIPT}></script>"), SCRIPT: inserting(LAST), LAST: "/* the end */"}
+MORE_MS = 120
+"""What a busy machine may add; neither server's times would pass for the other's."""
+
+
+@pytest.fixture(scope="module")
+def again(tmp_path_factory: pytest.TempPathFactory) -> PageFiles:
+    """Record, in the star, what its servers replay."""
+    base: Path = tmp_path_factory.mktemp("latencies")
+    recorded = HttpsRecording(base, "small")
+    for url, body in BODIES.items():
+        rtt_ms = RTTS_MS[url.split("/")[2]]
+        recorded.add(url, body.encode(), (("Content-Type", TYPES[url]),), version="HTTP/1.1", timings={
+            "connect": rtt_ms, "ssl": -1, "wait": rtt_ms + THINKS_MS[url]})
+    recorded.finish(PAGE)
+    (base / "again.pages").write_text(f"{PAGE}\n")
+    fetch = f"{sys.executable} {ROOT}/fetch.py --dir {base} --name again --remap {base}/hack_dns --no-trial --quiet 0.5"
+    done = subprocess.run([*TFO, "--dir", str(base), "--name", "small", "--rtt", "recorded", "--think", "recorded",
+                           "--on-user", fetch], capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return PageFiles(base, "again")
+
+
+@pytest.fixture(scope="module")
+def recording(again: PageFiles) -> Recording:
+    return read_recording(again.mirror, again.fetchlog)
+
+
+def test_connect_times_are_the_networks_rtts(again: PageFiles, recording: Recording) -> None:
+    found = recorded_rtts(again, recording)
+    assert found.assumed == ()
+    for host, rtt_ms in RTTS_MS.items():
+        assert rtt_ms - 1 <= found.rtts_ms[host] < rtt_ms + MORE_MS, "the net-log's clock counts whole milliseconds"
+
+
+def test_waits_are_a_round_trip_and_the_servers_own_time(recording: Recording) -> None:
+    waits_ms = {answer.url: answer.wait_ms for of_host in recording.answers.values() for sequence in of_host.values()
+                for answer in sequence}
+    for url, think_ms in THINKS_MS.items():
+        rtt_ms = RTTS_MS[url.split("/")[2]]
+        assert waits_ms[url] is not None
+        assert rtt_ms + think_ms - 1 <= (waits_ms[url] or 0.0) < rtt_ms + think_ms + MORE_MS
