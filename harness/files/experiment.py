@@ -56,11 +56,14 @@ class ExperimentRecord:
 
     @property
     def rtt_name(self) -> str:
-        """What the table calls the RTT, in ms: a number, or "recorded" and from where to where the servers' RTTs go."""
+        """What the table calls the RTT, in ms: a number, or "recorded" and from where to where the servers' RTTs go.
+
+        Those in whole milliseconds.
+        """
         if not self.server_rtts_ms:
             return f"{self.rtt_ms:g}"
         least, most = min(self.server_rtts_ms.values()), max(self.server_rtts_ms.values())
-        return f"recorded {least:g}-{most:g}" if least < most else f"recorded {most:g}"
+        return f"recorded {least:.0f}-{most:.0f}" if least < most else f"recorded {most:.0f}"
 
 
 def new_experiment_id() -> str:

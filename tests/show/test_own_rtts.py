@@ -17,9 +17,9 @@ from harness.show.sweep import draw_sweep, sweep_lines
 from harness.show.table import format_report
 from tests.support.client_folder import NEWS, make_client
 
-NAME = "recorded 12-180.5"
+NAME = "recorded 12-180"
 RECORDED: dict[str, Any] = {"rtt": "recorded*2", "rtts_assumed": ["c.test"],
-            "server_rtts_ms": {"a.test": 12, "b.test": 40, "c.test": 180.5, "d.test": 40}}
+            "server_rtts_ms": {"a.test": 12.3, "b.test": 40, "c.test": 180.4, "d.test": 40}}
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_the_report(client: Path, tmp_path: Path) -> None:
     write_report(results, selection, tmp_path / "report.html")
     html = (tmp_path / "report.html").read_text()
     assert html.count(NAME) >= 4
-    assert "a.test 12, b.test 40, c.test 180.5, d.test 40" in html
+    assert "a.test 12.3, b.test 40, c.test 180.4, d.test 40" in html
 
 
 def test_only_rtts_as_recorded_are_told_of(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_compared_with_one_rtt_for_all(client: Path, tmp_path: Path) -> None:
     other = make_client(tmp_path / "other", delays_ms=[10, 20], urls=[NEWS])
     report = format_comparison(*read_sides([client, other], "load"))
     assert "  rtt: recorded*2 | not recorded" in report
-    assert "  server_rtts_ms: 4 servers, 12 to 180.5, 68.125 on average | not recorded" in report
+    assert "  server_rtts_ms: 4 servers, 12.3 to 180.4, 68.175 on average | not recorded" in report
     assert f"\t{NAME} | 40\tno TFO" in report
     assert "\t20\tno TFO" in report
 
