@@ -44,6 +44,8 @@ Usage: sudo ./run.sh [options] [options of tfo.py]
                        h2, recorded: see ./tfo.py --help, for recordings with https
   --paper              the paper's network and browser, and its Table 1 beside ours
   --cookies cold       as on a first visit; domain: one cookie for a site (warm, what the paper measured)
+  --layout domain      one server for all host names of a domain; one: for all; recorded: as it was; FILE: host server
+                       lines (host: a server for each name)
   --connections-per-host N     more or fewer than Chrome's 6
                        what these ask, and what came of it here: docs/experiments.md
   --pcap               keep a capture of each load's packets beside its log: docs/wireshark.md

@@ -28,7 +28,14 @@ from harness.measure.laboratory import BrowserSettings, ReplayedWeb, running_lab
 from harness.measure.latency import as_recorded
 from harness.measure.options import parse_arguments
 from harness.measure.plan import plan_loads
-from harness.measure.preflight import check_authority, check_browser, check_connection_limit, check_pages, check_room
+from harness.measure.preflight import (
+    check_authority,
+    check_browser,
+    check_connection_limit,
+    check_layout,
+    check_pages,
+    check_room,
+)
 from harness.measure.results_folder import open_results
 from harness.measure.resume import EMPTY, loads_to_do, read_earlier
 from harness.network.links import kernel_has_netem
@@ -56,7 +63,8 @@ def main() -> int:
     with acting_as(invoking_user()):
         page_set = check_pages(files)
         check_authority(page_set)
-    check_host_count(page_set.hosts)
+        layout = check_layout(arguments.layout, page_set)
+    check_host_count([*layout.servers(page_set.hosts)])
     plan = plan_loads(page_set.pages, arguments.testruns, arguments.tfos, arguments.seed)
 
     # Network: a star with the same rate and delay to every server, or each as far away as it was when it was recorded;
@@ -65,13 +73,13 @@ def main() -> int:
     speeds = LinkSpeeds(down_mbit, arguments.bwnet, arguments.delayhome, arguments.delaynet or 0.0, up_mbit,
                         arguments.buffer)
     with acting_as(invoking_user()):
-        speeds, think_rtts_ms = as_recorded(arguments, speeds, page_set)
+        speeds, think_rtts_ms = as_recorded(arguments, speeds, page_set, layout)
     netem = kernel_has_netem()
     check_kernel(delay_line=not netem and speeds.longest_rtt_ms > 0)
 
-    # Web: each recorded host is a server that answers as it did when it was recorded; Chrome is the only client.
+    # Web: each recorded host has a server that answers as it did when it was recorded; Chrome is the only client.
     web = ReplayedWeb(page_set=page_set, http=arguments.http, server=arguments.server, port=arguments.port,
-                      tls_port=arguments.tls_port, think_rtts_ms=think_rtts_ms)
+                      tls_port=arguments.tls_port, think_rtts_ms=think_rtts_ms, layout=layout)
     chrome = BrowserSettings(browser=browser, limits=arguments.limits, predict=arguments.predict,
                              post_quantum=arguments.post_quantum, pcap=arguments.pcap,
                              connection_limit=check_connection_limit(browser, arguments.connections_per_host),

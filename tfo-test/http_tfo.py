@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""TFO-enabled replay servers: every recorded host answers as it did when it was recorded, one process per host.
+"""TFO-enabled replay servers: every recorded host answers as it did when it was recorded, one process per address.
 
-For an experiment, with a line ``hostname ip netns_path`` for each host (``-``: no namespace of its own):
+For an experiment, with a line ``hostname ip netns_path`` for each host (``-``: no namespace of its own; hosts
+with one address and namespace share a server, which tells them apart by the names that are asked for):
 
     http_tfo.py --mirror Paper --fetchlog Paper.fetchlog --hosts FILE --logdir serverlogs --delaynet 10 --user 1000:1000
 
@@ -28,6 +29,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.errors import InputError, printable, run_main
+from harness.files.hack_dns import SCHEMES
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import directory_name
 from harness.measure.server_options import add_server_options, server_problems, tls_port_beside
@@ -35,7 +37,7 @@ from harness.mirror.recording import Recording, read_recording
 from harness.mirror.rtts import read_rtts
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, Authority, open_authority
 from harness.replay.processes import ServerHost, Service, ServingOptions, run_servers
-from harness.replay.site import Site
+from harness.replay.site import Site, Sites
 from harness.system.options import DELAY_MS, PORT, OptionParser
 from harness.system.privileges import User, acting_as
 from harness.system.processes import die_with_parent
@@ -59,41 +61,46 @@ def main() -> int:
         print(printable(problem), file=sys.stderr)
     if len(recording.problems) > PROBLEMS_SHOWN:    # our caller may read them only later: do not fill its pipe
         print(f"{options.fetchlog}: {len(recording.problems) - PROBLEMS_SHOWN} more problems", file=sys.stderr)
-    hosts = _read_hosts(options.hosts) if options.hosts else [ServerHost(options.host, options.address, None)]
+    hosts = _read_hosts(options.hosts) if options.hosts else [ServerHost((options.host,), options.address, None)]
     _check_hosts(hosts, recording, options)
     serving = ServingOptions(options.mirror, options.server == "2013", _log_dirs(options), options.user)
     return run_servers(hosts, _services(hosts, recording, options), serving)
 
 
-def _services(hosts: list[ServerHost], recording: Recording, options: argparse.Namespace) -> dict[str, list[Service]]:
-    """Return what each host serves: the schemes it was recorded with, each on its port."""
+def _services(hosts: list[ServerHost], recording: Recording, options: argparse.Namespace,
+              ) -> dict[ServerHost, list[Service]]:
+    """Return what each address serves: the schemes its hosts were recorded with, each on its port."""
     authority = None
-    if any("https" in recording.schemes(host.name) for host in hosts):
+    if any("https" in recording.schemes(name) for host in hosts for name in host.names):
         with acting_as(options.user) if options.user else nullcontext():
             authority = open_authority(options.authority)
-    services: dict[str, list[Service]] = {}
+    services: dict[ServerHost, list[Service]] = {}
     mark = options.load_mark or LoadMark()    # made here, it is shared by all servers
     rtts_ms = {host: rtt_ms for host, (_, rtt_ms) in read_rtts(options.think).items()} if options.think else {}
-    for name in {host.name for host in hosts}:
-        for scheme in recording.schemes(name):
-            site = Site(recording, name, scheme, mark, rtt_ms=rtts_ms.get(name))
+    for host in hosts:
+        for scheme in SCHEMES:
+            found = [Site(recording, name, scheme, mark, rtt_ms=rtts_ms.get(name)) for name in host.names
+                     if scheme in recording.schemes(name)]
+            if not found:
+                continue
+            sites = Sites(found)
             if authority is None or scheme == "http":
-                services.setdefault(name, []).append(Service(site, options.port, http_protocol(options.http)))
+                service = Service(sites, options.port, http_protocol(options.http))
             else:
-                services.setdefault(name, []).append(_secure(authority, site, options))
+                service = _secure(authority, sites, options)
+            services.setdefault(host, []).append(service)
     return services
 
 
-def _secure(authority: Authority, site: Site, options: argparse.Namespace) -> Service:
-    """Return the https service of a site."""
-    if options.server == "2013":
-        protocol, protocols = "HTTP/1.0", HTTP_1
-    else:
-        protocol, protocols = "HTTP/1.1", HTTP_2 if offers_http2(options.http, site.http2) else HTTP_1
+def _secure(authority: Authority, sites: Sites, options: argparse.Namespace) -> Service:
+    """Return the https service of an address."""
+    old = options.server == "2013"
+    protocols = {site.host: HTTP_2 if not old and offers_http2(options.http, site.http2) else HTTP_1 for site in sites}
     try:
-        return Service(site, options.tls_port, protocol, authority.server_context(site.host, protocols))
+        context = authority.shared_context(protocols)
+        return Service(sites, options.tls_port, "HTTP/1.0" if old else "HTTP/1.1", context)
     except ValueError as error:
-        raise InputError(f"{options.mirror / site.host}: no certificate can be made for this name ({error}); "
+        raise InputError(f"{options.mirror / sites.first.host}: no certificate can be made for this name ({error}); "
                          "take its page out of the .pages file and record again") from None
 
 
@@ -154,25 +161,26 @@ def _read_hosts(path: Path) -> list[ServerHost]:
         lines = read_untrusted_text(path).splitlines()
     except UnreadableFileError as error:
         raise InputError(f"{error}; write lines: hostname ip netns_path|-") from None
-    hosts = []
+    names: dict[tuple[str, str], list[str]] = {}
     for number, line in enumerate(lines, start=1):
         words = line.split()
         if not words:
             continue
         if len(words) != 3:
             raise InputError(f"{path}:{number}: not a host: {line[:120]!r}; write: hostname ip netns_path|-")
-        name, address, namespace = words
-        hosts.append(ServerHost(name, address, None if namespace == "-" else Path(namespace)))
-    if not hosts:
+        name, *place = words
+        names.setdefault((place[0], place[1]), []).append(name)
+    if not names:
         raise InputError(f"{path}:1: no hosts; write lines: hostname ip netns_path|-")
-    return hosts
+    return [ServerHost(tuple(dict.fromkeys(found)), address, None if namespace == "-" else Path(namespace))
+            for (address, namespace), found in names.items()]
 
 
 def _check_hosts(hosts: list[ServerHost], recording: Recording, options: argparse.Namespace) -> None:
     known = set(recording.hosts())
-    for host in hosts:
-        if host.name not in known:
-            raise InputError(f"{options.mirror}: no host {host.name} in this mirror; it has, for example, "
+    for name in (name for host in hosts for name in host.names):
+        if name not in known:
+            raise InputError(f"{options.mirror}: no host {name} in this mirror; it has, for example, "
                              f"{', '.join(sorted(known)[:3])}")
 
 

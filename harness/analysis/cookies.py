@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from harness.analysis.timeline import TimedRequest
+from harness.files.layout import joined
 from harness.files.load_parts import CookieMode
 from harness.files.sites import site_of
 
@@ -11,20 +12,18 @@ from harness.files.sites import site_of
 def without_a_cookie(requests: Sequence[TimedRequest], mode: CookieMode) -> frozenset[int]:
     """Return the `order` of each request whose connection began before a cookie for its server had come.
 
-    A cookie comes with the first SYN-ACK of the server, or of any server of its site. With TFO requests come earlier,
+    A cookie comes with the first SYN-ACK of the server, or of any server of its site; sites that share a server are one
+    (harness.network.cookies). With TFO requests come earlier,
     but in the same order: so a load without TFO tells which of them will have one.
     """
     if mode == "warm":
         return frozenset()
-    made = [(request, _giver(request, mode)) for request in requests if request.first and request.connect]
+    sites = joined([[request.server, f"site {site_of(urlsplit(request.url).hostname or '')}"] for request in requests])
+    made = [(request, sites[request.server] if mode == "domain" else request.server)
+            for request in requests if request.first and request.connect]
     known_at: dict[str, float] = {}
     for request, giver in made:
         assert request.connect is not None
         known_at[giver] = min(known_at.get(giver, float("inf")), request.connect[1])
     return frozenset(request.order for request, giver in made
                      if request.connect is not None and request.connect[0] < known_at[giver])
-
-
-def _giver(request: TimedRequest, mode: CookieMode) -> str:
-    host = urlsplit(request.url).hostname or ""
-    return site_of(host) if mode == "domain" else host

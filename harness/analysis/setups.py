@@ -7,8 +7,9 @@ from typing import Any
 from harness.files.results import Results
 
 NOT_SETTINGS = ("format", "id", "pages", "order", "measured_rtt_ms", "busy", "delaynet_ms", "rtt_ms",
-                "rtts_assumed")
-"""What an experiment's file holds besides its settings: its cells, which are compared as such, and measurements."""
+                "rtts_assumed", "shared_servers")
+"""What an experiment's file holds besides its settings: its cells, which are compared as such, measurements, and what
+`layout` says in one line."""
 OF_LOADS = ("chrome", "chromedriver", "selenium")
 """Versions that stand with each load, since Chrome may be updated between two."""
 OWN_RTTS = "server_rtts_ms"

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from harness.files.har import H2, UNFINISHED
 from harness.files.load_har import read_har
@@ -59,6 +60,13 @@ class TimedRequest:
     body_bytes: int = 0
     tcp_ms: float = 0.0
     synchronous: bool = False
+    address: str = ""
+    """The server's IP address; "" where the HAR does not say it."""
+
+    @property
+    def server(self) -> str:
+        """What tells its server from others: hosts may share one (harness.files.layout)."""
+        return self.address or urlsplit(self.url).hostname or ""
 
     @property
     def host(self) -> str:
@@ -161,7 +169,7 @@ def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[f
         syn_bytes=int(asked["headersSize"]) + int(asked["bodySize"]) if plain else None,
         status=int(answer["status"]), mime_type=str(answer["content"]["mimeType"]),
         body_bytes=max(0, int(answer.get("bodySize", 0))), tcp_ms=_tcp_ms(connections.get(connection)),
-        synchronous=bool(entry.get("_synchronous")))
+        synchronous=bool(entry.get("_synchronous")), address=str(entry.get("serverIPAddress") or ""))
 
 
 def _tcp_ms(connection: tuple[float, float] | None) -> float:

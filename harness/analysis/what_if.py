@@ -156,10 +156,10 @@ def _handshake_ms(request: TimedRequest, rtt_ms: float, *, small_client_hello: b
 def _shorter_ms(requests: Sequence[TimedRequest], moved: Sequence[_Moved], link: SharedLink) -> list[float]:
     """Return by how much each transfer is shorter when the answers begin as much earlier as they are `moved`."""
     shorter_ms = [0.0] * len(requests)
-    servers: dict[str | None, list[TimedRequest]] = {}
+    servers: dict[str, list[TimedRequest]] = {}
     for request in requests:
         if request.connection:
-            servers.setdefault(None if link.by_all else urlsplit(request.url).hostname, []).append(request)
+            servers.setdefault("" if link.by_all else request.server, []).append(request)
     for transfers in servers.values():
         lengths = [alone_ms(request.body_bytes, link.bw_mbit) for request in transfers]
         heads = [request.head for request in transfers]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
+from harness.files.layout import HOST
 from harness.files.load_parts import CookieMode
 from harness.files.load_record import FORMAT, NewerFormatError, check_format, write_json
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
@@ -27,6 +28,7 @@ class ExperimentRecord:
     first load, though it was waited for; "" when nothing did. `bw_net_mbit` is the rate of each server's link, in
     Mbit/s, None if it does not say. `connections_per_host` is how many connections Chrome opened to a host, 0 where
     nobody changed that. `cookies`: what was known of TFO cookies when a load began (harness.network.cookies).
+    `layout`: which host names shared a server (harness.files.layout.Layout.in_words).
     `paper`: the network was the paper's. `bw_home_mbit` is the rate of user's link down, None if it does not say.
     `server_rtts_ms` are the RTTs of the servers, by their names, where each had its own (tfo.py --rtt recorded); then
     `rtt_ms` is their median. `settings` is all of the file, as it is.
@@ -48,6 +50,7 @@ class ExperimentRecord:
     paper: bool = False
     bw_home_mbit: float | None = None
     server_rtts_ms: Mapping[str, float] = field(default_factory=dict, hash=False)
+    layout: str = HOST
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def rtt_to(self, host: str) -> float:
@@ -130,7 +133,8 @@ def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
                       settings.get("post_quantum") is True, _in_words(settings.get("busy")),
                       _rate(settings.get("bw_net_mbit")), _count(settings.get("connections_per_host")),
                       _cookies(settings.get("cookies")), settings.get("paper") is True,
-                      _rate(settings.get("bw_home_mbit")), _rtts(settings.get("server_rtts_ms")), settings)
+                      _rate(settings.get("bw_home_mbit")), _rtts(settings.get("server_rtts_ms")),
+                      str(settings.get("layout") or HOST), settings)
 
 
 def _rate(value: object) -> float | None:

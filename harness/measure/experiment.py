@@ -144,7 +144,7 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
     machine = environment.machine()
     with acting_as(invoking_user()):
         digest = recording_digest(web.page_set.files)
-        latency = latency_settings(arguments.rtt, speeds, web.page_set)
+        latency = latency_settings(arguments.rtt, speeds, web.page_set, web.layout)
     return {
         "name": arguments.name, "pages": [page.url for page in web.page_set.pages],
         "recording_sha256": digest,
@@ -153,7 +153,8 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
         "testruns": arguments.testruns, "retries": arguments.retries,
         "until_ci": asdict(arguments.goal) if arguments.goal else None,
         "pcap": chrome.pcap, "post_quantum": hello, "predict": chrome.predict,
-        "cookies": chrome.cookies,
+        "cookies": chrome.cookies, "layout": web.layout.in_words(web.page_set.hosts),
+        "shared_servers": {server: hosts for server, hosts in web.servers.items() if len(hosts) > 1},
         "connections_per_host": chrome.connection_limit.per_host if chrome.connection_limit else CHROMES_OWN,
         "timeout_s": chrome.limits.load_s, "quiet_s": chrome.limits.quiet_s,
         "quiet_limit_s": chrome.limits.quiet_limit_s,

@@ -6,7 +6,7 @@ tfo.py measures in it and so do the benchmarks: what they find holds for the sam
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from harness.browser.connection_limit import ConnectionLimit
 from harness.errors import ExperimentError
 from harness.files.experiment import new_experiment_id
 from harness.files.hack_dns import Remap, write_hack_dns
+from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.files.load_parts import CookieMode
 from harness.measure.coverage import recorded_sizes
 from harness.measure.limits import TimeLimits
@@ -41,7 +42,7 @@ RTT_PAUSE_S = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedWeb:
-    """Which pages are served, and how: see harness.measure.server_options."""
+    """Which pages are served, and how (harness.measure.server_options), and which of their hosts share a server."""
 
     page_set: PageSet
     http: str = "1.0"
@@ -50,6 +51,12 @@ class ReplayedWeb:
     tls_port: int = tls_port_beside(PORT)
     think_rtts_ms: Mapping[str, float] | None = None
     """With --think recorded: see harness.measure.latency.thinking_rtts."""
+    layout: Layout = EACH_ITS_OWN
+
+    @property
+    def servers(self) -> dict[str, list[str]]:
+        """The servers, each with the hosts that it answers for."""
+        return self.layout.servers(self.page_set.hosts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +114,9 @@ class Laboratory:
     """Which hosts did not answer when a page was recorded, see harness.mirror.recording.Recording."""
     delay: Delay
     servers: Companion
+    layout: Layout
+    names: Mapping[str, Sequence[str]]
+    """The hosts that each server of the star answers for."""
     speeds: LinkSpeeds
     one_by_one: bool
     """Whether each server answers one connection after the other, as the tool of 2013 did."""
@@ -135,7 +145,7 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
         results_dir = results_dir or _folder_for_nothing(work_dir, user)
         server_log_dir = results_dir / "serverlogs"
 
-        star = stack.enter_context(running_star(web.page_set.hosts, speeds, netem))
+        star = stack.enter_context(running_star([*web.servers], speeds, netem))
         delay = stack.enter_context(delayed_links(star, speeds, netem))
         rtts_ms = proven_rtts_ms(star, web.port, speeds, netem=netem, patience_s=patience_s)
         if speeds.home_is_narrow:
@@ -148,7 +158,7 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
         settings = ServerSettings(
             mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=web.port, http=web.http,
             server=web.server, logdir=server_log_dir, delaynet_ms=speeds.delay_net_ms, user=user,
-            tls_port=web.tls_port, think_rtts_ms=web.think_rtts_ms)
+            tls_port=web.tls_port, think_rtts_ms=web.think_rtts_ms, names=web.servers)
         servers = stack.enter_context(running_servers(star, settings, work_dir))
         yield Laboratory(
             star=star, browser=chrome.browser, browsing_user=browsing_user(), results_user=user,
@@ -159,8 +169,8 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
             trusted_key=authority.fingerprint if authority else None,
             key_shares=small_client_hello(chrome) if authority else None,
             connection_limit=chrome.connection_limit, cookies=chrome.cookies, pcap=chrome.pcap,
-            delay=delay, servers=servers, experiment_id=experiment_id or new_experiment_id(),
-            speeds=speeds, one_by_one=web.server == "2013",
+            delay=delay, servers=servers, layout=web.layout, names=web.servers,
+            experiment_id=experiment_id or new_experiment_id(), speeds=speeds, one_by_one=web.server == "2013",
             recorded={page.name: recorded_sizes(web.page_set.recording, web.page_set.files.mirror, page.name)
                       for page in web.page_set.pages},
             silent=web.page_set.recording.silent)
@@ -200,8 +210,8 @@ def _in_words(rtts_ms: Mapping[str, float], wanted_ms: Mapping[str, float]) -> s
 def remap_hosts(star: Star, web: ReplayedWeb, path: Path) -> Path:
     """Write the file that leads Chrome from each site's name to its server; return its path."""
     ports = {"http": web.port, "https": web.tls_port}
-    write_hack_dns(path, [Remap(name, host.address, ports[scheme], scheme) for name, host in star.servers.items()
-                          for scheme in web.page_set.recording.schemes(name)])
+    write_hack_dns(path, [Remap(name, star.servers[web.layout.server_of(name)].address, ports[scheme], scheme)
+                          for name in web.page_set.hosts for scheme in web.page_set.recording.schemes(name)])
     return path
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.errors import InputError
+from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.measure.preflight import PageSet
 from harness.mirror.rtts import LONGEST_MS, recorded_rtts, scaled
 from harness.network.star import LinkSpeeds
@@ -40,10 +41,10 @@ def recorded_option(text: str) -> Recorded:
 
 
 def with_recorded_rtts(speeds: LinkSpeeds, recorded: Recorded, delaynet_ms: float | None,
-                       page_set: PageSet) -> LinkSpeeds:
+                       page_set: PageSet, layout: Layout = EACH_ITS_OWN) -> LinkSpeeds:
     """Return `speeds` with a link of its own delay to each server of `page_set`.
 
-    With a `delaynet_ms` the RTTs are scaled until their median is twice that. `delay_net_ms` is half of their median,
+    A server that hosts share is as far away as the nearest of them was. With a `delaynet_ms` the RTTs are scaled until their median is twice that. `delay_net_ms` is half of their median,
     by which the results go. Raises InputError.
     """
     found = recorded_rtts(page_set.files, page_set.recording)
@@ -62,23 +63,27 @@ def with_recorded_rtts(speeds: LinkSpeeds, recorded: Recorded, delaynet_ms: floa
               f"the others: {', '.join(found.assumed)}", flush=True)
     median_ms = round(statistics.median(rtts_ms.values()), 1) if delaynet_ms is None else 2 * delaynet_ms
     return replace(speeds, delay_net_ms=median_ms / 2,
-                   own_delays_ms={host: rtt_ms / 2 for host, rtt_ms in rtts_ms.items()})
+                   own_delays_ms={server: min(rtts_ms[host] for host in hosts) / 2
+                                  for server, hosts in layout.servers(rtts_ms).items()})
 
 
-def as_recorded(arguments: argparse.Namespace, speeds: LinkSpeeds,
-                page_set: PageSet) -> tuple[LinkSpeeds, Mapping[str, float] | None]:
+def as_recorded(arguments: argparse.Namespace, speeds: LinkSpeeds, page_set: PageSet,
+                layout: Layout = EACH_ITS_OWN) -> tuple[LinkSpeeds, Mapping[str, float] | None]:
     """Return the links that --rtt asks for, and what --think takes off (see `thinking_rtts`). Raises InputError."""
     if arguments.rtt:
-        speeds = with_recorded_rtts(speeds, arguments.rtt, arguments.delaynet, page_set)
+        speeds = with_recorded_rtts(speeds, arguments.rtt, arguments.delaynet, page_set, layout)
     return speeds, thinking_rtts(page_set) if arguments.think else None
 
 
-def latency_settings(recorded: Recorded | None, speeds: LinkSpeeds, page_set: PageSet) -> Mapping[str, Any]:
+def latency_settings(recorded: Recorded | None, speeds: LinkSpeeds, page_set: PageSet,
+                     layout: Layout = EACH_ITS_OWN) -> Mapping[str, Any]:
     """Return what an experiment's file says of --rtt; None where all servers are equally far away."""
     if recorded is None:
         return {"rtt": None, "server_rtts_ms": None, "rtts_assumed": None}
     assumed = recorded_rtts(page_set.files, page_set.recording).assumed
-    return {"rtt": str(recorded), "server_rtts_ms": speeds.rtts_ms(speeds.own_delays_ms), "rtts_assumed": [*assumed]}
+    rtts_ms = speeds.rtts_ms(speeds.own_delays_ms)
+    of_hosts = {host: rtts_ms[layout.server_of(host)] for host in page_set.hosts}
+    return {"rtt": str(recorded), "server_rtts_ms": of_hosts, "rtts_assumed": [*assumed]}
 
 
 def thinking_rtts(page_set: PageSet) -> Mapping[str, float]:

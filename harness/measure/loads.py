@@ -40,7 +40,7 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
     listening = open_sockets(servers)
     directory = cell_of(lab, load)
     mark_load(lab.work_dir / load_mark.NAME, load.page.name)
-    cookies = cookies_for_a_load(lab.cookies, lab.star, lab.delay.held_ms) if load.tfo else nullcontext()
+    cookies = cookies_for_a_load(lab.cookies, lab.star, lab.delay.held_ms, lab.names) if load.tfo else nullcontext()
     with watching(lab) as watch, cookies:
         report = run_chrome(lab, load, directory)
     after = _counters(lab.star)

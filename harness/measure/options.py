@@ -7,6 +7,7 @@ from pathlib import Path
 from harness.bootstrap import ROOT
 from harness.browser.connection_limit import CHROMES_OWN, PER_HOST
 from harness.errors import InputError
+from harness.files.layout import HOST
 from harness.files.pages import BUNDLED
 from harness.measure.adaptive import MINIMUM_PAIRS, Goal
 from harness.measure.attempts import RETRIES, RETRIES_ALLOWED
@@ -81,6 +82,9 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--cookies", choices=CHOICES, default=WARM, help="TFO cookies that are known when a load "
                         "begins: warm, those of earlier loads; cold, none, as on a first visit; domain, none, but a "
                         "site's first server gives it for all of them (%(default)s)")
+    parser.add_argument("--layout", default=HOST, metavar="host|domain|one|recorded|FILE", help="which host names "
+                        "share a server: none; those of a registrable domain; all; those that shared an address when "
+                        "they were recorded; or as a file says, lines of: host server (%(default)s)")
     parser.add_argument("--connections-per-host", type=PER_HOST, default=CHROMES_OWN, metavar="N", help="how many "
                         "connections Chrome opens to a host at a time, over HTTP/1 (%(default)s)")
     parser.add_argument("--until-ci", type=Decimal(0.01, 99), metavar="POINTS",

@@ -2,17 +2,21 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.browser.chrome import Browser, find_browser, require_shim
 from harness.browser.connection_limit import CHROMES_OWN, ConnectionLimit, find_limits
-from harness.errors import InputError
+from harness.errors import InputError, printable
+from harness.files.layout import Layout
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
+from harness.mirror.layouts import make_layout
 from harness.mirror.recording import Recording, read_recording
 from harness.replay.authority import AUTHORITY, open_authority
 
+NOTES_SHOWN = 5
 ROOM_MB = 100
 """For Chrome's profile and net-log: 11 MB on the paper's pages, more on today's. On a full disk Chrome does not start,
 and selenium takes a minute to say so."""
@@ -67,6 +71,19 @@ def check_connection_limit(browser: Browser, per_host: int) -> ConnectionLimit |
         raise InputError(f"--connections-per-host {per_host}: {browser.binary} has its limits elsewhere than Chromium "
                          f"156, and opens {CHROMES_OWN}; leave the option out")
     return ConnectionLimit(per_host, place)
+
+
+def check_layout(choice: str, page_set: PageSet) -> Layout:
+    """Return the layout that `choice` is (harness.mirror.layouts); say which lines of a file are about other hosts.
+
+    Raises InputError.
+    """
+    layout, notes = make_layout(choice, page_set.hosts, page_set.files.fetchlog)
+    for note in notes[:NOTES_SHOWN]:
+        print(printable(note), file=sys.stderr)
+    if len(notes) > NOTES_SHOWN:
+        print(f"and {len(notes) - NOTES_SHOWN} more lines about hosts that are not in this recording", file=sys.stderr)
+    return layout
 
 
 def check_room(directory: Path) -> None:

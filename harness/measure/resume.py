@@ -10,6 +10,7 @@ from typing import Any
 from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import InputError
 from harness.files.experiment import experiment_file, read_experiment
+from harness.files.layout import HOST
 from harness.files.pages import PageFiles
 from harness.files.results import LoadResult, read_results
 from harness.measure.adaptive import Goal, more_loads
@@ -19,7 +20,8 @@ from harness.mirror.paths import list_files
 from harness.network.cookies import WARM
 
 NOT_COMPARED = ("id", "order")
-ADDED_LATER = {"quiet_limit_s": 10.0, "connections_per_host": CHROMES_OWN, "cookies": WARM, "paper": False}
+ADDED_LATER: Mapping[str, Any] = {"quiet_limit_s": 10.0, "connections_per_host": CHROMES_OWN, "cookies": WARM,
+                                  "paper": False, "layout": HOST, "shared_servers": {}}
 """Settings that files of earlier versions do not name, with what held then."""
 LARGEST_HASHED = 2**26
 """Bytes. A file over this goes into the digest by its size alone."""

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from harness.analysis.critical_path import Step
 from harness.analysis.shared_link import alone_ms
+from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.files.load_parts import LateAnswer, Timekeeping
 from harness.measure.reason import Reason, accident
 
@@ -73,36 +74,36 @@ WAITS = frozenset(("connect", "tls", "wait", "receive"))
 class Answered:
     """When a server began an answer, in ms from the load's start, and its own time for it."""
 
-    host: str
+    server: str
     begun_ms: float
     own_ms: float
 
 
 @dataclass(frozen=True)
 class Quiet:
-    """A server's silence in ms from the load's start (harness.netlog.silences.Silence, by the host's name)."""
+    """A server's silence in ms from the load's start (harness.netlog.silences.Silence, by the server's name)."""
 
-    host: str
+    server: str
     start_ms: float
     end_ms: float
     connecting: bool = False
 
 
 def late_answers(quiet: Iterable[Quiet], answered: Sequence[Answered], allowed_ms: Mapping[str, float],
-                 path: Sequence[Step]) -> list[LateAnswer]:
+                 path: Sequence[Step], layout: Layout = EACH_ITS_OWN) -> list[LateAnswer]:
     """Return by how much each silence was too long, those that were, the latest first.
 
-    A silence may last `allowed_ms` of its host (see `silence_ms`) and, where an answer began in it, the server's own
-    time for that. `path` is the load's critical path.
+    A silence may last `allowed_ms` of its server (see `silence_ms`) and, where an answer began in it, the server's own
+    time for that. `path` is the load's critical path, `layout` says which server each host is on.
     """
     late = []
     for silence in quiet:
-        late_ms = silence.end_ms - silence.start_ms - allowed_ms[silence.host] - _own_ms(silence, answered)
+        late_ms = silence.end_ms - silence.start_ms - allowed_ms[silence.server] - _own_ms(silence, answered)
         if late_ms > 0:
             since_ms = silence.end_ms - late_ms
-            critical = any(step.kind in WAITS and urlsplit(step.url).hostname == silence.host
+            critical = any(step.kind in WAITS and layout.server_of(urlsplit(step.url).hostname or "") == silence.server
                            and step.start_ms < silence.end_ms and step.end_ms > since_ms for step in path)
-            late.append(LateAnswer(silence.host, silence.start_ms, late_ms, critical))
+            late.append(LateAnswer(silence.server, silence.start_ms, late_ms, critical))
     return sorted(late, key=lambda answer: -answer.late_ms)
 
 
@@ -121,7 +122,7 @@ def nothing_came(silence: Quiet, came_ms: Sequence[float], plt_ms: float) -> lis
 
 
 def _own_ms(silence: Quiet, answered: Iterable[Answered]) -> float:
-    return max((answer.own_ms for answer in answered if answer.host == silence.host
+    return max((answer.own_ms for answer in answered if answer.server == silence.server
                 and silence.start_ms <= answer.begun_ms <= silence.end_ms), default=0.0)
 
 

@@ -17,14 +17,13 @@ from harness.files.load_har import read_har_file
 from harness.files.load_parts import CookieCounts, LateAnswer, ReceivedAnswers, Timekeeping, UsedConnection
 from harness.files.load_record import LoadRecord
 from harness.files.server_log import ServerRequest
-from harness.files.sites import site_of
 from harness.measure.coverage import coverage
 from harness.measure.home_link import HomeLink, sent_upwards
 from harness.measure.laboratory import Laboratory
 from harness.measure.received import received_answers
 from harness.measure.timekeeping import Answered, Quiet, late_answers, nothing_came, silence_ms
 from harness.network.arrivals import Arrivals, Said, noting_arrivals
-from harness.network.cookies import DOMAIN
+from harness.network.cookies import DOMAIN, sites_of_servers
 from harness.network.links import read_lateness
 from harness.system.lateness import Lateness
 from harness.system.ticker import Ticks, ticking
@@ -97,10 +96,10 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
 
 def _late(lab: Laboratory, quiet: Sequence[Quiet], start_s: float, requests: Sequence[ServerRequest],
           path: Sequence[Step]) -> list[LateAnswer]:
-    answered = [Answered(request.host, (request.time_s - start_s) * 1000 + request.own_ms, request.own_ms)
-                for request in requests if request.own_ms is not None]
+    answered = [Answered(lab.layout.server_of(request.host), (request.time_s - start_s) * 1000 + request.own_ms,
+                         request.own_ms) for request in requests if request.own_ms is not None]
     allowed_ms = {name: silence_ms(rtt_ms, lab.speeds.narrowest_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
-    late = late_answers(quiet, answered, allowed_ms, path)
+    late = late_answers(quiet, answered, allowed_ms, path, lab.layout)
     own_ms = lab.speeds.rtts_ms(lab.speeds.own_delays_ms)
     return [replace(answer, rtt_ms=own_ms.get(answer.host)) for answer in late]
 
@@ -125,7 +124,7 @@ def _nothing_came(lab: Laboratory, arrivals: Arrivals, quiet: Sequence[Quiet], s
                                     for at_s in arrivals.of(host.address, connecting=connecting)]
                for name, host in lab.star.servers.items() for connecting in (False, True)}
     return [part for silence in quiet
-            for part in nothing_came(silence, came_ms[silence.host, silence.connecting], plt_ms)]
+            for part in nothing_came(silence, came_ms[silence.server, silence.connecting], plt_ms)]
 
 
 def _home_link(lab: Laboratory, arrivals: Arrivals, start_s: float, loaded: Explained) -> HomeLink:
@@ -151,7 +150,8 @@ def cookies_of(watch: Watch, record: LoadRecord) -> CookieCounts | None:
     names = {host.address: name for name, host in lab.star.servers.items()}
     visited = {names.get(server_address(connection), "") for connection in record.connections or ()} - {""}
     if lab.cookies == DOMAIN:
-        visited = set(map(site_of, visited))
+        sites = sites_of_servers(lab.names)
+        visited = {sites[name] for name in visited}
     return CookieCounts(mode=lab.cookies, given=sum(given.values()), first=len(given), visited=len(visited))
 
 

@@ -12,6 +12,8 @@ servers with one key give different ones; and the client's table of cookies can 
 at which the first server's cookie is there, the routes to the site's other servers say that none is needed
 (`fastopen_no_cookie`, ip-route(8)), and those accept data without one (net.ipv4.tcp_fastopen bit 0x200, ip-sysctl).
 Such a SYN is like one with a cookie, but that its header lacks the 12 bytes of it.
+
+A server of several sites (harness.files.layout) gives its cookie for all of them, so sites that share a server are one.
 """
 
 import heapq
@@ -28,6 +30,7 @@ from dataclasses import dataclass, field
 from struct import pack
 
 from harness.errors import ExperimentError
+from harness.files.layout import joined
 from harness.files.load_parts import CookieMode
 from harness.files.sites import site_of
 from harness.network.arrivals import ETH_P_IP, HEADERS_BYTES, Said, read_packet
@@ -54,26 +57,28 @@ def forget_cookies(user: Host) -> None:
 
 
 @contextmanager
-def cookies_for_a_load(mode: CookieMode, star: Star, held_ms: Mapping[str, float]) -> Iterator[None]:
+def cookies_for_a_load(mode: CookieMode, star: Star, held_ms: Mapping[str, float],
+                       names: Mapping[str, Sequence[str]]) -> Iterator[None]:
     """Let `user` know of cookies what `mode`, one of CHOICES, says, for as long as one load with TFO lasts.
 
-    `held_ms`: for how long packets that have reached it are held, by their sender (harness.network.links.Delay). Raises
-    ExperimentError.
+    `held_ms`: for how long packets that have reached it are held, by their sender (harness.network.links.Delay).
+    `names` are the hosts that each server answers for. Raises ExperimentError.
     """
     if mode != WARM:
         forget_cookies(star.user)
     if mode != DOMAIN:
         yield
         return
-    with _sharing(star, held_ms):
+    with _sharing(star, held_ms, names):
         yield
 
 
 @contextmanager
-def _sharing(star: Star, held_ms: Mapping[str, float]) -> Iterator[None]:
+def _sharing(star: Star, held_ms: Mapping[str, float], names: Mapping[str, Sequence[str]]) -> Iterator[None]:
     """Share each site's first cookie among its servers while this lasts; afterwards all is as before."""
     with ExitStack() as stack:
-        sharing = _Sharing(star.user, _sites(star, stack), stack.enter_context(_syns_at(star.user)), held_ms)
+        sites = _sites(star, stack, sites_of_servers(names))
+        sharing = _Sharing(star.user, sites, stack.enter_context(_syns_at(star.user)), held_ms)
         sharing.start()
         try:
             yield
@@ -96,14 +101,20 @@ class _Server:
         os.pwrite(self.switch, f"{value}\n".encode(), 0)
 
 
-def _sites(star: Star, stack: ExitStack) -> dict[str, list[_Server]]:
-    """Return the servers by the site that their names belong to."""
+def sites_of_servers(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the site that each server is of, by the names that it answers for; sites that share one are one."""
+    one_of = joined([sorted(set(map(site_of, hosts))) for hosts in names.values()])
+    return {server: one_of[site_of(hosts[0])] for server, hosts in names.items()}
+
+
+def _sites(star: Star, stack: ExitStack, site_by_server: Mapping[str, str]) -> dict[str, list[_Server]]:
+    """Return the servers by the site that they are of."""
     sites: dict[str, list[_Server]] = defaultdict(list)
     for name, host in star.servers.items():
         with inside(host.pid):
             switch = os.open(fastopen.SYSCTL, os.O_WRONLY)
         stack.callback(os.close, switch)
-        sites[site_of(name)].append(_Server(host.address, switch))
+        sites[site_by_server[name]].append(_Server(host.address, switch))
     return sites
 
 

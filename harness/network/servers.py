@@ -1,9 +1,9 @@
-"""The replay servers of a star: one process per mirrored host, all children of one tfo-test/http_tfo.py."""
+"""The replay servers of a star: one process each, all children of one tfo-test/http_tfo.py."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.bootstrap import ROOT
@@ -33,11 +33,13 @@ class ServerSettings:
     user: User
     tls_port: int | None = None
     think_rtts_ms: Mapping[str, float] | None = None
+    names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The mirrored hosts that each server of the star answers for; () of it: the one that it is named by."""
 
 
 @contextmanager
 def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Iterator[Companion]:
-    """Serve each host's part of the mirror inside its namespace while this lasts.
+    """Serve each server's part of the mirror inside its namespace while this lasts.
 
     They go by the mark of loads in `work_dir`, see harness.files.load_mark.
 
@@ -45,7 +47,8 @@ def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Ite
     """
     hosts_file = work_dir / "hosts"
     hosts_file.write_text("".join(f"{name} {host.address} /proc/{host.pid}/ns/net\n"
-                                  for name, host in star.servers.items()), encoding="utf-8")
+                                  for server, host in star.servers.items()
+                                  for name in settings.names.get(server, (server,))), encoding="utf-8")
     mark = work_dir / load_mark.NAME
     load_mark.make_mark(mark)
     command = [sys.executable, str(HTTP_TFO), "--mirror", str(settings.mirror), "--fetchlog", str(settings.fetchlog),

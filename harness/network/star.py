@@ -1,4 +1,4 @@
-"""The simulated network: a Mininet star with Chrome's host, a switch, and one host per mirrored web site.
+"""The simulated network: a Mininet star with Chrome's host, a switch, and one host per server of the mirrored sites.
 
                       s0 (Linux bridge)
      bw_home_mbit      /  |  \\      bw_net_mbit, delay_net_ms
@@ -110,7 +110,7 @@ class Star:
     user: Host
     switch_pid: int
     servers: dict[str, Host] = field(default_factory=dict)
-    """By the name of the mirrored host, in the order given."""
+    """By their names, in the order given: where each mirrored host has a server of its own, the host's."""
     user_port: str = ""
 
     @property

@@ -13,7 +13,7 @@ import fcntl
 import hashlib
 import os
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,10 +59,28 @@ class Authority:
     def server_context(self, host: str, protocols: Sequence[str]) -> ssl.SSLContext:
         """Return what a TLS 1.3 server for `host` needs: a fresh certificate, and the `protocols` it offers by ALPN.
 
-        The authority's certificate is sent along, since Chrome compares fingerprints only with what it was sent.
         Raises ValueError for a name that no certificate can hold.
         """
-        leaf = self._issue(host)
+        return self.shared_context({host: protocols})
+
+    def shared_context(self, protocols: Mapping[str, Sequence[str]]) -> ssl.SSLContext:
+        """Return the same for a server of several hosts: one certificate with all their names.
+
+        The name that a client gives (SNI, RFC 6066) decides which of the `protocols`, by host, it is offered; without
+        one, or with another, it is offered the first host's.
+        """
+        leaf = self._issue(list(protocols))
+        contexts = {offered: self._context(leaf, offered) for offered in dict.fromkeys(map(tuple, protocols.values()))}
+        by_name = {host.lower(): contexts[tuple(offered)] for host, offered in protocols.items()}
+        first = next(iter(by_name.values()))
+        if len(contexts) > 1:
+            def choose(connection: ssl.SSLObject, name: str | None, _context: ssl.SSLContext) -> None:
+                connection.context = by_name.get((name or "").lower(), first)
+            first.sni_callback = choose
+        return first
+
+    def _context(self, leaf: trustme.LeafCert, protocols: Sequence[str]) -> ssl.SSLContext:
+        """The authority's certificate is sent along, since Chrome compares fingerprints only with what it was sent."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.set_alpn_protocols(list(protocols))
@@ -71,17 +89,26 @@ class Authority:
             context.load_cert_chain(file)
         return context
 
-    def _issue(self, host: str) -> trustme.LeafCert:
+    def _issue(self, hosts: Sequence[str]) -> trustme.LeafCert:
         try:
-            return self.ca.issue_cert(host, organization_name=NAME)
+            return self.ca.issue_cert(*hosts, organization_name=NAME)
         except ValueError:    # a name with an underscore is no host name (RFC 952), but some sites have one
-            return self.ca.issue_cert(f"*.{host.partition('.')[2]}", organization_name=NAME)
+            if len(hosts) == 1:
+                return self.ca.issue_cert(f"*.{hosts[0].partition('.')[2]}", organization_name=NAME)
+            names = dict.fromkeys(name for host in hosts for name in _names_in(self._issue([host])))
+            return self.ca.issue_cert(*names, organization_name=NAME)
 
 
 def fingerprint(certificate_pem: bytes) -> str:
     """Return the base64 SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469, section 2.4)."""
     key = _public(x509.load_pem_x509_certificate(certificate_pem).public_key())
     return base64.b64encode(hashlib.sha256(key).digest()).decode()
+
+
+def _names_in(leaf: trustme.LeafCert) -> list[str]:
+    certificate = x509.load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return [str(name.value) for name in names]
 
 
 def open_authority(directory: Path = AUTHORITY) -> Authority:

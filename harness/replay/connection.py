@@ -9,7 +9,7 @@ from socket import socket
 
 from harness.files.har import H2
 from harness.files.server_log import FoundAs, RequestLog, ServerRequest
-from harness.replay.site import Site
+from harness.replay.site import Site, Sites
 from harness.system.tcp import carried_data_in_syn
 
 LARGEST_BODY = 16 * 1024 * 1024
@@ -18,14 +18,14 @@ LARGEST_BODY = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A listening socket, the site behind it, and what is spoken there.
+    """A listening socket, the sites behind it, and what is spoken there.
 
     `protocol` is "HTTP/1.0" (close after each answer) or "HTTP/1.1"; `tls` is None for plain http. Whether HTTP/2 is
     spoken instead is agreed on in the TLS handshake (ALPN).
     """
 
     listener: socket
-    site: Site
+    sites: Sites
     protocol: str
     tls: ssl.SSLContext | None = None
 
@@ -39,7 +39,8 @@ class Accepted:
     endpoint: Endpoint
     directories: Mapping[str, int]
     """Descriptors of the directories that hold bodies, by host."""
-    log: RequestLog
+    logs: Mapping[str, RequestLog]
+    """By host."""
     number: int
     idle_limit_s: float
     accepted_s: float = field(default_factory=time.time)
@@ -74,19 +75,18 @@ class Accepted:
         self.requests += 1
         return self.requests
 
-    def note(self, time_s: float, request: int, method: str, path: str, *, status: int = 0, sent: int = 0,
+    def note(self, site: Site, time_s: float, request: int, method: str, path: str, *, status: int = 0, sent: int = 0,
              found: str, begun_s: float | None = None, answer: str = "-") -> None:
-        """Write a request into the server's log, see harness.files.server_log. `begun_s` is when its answer began,
+        """Write a request of `site` into its log, see harness.files.server_log. `begun_s` is when its answer began,
         `answer` the identity of what was answered.
         """
-        site = self.endpoint.site
-        self.log.write(ServerRequest(site.host, time_s, self.number, request, method, path, status, sent, found,
-                                     self.syn_data, site.scheme, self.protocol,
-                                     None if begun_s is None else (begun_s - time_s) * 1000, answer))
+        own_ms = None if begun_s is None else (begun_s - time_s) * 1000
+        self.logs[site.host].write(ServerRequest(site.host, time_s, self.number, request, method, path, status, sent,
+                                                 found, self.syn_data, site.scheme, self.protocol, own_ms, answer))
 
     def note_silent(self) -> None:
-        """Write into the log that this connection brought no request."""
-        self.note(self.accepted_s, 0, "-", "-", found=FoundAs.SILENT)
+        """Write into the log of the server's first site that this connection brought no request, for whichever."""
+        self.note(self.endpoint.sites.first, self.accepted_s, 0, "-", "-", found=FoundAs.SILENT)
 
     def close(self) -> None:
         """Say goodbye as TLS wants it (RFC 8446, section 6.1), without waiting for the other side's, and close."""

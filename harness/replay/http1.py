@@ -20,6 +20,7 @@ from harness.mirror.asked import Asked, BodyHash, BodyHasher, headers_of
 from harness.replay.connection import LARGEST_BODY, Accepted
 from harness.replay.matching import Request
 from harness.replay.reply import Reply, reply_to
+from harness.replay.site import Site
 from harness.replay.websocket import Conversation
 
 LARGEST_HEAD = 128 * 1024
@@ -85,6 +86,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
         """Read and answer one request, within the limits of size and time."""
         self.bounded.allow(LARGEST_HEAD, self.accepted.idle_limit_s)
         self.command, self.requestline, self.request_version = "", "", ""
+        self.headers = http.client.HTTPMessage()
         try:
             super().handle_one_request()
         except (OSError, http.client.HTTPException):    # the client left, or its head has no end
@@ -107,13 +109,13 @@ class ReplayHandler(BaseHTTPRequestHandler):
         self.begun_s = None
         if self._wants_websocket() and self._converse(target, received_s, number):
             return
-        with reply_to(self.accepted.endpoint.site, self.accepted.directories,
-                      Request(self.command, target, asked)) as reply:
+        site = self._site()
+        with reply_to(site, self.accepted.directories, Request(self.command, target, asked)) as reply:
             try:
                 for sent in self._send(reply):    # noqa: B007 (what was sent counts, also when the client leaves)
                     pass
             finally:
-                self.accepted.note(received_s, number, self.command, target, status=reply.status, sent=sent,
+                self.accepted.note(site, received_s, number, self.command, target, status=reply.status, sent=sent,
                                    found=reply.found, begun_s=self.begun_s, answer=reply.answer)
 
     do_HEAD = do_GET  # noqa: N815 (http.server's name)
@@ -122,7 +124,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:
         """Answer as any other request where the recording may have an answer to this method; it has not in 2013's."""
-        if self.accepted.endpoint.site.has_headers:
+        if self._site().has_headers:
             self.do_GET()
         else:
             self.send_error(501)
@@ -134,14 +136,18 @@ class ReplayHandler(BaseHTTPRequestHandler):
         """Answer what is no request, or one of an unknown method."""
         self.close_connection = True
         path = self._target() if self.command else "-"
-        self.accepted.note(time.time(), self.accepted.count_request(), self.command or "-", path, status=code,
-                           found=FoundAs.STATUS)
+        self.accepted.note(self._site(), time.time(), self.accepted.count_request(), self.command or "-", path,
+                           status=code, found=FoundAs.STATUS)
         for _ in self._send(Reply(code, FoundAs.STATUS, [("access-control-allow-origin", "*")], 0)):
             pass
         self._linger()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (http.server's name)
         """Say nothing: the server's log has every request."""
+
+    def _site(self) -> Site:
+        """Return the site that is asked, of those of this server."""
+        return self.accepted.endpoint.sites.named(self.headers.get("Host", ""))
 
     def _target(self) -> str:
         """Return the request's target as received; http.server's `path` has lost double slashes."""
@@ -153,12 +159,14 @@ class ReplayHandler(BaseHTTPRequestHandler):
 
     def _converse(self, target: str, received_s: float, number: int) -> bool:
         """Hold a WebSocket that was recorded, or refuse it as the site did; return whether this one was recorded."""
-        live = self.accepted.endpoint.site.live_connection(target)
+        site = self._site()
+        live = site.live_connection(target)
         if live is None:
             return False
         self.close_connection = True
         if live.status != HTTPStatus.SWITCHING_PROTOCOLS:
-            self.accepted.note(received_s, number, self.command, target, status=live.status, found=FoundAs.STATUS)
+            self.accepted.note(site, received_s, number, self.command, target, status=live.status,
+                               found=FoundAs.STATUS)
             for _ in self._send(Reply(live.status, FoundAs.STATUS, size=0)):
                 pass
             return True
@@ -167,7 +175,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
         try:
             conversation.hold(target, self.headers.items())
         finally:
-            self.accepted.note(received_s, number, self.command, target, status=HTTPStatus.SWITCHING_PROTOCOLS,
+            self.accepted.note(site, received_s, number, self.command, target, status=HTTPStatus.SWITCHING_PROTOCOLS,
                                sent=conversation.sent, found=FoundAs.LIVE, begun_s=begun_s)
         return True
 

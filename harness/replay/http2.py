@@ -24,6 +24,7 @@ from harness.mirror.asked import Asked, BodyHasher, headers_of
 from harness.replay.connection import LARGEST_BODY, Accepted
 from harness.replay.matching import Request
 from harness.replay.reply import Reply, reply_to
+from harness.replay.site import Site
 
 UNSENT = 32 * 1024
 """Bytes that wait in the kernel or for it, at most, before the next answer's turn is decided."""
@@ -37,9 +38,10 @@ INCREMENTAL = re.compile(rb"(?:^|[\s,])i(?:=\?1)?(?=\s*(?:[,;]|$))")
 
 @dataclass
 class Outgoing:
-    """A response that is being sent: its stream, the request it is to, and how urgent it is (0 most, 7 least)."""
+    """A response that is being sent: its stream, site and request, and how urgent it is (0 most, 7 least)."""
 
     stream: int
+    site: Site
     reply: Reply
     number: int
     received_s: float
@@ -174,8 +176,9 @@ class Http2Connection:
         received_s, number = time.time(), self._accepted.count_request()
         method, target = _text(asked[b":method"]), _text(asked.get(b":path", b"/"))
         fields = headers_of((_text(name), _text(value)) for name, value in asked.items() if not name.startswith(b":"))
-        reply = reply_to(self._accepted.endpoint.site, self._accepted.directories,
-                         Request(method, target, Asked(fields, body_hash)))
+        # Browsers send requests to several hosts over one connection, where its certificate has all their names.
+        site = self._accepted.endpoint.sites.named(_text(asked.get(b":authority", asked.get(b"host", b""))))
+        reply = reply_to(site, self._accepted.directories, Request(method, target, Asked(fields, body_hash)))
         priority = asked.get(b"priority", b"")
         urgency = URGENCY.search(priority)
         body = 0 if method == "HEAD" else reply.size or 0
@@ -183,7 +186,7 @@ class Http2Connection:
                    *_encoded(reply.headers)]
         if reply.size is not None and not reply.arrivals:
             headers.append((b"content-length", str(reply.size).encode()))
-        answer = Outgoing(stream, reply, number, received_s, method, target, int(urgency[1]) if urgency else
+        answer = Outgoing(stream, site, reply, number, received_s, method, target, int(urgency[1]) if urgency else
                         DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)), body, headers)
         answer.head_s += reply.think_ms / 1000
         self._answers[stream] = answer
@@ -250,7 +253,7 @@ class Http2Connection:
     def _finish(self, answer: Outgoing) -> None:
         del self._answers[answer.stream]
         with answer.reply:
-            self._accepted.note(answer.received_s, answer.number, answer.method, answer.target,
+            self._accepted.note(answer.site, answer.received_s, answer.number, answer.method, answer.target,
                                 status=answer.reply.status, sent=answer.sent, found=answer.reply.found,
                                 begun_s=answer.begun_s, answer=answer.reply.answer)
 

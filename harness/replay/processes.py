@@ -1,6 +1,6 @@
-"""All replay servers of an experiment: one process per host, forked from one parent that has everything loaded.
+"""All replay servers of an experiment: one process per address, forked from one parent that has everything loaded.
 
-The parent starts them, says when all listen, watches them, and ends them. A child enters its host's network namespace,
+The parent starts them, says when all listen, watches them, and ends them. A child enters its network namespace,
 binds, opens its logs and its part of the mirror, gives up root, and serves.
 """
 
@@ -13,6 +13,7 @@ import ssl
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE, EADDRNOTAVAIL
@@ -22,7 +23,7 @@ from harness.errors import ExperimentError, InputError
 from harness.files.server_log import RequestLog
 from harness.replay.connection import Endpoint
 from harness.replay.server import QUEUE_2013, ReplayServer, SingleThreadedServer
-from harness.replay.site import Site
+from harness.replay.site import Sites
 from harness.system.netns import enter
 from harness.system.privileges import User, acting_as, become, unprivileged
 from harness.system.processes import HIGHEST_PRIORITY, die_with_parent
@@ -35,18 +36,26 @@ OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 @dataclass(frozen=True)
 class ServerHost:
-    """A host that is served; `namespace` is the path of its network namespace, None for the present one."""
+    """An address that is served, for the hosts of these `names`, one or more.
 
-    name: str
+    `namespace` is the path of its network namespace, None for the present one.
+    """
+
+    names: tuple[str, ...]
     address: str
     namespace: Path | None
+
+    @property
+    def name(self) -> str:
+        """What it is called: its first host."""
+        return self.names[0]
 
 
 @dataclass(frozen=True)
 class Service:
-    """What a host serves on one port: http where `tls` is None. `protocol`: see harness.replay.connection.Endpoint."""
+    """What an address serves on one port: http where `tls` is None; see harness.replay.connection.Endpoint."""
 
-    site: Site
+    sites: Sites
     port: int
     protocol: str
     tls: ssl.SSLContext | None = None
@@ -62,10 +71,10 @@ class ServingOptions:
     user: User | None
 
 
-def run_servers(hosts: list[ServerHost], services: dict[str, list[Service]], options: ServingOptions) -> int:
-    """Run a server for each host until SIGTERM or SIGINT; print ``ready <n>`` when all of them listen.
+def run_servers(hosts: list[ServerHost], services: dict[ServerHost, list[Service]], options: ServingOptions) -> int:
+    """Run a server for each of `hosts` until SIGTERM or SIGINT; print ``ready <n>`` when all of them listen.
 
-    `services` are each host's, one or more.
+    `services` are theirs, one or more.
 
     Returns the exit status: 0 after SIGTERM or SIGHUP, 130 after SIGINT. Raises InputError when one cannot listen and
     ExperimentError when one ends by itself; no child is left in any case.
@@ -78,7 +87,7 @@ def run_servers(hosts: list[ServerHost], services: dict[str, list[Service]], opt
     try:
         read_ready, write_ready = os.pipe()
         for host in hosts:
-            children[_start(host, services[host.name], options, read_ready, write_ready)] = host.name
+            children[_start(host, services[host], options, read_ready, write_ready)] = host.name
         os.close(write_ready)
         number = _await_ready(read_ready, len(hosts))
         os.close(read_ready)
@@ -129,17 +138,18 @@ def _run_child(host: ServerHost, services: list[Service], options: ServingOption
 
 
 def _make_server(host: ServerHost, services: list[Service], options: ServingOptions) -> ReplayServer:
-    files = services[0].site.files
-    endpoints = [Endpoint(_listen(host, service.port, options), service.site, service.protocol, service.tls)
-             for service in services]
-    logs = _open_logs(host.name, options)
-    borrowed = frozenset[str]().union(*(service.site.borrowed for service in services))
+    endpoints = [Endpoint(_listen(host, service.port, options), service.sites, service.protocol, service.tls)
+                 for service in services]
+    logs = _open_logs(host.names, options)
+    sites = [site for service in services for site in service.sites]
+    own = {site.host: site.files for site in sites if site.files}
     directories = {name: _open_directory(options.mirror_dir / name)
-                   for name in ({host.name} if files else set()) | borrowed}
+                   for name in frozenset(own).union(*(site.borrowed for site in sites))}
     kind = SingleThreadedServer if options.single_threaded else ReplayServer
     server = kind(endpoints, directories, logs)
     become(unprivileged(options.user))
-    _check_readable(options.mirror_dir / host.name, directories.get(host.name), files)
+    for name, files in own.items():
+        _check_readable(options.mirror_dir / name, directories[name], files)
     return server
 
 
@@ -155,13 +165,13 @@ def _listen(host: ServerHost, port: int, options: ServingOptions) -> socket.sock
         raise InputError(f"{host.address}:{port}: {problem}; {advice}") from None
 
 
-def _open_logs(name: str, options: ServingOptions) -> tuple[RequestLog, RequestLog]:
+def _open_logs(names: Sequence[str], options: ServingOptions) -> tuple[dict[str, RequestLog], dict[str, RequestLog]]:
     if options.log_dirs is None:
-        nowhere = RequestLog(Path(os.devnull))
+        nowhere = dict.fromkeys(names, RequestLog(Path(os.devnull)))
         return nowhere, nowhere
     try:
         with acting_as(options.user) if options.user else nullcontext():
-            off, on = (RequestLog(directory / name) for directory in options.log_dirs)
+            off, on = ({name: RequestLog(directory / name) for name in names} for directory in options.log_dirs)
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror}; give a --logdir that can be written") from None
     return off, on
@@ -174,7 +184,7 @@ def _open_directory(directory: Path) -> int:
         raise InputError(f"{directory}: {error.strerror}; is this a directory of the mirror?") from None
 
 
-def _check_readable(host_dir: Path, directory: int | None, files: frozenset[str]) -> None:
+def _check_readable(host_dir: Path, directory: int, files: frozenset[str]) -> None:
     for name in files:
         if not os.access(name, os.R_OK, dir_fd=directory):
             raise InputError(f"{host_dir / name}: not readable by user {os.getuid()}; run: chmod -R a+rX {host_dir}")

@@ -1,4 +1,4 @@
-"""The server of one recorded host: threaded, or single-threaded as in 2013."""
+"""The server of recorded hosts, one or several: threaded, or single-threaded as in 2013."""
 
 import itertools
 import socket
@@ -33,11 +33,11 @@ class ReplayServer:
     most_threads = 256
 
     def __init__(self, endpoints: list[Endpoint], directories: Mapping[str, int],
-                 logs: tuple[RequestLog, RequestLog]) -> None:
-        """Serve the sites behind `endpoints`, all of one host.
+                 logs: tuple[Mapping[str, RequestLog], Mapping[str, RequestLog]]) -> None:
+        """Serve the sites behind `endpoints`, all of one address.
 
         Bodies stand below the descriptors `directories`, by host. `logs` are those of connections made while TFO was
-        off and on.
+        off and on, each by host.
         """
         self._endpoints = endpoints
         self._directories = directories
@@ -78,7 +78,7 @@ class ReplayServer:
         try:
             threading.Thread(target=self._take_turns, args=(endpoint,), daemon=True).start()
         except RuntimeError as error:    # no more threads: those there are go on
-            print(f"{endpoint.site.host}: {error}", file=sys.stderr)
+            print(f"{endpoint.sites.first.host}: {error}", file=sys.stderr)
             with self._lock:
                 self._threads[endpoint] -= 1
 
@@ -86,8 +86,8 @@ class ReplayServer:
         with connection:
             try:
                 # Loads without and with TFO take turns while the server lives: the present setting decides the log.
-                log = self._logs[self._switch.server_enabled()]
-                accepted = Accepted(connection, address, endpoint, self._directories, log, next(self._connections),
+                logs = self._logs[self._switch.server_enabled()]
+                accepted = Accepted(connection, address, endpoint, self._directories, logs, next(self._connections),
                                     self.idle_limit_s)
                 with closing(accepted):
                     if accepted.agree():
@@ -95,7 +95,7 @@ class ReplayServer:
             except OSError:    # the client left
                 pass
             except Exception as error:  # noqa: BLE001 (an error in one connection must not end the server)
-                print(f"{endpoint.site.host}: {address}: {error!r}", file=sys.stderr)
+                print(f"{endpoint.sites.first.host}: {address}: {error!r}", file=sys.stderr)
 
 
 def _speak(accepted: Accepted) -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from harness.files.load_mark import LoadMark
 from harness.files.pages import sanitise
@@ -22,6 +22,22 @@ MISSING = Recorded(404, found=FoundAs.MISSING)
 SILENCE_S = 10.0
 """Without an experiment's mark (see harness.files.load_mark) a load begins with a navigation to another page of the
 recording, or with the first request at a host after so much silence."""
+
+
+class Sites:
+    """The sites that one server answers for over one scheme: by the name that a request gives, as virtual hosts."""
+
+    def __init__(self, sites: Sequence["Site"]) -> None:
+        self.first = sites[0]
+        """Which answers what names none of them."""
+        self._by_name = {site.host.lower(): site for site in sites}
+
+    def __iter__(self) -> Iterator["Site"]:
+        return iter(self._by_name.values())
+
+    def named(self, authority: str) -> "Site":
+        """Return the site that a request's Host header, or `:authority`, is for."""
+        return self._by_name.get(authority.partition(":")[0].lower(), self.first)
 
 
 class Site:

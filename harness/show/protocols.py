@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from harness.analysis.selection import Selection
 from harness.browser.connection_limit import CHROMES_OWN
+from harness.errors import printable
 from harness.files.experiment import ExperimentRecord
+from harness.files.layout import HOST
 from harness.files.results import Results
 
 ALONE = "HTTP/1.0: every request opens a connection of its own"
@@ -13,6 +15,9 @@ SHARED = "HTTP/2: the requests to a host share a connection"
 AS_RECORDED = "HTTP/2 where it was recorded, else HTTP/1.1; either way connections are reused"
 COOKIES = {"cold": "none was known when a load began, as on a first visit",
            "domain": "none was known when a load began; one that a server gave was good for all servers of its site"}
+LAYOUTS = {"domain": "The host names of a registrable domain share a server",
+           "one": "All host names share one server, and its link",
+           "recorded": "Host names share a server that shared an address when they were recorded"}
 OVER_TLS = {"1.1": REUSED, "h2": SHARED}
 """What --http makes of https; any other choice leaves it as it was recorded."""
 
@@ -65,6 +70,13 @@ def connection_lines(results: Results) -> Iterator[str]:
     """Say how many connections Chrome opened to a host, where that is not its own number."""
     for per_host in sorted({experiment.connections_per_host for experiment in results.experiments} - {0, CHROMES_OWN}):
         yield f"Chrome opened at most {per_host} connections to a host at a time; its own limit is {CHROMES_OWN}."
+
+
+def layout_lines(results: Results) -> Iterator[str]:
+    """Say which host names shared a server, where any did."""
+    for layout in sorted({experiment.layout for experiment in results.experiments} - {HOST}):
+        words = LAYOUTS.get(layout.partition(":")[0], "Which host names share a server is as a file says")
+        yield printable(f"{words} (--layout {layout}).")
 
 
 def cookie_lines(results: Results, selection: Selection) -> Iterator[str]:

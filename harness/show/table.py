@@ -15,7 +15,15 @@ from harness.show.answers import MARK, answer_lines
 from harness.show.labels import percent, seconds
 from harness.show.notes import is_wide, note_lines
 from harness.show.paper import paper_lines
-from harness.show.protocols import connection_lines, cookie_lines, network_lines, protocol_lines, rtt_lines, think_lines
+from harness.show.protocols import (
+    connection_lines,
+    cookie_lines,
+    layout_lines,
+    network_lines,
+    protocol_lines,
+    rtt_lines,
+    think_lines,
+)
 
 HEADER = "Page\tRTT(ms)\tPLT: no TFO (s)\tPLT: TFO (s)\tImprov."
 
@@ -59,6 +67,7 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
     yield from network_lines(results)
     yield from rtt_lines(results)
     yield from think_lines(results)
+    yield from layout_lines(results)
     yield from connection_lines(results)
     yield from cookie_lines(results, selection)
     if any(experiment.server == "2013" for experiment in results.experiments):

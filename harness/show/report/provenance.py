@@ -17,7 +17,8 @@ SETTINGS = {
     "name": "Pages", "seed": "Seed", "testruns": "Loads a page (first warms up)", "tfo": "TFO measured",
     "http": "HTTP", "server": "Server", "post_quantum": "Post-quantum key share in TLS",
     "predict": "Chrome connects ahead of need", "timeout_s": "Time limit (s)",
-    "cookies": "TFO cookies", "connections_per_host": "Connections to a host", "paper": "The paper's network",
+    "cookies": "TFO cookies", "layout": "Servers of the host names",
+    "connections_per_host": "Connections to a host", "paper": "The paper's network",
     "bw_home_mbit": "User link (Mbit/s)", "bw_home_up_mbit": "User link up (Mbit/s)",
     "buffer_kb": "Buffer of user's link (kB)", "bw_net_mbit": "Server links (Mbit/s)",
     "delayhome_ms": "User link delay, one way (ms)", "delaynet_ms": "Server link delay, one way (ms)",
@@ -91,7 +92,8 @@ def _rows(sources: Sequence[Mapping[str, Any]], names: dict[str, str]) -> Iterat
 
 def _other_rows(experiments: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
     """What an experiment says beyond SETTINGS, under its own key, so that nothing new goes unseen."""
-    shown = {*SETTINGS, "format", "id", "busy", "pages", "order", "measured_rtt_ms", "sysctls", "synthetic"}
+    shown = {*SETTINGS, "format", "id", "busy", "pages", "order", "measured_rtt_ms", "sysctls", "synthetic",
+             "shared_servers"}
     others = dict.fromkeys(key for experiment in experiments for key in experiment if key not in shown)
     return _rows(experiments, {key: key for key in others})
 
