@@ -12,7 +12,6 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.files.host_names import is_host_name
-from harness.system.atomic import write_atomically
 from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 
 HOST = "host"
@@ -97,7 +96,3 @@ def format_layout(layout: Layout, hosts: Iterable[str]) -> str:
     """Return the layout of `hosts` as a file holds it."""
     return "".join(f"{host} {layout.server_of(host)}\n" for host in hosts)
 
-
-def write_layout(path: Path, layout: Layout, hosts: Iterable[str]) -> None:
-    """Write it as such a file."""
-    write_atomically(path, format_layout(layout, hosts))

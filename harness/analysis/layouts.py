@@ -1,0 +1,81 @@
+"""What layouts of servers (tfo.py --layout) make of the same pages: connections, handshakes, improvement."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.analysis.compare import Side
+from harness.analysis.explanation import explain
+from harness.analysis.improvement import Improvement, improvement
+from harness.analysis.selection import Cell
+from harness.analysis.setups import differing_settings
+from harness.analysis.stats import median
+from harness.files.results import LoadResult
+
+
+@dataclass(frozen=True)
+class LayoutRow:
+    """One page at one RTT in one layout. Medians of the loads that count.
+
+    `name` is the layout's short name. `servers` is how many the page's requests went to, `connections` how many carried
+    them, `handshakes` how many TCP handshakes lay on the critical path: all three without TFO, None where it is not
+    known. `improvement` holds the page load times.
+    """
+
+    name: str
+    url: str
+    servers: float | None
+    connections: float | None
+    handshakes: float | None
+    improvement: Improvement
+
+
+def layout_rows(sides: Sequence[Side]) -> list[LayoutRow]:
+    """Return a row for each page and RTT and each of `sides`, which are folders of results: page by page."""
+    names = side_names(sides)
+    urls = {page: url for side in sides for page, url in side.results.urls.items()}
+    rows = {row: None for side in sides for row in side.rows}
+    return [_row(side, name, urls[page], page, rtt_ms) for page, rtt_ms in rows
+            for side, name in zip(sides, names, strict=True) if (page, rtt_ms) in side.rows]
+
+
+def side_names(sides: Sequence[Side]) -> list[str]:
+    """Return the name of each folder's layout, "host", "domain" ...; with the folder's own where two have the same."""
+    choices = [" and ".join(sorted({experiment.layout.partition(":")[0] for experiment in side.results.experiments}))
+               or "host" for side in sides]
+    taken = Counter(choices)
+    return [choice if taken[choice] == 1 else f"{choice} ({_folder(side)})"
+            for choice, side in zip(choices, sides, strict=True)]
+
+
+def other_differences(sides: Sequence[Side]) -> Iterator[str]:
+    """Say what differs between the folders beside their layouts: then not all that one sees is the layouts' doing."""
+    first = sides[0]
+    for side in sides[1:]:
+        for line in differing_settings(first.results, side.results):
+            if not line.startswith("layout: "):
+                yield f"{_folder(first)} | {_folder(side)}: {line}"
+
+
+def _folder(side: Side) -> str:
+    folder = side.results.clientdir.resolve()
+    return folder.parent.name if folder.name == "client" else folder.name
+
+
+def _row(side: Side, name: str, url: str, page: str, rtt_ms: float) -> LayoutRow:
+    loads = side.selection.cells.get(Cell(page, rtt_ms, 0), [])
+    found = [explain(load, rtt_ms) for load in loads]
+    return LayoutRow(
+        name, url, _median([len(addresses) for load in loads if (addresses := _addresses(load))]),
+        _median([load.record.connections_with_request for load in loads
+                 if load.record and load.record.connections_with_request is not None]),
+        _median([explanation.handshakes for explanation in found if explanation]),
+        improvement(side.selection, page, rtt_ms))
+
+
+def _addresses(load: LoadResult) -> set[str]:
+    return {connection.address.rpartition(":")[0] for connection in (load.record and load.record.connections) or ()}
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return median(values) if values else None

@@ -1,0 +1,93 @@
+"""Layouts of servers side by side: a table, and a figure of connections, handshakes and what TFO improves."""
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from harness.analysis.layouts import LayoutRow
+from harness.errors import printable
+from harness.show.labels import NOT_KNOWN, percent, seconds, short_names
+from harness.system.atomic import write_atomically
+
+COLUMNS = ("Page", "RTT(ms)", "layout", "servers", "connections", "handshakes", "no TFO (s)", "TFO (s)", "saved (s)",
+           "Improv.", "95% interval")
+LEGEND = ("servers, connections: that carried the page's requests. handshakes: TCP handshakes on the critical path. "
+          "These are medians without TFO.")
+COLOURS = (("#0072b2", ""), ("#e69f00", "//"), ("#009e73", ".."), ("#cc79a7", "xx"), ("#56b4e9", "\\\\"),
+           ("#999999", "--"))
+"""After Okabe and Ito, as in harness.show.sweep; hatching tells the layouts apart in black and white."""
+WIDTH = 0.8
+"""Of all bars of a page together."""
+
+
+def layout_lines(rows: Sequence[LayoutRow]) -> Iterator[str]:
+    """Give the table, tab-separated, page by page."""
+    yield "\t".join(COLUMNS)
+    for row in rows:
+        found = row.improvement
+        saved_ms = found.off_ms - found.on_ms if found.off_ms and found.on_ms else None
+        interval = f"{found.interval.low_percent:.2f}% to {found.interval.high_percent:.2f}%" if found.interval \
+            else NOT_KNOWN
+        yield "\t".join((
+            printable(row.url), f"{found.rtt_ms:g}", printable(row.name),
+            *map(_count, (row.servers, row.connections, row.handshakes)), seconds(found.off_ms), seconds(found.on_ms),
+            seconds(saved_ms), percent(found.percent), interval))
+    yield LEGEND
+
+
+def _count(value: float | None) -> str:
+    return NOT_KNOWN if value is None else f"{value:g}"
+
+
+def draw_layouts(rows: Sequence[LayoutRow], note: str = "") -> Figure:
+    """Draw three panels, a group of bars for each page and RTT, a bar for each layout."""
+    figure = Figure(figsize=(11, 9), layout="constrained")
+    FigureCanvasAgg(figure)
+    top, middle, bottom = figure.subplots(3, 1, sharex=True)
+    _bars(top, rows, lambda row: row.connections, "{:g}")
+    top.set_ylabel("connections")
+    _bars(middle, rows, lambda row: row.handshakes, "{:g}")
+    middle.set_ylabel("TCP handshakes\non the critical path")
+    _bars(bottom, rows, lambda row: row.improvement.percent, "{:.1f}%", errors=True)
+    bottom.set_ylabel("improvement by TFO (%)")
+    top.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=6, frameon=False, fontsize=9)
+    figure.suptitle("What TCP Fast Open has left to save when host names share servers", fontsize=12)
+    figure.supxlabel("Medians of the loads; connections and handshakes without TFO. Lines on the bars: 95% interval of "
+                     f"the improvement. {note}", fontsize=7.5, color="#444444", parse_math=False)
+    return figure
+
+
+def _bars(axes: Axes, rows: Sequence[LayoutRow], value_of: Callable[[LayoutRow], float | None], words: str, *,
+          errors: bool = False) -> None:
+    groups = list(dict.fromkeys((row.url, row.improvement.rtt_ms) for row in rows))
+    names = list(dict.fromkeys(row.name for row in rows))
+    width = WIDTH / len(names)
+    for number, name in enumerate(names):
+        mine = [row for row in rows if row.name == name and value_of(row) is not None]
+        places = [groups.index((row.url, row.improvement.rtt_ms)) + (number - (len(names) - 1) / 2) * width
+                  for row in mine]
+        colour, hatch = COLOURS[number % len(COLOURS)]
+        limits = [list(side) for side in zip(*(row.improvement.errors_percent for row in mine), strict=True)]
+        bars = axes.bar(places, [value_of(row) or 0.0 for row in mine], width=width, color=colour, hatch=hatch,
+                        edgecolor="#222222", linewidth=0.4, label=name, yerr=limits if errors and limits else None,
+                        capsize=3, error_kw={"elinewidth": 1})
+        axes.bar_label(bars, [words.format(value_of(row)) for row in mine], fontsize=8, padding=2)
+    short = short_names({url: url for url, _ in groups})
+    axes.set_xticks(range(len(groups)), [f"{short[url]}\n{rtt_ms:g} ms" for url, rtt_ms in groups], fontsize=8.5)
+    for label in axes.get_xticklabels():
+        label.set_parse_math(False)
+    axes.margins(y=0.15)
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def save_layouts(figure: Figure, path: Path) -> None:
+    """Write the figure to `path`, whose suffix is its format."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=path.suffix.removeprefix("."), dpi=140)
+    write_atomically(path, drawn.getvalue())
