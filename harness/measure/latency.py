@@ -44,8 +44,8 @@ def with_recorded_rtts(speeds: LinkSpeeds, recorded: Recorded, delaynet_ms: floa
                        page_set: PageSet, layout: Layout = EACH_ITS_OWN) -> LinkSpeeds:
     """Return `speeds` with a link of its own delay to each server of `page_set`.
 
-    A server that hosts share is as far away as the nearest of them was. With a `delaynet_ms` the RTTs are scaled until their median is twice that. `delay_net_ms` is half of their median,
-    by which the results go. Raises InputError.
+    A server that hosts share is as far away as the nearest of them was. With a `delaynet_ms` the RTTs are scaled until
+    their median is twice that. `delay_net_ms` is half of their median, by which the results go. Raises InputError.
     """
     found = recorded_rtts(page_set.files, page_set.recording)
     factor = 1.0 if recorded.factor is None else recorded.factor

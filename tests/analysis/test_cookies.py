@@ -1,5 +1,7 @@
 """Which connections TFO saves something on a first visit: those that begin when a cookie for their server is there."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.analysis.cookies import without_a_cookie
@@ -28,3 +30,12 @@ def test_connections_without_a_cookie(mode: CookieMode, cookieless: set[str]) ->
     requests = make_timeline(made.log(), made.record(), made.plt_ms).requests
     found = without_a_cookie(requests, mode)
     assert {request.url.rpartition("/")[2] for request in requests if request.order in found} == cookieless
+
+
+@pytest.mark.parametrize("mode", ["cold", "domain"])
+def test_hosts_that_share_a_server_share_its_cookie(mode: CookieMode) -> None:
+    """With all on one address (--layout one) only the document's connection begins before its cookie has come."""
+    made = load()
+    requests = [replace(request, address="10.0.0.2")
+                for request in make_timeline(made.log(), made.record(), made.plt_ms).requests]
+    assert without_a_cookie(requests, mode) == {requests[0].order}

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from harness.analysis.critical_path import Step
+from harness.files.layout import Layout
 from harness.files.load_parts import LateAnswer, Timekeeping
 from harness.measure.reason import Kind, texts
 from harness.measure.timekeeping import (
@@ -107,6 +108,15 @@ def test_the_page_waited_for_what_its_critical_path_waited_for_at_that_moment() 
     assert not computing.critical, "the page ran a script then"
     [before] = late_answers([Quiet("b.test", 0, 1000)], [], ALLOWED_MS, PATH)
     assert not before.critical, "the path meets this host only when the silence is over"
+
+
+def test_hosts_that_share_a_server_are_late_together() -> None:
+    """By the server's name: the page waited for the host, and its own time is that of whichever host answered."""
+    layout = Layout("one", {"a.test": "one", "b.test": "one"})
+    allowed_ms = {"one": 106.0}
+    [answer] = late_answers([Quiet("one", 100, 260)], [], allowed_ms, PATH, layout)
+    assert answer == LateAnswer("one", 100, 54, critical=True)
+    assert late_answers([Quiet("one", 100, 260)], [Answered("one", 200, 60)], allowed_ms, PATH, layout) == []
 
 
 def test_what_chrome_reads_late_did_not_come_late() -> None:

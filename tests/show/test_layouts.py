@@ -10,9 +10,11 @@ from matplotlib.patches import Rectangle
 from harness.analysis.compare import Side
 from harness.analysis.layouts import layout_rows, other_differences, side_names
 from harness.analysis.selection import select
+from harness.analysis.setups import differing_settings
 from harness.bootstrap import ROOT
 from harness.files.results import read_results
 from harness.show.layouts import draw_layouts, layout_lines
+from harness.show.table import format_report
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 from tests.support.forked import typed
 
@@ -96,3 +98,13 @@ def test_the_program(three: list[Path], tmp_path: Path) -> None:
 def test_what_it_refuses(arguments: list[str], problem: str) -> None:
     done = typed(PROGRAM, *arguments)
     assert (done.returncode, problem in done.stderr) == (2, True), done.stderr
+
+
+def test_the_table_and_the_comparison_say_the_layout(three: list[Path]) -> None:
+    """The comparison in one line, though the file lists the servers."""
+    first, second, _ = (side(folder) for folder in three)
+    assert "--layout" not in format_report(first.results, first.selection)
+    assert "The host names of a registrable domain share a server (--layout domain: 5 host names on 2 servers (abc))." \
+        in format_report(second.results, second.selection)
+    assert list(differing_settings(first.results, second.results)) == [
+        "layout: host | domain: 5 host names on 2 servers (abc)"]
