@@ -80,10 +80,10 @@ def latency_settings(recorded: Recorded | None, speeds: LinkSpeeds, page_set: Pa
     """Return what an experiment's file says of --rtt; None where all servers are equally far away."""
     if recorded is None:
         return {"rtt": None, "server_rtts_ms": None, "rtts_assumed": None}
-    assumed = recorded_rtts(page_set.files, page_set.recording).assumed
+    found = recorded_rtts(page_set.files, page_set.recording)
     rtts_ms = speeds.rtts_ms(speeds.own_delays_ms)
-    of_hosts = {host: rtts_ms[layout.server_of(host)] for host in page_set.hosts}
-    return {"rtt": str(recorded), "server_rtts_ms": of_hosts, "rtts_assumed": [*assumed]}
+    of_hosts = {host: rtts_ms[layout.server_of(host)] for host in found.rtts_ms}
+    return {"rtt": str(recorded), "server_rtts_ms": of_hosts, "rtts_assumed": [*found.assumed]}
 
 
 def thinking_rtts(page_set: PageSet) -> Mapping[str, float]:

@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from harness.errors import InputError
+from harness.files.layout import ONE, Layout
 from harness.files.pages import PageFiles
 from harness.measure.latency import Recorded, latency_settings, thinking_rtts, with_recorded_rtts
 from harness.measure.options import parse_arguments
@@ -47,6 +48,14 @@ def test_the_experiments_file_says_it(page_set: PageSet) -> None:
     assert said["server_rtts_ms"] == {"www.nytimes.com": 60, "host1.test": 80, "host2.test": 360, "host3.test": 80}
     assert said["rtts_assumed"] == ["host3.test"]
     assert set(latency_settings(None, LinkSpeeds(), page_set).values()) == {None}
+
+
+def test_a_server_that_hosts_share_is_as_far_away_as_the_nearest_of_them(page_set: PageSet) -> None:
+    layout = Layout(ONE, {"host1.test": "cdn", "host2.test": "cdn"})
+    speeds = with_recorded_rtts(LinkSpeeds(), Recorded(), None, page_set, layout)
+    assert speeds.rtts_ms(["www.nytimes.com", "cdn"]) == {"www.nytimes.com": 30, "cdn": 40}
+    said = latency_settings(Recorded(), speeds, page_set, layout)["server_rtts_ms"]
+    assert said == {"www.nytimes.com": 30, "host1.test": 40, "host2.test": 40, "host3.test": 40}
 
 
 def test_too_far_away(page_set: PageSet) -> None:
