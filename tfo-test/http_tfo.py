@@ -63,7 +63,8 @@ def main() -> int:
         print(f"{options.fetchlog}: {len(recording.problems) - PROBLEMS_SHOWN} more problems", file=sys.stderr)
     hosts = _read_hosts(options.hosts) if options.hosts else [ServerHost((options.host,), options.address, None)]
     _check_hosts(hosts, recording, options)
-    serving = ServingOptions(options.mirror, options.server == "2013", _log_dirs(options), options.user)
+    serving = ServingOptions(options.mirror, options.server == "2013", _log_dirs(options), options.user,
+                             options.held_rtt)
     return run_servers(hosts, _services(hosts, recording, options), serving)
 
 
@@ -128,6 +129,9 @@ def _parser() -> OptionParser:
     parser.add_argument("--logdir", type=Path, metavar="DIR", help="logs go to DIR/<delaynet>-tfo-<0|1>/<host>")
     parser.add_argument("--delaynet", type=DELAY_MS, default=0.0, metavar="MS",
                         help="one-way delay, for the logs' names")
+    parser.add_argument("--held-rtt", type=DELAY_MS, default=0.0, metavar="MS", help="hold the first answer on a "
+                        "connection back for two round trips of so many ms, or for one if its SYN carried the request, "
+                        "and later ones for one: for servers on loopback (0)")
     parser.add_argument("--load-mark", type=_load_mark, metavar="FILE",
                         help="tells which load is under way, see harness/files/load_mark.py")
     parser.add_argument("--think", type=Path, metavar="FILE", help="wait before each answer as its server did when it "

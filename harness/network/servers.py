@@ -1,5 +1,6 @@
 """The replay servers of a star: one process each, all children of one tfo-test/http_tfo.py."""
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.files import load_mark
-from harness.network.star import Star
+from harness.network.star import Host, Star
 from harness.system.companions import Companion, running
 from harness.system.privileges import User
 
@@ -20,7 +21,8 @@ class ServerSettings:
     """How the servers answer. `http` is "1.0", "1.1", "h2" or "recorded", `server` "threaded" or "2013".
 
     Without `tls_port` https is served on the port after `port`. With `think_rtts_ms`, the RTT to each host when it was
-    recorded, they think for as long as they did then.
+    recorded, they think for as long as they did then. With `held_rtt_ms` they hold answers back themselves
+    (harness.replay.held).
     """
 
     mirror: Path
@@ -33,6 +35,7 @@ class ServerSettings:
     user: User
     tls_port: int | None = None
     think_rtts_ms: Mapping[str, float] | None = None
+    held_rtt_ms: float = 0.0
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The mirrored hosts that each server of the star answers for; () of it: the one that it is named by."""
 
@@ -46,7 +49,7 @@ def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Ite
     Raises InputError or ExperimentError with the servers' own line when one cannot listen.
     """
     hosts_file = work_dir / "hosts"
-    hosts_file.write_text("".join(f"{name} {host.address} /proc/{host.pid}/ns/net\n"
+    hosts_file.write_text("".join(f"{name} {host.address} {_namespace(host)}\n"
                                   for server, host in star.servers.items()
                                   for name in settings.names.get(server, (server,))), encoding="utf-8")
     mark = work_dir / load_mark.NAME
@@ -61,5 +64,12 @@ def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Ite
         rtts = work_dir / "recorded.rtts"
         rtts.write_text("".join(f"{name} {rtt_ms:g}\n" for name, rtt_ms in settings.think_rtts_ms.items()))
         command += ["--think", str(rtts)]
+    if settings.held_rtt_ms:
+        command += ["--held-rtt", f"{settings.held_rtt_ms:g}"]
     with running(command, f"ready {len(star.servers)}", "the servers") as servers:
         yield servers
+
+
+def _namespace(host: Host) -> str:
+    """Return the file of a host's network namespace; "-" for one in our own, which need not be entered."""
+    return "-" if host.pid == os.getpid() else f"/proc/{host.pid}/ns/net"

@@ -5,10 +5,11 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from socket import socket
+from socket import MSG_PEEK, socket
 
 from harness.files.har import H2
 from harness.files.server_log import FoundAs, RequestLog, ServerRequest
+from harness.replay.held import HeldConnection
 from harness.replay.site import Site, Sites
 from harness.system.tcp import carried_data_in_syn
 
@@ -21,13 +22,15 @@ class Endpoint:
     """A listening socket, the sites behind it, and what is spoken there.
 
     `protocol` is "HTTP/1.0" (close after each answer) or "HTTP/1.1"; `tls` is None for plain http. Whether HTTP/2 is
-    spoken instead is agreed on in the TLS handshake (ALPN).
+    spoken instead is agreed on in the TLS handshake (ALPN). Answers are held back for round trips of `held_rtt_s`
+    (harness.replay.held).
     """
 
     listener: socket
     sites: Sites
     protocol: str
     tls: ssl.SSLContext | None = None
+    held_rtt_s: float = 0.0
 
 
 @dataclass
@@ -49,6 +52,7 @@ class Accepted:
 
     def __post_init__(self) -> None:
         self.syn_data = carried_data_in_syn(self.socket)
+        self.held = HeldConnection(self.endpoint.held_rtt_s, self.syn_data)
 
     def agree(self) -> bool:
         """Shake hands if this endpoint speaks TLS, and say whether the client wants to go on.
@@ -60,6 +64,7 @@ class Accepted:
             return True
         self.socket.settimeout(self.idle_limit_s)
         try:
+            self._hold_handshake()
             secured = self.endpoint.tls.wrap_socket(self.socket, server_side=True)
         except OSError:    # ssl.SSLError is one: no ClientHello, or one that trusts another authority
             self.protocol = "-"
@@ -69,6 +74,19 @@ class Accepted:
         if secured.selected_alpn_protocol() == H2:
             self.protocol = H2
         return True
+
+    def _hold_handshake(self) -> None:
+        """Hold the answer to the ClientHello back. Raises OSError when none comes."""
+        if self.held.rtt_s and self.socket.recv(1, MSG_PEEK):
+            self.held.wait(time.monotonic())
+
+    def hold(self) -> float:
+        """Hold the answer to a request that came now back; return when it may begin, in s since the epoch.
+
+        Where nothing is held that is now. What the log has as the server's own time counts from then.
+        """
+        late_s = self.held.wait(time.monotonic())
+        return time.time() - late_s
 
     def count_request(self) -> int:
         """Return the number of the request that came now, from 1."""

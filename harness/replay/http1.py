@@ -105,6 +105,8 @@ class ReplayHandler(BaseHTTPRequestHandler):
         """Answer the request from the recording: see harness.replay.matching."""
         received_s, number = time.time(), self.accepted.count_request()
         asked = Asked(headers_of(self.headers.items()), self._read_body())
+        if self.accepted.held.rtt_s:
+            received_s = self.accepted.hold()
         target, sent = self._target(), 0
         self.begun_s = None
         if self._wants_websocket() and self._converse(target, received_s, number):

@@ -5,6 +5,7 @@ urgent each answer is (RFC 9218): style sheets before images. So only a little i
 (TCP_NOTSENT_LOWAT), as servers that mind priorities do: what lies in the send buffer can no longer be overtaken.
 """
 
+import heapq
 import re
 import select
 import socket
@@ -79,6 +80,8 @@ class Http2Connection:
         self._uploaded: dict[int, int] = {}
         self._hashers: dict[int, BodyHasher] = {}
         self._answers: dict[int, Outgoing] = {}
+        self._held: list[tuple[float, int]] = []
+        """When each of the streams that are held back (harness.replay.held) is to be answered, by time.monotonic()."""
         self._unsent = b""
         self._ending = False
 
@@ -101,13 +104,14 @@ class Http2Connection:
         poll = select.poll()
         deadline = time.monotonic() + self._accepted.idle_limit_s
         while True:
+            self._answer_held()
             self._begin_what_is_due()
             self._fill()
-            if self._ending and not self._unsent and not self._answers:
+            if self._ending and not self._unsent and not self._answers and not self._held:
                 return
             poll.register(self._socket, select.POLLIN | (select.POLLOUT if self._unsent else 0))
             left_ms = (deadline - time.monotonic()) * 1000
-            ready = poll.poll(max(0.0, min(left_ms, self._next_news_ms(), self._next_head_ms())))
+            ready = poll.poll(max(0.0, min(left_ms, self._next_news_ms(), self._next_head_ms(), self._next_held_ms())))
             if not ready and time.monotonic() < deadline:
                 continue
             if not ready:
@@ -146,8 +150,10 @@ class Http2Connection:
                 asked[b"cookie"] = b"; ".join(cookies)
         elif isinstance(event, DataReceived):
             self._take_body(event)
+        elif isinstance(event, StreamEnded) and self._accepted.held.rtt_s:
+            heapq.heappush(self._held, (self._accepted.held.due_s(time.monotonic()), event.stream_id))
         elif isinstance(event, StreamEnded):
-            self._answer(event.stream_id)
+            self._answer(event.stream_id, time.time())
         elif isinstance(event, StreamReset):
             self._asked.pop(event.stream_id, None)
             self._hashers.pop(event.stream_id, None)
@@ -166,14 +172,23 @@ class Http2Connection:
             del self._asked[stream]
             self._h2.reset_stream(stream, ErrorCodes.ENHANCE_YOUR_CALM)
 
-    def _answer(self, stream: int) -> None:
-        """Begin the answer to a request that is complete."""
+    def _answer_held(self) -> None:
+        """Answer the requests that need not be held back any longer."""
+        while self._held and (late_s := time.monotonic() - self._held[0][0]) >= 0:
+            self._answer(heapq.heappop(self._held)[1], time.time() - late_s)
+
+    def _next_held_ms(self) -> float:
+        """Return in how many ms the next request that is held back is to be answered; infinite when none is."""
+        return (self._held[0][0] - time.monotonic()) * 1000 if self._held else float("inf")
+
+    def _answer(self, stream: int, received_s: float) -> None:
+        """Begin the answer to a request that is complete since `received_s`."""
         self._uploaded.pop(stream, None)
         body_hash = self._hashers.pop(stream, BodyHasher()).result()
         asked = self._asked.pop(stream, None)
         if asked is None:
             return
-        received_s, number = time.time(), self._accepted.count_request()
+        number = self._accepted.count_request()
         method, target = _text(asked[b":method"]), _text(asked.get(b":path", b"/"))
         fields = headers_of((_text(name), _text(value)) for name, value in asked.items() if not name.startswith(b":"))
         # Browsers send requests to several hosts over one connection, where its certificate has all their names.

@@ -63,12 +63,16 @@ class Service:
 
 @dataclass(frozen=True)
 class ServingOptions:
-    """How all servers serve. `log_dirs` are the directories for TFO off and on, None for no logs."""
+    """How all servers serve. `log_dirs` are the directories for TFO off and on, None for no logs.
+
+    `held_rtt_ms`: answers are held back for round trips of this length (harness.replay.held); 0: not at all.
+    """
 
     mirror_dir: Path
     single_threaded: bool
     log_dirs: tuple[Path, Path] | None
     user: User | None
+    held_rtt_ms: float = 0.0
 
 
 def run_servers(hosts: list[ServerHost], services: dict[ServerHost, list[Service]], options: ServingOptions) -> int:
@@ -138,7 +142,8 @@ def _run_child(host: ServerHost, services: list[Service], options: ServingOption
 
 
 def _make_server(host: ServerHost, services: list[Service], options: ServingOptions) -> ReplayServer:
-    endpoints = [Endpoint(_listen(host, service.port, options), service.sites, service.protocol, service.tls)
+    endpoints = [Endpoint(_listen(host, service.port, options), service.sites, service.protocol, service.tls,
+                          options.held_rtt_ms / 1000)
                  for service in services]
     logs = _open_logs(host.names, options)
     sites = [site for service in services for site in service.sites]
