@@ -20,6 +20,9 @@
  * 4. Chrome opens six connections to a host at most, and no switch changes that. TFO_LAB_SOCKET_LIMITS (environment; unset:
  *    nothing is done) is where its limits stand in its file (harness/browser/connection_limit.py finds them);
  *    TFO_LAB_CONNECTIONS_PER_HOST takes the place of the six - if they are those limits.
+ *
+ * 5. Where the servers are on loopback addresses (experiments/localhost.py), TFO_LAB_LOOPBACK (environment; unset: nothing
+ *    is done) makes all of 127.0.0.0/8 other hosts but 127.0.0.1, where chromedriver and Chrome talk to each other.
  */
 
 #define _GNU_SOURCE
@@ -43,6 +46,7 @@
 static const time_t SECONDS_PER_DAY = 86400;
 
 static time_t clock_shift_s;
+static int servers_on_loopback;
 
 static int (*real_connect)(int, const struct sockaddr *, socklen_t);
 static int (*real_clock_gettime)(clockid_t, struct timespec *);
@@ -127,6 +131,7 @@ __attribute__((constructor)) static void read_settings(void)
     unsigned char *groups = named_piece("TFO_LAB_KEY_SHARES", sizeof(CLASSIC_GROUPS), PF_R);
     unsigned char *limits = named_piece("TFO_LAB_SOCKET_LIMITS", sizeof(SOCKET_LIMITS), PF_R | PF_W);
 
+    servers_on_loopback = getenv("TFO_LAB_LOOPBACK") != NULL;
     clock_shift_s = days ? atol(days) * SECONDS_PER_DAY : 0;
     if (groups)
         replace_groups(groups);
@@ -148,6 +153,8 @@ static void *next_symbol(void **cached, const char *name)
 
 static int is_this_host(in_addr_t ipv4)
 {
+    if (servers_on_loopback)
+        return ipv4 == htonl(INADDR_LOOPBACK) || ipv4 == htonl(INADDR_ANY);
     return ntohl(ipv4) >> 24 == IN_LOOPBACKNET || ipv4 == htonl(INADDR_ANY);
 }
 

@@ -146,7 +146,7 @@ class Settings:
     With `capture_bodies` the net-log holds every byte (harness.netlog.bodies says why). `user_agent` replaces Chrome's
     own. When `unattended`, nobody is there to answer: permissions and downloads are refused, sounds are muted, and no
     command waits for the page's load event, since a dialog would hold it up. With `initiators` Chrome tells what caused
-    each request (harness.browser.initiators).
+    each request (harness.browser.initiators). With `loopback_tfo` the shim uses TFO towards loopback addresses, too.
     """
 
     work_dir: Path
@@ -160,6 +160,7 @@ class Settings:
     user_agent: str | None = None
     unattended: bool = False
     initiators: bool = False
+    loopback_tfo: bool = False
 
     @property
     def net_log(self) -> Path:
@@ -235,6 +236,8 @@ def _environment(settings: Settings) -> dict[str, str]:
         environment |= {"LD_PRELOAD": str(settings.shim), "TFO_LAB_CLOCK_DAYS": str(CLOCK_SHIFT_DAYS)}
         if settings.key_shares is not None:
             environment["TFO_LAB_KEY_SHARES"] = str(settings.key_shares)
+        if settings.loopback_tfo:
+            environment["TFO_LAB_LOOPBACK"] = "1"
         if settings.connection_limit is not None:
             environment["TFO_LAB_SOCKET_LIMITS"] = str(settings.connection_limit.place)
             environment["TFO_LAB_CONNECTIONS_PER_HOST"] = str(settings.connection_limit.per_host)

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ INHERITED_FD = "TFO_LAB_LOCK_FD"
 """Environment variable: run.sh holds the lock for all its delays and lends it to tfo.py as this descriptor."""
 _HOLDER = re.compile(r"pid (\d{1,10}) \(", re.ASCII)
 _FASTOPEN = re.compile(r"^tcp_fastopen (\d{1,5})$", re.ASCII | re.MULTILINE)
+ANYBODYS_LOCK = "tfo-lab-{uid}.lock"
+"""What an ordinary user takes, in the directory of temporary files: only root can write to LOCK_FILE."""
 LONGEST = 4096
 """Bytes of the lock file that are read."""
 
@@ -52,6 +55,24 @@ def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Itera
         os.ftruncate(lock_fd, 0)
     finally:
         os.close(lock_fd)
+
+
+def anybodys_lock(lock_file: Path = LOCK_FILE) -> Path:
+    """Return the lock that whoever runs this can take: the machine's for root, else one of the user's own.
+
+    Raises InputError when an experiment of root has the machine's: who may not open that sees in /proc/locks that it is
+    held. (An experiment of root does not see ours, and waits for a quiet machine all the same.)
+    """
+    if os.geteuid() == 0:
+        return lock_file
+    if lock_file.exists():
+        status = lock_file.stat()
+        place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+        held = [line for line in Path("/proc/locks").read_text().splitlines() if " FLOCK " in line and place in line]
+        if held:
+            raise InputError(f"{lock_file}: another experiment is running: pid {held[0].split()[4]}; "
+                             "wait for its end or stop it")
+    return Path(tempfile.gettempdir()) / ANYBODYS_LOCK.format(uid=os.geteuid())
 
 
 def holder(lock_file: Path = LOCK_FILE) -> str:

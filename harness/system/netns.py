@@ -14,20 +14,24 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def inside(pid: int) -> Iterator[None]:
     """Put the calling thread into the network namespace of process `pid`, and back at the end.
 
-    Programs started meanwhile live in that namespace. ``/proc/sys/net`` and ``/proc/thread-self/net`` show it.
+    Programs started meanwhile live in that namespace. ``/proc/sys/net`` and ``/proc/thread-self/net`` show it. One that
+    the thread is in already is not entered, which would need root.
     Raises OSError when the process is gone or the caller is not root.
     """
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
         target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
         try:
-            _enter(target)
+            elsewhere = not os.path.sameopenfile(home, target)
+            if elsewhere:
+                _enter(target)
         finally:
             os.close(target)
         try:
             yield
         finally:
-            _enter(home)
+            if elsewhere:
+                _enter(home)
     finally:
         os.close(home)
 

@@ -128,8 +128,11 @@ def _gone(*_: object) -> bytes:
 
 
 def test_the_times_of_a_process_are_read() -> None:
-    line = b"7 (a b) c) S " + b" ".join(str(number).encode() for number in range(1, 45))
-    assert worked_ms(line) == (11 + 12) * MS_PER_TICK
+    numbers = [str(number).encode() for number in range(1, 45)]
+    own = str(os.getpriority(os.PRIO_PROCESS, 0)).encode()
+    ours, nicer = (b"7 (a b) c) S " + b" ".join([*numbers[:15], nice, *numbers[16:]]) for nice in (own, b"20"))
+    assert worked_ms(ours) == (11 + 12) * MS_PER_TICK
+    assert worked_ms(nicer) == 12 * MS_PER_TICK, "as /proc/stat's user time has nothing of it"
 
 
 def test_the_kernels_files_are_read() -> None:
