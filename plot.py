@@ -31,7 +31,8 @@ from harness.show.breakdown_figure import breakdown_path, draw_breakdown
 from harness.show.comparison import format_comparison, is_whole
 from harness.show.detail import detail_lines
 from harness.show.labels import figure_names
-from harness.show.prediction import prediction_lines
+from harness.show.prediction import prediction_lines, simulation_lines
+from harness.show.protocols import is_simulated
 from harness.show.report import write_report
 from harness.show.requests_figure import FORMATS, draw_figure, figure_path, save_figure
 from harness.show.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curve
@@ -55,6 +56,9 @@ def main() -> int:
     report = format_report(results, selection)
     if arguments.detail:
         report += "\n" + "".join(f"{line}\n" for line in detail_lines(results, selection))
+    if is_simulated(results):
+        report += "\n" + "".join(f"{line}\n" for line in simulation_lines(results, selection))
+    elif arguments.detail:
         report += "\n" + "".join(f"{line}\n" for line in prediction_lines(results, selection))
     if worth_a_curve(results):
         report += "\n" + "".join(f"{line}\n" for line in sweep_lines(results, selection))

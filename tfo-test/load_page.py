@@ -162,6 +162,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--connections-per-host", type=PER_HOST, help="how many Chrome opens to a host (its own six)")
     parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
     parser.add_argument("--initiators", action="store_true", help="write down what caused each request; takes time")
+    parser.add_argument("--nice", type=Whole(0, 19), default=0, help="let other programs go before Chrome, which "
+                        "servers on its own machine need (0)")
+    parser.add_argument("--loopback-tfo", action="store_true", help="use TFO towards servers on loopback, too")
     parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s, help="seconds until the load event")
     parser.add_argument("--quiet", type=TIMEOUT_S, default=TimeLimits.quiet_s,
                         help="seconds of silence that end a load")
@@ -174,6 +177,7 @@ def main() -> int:
     """Load the page and write load.json; the exit status is 1 when the load failed."""
     arguments = parse_arguments()
     terminate_as_interrupt()                 # Chrome is quit on the way out
+    os.nice(arguments.nice)
     if arguments.binary and arguments.driver:
         browser = chrome.Browser(arguments.binary, arguments.driver)
     else:
@@ -193,7 +197,8 @@ def main() -> int:
         limit = ConnectionLimit(arguments.connections_per_host, arguments.socket_limits)
     how = chrome.Settings(arguments.work_dir, rules, shim, predict=arguments.predict,
                           trusted_key=arguments.trusted_key, key_shares=arguments.key_shares,
-                          connection_limit=limit, initiators=arguments.initiators)
+                          connection_limit=limit, initiators=arguments.initiators,
+                          loopback_tfo=arguments.loopback_tfo)
     try:
         report = load(settings, browser, how)
         evaluate(settings, how.net_log, report)

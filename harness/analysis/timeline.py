@@ -114,6 +114,8 @@ def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float) -> Tim
     starts = [(datetime.fromisoformat(entry["startedDateTime"]) - origin).total_seconds() * 1000 for entry in entries]
     makers = _makers(entries, starts)
     requests = [_request(entry, start, connections, makers) for entry, start in zip(entries, starts, strict=True)]
+    if record.network == "loopback" and not record.tfo:
+        requests = [_with_held_handshake(request, connections, record.rtt_ms) for request in requests]
     requests.sort(key=lambda request: (request.dispatched, request.start, request.end))
     tasks = sorted((float(start), float(start) + float(length)) for start, length in record.long_tasks)
     for request in requests:
@@ -170,6 +172,26 @@ def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[f
         status=int(answer["status"]), mime_type=str(answer["content"]["mimeType"]),
         body_bytes=max(0, int(answer.get("bodySize", 0))), tcp_ms=_tcp_ms(connections.get(connection)),
         synchronous=bool(entry.get("_synchronous")), address=str(entry.get("serverIPAddress") or ""))
+
+
+def _with_held_handshake(request: TimedRequest, connections: dict[str, tuple[float, float]],
+                         rtt_ms: float) -> TimedRequest:
+    """Return a request with the TCP handshake put back that its server, on loopback, held for (harness.replay.held).
+
+    There a connect takes no time, and what is asked for first on a connection is held for one round trip more. As in a
+    network, that stands between the connection's begin and the sending of the request, or of the ClientHello.
+    """
+    if not (request.first or request.shared) or request.connection not in connections:
+        return request
+    begin, stands = connections[request.connection][0], connections[request.connection][0] + rtt_ms
+    if stands <= request.start:
+        return request
+    begin = max(begin, request.start)
+    if request.tls:
+        hello = min(max(stands, request.tls[0]), request.tls[1])
+        return replace(request, connect=(begin, hello), tls=(hello, request.tls[1]), tcp_ms=rtt_ms)
+    sent = min(max(request.sent, stands), request.head)
+    return replace(request, connect=(begin, min(stands, sent)), sent=sent, tcp_ms=rtt_ms)
 
 
 def _tcp_ms(connection: tuple[float, float] | None) -> float:

@@ -15,7 +15,11 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 CookieMode = Literal["warm", "cold", "domain"]
 """What is known of TFO cookies when a load begins: see harness.network.cookies."""
 Counters = dict[str, dict[str, int]]
-"""How much each of the kernel's counters grew over the load, at "user" and summed over all "servers"."""
+"""How much each of the kernel's counters grew over the load, at "user" and summed over all "servers", or of "loopback",
+the one network namespace that both share."""
+NetworkKind = Literal["star", "loopback"]
+"""What a load was made over: the simulated network, or the machine's loopback, where servers hold their answers back
+(experiments/localhost.py)."""
 
 
 @dataclass(frozen=True)

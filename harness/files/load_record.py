@@ -24,6 +24,7 @@ from harness.files.load_parts import (
     Environment,
     Initiator,
     Ms,
+    NetworkKind,
     ReceivedAnswers,
     Timekeeping,
     UsedConnection,
@@ -56,6 +57,7 @@ class LoadRecord:
     run: Count
     attempt: Annotated[int, msgspec.Meta(ge=1)] = 1
     experiment: str | None = None
+    network: NetworkKind = "star"
     why_not: tuple[str, ...] = ()
     plt_ms: Ms | None = None
     last_ms: Ms | None = None

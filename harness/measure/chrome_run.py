@@ -61,7 +61,7 @@ def _run_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]
     command = [sys.executable, str(LOAD_PAGE), load.page.url, "--hack-dns", str(lab.hack_dns), "--shim", str(lab.shim),
                "--work-dir", str(scratch), "--interface", lab.star.user.interface, "--user", f"{user.uid}:{user.gid}",
                "--binary", lab.browser.binary, "--driver", lab.browser.driver,
-               *(["--predict"] if lab.predict else []),
+               *(["--predict"] if lab.predict else []), *lab.options_of_load(load.tfo),
                *(["--initiators"] if lab.initiators else []),
                *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []),
                *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), *_connection_limit(lab),

@@ -7,9 +7,10 @@ import os
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 from harness.browser.chrome import Browser, require_shim
 from harness.browser.client_hello import find_groups
@@ -18,18 +19,21 @@ from harness.errors import ExperimentError
 from harness.files.experiment import new_experiment_id
 from harness.files.hack_dns import Remap, write_hack_dns
 from harness.files.layout import EACH_ITS_OWN, Layout
-from harness.files.load_parts import CookieMode
+from harness.files.load_parts import CookieMode, Counters, NetworkKind
+from harness.files.server_log import directory_name
 from harness.measure.coverage import recorded_sizes
 from harness.measure.limits import TimeLimits
 from harness.measure.preflight import PageSet
 from harness.measure.server_options import PORT, tls_port_beside
+from harness.network.arrivals import Arrivals, noting_arrivals
 from harness.network.cookies import WARM
-from harness.network.links import Delay, delayed_links
+from harness.network.links import Delay, delay_line_drops, delayed_links
 from harness.network.rates import check_home_link
 from harness.network.rtt import AT_ONCE, AT_ONCE_UP, check_rtts, measure_rtts
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
-from harness.replay.authority import open_authority
+from harness.replay.authority import Authority, open_authority
+from harness.system import fastopen
 from harness.system.busy import wait_for_quiet
 from harness.system.companions import Companion
 from harness.system.privileges import User, acting_as, browsing_user, invoking_user
@@ -120,6 +124,7 @@ class Laboratory:
     speeds: LinkSpeeds
     one_by_one: bool
     """Whether each server answers one connection after the other, as the tool of 2013 did."""
+    network: ClassVar[NetworkKind] = "star"
     experiment_id: str
     """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
 
@@ -128,6 +133,31 @@ class Laboratory:
         self.delay.check()
         self.servers.check()
         check_hosts(self.star)
+
+    def switch_fastopen(self, tfo: int) -> None:
+        """Switch TFO off (0) or on (1) in the kernel of every host."""
+        fastopen.set_fastopen(self.star.pids, fastopen.ON if tfo else fastopen.OFF)
+
+    def counters(self) -> Counters:
+        """Return where the kernel's counters stand: of `user`, and summed over the servers."""
+        servers = fastopen.total(fastopen.read_counters(server.pid) for server in self.star.servers.values())
+        return {"user": fastopen.read_counters(self.star.user.pid), "servers": servers}
+
+    def delay_line_drops(self) -> int:
+        """Return how many packets the delay line has lost so far."""
+        return delay_line_drops(self.star.user)
+
+    def noting_arrivals(self) -> AbstractContextManager[Arrivals]:
+        """Note what arrives at `user` while this lasts."""
+        return noting_arrivals(self.star.user)
+
+    def options_of_load(self, tfo: int) -> list[str]:  # noqa: ARG002 (on loopback it matters)
+        """Return what options of load_page.py the network asks for, in a load with or without TFO."""
+        return []
+
+    def server_logs(self, tfo: int) -> list[Path]:
+        """Return the directories in which the servers log a load with or without TFO."""
+        return [self.server_log_dir / directory_name(self.delaynet_ms, tfo)]
 
 
 @contextmanager
@@ -161,19 +191,27 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
             tls_port=web.tls_port, think_rtts_ms=web.think_rtts_ms, names=web.servers)
         servers = stack.enter_context(running_servers(star, settings, work_dir))
         yield Laboratory(
-            star=star, browser=chrome.browser, browsing_user=browsing_user(), results_user=user,
-            work_dir=work_dir, hack_dns=remap_hosts(star, web, work_dir / "hack_dns"), shim=_own_shim(work_dir),
-            client_dir=results_dir / "client", server_log_dir=server_log_dir, delaynet_ms=speeds.delay_net_ms,
-            rtt_ms=speeds.rtt_ms, measured_rtt_ms=rtts_ms, predict=chrome.predict,
-            initiators=chrome.initiators, limits=chrome.limits,
-            trusted_key=authority.fingerprint if authority else None,
-            key_shares=small_client_hello(chrome) if authority else None,
-            connection_limit=chrome.connection_limit, cookies=chrome.cookies, pcap=chrome.pcap,
-            delay=delay, servers=servers, layout=web.layout, names=web.servers,
-            experiment_id=experiment_id or new_experiment_id(), speeds=speeds, one_by_one=web.server == "2013",
-            recorded={page.name: recorded_sizes(web.page_set.recording, web.page_set.files.mirror, page.name)
-                      for page in web.page_set.pages},
-            silent=web.page_set.recording.silent)
+            **fields_of_any(web, chrome, authority, work_dir, results_dir), star=star,
+            hack_dns=remap_hosts(star, web, work_dir / "hack_dns"), delaynet_ms=speeds.delay_net_ms,
+            rtt_ms=speeds.rtt_ms, measured_rtt_ms=rtts_ms, delay=delay, servers=servers,
+            experiment_id=experiment_id or new_experiment_id(), speeds=speeds)
+
+
+def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authority | None, work_dir: Path,
+                  results_dir: Path) -> dict[str, Any]:
+    """Return the fields of a Laboratory that are the same whatever its network is."""
+    recording = web.page_set.recording
+    return {
+        "browser": chrome.browser, "browsing_user": browsing_user(), "results_user": invoking_user(),
+        "work_dir": work_dir, "shim": _own_shim(work_dir), "client_dir": results_dir / "client",
+        "server_log_dir": results_dir / "serverlogs", "predict": chrome.predict, "initiators": chrome.initiators,
+        "limits": chrome.limits, "trusted_key": authority.fingerprint if authority else None,
+        "key_shares": small_client_hello(chrome) if authority else None, "connection_limit": chrome.connection_limit,
+        "cookies": chrome.cookies, "pcap": chrome.pcap, "one_by_one": web.server == "2013", "silent": recording.silent,
+        "layout": web.layout, "names": web.servers,
+        "recorded": {page.name: recorded_sizes(recording, web.page_set.files.mirror, page.name)
+                     for page in web.page_set.pages},
+    }
 
 
 def proven_rtts_ms(star: Star, port: int, speeds: LinkSpeeds, *, netem: bool,

@@ -11,15 +11,14 @@ from harness.files import load_mark
 from harness.files.load_mark import mark_load
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.results import cell_directory, write_load
-from harness.files.server_log import FoundAs, ServerRequest, directory_name, read_server_logs
+from harness.files.server_log import FoundAs, ServerRequest, read_server_logs
 from harness.measure.chrome_run import run_chrome
 from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
 from harness.measure.reason import Reason, texts
 from harness.measure.watch import answers_of, cookies_of, explained, timekeeping_of, watching
 from harness.network.cookies import cookies_for_a_load
-from harness.network.links import delay_line_drops, home_drops
-from harness.network.star import Star
+from harness.network.links import home_drops
 from harness.system import environment, fastopen
 from harness.system.open_connections import open_sockets, wait_for_close
 from harness.system.privileges import acting_as
@@ -33,25 +32,25 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
 
     A load that fails is a record too, with its "errors". Validity is judged by harness.measure.validity.
     """
-    fastopen.set_fastopen(lab.star.pids, fastopen.ON if load.tfo else fastopen.OFF)
-    before, drops_before, began_s = _counters(lab.star), delay_line_drops(lab.star.user), time.time()
+    lab.switch_fastopen(load.tfo)
+    before, drops_before, began_s = lab.counters(), lab.delay_line_drops(), time.time()
     full_before = home_drops(lab.star) if lab.speeds.home_is_narrow else {}
-    servers = [server.pid for server in lab.star.servers.values()]
+    servers = {server.pid for server in lab.star.servers.values()}
     listening = open_sockets(servers)
     directory = cell_of(lab, load)
     mark_load(lab.work_dir / load_mark.NAME, load.page.name)
     cookies = cookies_for_a_load(lab.cookies, lab.star, lab.delay.held_ms, lab.names) if load.tfo else nullcontext()
     with watching(lab) as watch, cookies:
         report = run_chrome(lab, load, directory)
-    after = _counters(lab.star)
+    after = lab.counters()
     wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)
     requests = _logged(lab, load, began_s)
     record = _record(report, {
         "url": load.page.url, "page": load.page.name, "delaynet_ms": lab.delaynet_ms, "rtt_ms": lab.rtt_ms,
-        "tfo": load.tfo, "run": load.run, "experiment": lab.experiment_id,
+        "tfo": load.tfo, "run": load.run, "experiment": lab.experiment_id, "network": lab.network,
         **_server_view(requests),
         "counters": {side: fastopen.difference(after[side], before[side]) for side in after},
-        "delay_line_drops": delay_line_drops(lab.star.user) - drops_before,
+        "delay_line_drops": lab.delay_line_drops() - drops_before,
         "buffer_drops": fastopen.difference(home_drops(lab.star), full_before) if full_before else None,
         "began_s": began_s,
         "environment": {**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
@@ -89,16 +88,11 @@ def cell_of(lab: Laboratory, load: Load) -> Path:
     return lab.client_dir / cell_directory(lab.delaynet_ms, load.run, load.tfo)
 
 
-def _counters(star: Star) -> dict[str, dict[str, int]]:
-    servers = fastopen.total(fastopen.read_counters(server.pid) for server in star.servers.values())
-    return {"user": fastopen.read_counters(star.user.pid), "servers": servers}
-
-
 def _logged(lab: Laboratory, load: Load, since_s: float) -> list[ServerRequest]:
     """Return what the servers logged of this load."""
-    directory = lab.server_log_dir / directory_name(lab.delaynet_ms, load.tfo)
     with acting_as(lab.results_user):
-        return [request for request in read_server_logs(directory) if request.time_s >= since_s]
+        return [request for directory in lab.server_logs(load.tfo) for request in read_server_logs(directory)
+                if request.time_s >= since_s]
 
 
 def _server_view(requests: Sequence[ServerRequest]) -> dict[str, int]:

@@ -44,6 +44,17 @@ def set_aside(results_dir: Path, delaynet_ms: float) -> Path | None:
     return kept
 
 
+def set_all_aside(results_dir: Path) -> Path | None:
+    """Move all results in `results_dir`, of whatever delay, into ``results-DATE/``; return that, None without any."""
+    found = [path for name in ("client", "serverlogs", "output-figures") if (path := results_dir / name).exists()]
+    if not found:
+        return None
+    kept = _new_directory(results_dir)
+    for path in found:
+        path.rename(kept / path.name)
+    return kept
+
+
 def _results(results_dir: Path, delaynet_ms: float) -> list[Path]:
     client, server_logs = results_dir / "client", results_dir / "serverlogs"
     cells = [path for path in (client.iterdir() if client.is_dir() else ())

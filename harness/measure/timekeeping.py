@@ -24,6 +24,7 @@ from harness.analysis.critical_path import Step
 from harness.analysis.shared_link import alone_ms
 from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.files.load_parts import LateAnswer, Timekeeping
+from harness.files.server_log import ServerRequest
 from harness.measure.reason import Reason, accident
 
 LATE_RATIO = 0.10
@@ -104,6 +105,23 @@ def late_answers(quiet: Iterable[Quiet], answered: Sequence[Answered], allowed_m
             critical = any(step.kind in WAITS and layout.server_of(urlsplit(step.url).hostname or "") == silence.server
                            and step.start_ms < silence.end_ms and step.end_ms > since_ms for step in path)
             late.append(LateAnswer(silence.server, silence.start_ms, late_ms, critical))
+    return sorted(late, key=lambda answer: -answer.late_ms)
+
+
+def held_too_long(requests: Iterable[ServerRequest], start_s: float, plt_ms: float,
+                  path: Sequence[Step]) -> list[LateAnswer]:
+    """Return by how much servers that hold answers back let them go too late (harness.replay.held), the latest first.
+
+    That is all that their logs have as the server's own time: an answer is due at its request's `time_s`, in s since
+    the epoch as the load's `start_s`. What is due after the load event at `plt_ms` made no page load time.
+    """
+    late = []
+    for request in requests:
+        due_ms = (request.time_s - start_s) * 1000
+        if request.own_ms and due_ms <= plt_ms:
+            critical = any(step.kind in WAITS and urlsplit(step.url).hostname == request.host
+                           and step.start_ms <= due_ms + request.own_ms and step.end_ms >= due_ms for step in path)
+            late.append(LateAnswer(request.host, due_ms, request.own_ms, critical))
     return sorted(late, key=lambda answer: -answer.late_ms)
 
 

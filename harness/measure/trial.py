@@ -32,6 +32,7 @@ from harness.measure.preflight import document_bytes
 from harness.measure.reason import Kind, texts
 from harness.measure.received import received_answers
 from harness.mirror.recording import Recording, read_recording
+from harness.network.loopback import loopback_addresses
 from harness.network.servers import HTTP_TFO
 from harness.replay.authority import open_authority
 from harness.system.companions import running
@@ -41,8 +42,6 @@ from harness.system.scratch import temporary_directory
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
-NETWORK = "127.84"
-"""Where the hosts are: each has an address of its own, as loopback has 2**24 of them."""
 QUIET_S, QUIET_LIMIT_S = 0.5, 3.0
 """What comes after the load event counts for nothing here."""
 MARGIN_S = 40.0
@@ -95,7 +94,7 @@ def _loopback(files: PageFiles, recording: Recording) -> Iterator[_Loopback]:
     """Serve all hosts of the recording while this lasts."""
     with temporary_directory() as directory:
         ports = dict(zip(("http", "https"), _free_ports(), strict=True))
-        places = {host: f"{NETWORK}.{number >> 8}.{number & 255}" for number, host in enumerate(recording.hosts(), 1)}
+        places = loopback_addresses(recording.hosts())
         (directory / "hosts").write_text("".join(f"{host} {address} -\n" for host, address in places.items()))
         write_hack_dns(directory / "hack_dns", [Remap(host, address, ports[scheme], scheme) for host, address
                                                 in places.items() for scheme in recording.schemes(host)])

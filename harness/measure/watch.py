@@ -21,8 +21,8 @@ from harness.measure.coverage import coverage
 from harness.measure.home_link import HomeLink, sent_upwards
 from harness.measure.laboratory import Laboratory
 from harness.measure.received import received_answers
-from harness.measure.timekeeping import Answered, Quiet, late_answers, nothing_came, silence_ms
-from harness.network.arrivals import Arrivals, Said, noting_arrivals
+from harness.measure.timekeeping import Answered, Quiet, held_too_long, late_answers, nothing_came, silence_ms
+from harness.network.arrivals import Arrivals, Said
 from harness.network.cookies import DOMAIN, sites_of_servers
 from harness.network.links import read_lateness
 from harness.system.lateness import Lateness
@@ -58,7 +58,7 @@ class Explained:
 def watching(lab: Laboratory) -> Iterator[Watch]:
     """Note what the machine and the delay line do while this lasts."""
     mark = lab.delay.mark()
-    with noting_arrivals(lab.star.user) as arrivals, ticking() as ticks:
+    with lab.noting_arrivals() as arrivals, ticking() as ticks:
         watch = Watch(lab, ticks, arrivals)
         try:
             yield watch
@@ -81,7 +81,8 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
     quiet = _nothing_came(lab, watch.arrivals, _quiet(lab, silences), start_s, record.plt_ms)
     if lab.speeds.home_is_narrow:
         quiet = _home_link(lab, watch.arrivals, start_s, loaded).without_waits(quiet)
-    late = [] if lab.one_by_one else _late(lab, quiet, start_s, requests, loaded.path)
+    late = [] if lab.one_by_one else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
+        if lab.network == "loopback" else _late(lab, quiet, start_s, requests, loaded.path)
     pressure = ticks.pressure(start_s, end_s)
     return Timekeeping(
         late=tuple(late[:MOST_LATE]), connect_late_ms=_connect_late_ms(lab, record),
@@ -134,6 +135,8 @@ def _home_link(lab: Laboratory, arrivals: Arrivals, start_s: float, loaded: Expl
 
 
 def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:
+    if lab.network == "loopback":       # where a connect takes no time
+        return None
     rtts_ms = {host.address: lab.measured_rtt_ms[name] for name, host in lab.star.servers.items()}
     late_ms = [connection.connect_ms - rtts_ms[address] for connection in record.connections or ()
                if connection.connect_ms is not None

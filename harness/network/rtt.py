@@ -51,7 +51,7 @@ def measure_rtts(star: Star, port: int, samples: int = SAMPLES, nominal_ms: Nomi
         _sample(star, port, times_ms, _batches(list(times_ms), at_once), samples)
         if nominal_ms is not None:
             doubtful = [name for name, times in times_ms.items()
-                        if not _is_near(statistics.median(times), _of(nominal_ms, name))]
+                        if not is_near(statistics.median(times), _of(nominal_ms, name))]
             _sample(star, port, times_ms, _batches(doubtful, at_once), MORE_SAMPLES)
     return {name: statistics.median(times) for name, times in times_ms.items()}
 
@@ -109,7 +109,7 @@ def check_rtts(measured_ms: dict[str, float], nominal_ms: Nominal) -> None:
     """Raise ExperimentError when any measured RTT is off the nominal one by more than `rtt_tolerance_ms`."""
     for name, rtt_ms in measured_ms.items():
         wanted_ms = _of(nominal_ms, name)
-        if not _is_near(rtt_ms, wanted_ms):
+        if not is_near(rtt_ms, wanted_ms):
             tolerance_ms = rtt_tolerance_ms(wanted_ms)
             raise ExperimentError(f"RTT to {name} is {rtt_ms:.1f} ms, not {wanted_ms:g} +- {tolerance_ms:.1f} ms: "
                                   "nothing was measured; end other programs and try again")
@@ -119,5 +119,6 @@ def _of(nominal_ms: Nominal, name: str) -> float:
     return nominal_ms if isinstance(nominal_ms, int | float) else nominal_ms[name]
 
 
-def _is_near(rtt_ms: float, nominal_ms: float) -> bool:
+def is_near(rtt_ms: float, nominal_ms: float) -> bool:
+    """Tell whether a measured RTT is what it should be, within `rtt_tolerance_ms`."""
     return abs(rtt_ms - nominal_ms) <= rtt_tolerance_ms(nominal_ms)

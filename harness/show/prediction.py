@@ -19,6 +19,7 @@ NOTES = (
     "Difference: (predicted - measured) / measured; positive when TFO saved more than predicted.",
 )
 NOT_ALL_COOKIES = "A connection that began before a cookie for its server had come is predicted to save nothing."
+SIMULATED = "Simulated, not measured (there are no loads with TFO): PLT with TFO as predicted from the loads without it"
 UNPREDICTED = "No prediction: it needs loads without TFO and their HAR files, which logs of 2013 do not have."
 
 
@@ -39,6 +40,12 @@ def prediction_lines(results: Results, selection: Selection) -> Iterator[str]:
             yield "\t" + "\t".join(prediction_cells(selection.rtt_name(rtt_ms), prediction))
     yield ""
     yield from map(printable, prediction_notes(results, selection))
+
+
+def simulation_lines(results: Results, selection: Selection) -> Iterator[str]:
+    """The same table where TFO could not be measured: above it stands that nothing in it was."""
+    yield SIMULATED
+    yield from prediction_lines(results, selection)
 
 
 def prediction_cells(rtt_name: str, prediction: Prediction | None) -> list[str]:

@@ -35,7 +35,8 @@ def protocol_lines(results: Results, selection: Selection) -> Iterator[str]:
 
 
 def network_lines(results: Results) -> Iterator[str]:
-    """Say what user's own link was like, where it was narrower than the servers' links."""
+    """Say what user's own link was like, where it was narrower than the servers' links; and where there was none."""
+    yield from loopback_lines(results)
     for words in sorted({_home_link(experiment) for experiment in results.experiments} - {""}):
         yield f"User's link: {words}, shared by all connections."
 
@@ -55,6 +56,28 @@ def think_lines(results: Results) -> Iterator[str]:
     """Say whether the servers took their time, where that was asked of them."""
     for mode in sorted({str(experiment.settings.get("think") or "") for experiment in results.experiments} - {""}):
         yield f"Servers: each waited before an answer for as long as it did when it was recorded (--think {mode})."
+
+
+def loopback_lines(results: Results) -> Iterator[str]:
+    """Say what stands for the network where servers on loopback made the delay, and what TFO is there."""
+    found = [experiment.settings for experiment in results.experiments if is_of_loopback(experiment)]
+    if not found:
+        return
+    yield "Network: none. Servers on this machine's loopback held their answers back: the first on a connection for " \
+          "two RTTs, or for one if the SYN carried the request, later ones for one. No slow start, no bandwidth: " \
+          "docs/experiments.md."
+    for by, because in sorted({(str(each.get("fastopen_by")), str(each.get("fastopen_because"))) for each in found}):
+        yield f"TFO: {by}{because and f' ({because})'}."
+
+
+def is_of_loopback(experiment: ExperimentRecord) -> bool:
+    """Tell whether an experiment was made without a network (experiments/localhost.py)."""
+    return experiment.settings.get("network") == "loopback"
+
+
+def is_simulated(results: Results) -> bool:
+    """Tell whether TFO could not be measured, so that only the prediction says what it would do."""
+    return any(is_of_loopback(experiment) and experiment.tfos == (0,) for experiment in results.experiments)
 
 
 def _home_link(experiment: ExperimentRecord) -> str:

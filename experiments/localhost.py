@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Load pages without Mininet and without root: servers on this machine's loopback, and the delay made by the servers.
+
+    Chrome ---- lo ---- 127.84.0.1  www.one.test       each server holds back, for round trips that nobody makes,
+                  \\---- 127.84.0.2  www.two.test       its first answer on a connection for two RTTs, or for one if the
+                   \\--- ...                            SYN carried the request; later answers for one
+
+Chrome and the kernel use TCP Fast Open as in the star of tfo.py: in a network namespace of our own, where the system
+lets anybody have one; in the machine's own, where its net.ipv4.tcp_fastopen is 3; anywhere else what TFO would do is
+simulated from the loads without it, and said to be. Logs, table and figures are those of run.sh, in localhost/. What
+is not there: slow start, and the links' bandwidth. docs/experiments.md compares the two on the same pages.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import ROOT, use_project_python
+
+use_project_python()
+
+from harness.browser.connection_limit import CHROMES_OWN, PER_HOST
+from harness.errors import InputError
+from harness.files.pages import BUNDLED, PageFiles
+from harness.measure.attempts import RETRIES, RETRIES_ALLOWED
+from harness.measure.experiment import Experiment, found_in, settings, summarise
+from harness.measure.folders import check_folders
+from harness.measure.laboratory import BrowserSettings, ReplayedWeb
+from harness.measure.limits import TimeLimits
+from harness.measure.loopback import FastOpen, fastopen_here, of_loopback, running_loopback
+from harness.measure.options import PATIENCE_S, SILENCE_S
+from harness.measure.plan import plan_loads
+from harness.measure.preflight import (
+    check_authority,
+    check_browser,
+    check_connection_limit,
+    check_pages,
+    check_room,
+)
+from harness.measure.results_folder import open_results, set_all_aside
+from harness.measure.server_options import HTTP_CHOICES, PORT, tls_port_beside
+from harness.network.star import LinkSpeeds
+from harness.system.busy import wait_for_quiet
+from harness.system.fastopen import kernel_has_fastopen
+from harness.system.lock import anybodys_lock, only_experiment
+from harness.system.options import DELAY_MS, RUNS, SEED, TIMEOUT_S, USER_PORT, OptionParser, Several, page_list_name
+from harness.system.own_network import enter_own_network
+from harness.system.privileges import acting_as, invoking_user, passable_temp_root
+from harness.system.signals import run_interruptible
+
+PLOT = ROOT / "plot.py"
+MAKE_PAGES = ROOT / "scripts" / "make_pages.py"
+RESULTS = "localhost"
+"""The folder of the results: loads of two kinds of network never stand in one table."""
+
+
+def main() -> int:
+    """Measure at every delay, print the table, draw the figures; the exit status is 0 if every load was valid."""
+    arguments = parse_arguments()
+    no_network = "--shared-network was given" if arguments.shared_network else enter_own_network()
+
+    # Check: nothing is touched before it is known that all of this can be measured.
+    browser = check_browser()
+    check_room(passable_temp_root())
+    results_dir = arguments.dir / RESULTS
+    with acting_as(invoking_user()):
+        if arguments.name == BUNDLED and arguments.dir == ROOT:
+            run_program(MAKE_PAGES, "--name", BUNDLED)
+        results_dir.mkdir(exist_ok=True)
+        page_set = check_pages(PageFiles(arguments.dir, arguments.name))
+        check_authority(page_set)
+    check_folders(results_dir, page_set.files, invoking_user())
+    fastopen, why = fastopen_here(no_network)
+    print(f"TFO: {fastopen.value}{why and f' ({why})'}", flush=True)
+
+    # Web and browser are the star's. Each delay is an experiment of its own; nothing else has the machine meanwhile.
+    web = ReplayedWeb(page_set=page_set, http=arguments.http, port=arguments.port, tls_port=arguments.tls_port)
+    chrome = BrowserSettings(browser=browser, limits=arguments.limits, predict=arguments.predict,
+                             connection_limit=check_connection_limit(browser, arguments.connections_per_host))
+    with only_experiment(anybodys_lock()):
+        with acting_as(invoking_user()):
+            set_all_aside(results_dir)
+        statuses = [measure(arguments, delay_ms, web, chrome, (fastopen, why)) for delay_ms in arguments.delays]
+
+    # Analysis: the same as anywhere, of files alone.
+    drawn = run_program(PLOT, "--clientdir", results_dir / "client", "--outputdir", results_dir / "output-figures",
+                        *(["--detail"] if arguments.detail else []))
+    return max(*statuses, drawn)
+
+
+def measure(arguments: argparse.Namespace, delay_ms: float, web: ReplayedWeb, chrome: BrowserSettings,
+            tfo: tuple[FastOpen, str]) -> int:
+    """Do all page loads at one delay (one way, ms), with and without what is `tfo` here; return 0 if all are valid."""
+    fastopen = tfo[0]
+    results_dir, speeds = arguments.dir / RESULTS, LinkSpeeds(delay_net_ms=delay_ms)
+    arguments.tfo = "both" if fastopen.is_real else "0"
+    plan = plan_loads(web.page_set.pages, arguments.testruns, [0, 1] if fastopen.is_real else [0], arguments.seed)
+    with open_results(results_dir, delay_ms, resume=True):
+        busy = wait_for_quiet(arguments.patience)
+        with running_loopback(speeds, web, chrome, own_network=fastopen is FastOpen.OWN, results_dir=results_dir,
+                              patience_s=arguments.patience) as lab:
+            known = of_loopback(settings(arguments, speeds, web, chrome, netem=False), *tfo)
+            experiment = Experiment(lab=lab, to_do=plan, goal=None, seed=arguments.seed, retries=arguments.retries,
+                                    document_bytes=web.page_set.document_bytes,
+                                    description={**known, **found_in(lab), "busy": busy})
+            return summarise(experiment.measure(), None)
+
+
+def run_program(program: Path, *options: object) -> int:
+    """Run one of the project's programs that give root up by themselves; return its exit status."""
+    return subprocess.run([sys.executable, program, *map(str, options)], check=False).returncode
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line. Raises InputError for what makes no experiment."""
+    parser = OptionParser(description=__doc__)
+    parser.add_argument("--name", type=page_list_name, default=BUNDLED,
+                        help="pages to load: NAME.pages, NAME/ and NAME.fetchlog/ (%(default)s)")
+    parser.add_argument("--dir", type=Path, default=ROOT, help=f"where these are; results go to {RESULTS}/ in it (the "
+                        "project)")
+    parser.add_argument("--delays", type=Several(DELAY_MS), default=[10.0, 50.0, 100.0], metavar='"10 50 100"',
+                        help="one-way delays in ms; the RTT is twice that (10 50 100)")
+    parser.add_argument("--testruns", type=RUNS, default=4, help="loads of each page without and with TFO; the first "
+                        "warms up (%(default)s)")
+    parser.add_argument("--quick", action="store_const", const=2, dest="testruns", help="one measured load, not three")
+    parser.add_argument("--http", choices=HTTP_CHOICES, default="1.0", help="see ./tfo.py --help (%(default)s)")
+    parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
+    parser.add_argument("--connections-per-host", type=PER_HOST, default=CHROMES_OWN, metavar="N",
+                        help="how many connections Chrome opens to a host at a time, over HTTP/1 (%(default)s)")
+    parser.add_argument("--shared-network", action="store_true", help="stay in the machine's own network namespace, as "
+                        "where no other can be had")
+    parser.add_argument("--port", type=USER_PORT, default=PORT, help="port of every server (%(default)s)")
+    parser.add_argument("--tls-port", type=USER_PORT, help="port of every server for https (--port + 1)")
+    parser.add_argument("--retries", type=RETRIES_ALLOWED, default=RETRIES, metavar="N",
+                        help="how often a load that failed by accident is measured again (%(default)s)")
+    parser.add_argument("--seed", type=SEED, default=1, help="decides which of TFO off and on goes first (%(default)s)")
+    parser.add_argument("--patience", type=PATIENCE_S, default=30.0, metavar="SECONDS",
+                        help="how long to wait for other programs to leave the machine alone (30)")
+    parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s,
+                        help="seconds a page may take to its load event (60)")
+    parser.add_argument("--quiet", type=SILENCE_S, default=TimeLimits.quiet_s, metavar="SECONDS",
+                        help="silence on the network that ends a load after its load event (%(default)s)")
+    parser.add_argument("--detail", action="store_true", help="as that of plot.py")
+    parser.set_defaults(goal=None, paper=False)
+    arguments = parser.parse_args()
+    arguments.dir = arguments.dir.resolve()
+    arguments.tls_port = tls_port_beside(arguments.port, arguments.tls_port)
+    arguments.limits = TimeLimits(arguments.timeout, arguments.quiet)
+    if 0.0 in arguments.delays:
+        raise InputError("localhost.py: --delays: without a delay there is nothing to hold back; leave out 0")
+    if arguments.tls_port == arguments.port:
+        raise InputError("localhost.py: --tls-port: one port cannot speak both; choose another than --port")
+    if arguments.quiet > arguments.limits.quiet_limit_s:
+        raise InputError("localhost.py: --quiet: longer than the longest wait for it, "
+                         f"{arguments.limits.quiet_limit_s:g} s")
+    if not kernel_has_fastopen():
+        raise InputError("/proc/sys/net/ipv4/tcp_fastopen: this kernel has no TCP Fast Open; use Linux 4.15 or newer")
+    return arguments
+
+
+if __name__ == "__main__":
+    run_interruptible(main)

@@ -1,0 +1,160 @@
+"""The laboratory without a network: servers on loopback that hold their answers back, and Chrome beside them."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, ClassVar
+
+from harness.errors import ExperimentError
+from harness.files.experiment import new_experiment_id
+from harness.files.load_parts import Counters, NetworkKind
+from harness.measure.laboratory import (
+    RTT_PAUSE_S,
+    BrowserSettings,
+    Laboratory,
+    ReplayedWeb,
+    fields_of_any,
+    remap_hosts,
+)
+from harness.network.arrivals import Arrivals
+from harness.network.links import Delay
+from harness.network.loopback import Place, loopback_star, measure_held_rtts
+from harness.network.rtt import check_rtts
+from harness.network.servers import ServerSettings, running_servers
+from harness.network.star import LinkSpeeds, Star
+from harness.replay.authority import open_authority
+from harness.system import fastopen
+from harness.system.busy import wait_for_quiet
+from harness.system.privileges import acting_as, invoking_user
+from harness.system.scratch import temporary_directory
+
+LOOPBACK: NetworkKind = "loopback"
+NICE = 10
+"""Chrome's, by nice(1): servers stand for other machines, which wait for no browser. Only root could favour them."""
+
+
+class FastOpen(Enum):
+    """Who does TCP Fast Open, as the experiment's file says it."""
+
+    OWN = "the kernel's, in a network namespace of its own"
+    MACHINE = "the kernel's, in the machine's own network namespace"
+    SIMULATED = "none: what it would do is simulated from the loads without it"
+
+    @property
+    def is_real(self) -> bool:
+        """Whether loads with TFO can be measured."""
+        return self is not FastOpen.SIMULATED
+
+
+def fastopen_here(no_network: str) -> tuple[FastOpen, str]:
+    """Return who does TFO where this program runs, and why it is no better one, in words.
+
+    `no_network`: why it has no network namespace of its own, "" if it has one.
+    """
+    if not no_network:
+        return FastOpen.OWN, ""
+    value = int(fastopen.SYSCTL.read_text())
+    if value & fastopen.ON == fastopen.ON:
+        return FastOpen.MACHINE, f"no namespace of its own: {no_network}"
+    return FastOpen.SIMULATED, f"no namespace of its own: {no_network}; and this machine's net.ipv4.tcp_fastopen is " \
+        f"{value}, which only root can make 3"
+
+
+def of_loopback(settings: Mapping[str, Any], by: FastOpen, why: str) -> dict[str, Any]:
+    """Return an experiment's settings as they are where there is no network: no link has a rate."""
+    links = ("bw_home_mbit", "bw_home_up_mbit", "buffer_kb", "bw_net_mbit")
+    return {**settings, **dict.fromkeys(links), "network": LOOPBACK, "delay_by": "the servers", "fastopen_by": by.value,
+            "fastopen_because": why}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopbackLaboratory(Laboratory):
+    """A laboratory whose hosts share one network namespace: one of its own, or the machine's."""
+
+    network: ClassVar[NetworkKind] = LOOPBACK
+    own_network: bool
+
+    def switch_fastopen(self, tfo: int) -> None:
+        """Switch TFO off (0) or on (1). In the machine's own namespace Chrome's shim does (`options_of_load`)."""
+        if self.own_network:
+            fastopen.set_fastopen([os.getpid()], fastopen.ON if tfo else fastopen.OFF)
+
+    def counters(self) -> Counters:
+        """Return where the kernel's counters stand; those of the machine's own namespace tell of others, too."""
+        return {self.network: fastopen.read_counters(os.getpid())} if self.own_network else {}
+
+    def delay_line_drops(self) -> int:
+        """Return 0: there is no delay line."""
+        return 0
+
+    def noting_arrivals(self) -> AbstractContextManager[Arrivals]:
+        """Note nothing: what a server sends is there at once, and its own log says when."""
+        return nullcontext(Arrivals())
+
+    def options_of_load(self, tfo: int) -> list[str]:
+        """Let the servers go before Chrome; and have it use TFO towards loopback addresses, in loads without TFO, too.
+
+        But not in these where nothing else decides.
+        """
+        return ["--nice", str(NICE), *(["--loopback-tfo"] if self.own_network or tfo else [])]
+
+    def server_logs(self, tfo: int) -> list[Path]:
+        """Return where the servers log: by the kernel's switch, which is nobody's to change in the machine's own."""
+        if self.own_network:
+            return super().server_logs(tfo)
+        return [*super().server_logs(0), *super().server_logs(1)]
+
+
+@contextmanager
+def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettings, *, own_network: bool,
+                     results_dir: Path, patience_s: float = 0) -> Iterator[LoopbackLaboratory]:
+    """Run the servers on loopback while this lasts, ready for harness.measure.loads.measure_load.
+
+    Of `speeds` only the RTT counts, for which the servers hold their answers back. Raises ExperimentError when they do
+    not do so as long as they should.
+    """
+    with ExitStack() as stack:
+        work_dir = stack.enter_context(temporary_directory())
+        user, star = invoking_user(), loopback_star(web.page_set.hosts)
+        server_log_dir = results_dir / "serverlogs"
+        with acting_as(user):
+            server_log_dir.mkdir(exist_ok=True)
+            authority = open_authority() if web.page_set.secure else None
+            remap_hosts(star, web, results_dir / "hack_dns")
+        settings = ServerSettings(
+            mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=web.port, http=web.http,
+            server=web.server, logdir=server_log_dir, delaynet_ms=speeds.delay_net_ms, user=user,
+            tls_port=web.tls_port, held_rtt_ms=speeds.rtt_ms)
+        servers = stack.enter_context(running_servers(star, settings, work_dir))
+        yield LoopbackLaboratory(
+            **fields_of_any(web, chrome, authority, work_dir, results_dir), star=star,
+            hack_dns=remap_hosts(star, web, work_dir / "hack_dns"), delaynet_ms=speeds.delay_net_ms,
+            rtt_ms=speeds.rtt_ms, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s), delay=_no_delay(star),
+            servers=servers, speeds=speeds, experiment_id=new_experiment_id(), own_network=own_network)
+
+
+def _no_delay(star: Star) -> Delay:
+    return Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
+
+
+def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: float) -> dict[str, float]:
+    """Measure, print and return what the servers make of the RTT, in ms; again when one is off, until patience ends."""
+    secure = {name: "http" not in web.page_set.recording.schemes(name) for name in star.servers}
+    places = {name: Place(host.address, web.tls_port if secure[name] else web.port, secure[name])
+              for name, host in star.servers.items()}
+    deadline_s = time.monotonic() + patience_s
+    while True:
+        rtts_ms = measure_held_rtts(places, wanted_ms)
+        print(f"RTT of {len(rtts_ms)} servers: {min(rtts_ms.values()):.1f} to {max(rtts_ms.values()):.1f} ms measured, "
+              f"{wanted_ms:g} ms wanted (first answers are held for two)", flush=True)
+        try:
+            check_rtts(rtts_ms, wanted_ms)
+            return rtts_ms
+        except ExperimentError:
+            if time.monotonic() >= deadline_s:
+                raise
+        wait_for_quiet(min(RTT_PAUSE_S, deadline_s - time.monotonic()))

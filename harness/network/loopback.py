@@ -1,0 +1,93 @@
+"""Servers on this machine's loopback, an address for each: a star without links, in which no packet takes any time.
+
+The delay is the servers' own doing (harness.replay.held), and it is measured as the star's RTT is.
+"""
+
+import asyncio
+import os
+import ssl
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.errors import ExperimentError
+from harness.network.rtt import AT_ONCE, MORE_SAMPLES, SAMPLES, is_near
+from harness.network.star import Host, Star
+
+NETWORK = "127.84"
+"""Where the hosts are: each has an address of its own, as loopback has 2**24 of them."""
+INTERFACE = "lo"
+TIMEOUT_S = 130.0
+"""Two round trips of a minute, and some more."""
+ASKED = b"HEAD /.tfo-lab-round-trip HTTP/1.0\r\n\r\n"
+"""What no recording has an answer to."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a host listens; `secure`: over TLS."""
+
+    address: str
+    port: int
+    secure: bool = False
+
+
+def loopback_addresses(host_names: Sequence[str]) -> dict[str, str]:
+    """Return the address of each host, which its place in the list decides."""
+    return {name: f"{NETWORK}.{number >> 8}.{number & 255}" for number, name in enumerate(host_names, start=1)}
+
+
+def loopback_star(host_names: Sequence[str]) -> Star:
+    """Return the hosts as those of a star: `user` and all servers are in this process's own network namespace."""
+    pid = os.getpid()
+    servers = {name: Host(name, address, "", INTERFACE, pid)
+               for name, address in loopback_addresses(host_names).items()}
+    return Star(user=Host("user", "127.0.0.1", "", INTERFACE, pid), switch_pid=pid, servers=servers)
+
+
+def measure_held_rtts(places: Mapping[str, Place], nominal_ms: float) -> dict[str, float]:
+    """Return the RTT that each server simulates, in ms: half of what the first answer on a connection takes.
+
+    The median of SAMPLES, AT_ONCE servers at a time; of MORE_SAMPLES besides where that is not near `nominal_ms`, as
+    harness.network.rtt does it. Over TLS that answer is the one to the ClientHello. Raises ExperimentError when a
+    server does not answer.
+    """
+    return asyncio.run(_measure(places, nominal_ms))
+
+
+async def _measure(places: Mapping[str, Place], nominal_ms: float) -> dict[str, float]:
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def rtt_ms(place: Place) -> float:
+        times_ms: list[float] = []
+        for samples in (SAMPLES, MORE_SAMPLES):
+            for _ in range(samples):
+                async with turns:
+                    times_ms.append(await _first_answer_ms(place) / 2)
+            if is_near(statistics.median(times_ms), nominal_ms):
+                break
+        return statistics.median(times_ms)
+
+    found = await asyncio.gather(*(rtt_ms(place) for place in places.values()))
+    return dict(zip(places, found, strict=True))
+
+
+async def _first_answer_ms(place: Place) -> float:
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if place.secure else None
+    if trust:
+        trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    began_s = time.perf_counter()
+    try:
+        await asyncio.wait_for(_answered(place, trust), TIMEOUT_S)
+    except (OSError, EOFError, asyncio.TimeoutError) as error:
+        raise ExperimentError(f"{place.address}:{place.port}: its server does not answer ({error!r})") from None
+    return (time.perf_counter() - began_s) * 1000
+
+
+async def _answered(place: Place, trust: ssl.SSLContext | None) -> None:
+    reader, writer = await asyncio.open_connection(place.address, place.port, ssl=trust)
+    if not trust:
+        writer.write(ASKED)
+        await reader.readexactly(1)
+    writer.close()
