@@ -44,7 +44,7 @@ from harness.measure.server_options import HTTP_CHOICES, PORT, tls_port_beside
 from harness.network.star import LinkSpeeds
 from harness.system.busy import wait_for_quiet
 from harness.system.fastopen import kernel_has_fastopen
-from harness.system.lock import anybodys_lock, only_experiment
+from harness.system.lock import only_experiment_of_anybody
 from harness.system.options import DELAY_MS, RUNS, SEED, TIMEOUT_S, USER_PORT, OptionParser, Several, page_list_name
 from harness.system.own_network import enter_own_network
 from harness.system.privileges import acting_as, invoking_user, passable_temp_root
@@ -68,7 +68,7 @@ def main() -> int:
     with acting_as(invoking_user()):
         if arguments.name == BUNDLED and arguments.dir == ROOT:
             run_program(MAKE_PAGES, "--name", BUNDLED)
-        results_dir.mkdir(exist_ok=True)
+        make_folder(results_dir)
         page_set = check_pages(PageFiles(arguments.dir, arguments.name))
         check_authority(page_set)
     check_folders(results_dir, page_set.files, invoking_user())
@@ -79,7 +79,7 @@ def main() -> int:
     web = ReplayedWeb(page_set=page_set, http=arguments.http, port=arguments.port, tls_port=arguments.tls_port)
     chrome = BrowserSettings(browser=browser, limits=arguments.limits, predict=arguments.predict,
                              connection_limit=check_connection_limit(browser, arguments.connections_per_host))
-    with only_experiment(anybodys_lock()):
+    with only_experiment_of_anybody():
         with acting_as(invoking_user()):
             set_all_aside(results_dir)
         statuses = [measure(arguments, delay_ms, web, chrome, (fastopen, why)) for delay_ms in arguments.delays]
@@ -106,6 +106,15 @@ def measure(arguments: argparse.Namespace, delay_ms: float, web: ReplayedWeb, ch
                                     document_bytes=web.page_set.document_bytes,
                                     description={**known, **found_in(lab), "busy": busy})
             return summarise(experiment.measure(), None)
+
+
+def make_folder(results_dir: Path) -> None:
+    """Make the folder of the results, if it is not there. Raises InputError when it cannot be made."""
+    try:
+        results_dir.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{results_dir}: the folder of the results cannot be made ({error.strerror}); give a --dir of "
+                         "your own, with NAME.pages and its recording in it") from None
 
 
 def run_program(program: Path, *options: object) -> int:

@@ -25,8 +25,6 @@ INHERITED_FD = "TFO_LAB_LOCK_FD"
 """Environment variable: run.sh holds the lock for all its delays and lends it to tfo.py as this descriptor."""
 _HOLDER = re.compile(r"pid (\d{1,10}) \(", re.ASCII)
 _FASTOPEN = re.compile(r"^tcp_fastopen (\d{1,5})$", re.ASCII | re.MULTILINE)
-ANYBODYS_LOCK = "tfo-lab-{uid}.lock"
-"""What an ordinary user takes, in the directory of temporary files: only root can write to LOCK_FILE."""
 LONGEST = 4096
 """Bytes of the lock file that are read."""
 
@@ -57,22 +55,41 @@ def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Itera
         os.close(lock_fd)
 
 
-def anybodys_lock(lock_file: Path = LOCK_FILE) -> Path:
-    """Return the lock that whoever runs this can take: the machine's for root, else one of the user's own.
+@contextmanager
+def only_experiment_of_anybody(lock_file: Path = LOCK_FILE) -> Iterator[None]:
+    """Hold the machine's lock as root; as anybody else, who cannot open it, one on the directory of temporary files.
 
-    Raises InputError when an experiment of root has the machine's: who may not open that sees in /proc/locks that it is
-    held. (An experiment of root does not see ours, and waits for a quiet machine all the same.)
+    Raises InputError when another experiment without root has that one, or one of root the machine's: who locked a file
+    stands in /proc/locks (proc(5)) for all to read. An experiment of root does not look for ours, but it waits for a
+    quiet machine all the same.
     """
     if os.geteuid() == 0:
-        return lock_file
-    if lock_file.exists():
-        status = lock_file.stat()
-        place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
-        held = [line for line in Path("/proc/locks").read_text().splitlines() if " FLOCK " in line and place in line]
-        if held:
-            raise InputError(f"{lock_file}: another experiment is running: pid {held[0].split()[4]}; "
-                             "wait for its end or stop it")
-    return Path(tempfile.gettempdir()) / ANYBODYS_LOCK.format(uid=os.geteuid())
+        with only_experiment(lock_file):
+            yield
+        return
+    _refuse_if_locked(lock_file)
+    directory = os.open(tempfile.gettempdir(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _refuse_if_locked(Path(tempfile.gettempdir()))
+            raise _is_running(Path(tempfile.gettempdir()), "unknown") from None
+        yield
+    finally:
+        os.close(directory)
+
+
+def _refuse_if_locked(path: Path) -> None:
+    """Raise InputError when a process has a lock on `path` (flock(2))."""
+    if not path.exists():
+        return
+    status = path.stat()
+    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    for line in Path("/proc/locks").read_text().splitlines():
+        fields = line.split()
+        if fields[1] == "FLOCK" and fields[5] == place:
+            raise _is_running(path, f"pid {fields[4]}")
 
 
 def holder(lock_file: Path = LOCK_FILE) -> str:
@@ -130,8 +147,11 @@ def _take(lock_fd: int, lock_file: Path) -> None:
     try:
         fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise InputError(f"{lock_file}: another experiment is running: {holder(lock_file)}; "
-                         "wait for its end or stop it") from None
+        raise _is_running(lock_file, holder(lock_file)) from None
+
+
+def _is_running(lock: Path, who: str) -> InputError:
+    return InputError(f"{lock}: another experiment is running: {who}; wait for its end or stop it")
 
 
 def _put_fastopen_back(left: str, sysctl: Path) -> None:

@@ -1,0 +1,123 @@
+"""experiments/localhost.py without root: servers on loopback hold their answers back, and the table is that of run.sh.
+
+One experiment with real TFO, in a network namespace of its own, and one where it is simulated.
+"""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.prediction import predict
+from harness.analysis.selection import Cell, Selection, select
+from harness.bootstrap import ROOT
+from harness.files.load_record import LoadRecord
+from harness.files.pages import sanitise
+from harness.files.results import Results, read_results
+from tests.support.explained_pages import CHAIN, CHAIN_HOSTS, make_pages
+from tests.support.project_copy import ANY_TIME
+
+PROGRAM = ROOT / "experiments" / "localhost.py"
+NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+RTT_MS = 200
+TOLERANCE_RTTS = 0.5
+"""Loads differ by some 20 ms of the processor's, beside others by more; a whole handshake is what is counted."""
+REAL = pytest.mark.skipif(
+    os.geteuid() == 0 and subprocess.run([*NOBODY, "unshare", "--user", "--net", "true"], capture_output=True,
+                                         check=False).returncode != 0,
+    reason="this system gives nobody a namespace of their own")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What the program printed and left."""
+
+    said: str
+    results: Results
+    selection: Selection
+
+    def plt_ms(self, tfo: int) -> float:
+        return statistics.median(self.selection.plts_ms(Cell(sanitise(CHAIN), RTT_MS, tfo)))
+
+    def record(self, tfo: int) -> LoadRecord:
+        [load] = self.selection.cells[Cell(sanitise(CHAIN), RTT_MS, tfo)]
+        assert load.record is not None
+        return load.record
+
+
+def run(base: Path, *options: str) -> Ran:
+    make_pages(base, CHAIN)
+    for path in (base, *base.rglob("*")):
+        os.chown(path, 65534, 65534)
+    done = subprocess.run([*NOBODY, *ANY_TIME, str(PROGRAM), "--dir", str(base), "--name", "small", "--delays",
+                           str(RTT_MS // 2), "--quick", "--quiet", "0.2", "--patience", "0", *options],
+                          capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = read_results(base / "localhost" / "client")
+    return Ran(done.stdout, results, select(results, "load"))
+
+
+def test_help_says_what_it_does_without_root() -> None:
+    done = subprocess.run([sys.executable, PROGRAM, "--help"], capture_output=True, text=True, timeout=30, check=True)
+    assert "for two RTTs, or for one" in done.stdout
+
+
+@pytest.mark.parametrize(("option", "complaint"), [
+    (("--delays", "0"), "without a delay there is nothing to hold back"),
+    (("--port", "9000", "--tls-port", "9000"), "one port cannot speak both"),
+    (("--quiet", "20"), "longer than the longest wait for it, 10 s"),
+    (("--delays", "5 x"), "'x' is not a number")])
+def test_what_makes_no_experiment_is_told_in_a_line(option: tuple[str, ...], complaint: str) -> None:
+    done = subprocess.run([sys.executable, PROGRAM, *option], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2
+    assert complaint in done.stderr.splitlines()[-1]
+
+
+@REAL
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.timing
+@pytest.mark.timeout(120)
+def test_tfo_is_real_and_saves_one_round_trip_for_each_connection(open_to_all: Path) -> None:
+    """The theory for a chain of connections, each begun by the answer before, within one experiment."""
+    real = run(open_to_all)
+    off, on = real.record(0), real.record(1)
+    assert (off.syn_data_connections, on.syn_data_connections) == (0, CHAIN_HOSTS)
+    assert on.counters["loopback"]["TCPFastOpenPassive"] == CHAIN_HOSTS
+    assert {record.network for record in (off, on)} == {"loopback"}
+    assert (real.plt_ms(0) - real.plt_ms(1)) / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=TOLERANCE_RTTS)
+    assert real.plt_ms(1) / RTT_MS >= CHAIN_HOSTS, "a round trip for each request"
+    found = predict(real.selection, sanitise(CHAIN), RTT_MS)
+    assert found is not None
+    assert found.handshakes == (CHAIN_HOSTS, CHAIN_HOSTS)
+    assert (found.off_ms - found.predicted_ms) / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=TOLERANCE_RTTS)
+    said = real.said
+    assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t\d\.\d+\t\d+\.\d+%$", said, re.MULTILINE)
+    assert "Network: none. Servers on this machine's loopback held their answers back" in said
+    assert "TFO: the kernel's, in a network namespace of its own." in said
+    assert "Simulated" not in said
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.timeout(120)
+def test_where_tfo_cannot_be_real_it_is_simulated_and_said_to_be(open_to_all: Path) -> None:
+    ran = run(open_to_all, "--shared-network")
+    value = Path("/proc/sys/net/ipv4/tcp_fastopen").read_text().strip()
+    assert value == "1", "the kernel's own default, in this worker's namespace or the machine's"
+    assert ran.results.tfos == [0]
+    assert ran.record(0).counters == {}, "those of the machine tell of others, too"
+    table, simulated = ran.said.split("Simulated, not measured")
+    assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t-\t-$", table, re.MULTILINE), "no number in the place of a measured one"
+    assert f"this machine's net.ipv4.tcp_fastopen is {value}, which only root can make 3" in table
+    [row] = re.findall(rf"^\t{RTT_MS}\t(\S+)\t{CHAIN_HOSTS}\t(\S+)\t-\t-$", simulated, re.MULTILINE)
+    saved_ms = (float(row[0]) - float(row[1])) * 1000
+    assert saved_ms / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=0.1)
+    settings = json.loads((open_to_all / "localhost" / "client" / f"experiment-{RTT_MS // 2}.json").read_text())
+    assert (settings["network"], settings["tfo"], settings["bw_net_mbit"]) == ("loopback", "0", None)

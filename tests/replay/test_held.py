@@ -1,0 +1,101 @@
+"""Answers that servers on loopback hold back: for how many round trips, over HTTP/1.0, kept alive, TLS and HTTP/2."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from harness.replay.held import HeldConnection
+from tests.support.replay_process import free_port
+from tests.support.secure_replay import Client, Secure, serving
+
+RTT_MS = 250.0
+"""Long beside what another program may delay a server by: an answer that takes two is told from one that takes one."""
+RTT_S = RTT_MS / 1000
+
+
+@pytest.mark.parametrize(("syn_data", "asked_s", "due_s"), [
+    (False, 10.0, 10.2),        # handshake, request
+    (True, 10.0, 10.1),         # the SYN carried the request
+    (False, 10.05, 10.2),       # asked before its handshake would have been over
+    (False, 10.5, 10.6),        # opened ahead of need, or kept alive: it stands
+    (True, 10.5, 10.6)])
+def test_for_how_long(syn_data: bool, asked_s: float, due_s: float) -> None:
+    assert HeldConnection(0.1, syn_data, begun_s=10.0).due_s(asked_s) == pytest.approx(due_s)
+
+
+def test_nothing_is_held_where_there_is_a_network() -> None:
+    began_s = time.monotonic()
+    assert HeldConnection(0.0, syn_data=False).wait(began_s) >= 0
+    assert time.monotonic() - began_s < RTT_S
+
+
+def test_it_waits_until_then_and_says_by_how_much_that_was_late() -> None:
+    held = HeldConnection(0.05, syn_data=False)
+    late_s = held.wait(held.begun_s)
+    assert late_s >= 0
+    assert time.monotonic() - held.begun_s >= 0.1
+
+
+@pytest.fixture(scope="module")
+def held(tls_recording: object) -> Iterator[Secure]:
+    port = free_port()
+    with serving(tls_recording, "--http", "1.1", "--held-rtt", f"{RTT_MS:g}", tls_port=port) as server:  # type: ignore[arg-type]
+        yield Secure(server, port, tls_recording)   # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def held_http2(tls_recording: object) -> Iterator[Secure]:
+    port = free_port()
+    with serving(tls_recording, "--http", "h2", "--held-rtt", f"{RTT_MS:g}", tls_port=port) as server:  # type: ignore[arg-type]
+        yield Secure(server, port, tls_recording)   # type: ignore[arg-type]
+
+
+def rtts(began_s: float) -> int:
+    """Return how many whole round trips have passed."""
+    return int((time.monotonic() - began_s) / RTT_S)
+
+
+def test_the_first_answer_takes_two_round_trips_and_the_next_one(held: Secure) -> None:
+    with held.server.connect() as connection:
+        for expected in (2, 1, 1):
+            began_s = time.monotonic()
+            connection.sendall(b"GET /x.css HTTP/1.1\r\nHost: a.test\r\n\r\n")
+            assert connection.recv(65536)
+            assert rtts(began_s) == expected
+
+
+def test_a_connection_opened_ahead_of_need_has_its_handshake_behind_it(held: Secure) -> None:
+    with held.server.connect() as connection:
+        time.sleep(2 * RTT_S)       # no readiness: that much time is what is tested
+        began_s = time.monotonic()
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        assert connection.recv(65536)
+        assert rtts(began_s) == 1
+
+
+def test_over_tls_the_hello_takes_two_and_the_request_one(held: Secure) -> None:
+    began_s = time.monotonic()
+    with held.connect("http/1.1") as connection:
+        assert rtts(began_s) == 2
+        asked_s = time.monotonic()
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        assert connection.recv(65536)
+        assert rtts(asked_s) == 1
+
+
+def test_requests_that_share_a_connection_are_held_beside_each_other(held_http2: Secure) -> None:
+    with held_http2.connect("h2") as connection:
+        client = Client(connection)
+        began_s = time.monotonic()
+        streams = [client.ask(path) for path in ("/", "/go", "/none")]
+        client.finish()
+        assert rtts(began_s) == 1
+        assert all(client.answers[stream].headers for stream in streams)
+
+
+def test_the_log_counts_the_servers_own_time_from_when_an_answer_is_due(held: Secure) -> None:
+    held.server.get("/")
+    own_ms = [request.own_ms for request in held.server.log() if request.own_ms is not None]
+    assert own_ms
+    assert all(0 <= each < RTT_MS for each in own_ms)

@@ -1,0 +1,88 @@
+"""A network namespace of one's own, entered without root; and the lock that anybody can take."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.errors import InputError
+from harness.system.lock import only_experiment_of_anybody
+
+PROGRAM = """
+import os, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from harness.system.fastopen import set_fastopen
+from harness.system.own_network import enter_own_network
+why = enter_own_network()
+print("why", why)
+if not why:
+    set_fastopen([os.getpid()], 3)
+    set_fastopen([os.getpid()], 0)
+    print("uid", os.geteuid())
+    links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True).stdout.split()
+    print(links[1], links[links.index("mtu") + 1])
+    status = subprocess.run(["grep", "CapEff", "/proc/self/status"], capture_output=True, text=True).stdout.split()
+    print("children", int(status[1], 16))
+"""
+NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+
+
+def entered(script: Path, *before: str, **environment: str) -> str:
+    done = subprocess.run([*before, sys.executable, str(script), str(ROOT)], capture_output=True, text=True, timeout=60,
+                          check=True, env={**os.environ, **environment})
+    return done.stdout
+
+
+@pytest.fixture
+def script(open_to_all: Path) -> Path:
+    path = open_to_all / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.mark.root
+def test_an_ordinary_user_switches_tfo_there_and_its_programs_have_no_rights(script: Path) -> None:
+    allowed = subprocess.run([*NOBODY, "unshare", "--user", "--net", "true"], capture_output=True, check=False)
+    if allowed.returncode != 0:
+        pytest.skip("this system gives nobody a namespace of their own")
+    assert entered(script, *NOBODY).splitlines() == [
+        "why ", "uid 65534", "lo: 1500", "children 0"]
+
+
+@pytest.mark.root
+def test_root_enters_one_as_root(script: Path) -> None:
+    assert entered(script).splitlines()[:3] == ["why ", "uid 0", "lo: 1500"]
+
+
+def test_where_none_can_be_had_it_says_why(script: Path, tmp_path: Path) -> None:
+    refusing = tmp_path / "unshare"
+    refusing.write_text("#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n")
+    refusing.chmod(0o755)
+    said = entered(script, PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert said == "why unshare: unshare failed: Operation not permitted\n"
+
+
+def test_the_machines_lock_is_for_root_and_others_have_their_own(tmp_path: Path,
+                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, shared = tmp_path / "lab.lock", tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(shared))
+    monkeypatch.setattr("os.geteuid", lambda: 1234)
+    running = f"another experiment is running: pid {os.getpid()}"
+    with only_experiment_of_anybody(lock):
+        assert not lock.exists()
+        with pytest.raises(InputError, match=f"{shared}: {running}"), only_experiment_of_anybody(lock):
+            pass
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match=f"{lock}: {running}"), only_experiment_of_anybody(lock):
+            pass
+    with only_experiment_of_anybody(lock):
+        monkeypatch.setattr("os.geteuid", lambda: 0)
+        with only_experiment_of_anybody(lock):
+            assert f"pid {os.getpid()}" in lock.read_text()
+    assert list(shared.iterdir()) == []
