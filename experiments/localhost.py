@@ -65,9 +65,9 @@ def main() -> int:
     browser = check_browser()
     check_room(passable_temp_root())
     results_dir = arguments.dir / RESULTS
+    if arguments.name == BUNDLED and arguments.dir == ROOT:
+        run_program(MAKE_PAGES, "--name", BUNDLED)
     with acting_as(invoking_user()):
-        if arguments.name == BUNDLED and arguments.dir == ROOT:
-            run_program(MAKE_PAGES, "--name", BUNDLED)
         make_folder(results_dir)
         page_set = check_pages(PageFiles(arguments.dir, arguments.name))
         check_authority(page_set)
