@@ -152,7 +152,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--quiet", type=SILENCE_S, default=TimeLimits.quiet_s, metavar="SECONDS",
                         help="silence on the network that ends a load after its load event (%(default)s)")
     parser.add_argument("--detail", action="store_true", help="as that of plot.py")
-    parser.set_defaults(goal=None, paper=False)
+    parser.set_defaults(goal=None, paper=False, rtt=None, think=None)
     arguments = parser.parse_args()
     arguments.dir = arguments.dir.resolve()
     arguments.tls_port = tls_port_beside(arguments.port, arguments.tls_port)
