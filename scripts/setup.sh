@@ -49,7 +49,8 @@ step() {
 }
 
 usage() {
-    printf 'usage: %s [--tests]\n' "${BASH_SOURCE[0]}"
+    printf 'usage: %s [--sweep | --tests]\n' "${BASH_SOURCE[0]}"
+    printf '  --sweep   also install what sweep.py needs\n'
     printf '  --tests   also install what scripts/test.sh needs\n'
 }
 
@@ -59,8 +60,9 @@ read_arguments() {
             --tests)
                 PACKAGES+=(shellcheck nginx-light tshark)   # nginx: the internet of fetch.py's tests; tshark reads captures
                 choose_kernel
-                REQUIREMENTS+=("$ROOT/requirements-test.txt")
+                REQUIREMENTS+=("$ROOT/requirements-test.txt" "$ROOT/requirements-sweep.txt")
                 ;;
+            --sweep) REQUIREMENTS+=("$ROOT/requirements-sweep.txt") ;;
             -h | --help)
                 usage
                 exit 0

@@ -142,6 +142,15 @@ def test_other_requirements_are_installed_again(environment: Project) -> None:
     assert "requirements.txt" in project.setup().stdout
 
 
+def test_only_the_sweep_waits_for_what_it_alone_needs(environment: Project) -> None:
+    project = environment
+    assert "requirements-sweep.txt" in project.setup("--tests").stdout
+    assert project.setup("--sweep").stdout == "setup: everything is there\n", "--tests has brought it"
+    (project.root / "requirements-sweep.txt").write_text("# something else\n")
+    assert project.setup().stdout == "setup: everything is there\n"
+    assert "requirements-sweep.txt" in project.setup("--sweep").stdout
+
+
 @pytest.mark.root
 def test_real_project_needs_no_network_once_it_is_set_up() -> None:
     """The second time it installs nothing, on this very clone, in a namespace that has no network."""
@@ -228,7 +237,7 @@ def test_sigterm_ends_the_step_at_hand(project: Project) -> None:
 def test_pins_are_exact_and_named_once() -> None:
     """A version that is not pinned would change under a user's hands."""
     names = []
-    for file in ("requirements.txt", "requirements-test.txt", "requirements-build.txt"):
+    for file in ("requirements.txt", "requirements-sweep.txt", "requirements-test.txt", "requirements-build.txt"):
         for line in (ROOT / file).read_text().splitlines():
             requirement = line.partition("#")[0].partition(";")[0].strip()
             if requirement:
