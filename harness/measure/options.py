@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.bootstrap import ROOT
@@ -30,12 +31,13 @@ SILENCE_S = Decimal(0.05, 600)
 Problems = tuple[tuple[object, str], ...]
 
 
-def parse_arguments(description: str) -> argparse.Namespace:
-    """Read tfo.py's command line. Raises InputError for numbers that make no experiment."""
+def parse_arguments(description: str, words: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read tfo.py's command line, or `words` as one. Raises InputError for numbers that make no experiment."""
     parser = make_parser(description)
-    arguments = parser.parse_args()
+    words = sys.argv[1:] if words is None else words
+    arguments = parser.parse_args(words)
     if arguments.paper:
-        as_in_the_paper(arguments)
+        as_in_the_paper(arguments, words)
     arguments.tfos = [0, 1] if arguments.tfo == "both" else [int(arguments.tfo)]
     arguments.dir = arguments.dir.resolve()
     arguments.tls_port = tls_port_beside(arguments.port, arguments.tls_port)
@@ -116,10 +118,10 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     return parser
 
 
-def as_in_the_paper(arguments: argparse.Namespace) -> None:
+def as_in_the_paper(arguments: argparse.Namespace, words: Sequence[str]) -> None:
     """Set the options that --paper stands for. Raises InputError where one of them was given besides."""
     for option, value in PAPER.items():
-        if any(word.partition("=")[0] == f"--{option}" for word in sys.argv[1:]):
+        if any(word.partition("=")[0] == f"--{option}" for word in words):
             raise InputError(f"tfo.py: --paper: says what --{option} is; leave one of them out")
         setattr(arguments, option, value)
 

@@ -13,7 +13,7 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,6 +27,8 @@ _HOLDER = re.compile(r"pid (\d{1,10}) \(", re.ASCII)
 _FASTOPEN = re.compile(r"^tcp_fastopen (\d{1,5})$", re.ASCII | re.MULTILINE)
 LONGEST = 4096
 """Bytes of the lock file that are read."""
+LOOK_S = 0.2
+"""How often it is looked whether the lock is free, where that is waited for."""
 
 
 @contextmanager
@@ -41,18 +43,47 @@ def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Itera
         _check_lent(lent, lock_file)
         yield           # the caller outlives us, and lets go
         return
+    with _held(lock_file, sysctl):
+        yield
+
+
+@contextmanager
+def lent_lock(wait_s: float, go_on: Callable[[], bool] = lambda: True, lock_file: Path = LOCK_FILE,
+              sysctl: Path = SYSCTL) -> Iterator[int]:
+    """Hold the machine's lock for programs that are started meanwhile; give its descriptor, for INHERITED_FD.
+
+    Another experiment's end is waited for, `wait_s` seconds at most and while `go_on` says so: InputError then.
+    """
+    with _held(lock_file, sysctl, wait_s, go_on) as lock_fd:
+        yield lock_fd
+
+
+@contextmanager
+def _held(lock_file: Path, sysctl: Path, wait_s: float = 0.0, go_on: Callable[[], bool] = lambda: True,
+          ) -> Iterator[int]:
     lock_fd = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         os.fchmod(lock_fd, 0o600)
-        _take(lock_fd, lock_file)
+        _wait_and_take(lock_fd, lock_file, wait_s, go_on)
         _put_fastopen_back(os.pread(lock_fd, LONGEST, 0).decode(errors="replace"), sysctl)
         os.ftruncate(lock_fd, 0)
         own = f"pid {os.getpid()} ({shlex.join(sys.argv)}) since {time.strftime('%H:%M:%S')}\n"
         os.pwrite(lock_fd, own.encode(errors="replace"), 0)
-        yield
+        yield lock_fd
         os.ftruncate(lock_fd, 0)
     finally:
         os.close(lock_fd)
+
+
+def _wait_and_take(lock_fd: int, lock_file: Path, wait_s: float, go_on: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + wait_s
+    while True:
+        try:
+            return _take(lock_fd, lock_file)
+        except InputError:
+            if time.monotonic() >= deadline_s or not go_on():
+                raise
+        time.sleep(LOOK_S)
 
 
 @contextmanager
