@@ -7,6 +7,7 @@ One page load's way through it, from left to right; each arrow is files on disk:
 
 A package imports only packages of a lower layer, never one of its own (checked by scripts/check.sh):
 
+    layer 6   sweep       many sites on many machines, by Dask
     layer 5   measure     one experiment: plan, load, judge, write
               course      the course's rules for myURLS.pages, and the hand-in
     layer 4   synthetic   pages the project makes itself: figures -> mirror
@@ -22,6 +23,6 @@ A package imports only packages of a lower layer, never one of its own (checked 
     layer 1   system      this machine: processes, users, namespaces, kernel switches and counters, lock, signals
     layer 0   errors, bootstrap     what everything may use
 
-Above them stand the programs (run.sh, tfo.py, fetch.py, plot.py, tfo-test/, scripts/, experiments/), which nobody
-imports. docs/architecture.md says where to add what.
+Above them stand the programs (run.sh, sweep.py, tfo.py, fetch.py, plot.py, tfo-test/, scripts/, experiments/), which
+nobody imports. docs/architecture.md says where to add what.
 """

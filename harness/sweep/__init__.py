@@ -1,0 +1,15 @@
+"""Many sites on many machines: which units there are, who measures them (Dask), and what is said over all sites.
+
+    plan.py         the units of a sweep: a site's recording under one combination of settings, with its key
+    recordings.py   a site's own recording: found among those installed, or made by fetch.py
+    parcel.py       a folder as bytes, and back: how recordings reach workers, and results come home
+    folder.py       sweep-NAME/: what is done, kept so that whoever dies loses nothing
+    measuring.py    a worker's side: one unit, measured whole by tfo.py on this machine
+    calibration.py  what a machine measures of a page that is known: whether its numbers can stand beside others'
+    tasks.py        the only functions that workers run for a driver
+    trust.py        certificates, and pickles that hold data and these functions alone
+    cluster.py      scheduler and worker as processes; scheduler.py and worker.py are what runs in them
+    driver.py       hands out units, keeps results, dismisses machines
+    tables.py       every load and every site as rows;  over_sites.py  statistics over sites
+    figures.py, report.py   what people look at
+"""

@@ -1,0 +1,135 @@
+"""Where a sweep's units go: a scheduler and a worker of this machine's own, or a scheduler that is there already.
+
+    root:       ./sweep.py  --starts-->  scripts/worker.sh
+    the user:   ./sweep.py, having given up root  --starts-->  scheduler
+
+The worker of this machine is root's, so it is started first. It learns from a file where the scheduler is, and ends
+when the pipe to its standard input does, however the driver dies.
+"""
+
+import argparse
+import contextlib
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.bootstrap import ROOT
+from harness.errors import ExperimentError
+from harness.sweep.folder import SweepFolder
+from harness.sweep.trust import security
+from harness.system.atomic import write_atomically
+from harness.system.options import plain
+from harness.system.privileges import acting_as, invoking_user
+from harness.system.processes import bound_to_us, stop
+
+START_S = 30.0
+CONNECT_S = 20
+AGAIN_S = 3.0
+ENDING_S = 60.0
+"""For the worker to end: tfo.py cleans up."""
+
+
+@contextlib.contextmanager
+def local_worker(folder: SweepFolder, tls: Path, options: argparse.Namespace) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start this machine's worker, as root; it ends at the end. What it prints goes to worker.log."""
+    command = [str(ROOT / "scripts" / "worker.sh"), str(folder.scheduler_file), "--tls", str(tls), "--until-eof",
+               "--wait", plain(options.wait), "--patience", plain(options.patience)]
+    command += [] if options.calibration else ["--no-calibration"]
+    with acting_as(invoking_user()):
+        folder.scheduler_file.unlink(missing_ok=True)
+        log = os.open(folder.worker_log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    try:
+        # A session of its own: Ctrl-C is ours to pass on.
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True)
+    finally:
+        os.close(log)
+    assert process.stdin
+    try:
+        yield process
+    finally:
+        process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(ENDING_S)
+
+
+class LocalCluster:
+    """A scheduler on loopback, started again when it dies, and the address of which the worker finds in a file."""
+
+    def __init__(self, folder: SweepFolder, tls: Path, worker: "subprocess.Popen[bytes]", dashboard: int) -> None:
+        """Nothing is started yet."""
+        self._file, self._log = folder.scheduler_file, folder.worker_log
+        self._tls, self._worker, self._port = tls, worker, dashboard
+        self._process: subprocess.Popen[str] | None = None
+        self.address = self.dashboard = ""
+
+    def connect(self) -> Any:
+        """Return a client. Raises ExperimentError when no scheduler can be started, or the worker has ended."""
+        if self._process is None or self._process.poll() is not None:
+            self._start()
+        return _client(self.address, self._tls)
+
+    def check(self) -> None:
+        """Raise ExperimentError when this machine's worker has ended."""
+        if self._worker.poll() is not None:
+            lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
+            last = lines[-1] if lines else "it said nothing"
+            raise ExperimentError(f"this machine's worker has ended ({last}); what it said is in {self._log}")
+
+    def _start(self) -> None:
+        command = [sys.executable, "-m", "harness.sweep.scheduler", "--host", "127.0.0.1", "--port", "0",
+                   "--dashboard", str(self._port), "--tls", str(self._tls)]
+        self._process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True, cwd=ROOT)
+        assert self._process.stdout
+        ready, _, _ = select.select([self._process.stdout], [], [], START_S)
+        words = self._process.stdout.readline().split() if ready else []
+        if len(words) != 4:
+            stop(self._process)
+            raise ExperimentError("Dask's scheduler did not start")
+        self.address, self.dashboard = words[1], words[3]
+        write_atomically(self._file, self.address)
+        print(f"Dask's dashboard: {self.dashboard}", flush=True)
+
+    def close(self) -> None:
+        """End the scheduler."""
+        self._file.unlink(missing_ok=True)
+        if self._process is not None:
+            stop(self._process)
+
+
+class RemoteCluster:
+    """A scheduler that somebody has started (./sweep.py --serve), and whatever workers there are."""
+
+    def __init__(self, address: str, tls: Path) -> None:
+        """`address` as people write it, tcp:// or tls://."""
+        self.address, self._tls = address.replace("tcp://", "tls://", 1), tls
+        security(tls)               # complains at once of what is missing
+
+    def connect(self) -> Any:
+        """Return a client, as soon as there is a scheduler."""
+        said = False
+        while True:
+            try:
+                return _client(self.address, self._tls)
+            except OSError as error:            # a timeout is one
+                if not said:
+                    print(f"no scheduler answers at {self.address} ({str(error)[:100]}); waiting for it", flush=True)
+                    said = True
+            time.sleep(AGAIN_S)
+
+    def check(self) -> None:
+        """Nothing of it is ours."""
+
+    def close(self) -> None:
+        """Leave it running."""
+
+
+def _client(address: str, tls: Path) -> Any:
+    from distributed import Client
+
+    return Client(address, security=security(tls), timeout=CONNECT_S, set_as_default=False, name="tfo-lab-sweep")

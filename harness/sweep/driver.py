@@ -1,0 +1,376 @@
+"""Hands units to workers, keeps what comes back, and dismisses machines whose numbers cannot stand.
+
+Nothing here is lost with this process: what is done lies in the sweep's folder, and what is not is measured by the next
+one. When the scheduler is gone it connects again and hands out again what had no result.
+"""
+
+import json
+import queue
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import msgspec
+
+from harness.errors import ExperimentError, printable
+from harness.sweep import tasks
+from harness.sweep.folder import SweepFolder
+from harness.sweep.outcome import Calibration, Machine, Outcome, of_unit
+from harness.sweep.plan import Job, Versions
+
+LOOK_S = 1.0
+WORKERS_EVERY_S = 2.0
+PROGRESS_EVERY_S = 1.0
+STREAK = 3
+"""Failures in a row after which a worker has to show that it is not to blame."""
+NOT_RESULTS = 3
+"""How often a unit is handed out again after what came back was no result."""
+RESULT_S = 120
+"""For one unit's results to come by the network."""
+URGENT = 10
+Say = Callable[[str], None]
+
+
+@dataclass
+class Hand:
+    """A worker as the driver knows it. `streak` counts its failures in a row; `machine` is known once it has said."""
+
+    name: str
+    machine: Machine | None = None
+    calibration: Calibration | None = None
+    streak: int = 0
+
+
+@dataclass
+class Tally:
+    """How far the sweep is. `seconds_left` are sites that no second machine was there for."""
+
+    total: int = 0
+    done: int = 0
+    measured: int = 0
+    partly: int = 0
+    failed: int = 0
+    dismissed: dict[str, str] = field(default_factory=dict)
+    seconds_left: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether every site was measured."""
+        return self.measured == self.total
+
+    def add(self, outcome: Outcome) -> None:
+        """Count a site that is done."""
+        self.done += 1
+        self.measured += outcome.status == "measured"
+        self.partly += outcome.status == "partly"
+        self.failed += outcome.status == "failed"
+
+
+class Cluster(Protocol):
+    """What gives Dask's client for a scheduler, however often that is a new one (harness.sweep.cluster)."""
+
+    def connect(self) -> Any:
+        """Return a client."""
+
+    def check(self) -> None:
+        """Raise ExperimentError when there is no point in going on."""
+
+
+@dataclass
+class _Running:
+    job: Job
+    future: Any
+    address: str = ""       # of the one worker that may do it, for a second measurement
+
+
+class Driver:
+    """One run of a sweep on a cluster."""
+
+    def __init__(self, folder: SweepFolder, cluster: Cluster, versions: Versions, say: Say, done: Say) -> None:
+        """Nothing is handed out yet; `say` prints a line, `done` one for a site that is finished."""
+        self.folder, self._cluster, self._versions, self._say, self._done = folder, cluster, versions, say, done
+        self.tally = Tally()
+        self.hands: dict[str, Hand] = {}
+        self._client: Any = None
+        self._waiting: deque[Job] = deque()
+        self._seconds: dict[str, tuple[Job, str]] = {}      # by key: with the machine that it must not be
+        self._running: dict[str, _Running] = {}
+        self._events: queue.SimpleQueue[tuple[str, str, Any]] = queue.SimpleQueue()
+        self._asked: dict[str, Any] = {}                    # futures of what is asked of workers
+        self._dismissing: set[str] = set()
+        self._looked_s = self._told_s = self._began_s = 0.0
+        self._no_results: Counter[str] = Counter()
+        self._there_already = 0
+
+    def run(self, jobs: list[Job]) -> Tally:
+        """Have all jobs measured that have no result yet; return how it went."""
+        self.tally.total = len(jobs)
+        self._began_s = time.monotonic()
+        for job in jobs:
+            outcome = self.folder.outcome(job.unit.key)
+            if outcome is None:
+                self._waiting.append(job)
+            else:
+                self.tally.add(outcome)
+                self._second(job, outcome)
+        self._there_already = self.tally.done
+        try:
+            while self._waiting or self._running or self._possible_seconds():
+                self._cluster.check()
+                self._stay_connected()
+                self._look_at_workers()
+                self._hand_out()
+                self._handle_events()
+                self._tell()
+        finally:
+            self._leave()
+        self.tally.seconds_left = len(self._seconds)
+        return self.tally
+
+    def _leave(self) -> None:
+        """Let go of the scheduler; workers stop measuring what nobody waits for."""
+        self._tell(now=True)
+        if self._client is not None:
+            self._client.close(timeout=5)
+            self._client = None
+
+    def _stay_connected(self) -> None:
+        if self._client is not None and self._client.status == "running":
+            return
+        if self._client is not None:
+            self._say("the scheduler is gone; connecting again")
+            self._client.close(timeout=1)
+        while not self._events.empty():
+            self._events.get()
+        for running in self._running.values():
+            self._again(running)
+        self._running.clear()
+        self._asked.clear()
+        self.hands.clear()
+        self._dismissing.clear()
+        self._looked_s = 0.0
+        self._client = self._cluster.connect()
+
+    def _again(self, running: _Running) -> None:
+        """Put a unit back that has no result."""
+        if running.address:
+            first = self.folder.outcome(replace(running.job.unit, replica=0).key)
+            self._seconds[running.job.unit.key] = running.job, first.machine.id if first else ""
+        else:
+            self._waiting.appendleft(running.job)
+
+    # Workers
+
+    def _look_at_workers(self) -> None:
+        if time.monotonic() < self._looked_s + WORKERS_EVERY_S:
+            return
+        self._looked_s = time.monotonic()
+        try:
+            there = self._client.scheduler_info()["workers"]
+        except (OSError, RuntimeError, TimeoutError):
+            return                          # it is seen to at the next turn
+        for address in [address for address in self.hands if address not in there]:
+            self._say(f"{self.hands.pop(address).name} has left")
+            for key in [key for key, running in self._running.items() if running.address == address]:
+                running = self._running.pop(key)
+                running.future.cancel()
+                self._again(running)
+        for address in there:
+            if address not in self.hands and address not in self._dismissing:
+                self.hands[address] = Hand(str(there[address]["name"]))
+                self._ask(address, "describe", tasks.describe)
+        if not self.hands and self.tally.dismissed:
+            raise ExperimentError("no worker is left that is fit; mend one and go on with ./sweep.py --resume "
+                                  f"{self.folder.name}")
+
+    def _ask(self, address: str, what: str, task: Callable[..., Any], *arguments: str) -> None:
+        future = self._client.submit(task, *arguments, key=f"{what}-{address}-{time.monotonic_ns()}", pure=False,
+                                     workers=[address], allow_other_workers=False, priority=URGENT)
+        self._asked[f"{what} {address}"] = future
+        future.add_done_callback(lambda done: self._events.put((what, address, done)))
+
+    def _described(self, address: str, future: Any) -> None:
+        """Take note of what a worker says of its machine, and dismiss it where its numbers could not stand."""
+        hand = self.hands.get(address)
+        if hand is None or future.status != "finished":
+            return
+        try:
+            said = json.loads(future.result(timeout=RESULT_S))
+            hand.machine = msgspec.convert(said["machine"], Machine)
+            hand.calibration = msgspec.convert(said["calibration"], Calibration | None)
+        except (ValueError, KeyError, TypeError, OSError, TimeoutError) as error:
+            self._dismiss(address, f"what it says of itself makes no sense ({error!r:.80})")
+            return
+        own = Versions(hand.machine.tfo_lab, hand.machine.browser)
+        if hand.calibration and hand.calibration.fault:
+            self._dismiss(address, hand.calibration.fault)
+        elif own != self._versions:
+            self._dismiss(address, f"it has {own}, and the sweep {self._versions}")
+        elif hand.streak >= STREAK:
+            if hand.calibration is None:
+                self._dismiss(address, f"{STREAK} failures in a row, and it is not calibrated")
+            else:
+                hand.streak = 0
+                self._say(f"{hand.name}: {STREAK} failures in a row, but it measures the calibration's page as ever")
+        elif hand.calibration:
+            found = hand.calibration
+            self._say(f"{hand.name} works: {hand.machine.processor}, RTT off by {found.rtt_error_percent:+.1f}%, "
+                      f"{found.saved_rtts:.2f} round trips saved for each handshake, the page that computes takes "
+                      f"{found.page_ms:.0f} ms")
+        else:
+            self._say(f"{hand.name} works: {hand.machine.processor}, not calibrated")
+
+    def _dismiss(self, address: str, why: str) -> None:
+        """Send a worker away, and say so."""
+        hand = self.hands.pop(address, None)
+        if hand is None:
+            return
+        self._say(f"{hand.name} is dismissed: {why}")
+        self.tally.dismissed[hand.name] = why
+        self._dismissing.add(address)
+        self._ask(address, "dismiss", tasks.dismiss, why)
+
+    # Units
+
+    def _hand_out(self) -> None:
+        """Keep each worker busy, and a few units ready; no more, since each brings its recording along."""
+        hands = len(self.hands)
+        window = hands + (2 + hands // 8 if hands else 0)
+        while self._waiting and len(self._running) < window:
+            self._submit(self._waiting.popleft(), "")
+        for key, address in self._possible_seconds().items():
+            if len(self._running) >= window:
+                break
+            self._submit(self._seconds.pop(key)[0], address)
+
+    def _submit(self, job: Job, address: str) -> None:
+        key = job.unit.key
+        try:
+            parcel = job.parcel()
+        except (OSError, ValueError) as error:
+            self._finished(job, self.folder.store_failure(of_unit(job.unit, "failed", f"its recording: {error}")))
+            return
+        where = {"workers": [address], "allow_other_workers": False} if address else {}
+        future = self._client.submit(tasks.measure, job.unit.to_json(), parcel, key=key, pure=False,
+                                     resources={"bed": 1}, **where)
+        self._running[key] = _Running(job, future, address)
+        future.add_done_callback(lambda done: self._events.put(("unit", key, done)))
+
+    def _possible_seconds(self) -> dict[str, str]:
+        """Return for which sites that wait for a second machine there is one: its worker's address by their keys."""
+        found: dict[str, str] = {}
+        load = Counter(running.address for running in self._running.values())
+        for key, (_, not_there) in self._seconds.items():
+            others = [address for address, hand in self.hands.items() if hand.machine and hand.machine.id != not_there]
+            if others:
+                found[key] = min(others, key=lambda address: load[address])
+                load[found[key]] += 1
+        return found
+
+    def _handle_events(self) -> None:
+        try:
+            what, key, future = self._events.get(timeout=LOOK_S)
+        except queue.Empty:
+            return
+        while True:
+            if what == "unit":
+                self._ended(key, future)
+            elif self._asked.get(f"{what} {key}") is future:
+                del self._asked[f"{what} {key}"]
+                if what in ("describe", "calibrate"):
+                    self._described(key, future)
+            try:
+                what, key, future = self._events.get_nowait()
+            except queue.Empty:
+                return
+
+    def _ended(self, key: str, future: Any) -> None:
+        running = self._running.get(key)
+        if running is None or running.future is not future:
+            return
+        del self._running[key]
+        outcome = self._outcome(running.job, future)
+        if outcome is None or (outcome.status == "refused" and outcome.why == ("stopped",)):
+            self._again(running)
+        elif outcome.status == "refused":
+            for address in [address for address, hand in self.hands.items() if hand.name == outcome.machine.name]:
+                self._dismiss(address, "; ".join(outcome.why))
+            self._again(running)
+        else:
+            self._finished(running.job, outcome)
+
+    def _outcome(self, job: Job, future: Any) -> Outcome | None:
+        """Return what came of a unit and is kept now, None when it has to be measured again."""
+        key = job.unit.key
+        if future.status == "error":
+            why = repr(future.exception(timeout=RESULT_S))
+            died = "KilledWorker" in why
+            return self.folder.store_failure(of_unit(job.unit, "failed", "every worker that measured it died"
+                                                     if died else f"Dask: {why[:200]}"))
+        if future.status != "finished":
+            return None
+        try:
+            return self.folder.store(key, bytes(future.result(timeout=RESULT_S)))
+        except (ValueError, TypeError) as error:
+            self._no_results[key] += 1
+            if self._no_results[key] < NOT_RESULTS:
+                return None
+            return self.folder.store_failure(of_unit(job.unit, "failed", f"what came back is no result: {error}"))
+        except OSError as error:
+            if error.filename:              # of our disk, not of the network
+                raise
+            return None
+        except Exception as error:          # noqa: BLE001  # Dask's, when the scheduler went away meanwhile
+            self._say(f"{job.unit.url}: its results did not come ({type(error).__name__}); again")
+            return None
+
+    def _finished(self, job: Job, outcome: Outcome) -> None:
+        where = f"on {outcome.machine.name} in {outcome.took_s:.0f} s" if outcome.machine.name else "nowhere"
+        how = "measured" if outcome.status == "measured" else outcome.status.upper()
+        why = f": {outcome.why[0]}" if outcome.why else ""
+        again = " a second time" if job.unit.replica else ""
+        settings = f" ({job.unit.settings})" if job.unit.settings.options else ""
+        line = printable(f"{job.unit.url}{settings}: {how}{again} {where}{why}")
+        if job.unit.replica:
+            self._say(line)
+        else:
+            self.tally.add(outcome)
+            self._done(line)
+            self._second(job, outcome)
+        self._watch_streak(outcome)
+
+    def _second(self, job: Job, outcome: Outcome) -> None:
+        """Have a site measured on another machine, too, if it is one of those."""
+        second = job.second
+        if job.unit.wants_second and outcome.status == "measured" and self.folder.outcome(second.unit.key) is None:
+            self._seconds[second.unit.key] = second, outcome.machine.id
+
+    def _watch_streak(self, outcome: Outcome) -> None:
+        """After three failures in a row a worker measures the calibration's page again. The page's fault is not its."""
+        for address, hand in list(self.hands.items()):
+            if hand.name != outcome.machine.name or 2 in outcome.exits.values():
+                continue
+            hand.streak = hand.streak + 1 if outcome.status == "failed" else 0
+            if hand.streak == STREAK:
+                if hand.calibration is None:
+                    self._dismiss(address, f"{STREAK} failures in a row, the last: {'; '.join(outcome.why)}")
+                else:
+                    self._ask(address, "calibrate", tasks.calibrate)
+
+    def _tell(self, now: bool = False) -> None:
+        """Note how far it is, for --status."""
+        if not now and time.monotonic() < self._told_s + PROGRESS_EVERY_S:
+            return
+        self._told_s = time.monotonic()
+        self.folder.write_progress(self.progress())
+
+    def progress(self) -> Mapping[str, Any]:
+        """Return how far it is."""
+        new = self.tally.done - self._there_already
+        spent_s = time.monotonic() - self._began_s
+        left_s = spent_s / new * (self.tally.total - self.tally.done) if new else None
+        return {"sites": self.tally.total, "done": self.tally.done, "failed": self.tally.failed,
+                "partly": self.tally.partly, "left_s": None if left_s is None else round(left_s),
+                "workers": sorted(hand.name for hand in self.hands.values()), "dismissed": self.tally.dismissed}

@@ -1,0 +1,212 @@
+"""``sweep-NAME/``: all that a sweep has, on disk at every moment, so that whoever dies loses nothing.
+
+    sweep.json                  what was asked for last
+    progress.json               how far it is (--status)
+    driver.lock                 held by the driver while it lives: two would do everything twice
+    scheduler, worker.log       where this machine's worker finds its scheduler; what it says
+    recordings/PAGE/            a site's own recording: site.pages, site/, site.fetchlog/, or failed.json
+    sites/KEY/                  a unit's results: site.json, console.log, client/, serverlogs/
+    loads.parquet, loads.csv, sites.csv, report.html, *.png, waterfalls/
+
+A unit's folder appears in one step (rename(2)) when all of it is on the disk, and never changes: results are neither
+half-written nor doubled. What a killed driver left half-done has a name with a dot in front, and is removed.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.errors import InputError
+from harness.files.pages import Page
+from harness.sweep.measuring import RESULTS
+from harness.sweep.outcome import FILE, Outcome, read_outcome
+from harness.sweep.parcel import unpack
+from harness.system.atomic import write_atomically
+from harness.system.untrusted import UnreadableFileError, read_untrusted, read_untrusted_json
+
+PREFIX = "sweep-"
+STAGING = "."
+MARGIN_BYTES = 10**9
+"""Room on the disk under which a sweep takes no more results."""
+
+
+class SweepFolder:
+    """One sweep's folder."""
+
+    def __init__(self, base: Path, name: str) -> None:
+        """The sweep `name` in the folder `base`; nothing is made yet."""
+        self.name = name
+        self.path = base / f"{PREFIX}{name}"
+        self.sites = self.path / "sites"
+        self.recordings = self.path / "recordings"
+        self.scheduler_file = self.path / "scheduler"
+        self.worker_log = self.path / "worker.log"
+
+    def make(self) -> None:
+        """Make the folders. Raises InputError when they cannot be written."""
+        try:
+            for folder in (self.path, self.sites, self.recordings):
+                folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be made ({error.strerror}); give another --dir") from None
+
+    @contextmanager
+    def only_driver(self) -> Iterator[None]:
+        """Hold this sweep while this lasts, and remove what a killed driver left half-done.
+
+        Raises InputError when another driver has it.
+        """
+        descriptor = os.open(self.path / "driver.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError(f"{self.path}: this sweep is running (pid {os.pread(descriptor, 20, 0).decode()}); "
+                                 f"see ./sweep.py --status {self.name}") from None
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+            for folder in (self.sites, self.recordings):
+                for left in folder.glob(f"{STAGING}*"):
+                    shutil.rmtree(left, ignore_errors=True)
+            yield
+            os.ftruncate(descriptor, 0)
+        finally:
+            os.close(descriptor)
+
+    def driver(self) -> int | None:
+        """Return the process id of the driver that has this sweep, None when none has."""
+        try:
+            descriptor = os.open(self.path / "driver.lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            text = os.pread(descriptor, 20, 0).decode(errors="replace")
+            return int(text) if text.isdecimal() else None
+        finally:
+            os.close(descriptor)
+        return None
+
+    def recording(self, page: Page) -> Path:
+        """Return where a page's own recording lies, or is to lie."""
+        return self.recordings / page.name
+
+    def results(self, key: str) -> Path:
+        """Return where a unit's results lie, or are to lie."""
+        return self.sites / key
+
+    def outcome(self, key: str) -> Outcome | None:
+        """Return what came of a unit, None when it was not measured. Raises UnreadableFileError."""
+        path = self.results(key) / FILE
+        if not path.parent.is_dir():
+            return None
+        try:
+            return read_outcome(read_untrusted(path))
+        except UnreadableFileError:
+            raise
+        except ValueError as error:
+            raise UnreadableFileError(path, str(error)) from None
+
+    def store(self, key: str, parcel: bytes) -> Outcome:
+        """Keep what a worker sent of a unit, in one step; return its outcome.
+
+        Raises ValueError when it is not that, and keeps nothing; a unit that is there already stays as it is.
+        """
+        staging = self.sites / f"{STAGING}{uuid.uuid4().hex}"
+        staging.mkdir()
+        try:
+            unpack(parcel, staging, RESULTS, to_disk=True)
+            outcome = read_outcome(read_untrusted(staging / FILE))
+            if outcome.key != key:
+                raise ValueError(f"it is of {outcome.key[:40]!r}, not of {key}")
+            if outcome.status != "refused":
+                self._publish(staging, key)
+            return outcome
+        except UnreadableFileError as error:
+            raise ValueError(error.why) from None
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+    def store_failure(self, outcome: Outcome) -> Outcome:
+        """Keep an outcome that no worker sent: what became of a unit that cannot be measured."""
+        staging = self.sites / f"{STAGING}{uuid.uuid4().hex}"
+        staging.mkdir()
+        (staging / FILE).write_text(replace(outcome, status="failed").to_json())
+        try:
+            self._publish(staging, outcome.key)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        return outcome
+
+    def _publish(self, staging: Path, key: str) -> None:
+        if self.results(key).is_dir():
+            return
+        try:
+            staging.rename(self.results(key))
+        except OSError:
+            if not self.results(key).is_dir():      # somebody else was faster, and that is as good
+                raise
+        _sync(self.sites)
+
+    def forget_failures(self) -> int:
+        """Remove what failed, so that it is tried again: recordings and units; return how many."""
+        failed = [path.parent for path in self.recordings.glob("*/failed.json")]
+        failed += [path.parent for path in self.sites.glob(f"*/{FILE}")
+                   if (outcome := self.outcome(path.parent.name)) and outcome.status == "failed"]
+        for folder in failed:
+            shutil.rmtree(folder, ignore_errors=True)
+        return len(failed)
+
+    def check_room(self) -> None:
+        """Raise InputError when the disk has no room for more."""
+        if shutil.disk_usage(self.path).free < MARGIN_BYTES:
+            raise InputError(f"{self.path}: less than {MARGIN_BYTES // 10**9} GB free on this disk; make room and go "
+                             f"on with ./sweep.py --resume {self.name}")
+
+    def write_asked(self, asked: Mapping[str, Any]) -> None:
+        """Note what was asked for, for --resume."""
+        write_atomically(self.path / "sweep.json", json.dumps({"format": 1, **asked}, indent=1) + "\n")
+
+    def read_asked(self) -> dict[str, Any]:
+        """Return what was asked for. Raises InputError where there is no such sweep."""
+        try:
+            found = read_untrusted_json(self.path / "sweep.json")
+        except UnreadableFileError:
+            raise InputError(f"{self.path}: no sweep there; begin one with ./sweep.py --pages LIST") from None
+        return found if isinstance(found, dict) else {}
+
+    def write_progress(self, progress: Mapping[str, Any]) -> None:
+        """Note how far it is."""
+        write_atomically(self.path / "progress.json",
+                         json.dumps({"format": 1, "at_s": round(time.time()), **progress}, indent=1) + "\n")
+
+    def read_progress(self) -> dict[str, Any]:
+        """Return how far it was when it said so last, nothing when it never did."""
+        try:
+            found = read_untrusted_json(self.path / "progress.json")
+        except UnreadableFileError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+def sweeps(base: Path) -> list[str]:
+    """Return the names of all sweeps in a folder, that which changed last at the end."""
+    found = [path.parent for path in base.glob(f"{PREFIX}*/sweep.json")]
+    return [path.name.removeprefix(PREFIX) for path in sorted(found, key=lambda path: path.stat().st_mtime)]
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,155 @@
+"""One unit, measured whole on this machine by tfo.py: a site's recording, all delays, under one hold of the lock.
+
+The recording is unpacked into a scratch folder that is gone at the end; what comes back is a parcel of ``client/`` and
+``serverlogs/``, what was printed (``console.log``), and ``site.json``. Whatever goes wrong is an outcome with a reason.
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.analysis.improvement import improvement
+from harness.analysis.selection import select
+from harness.bootstrap import ROOT
+from harness.errors import ExperimentError, InputError
+from harness.files.pages import PageFiles
+from harness.files.results import Results, read_results
+from harness.measure.resume import recording_digest
+from harness.sweep.outcome import FILE, Calibration, Machine, Outcome, Status, of_unit
+from harness.sweep.parcel import pack, unpack
+from harness.sweep.plan import Unit, check_options, own_versions
+from harness.system.lock import INHERITED_FD, lent_lock
+from harness.system.options import DELAY_MS, plain
+from harness.system.privileges import give, invoking_user
+from harness.system.processes import stop
+from harness.system.scratch import temporary_directory
+
+SITE = "site"
+"""Name of every unit's list of pages and recording: their digest must not depend on who recorded them."""
+PARTS = (f"{SITE}.pages", SITE, f"{SITE}.fetchlog")
+RESULTS = (FILE, "console.log", "client", "serverlogs")
+STOPPED = -1
+"""In the place of tfo.py's exit status, when it was ended by us."""
+LOOK_S = 0.5
+"""How often it is looked whether a unit is still wanted."""
+ENDING_S = 20.0
+"""What tfo.py may take to clean up."""
+LONGEST_S = 6 * 3600.0
+"""For one delay. tfo.py bounds every load itself, so this is for what nobody thought of."""
+MOST_REASONS = 3
+GoOn = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Bed:
+    """This machine as a test bed. Another experiment is waited for `wait_s` seconds; `patience_s` is tfo.py's."""
+
+    machine: Machine
+    wait_s: float
+    patience_s: float
+    calibration: Calibration | None = None
+
+
+def measure_unit(bed: Bed, unit: Unit, parcel: bytes, go_on: GoOn) -> tuple[Outcome, bytes]:
+    """Measure `unit`, whose recording is in `parcel`; return its outcome, and that with all files as a parcel."""
+    with temporary_directory() as scratch:
+        work_dir = scratch / "unit"
+        work_dir.mkdir()
+        try:
+            outcome = _measure(bed, unit, parcel, work_dir, go_on)
+        except (InputError, ExperimentError, ValueError) as error:
+            outcome = of_unit(unit, "failed", str(error))
+        except SystemExit:              # argparse, of options that it does not know
+            outcome = of_unit(unit, "refused", f"not understood here: {unit.settings}")
+        except OSError as error:
+            outcome = of_unit(unit, "failed", f"the machine: {error.strerror or error}")
+        outcome = replace(outcome, machine=bed.machine, calibration=bed.calibration)
+        (work_dir / FILE).write_text(outcome.to_json())
+        try:
+            return outcome, pack(work_dir, RESULTS)
+        except ValueError as error:     # too large: what is said of it is not
+            outcome = replace(outcome, status="failed", why=(f"its results have {error}",))
+            (work_dir / FILE).write_text(outcome.to_json())
+            return outcome, pack(work_dir, RESULTS[:2])
+
+
+def _measure(bed: Bed, unit: Unit, parcel: bytes, work_dir: Path, go_on: GoOn) -> Outcome:
+    if bed.calibration and bed.calibration.fault:
+        return of_unit(unit, "refused", bed.calibration.fault)
+    if unit.versions != own_versions():
+        return of_unit(unit, "refused", f"it has {own_versions()}, and the sweep {unit.versions}")
+    options = check_options(unit.settings.options)
+    delays = [DELAY_MS(plain(delay)) for delay in unit.settings.delays]
+    unpack(parcel, work_dir, PARTS)
+    if recording_digest(PageFiles(work_dir, SITE)) != unit.recording:
+        return of_unit(unit, "failed", "its recording is another one than was said")
+    exits: dict[str, int] = {}
+    with lent_lock(bed.wait_s, go_on) as lock_fd:
+        began_s = time.time()
+        for delay in delays:
+            if not go_on():
+                return of_unit(unit, "refused", "stopped")
+            status = run_tfo(work_dir, SITE, ("--delaynet", plain(delay), "--patience", plain(bed.patience_s),
+                                              *options), lock_fd, go_on)
+            exits[f"{delay:g}"] = status
+            if status not in (0, 1):
+                break
+    if not go_on():
+        return of_unit(unit, "refused", "stopped")
+    return replace(judge(unit, work_dir, exits), began_s=began_s, took_s=round(time.time() - began_s, 1))
+
+
+def run_tfo(work_dir: Path, name: str, words: tuple[str, ...], lock_fd: int, go_on: GoOn) -> int:
+    """Run tfo.py on the recording `name` in `work_dir` while `go_on` says so; return its exit status.
+
+    Should we be killed, it ends as it does on Ctrl-C, and cleans up.
+    """
+    give(work_dir, invoking_user())
+    command = ["setpriv", "--pdeathsig", "TERM", "--", sys.executable, str(ROOT / "tfo.py"), "--name", name,
+               "--dir", str(work_dir), *words]
+    environment = {**os.environ, INHERITED_FD: str(lock_fd), "PYTHONUNBUFFERED": "1"}
+    deadline_s = time.monotonic() + LONGEST_S
+    with (work_dir / "console.log").open("ab") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
+                                   pass_fds=(lock_fd,), cwd=ROOT)
+        try:
+            while process.poll() is None and go_on() and time.monotonic() < deadline_s:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(LOOK_S)
+            return STOPPED if process.returncode is None else process.returncode
+        finally:
+            stop(process, ENDING_S)
+
+
+def judge(unit: Unit, work_dir: Path, exits: dict[str, int]) -> Outcome:
+    """Return what came of the unit by what is in its ``client/`` and how tfo.py ended at each delay."""
+    console = work_dir / "console.log"
+    if not any((work_dir / "client").glob("*-tfo-*/*.json")):
+        return of_unit(unit, "failed", last_line(console), exits=exits)
+    results = read_results(work_dir / "client")
+    selection = select(results, "load")
+    usable = [improvement(selection, page, rtt_ms).percent is not None
+              for page in results.urls for rtt_ms in results.rtts_ms]
+    whole = len(exits) == len(unit.settings.delays) and set(exits.values()) == {0}
+    status: Status = "measured" if whole and all(usable) else "partly" if any(usable) else "failed"
+    why = () if status == "measured" else _reasons(results) or (last_line(console),)
+    return of_unit(unit, status, *why, exits=exits)
+
+
+def last_line(log: Path) -> str:
+    """Return the last line of what was printed, which says what went wrong."""
+    lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+    return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+
+
+def _reasons(results: Results) -> tuple[str, ...]:
+    """Return the most frequent reasons why loads do not count, each with how many loads it holds for."""
+    counted = Counter(reason for load in results.loads if not load.valid for reason in load.why_not)
+    return tuple(f"{count} of {len(results.loads)} loads: {reason}" for reason, count
+                 in counted.most_common(MOST_REASONS))

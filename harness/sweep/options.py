@@ -1,0 +1,139 @@
+"""The options of sweep.py, and what they ask for."""
+
+import argparse
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.bootstrap import ROOT
+from harness.errors import InputError
+from harness.files.pages import read_pages
+from harness.sweep.folder import SweepFolder, sweeps
+from harness.sweep.plan import Versions, check_options, grid, own_versions
+from harness.sweep.trust import TLS
+from harness.system.options import DELAY_MS, Decimal, OptionParser, Several, Whole, page_list_name
+from harness.system.untrusted import UnreadableFileError, read_untrusted_text
+
+DELAYS = "10 50 100"
+"""One way, in ms, as run.sh's."""
+LATEST = ""
+"""--status and --stop without a name mean the sweep that was begun last."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a sweep is to measure: a list of pages, at which one-way delays in ms, with which combinations of options.
+
+    `versions` are those that measure it.
+    """
+
+    pages: Path
+    delays: tuple[float, ...]
+    combinations: tuple[tuple[str, ...], ...]
+    versions: Versions
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as it stands in sweep.json."""
+        return {**asdict(self), "pages": str(self.pages)}
+
+
+def parse_arguments(description: str) -> argparse.Namespace:
+    """Read sweep.py's command line; what it does not know itself is `passed_on` to tfo.py."""
+    parser = make_parser(description)
+    options, passed_on = parser.parse_known_args()
+    options.passed_on = check_options(passed_on)
+    options.dir = options.dir.resolve()
+    if options.scheduler is not None and not options.scheduler.startswith(("tcp://", "tls://")):
+        raise InputError(f"sweep.py: --scheduler: {options.scheduler[:80]!r} is no address; write tcp://host:8786")
+    return options
+
+
+def make_parser(description: str) -> argparse.ArgumentParser:
+    """Return what knows sweep.py's own options."""
+    parser = OptionParser(prog="sweep.py", description=description)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--pages", type=Path, metavar="LIST", help="measure the pages of this list, one URL a line")
+    what.add_argument("--resume", type=page_list_name, metavar="NAME", help="go on with sweep-NAME as it was begun")
+    what.add_argument("--serve", nargs="?", type=Whole(1, 65535), const=8786, metavar="PORT",
+                      help="run a scheduler for other machines (8786), until Ctrl-C")
+    what.add_argument("--status", nargs="?", type=page_list_name, const=LATEST, metavar="NAME", help="how far it is")
+    what.add_argument("--stop", nargs="?", type=page_list_name, const=LATEST, metavar="NAME",
+                      help="end it; --resume goes on")
+    what.add_argument("--report", type=page_list_name, metavar="NAME", help="make tables and report of what is there")
+    parser.add_argument("--name", type=page_list_name, help="results go to sweep-NAME/ (the list's name)")
+    parser.add_argument("--dir", type=Path, default=ROOT, help="where sweep-NAME/ is (the project)")
+    parser.add_argument("--delays", type=Several(DELAY_MS), metavar="MS", help=f"one-way delays in ms ({DELAYS!r}); "
+                        "the RTT is twice that")
+    parser.add_argument("--grid", type=Path, metavar="FILE", help="TOML: several values of tfo.py's options, all "
+                        'combinations of which are measured, such as http = ["1.0", "1.1"]')
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="measure on its workers: tcp://host:8786 (here)")
+    parser.add_argument("--again", action="store_true", help="try again what failed before")
+    parser.add_argument("--tls", type=Path, default=TLS, help="folder of the certificates (.sweep-tls)")
+    parser.add_argument("--dashboard", type=Whole(0, 65535), default=0, help="port of Dask's dashboard on this machine "
+                        "(any; 8787 with --serve)")
+    parser.add_argument("--wait", type=Decimal(0.1, 10**6, or_zero=True), default=3600.0, metavar="SECONDS",
+                        help="how long this machine's worker waits for another experiment to end (%(default)g)")
+    parser.add_argument("--patience", type=Decimal(0.1, 3600, or_zero=True), default=30.0, metavar="SECONDS",
+                        help="how long it waits for other programs to leave the machine alone (%(default)g)")
+    parser.add_argument("--no-calibration", dest="calibration", action="store_false",
+                        help="this machine's worker does not measure the calibration's pages first")
+    return parser
+
+
+def asked_for(options: argparse.Namespace) -> tuple[Asked, SweepFolder]:
+    """Return what is to be measured, and the folder of its results. Raises InputError."""
+    if options.report:
+        return asked_before(SweepFolder(options.dir, options.report))
+    if options.resume:
+        asked, folder = asked_before(SweepFolder(options.dir, options.resume))
+        if asked.versions != own_versions():
+            raise InputError(f"{folder.path}: was measured by {asked.versions}, and here is {own_versions()}; measure "
+                             f"all anew with --pages {asked.pages}, or only --report {folder.name}")
+        return asked, folder
+    pages = options.pages if options.pages.exists() or options.pages.is_absolute() else ROOT / options.pages
+    read_pages(pages)
+    combinations = grid(_toml(options.grid), str(options.grid)) if options.grid else [()]
+    checked = tuple(check_options([*options.passed_on, *combination]) for combination in combinations)
+    delays = tuple(options.delays or map(float, DELAYS.split()))
+    name = options.name or pages.stem
+    try:
+        page_list_name(name)
+    except argparse.ArgumentTypeError as error:
+        raise InputError(f"{pages}: {error}; give a --name") from None
+    return Asked(pages.resolve(), delays, checked, own_versions()), SweepFolder(options.dir, name)
+
+
+def asked_before(folder: SweepFolder) -> tuple[Asked, SweepFolder]:
+    """Return what a sweep was asked for last. Raises InputError."""
+    found = folder.read_asked()
+    try:
+        asked = Asked(Path(str(found["pages"])), tuple(map(float, found["delays"])),
+                      tuple(check_options(list(map(str, words))) for words in found["combinations"]),
+                      Versions(**found["versions"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{folder.path / 'sweep.json'}:1: not what a sweep was asked for ({error!r}); begin it again "
+                         "with ./sweep.py --pages LIST") from None
+    return asked, folder
+
+
+def named(options: argparse.Namespace, name: str) -> SweepFolder:
+    """Return the sweep that --status or --stop means. Raises InputError when there is none."""
+    names = sweeps(options.dir)
+    if name not in names and (name != LATEST or not names):
+        raise InputError(f"{options.dir}: there is no sweep{'-' + name if name else ''} here; "
+                         f"there are: {', '.join(names) or 'none'}")
+    return SweepFolder(options.dir, name or names[-1])
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return dict(tomllib.loads(read_untrusted_text(path)))
+    except UnreadableFileError as error:
+        raise InputError(f"{error}; give a TOML file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}:1: not TOML ({error})") from None

@@ -1,0 +1,145 @@
+"""Statistics over sites, each of which counts once: its loads say how sure its own value is, not how sites differ.
+
+Intervals and bands are bootstrapped over sites (Efron and Tibshirani, An Introduction to the Bootstrap, 1993): what
+other sites, drawn as these were, would give. They say nothing of sites that the list is no sample of.
+"""
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.sweep.site_rows import AtRtt, SiteRow
+
+RESAMPLES = 4000
+CONFIDENCE = 0.95
+LIMITS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+FEWEST = 5
+"""Sites: of fewer the bootstrap knows too little of how sites differ (harness.analysis.intervals.ENOUGH_PAIRS)."""
+MOST_POINTS = 400
+"""Of a curve and its band."""
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value over sites with its 95% interval, whose limits are None from fewer than FEWEST sites."""
+
+    value: float
+    low: float | None
+    high: float | None
+    sites: int
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The share of sites (0 to 1) whose improvement is at most `x` percent, with a pointwise 95% band.
+
+    `low` and `high` are empty from fewer than FEWEST sites.
+    """
+
+    x: Floats
+    share: Floats
+    low: Floats
+    high: Floats
+    sites: int
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Sites that two machines measured, at one RTT: by how many percentage points their improvements differ (the second
+    less the first), and by how many percent their PLT without TFO does. Medians of absolute differences, and the
+    largest.
+    """
+
+    rtt_ms: float
+    sites: int
+    median_points: float
+    largest_points: float
+    median_plt_percent: float
+    within_intervals: int
+    """How many of the pairs of 95% intervals overlap."""
+
+
+def median_improvement(rows: Sequence[SiteRow], rtt_ms: float, seed: int = 1) -> Estimate | None:
+    """Return the median of the sites' improvements at an RTT, in percent; None without a site."""
+    values = improvements(rows, rtt_ms)
+    return _estimate(values, lambda sample: float(np.median(sample)), seed) if values.size else None
+
+
+def share_faster(rows: Sequence[SiteRow], rtt_ms: float, seed: int = 1) -> Estimate | None:
+    """Return the share of sites (0 to 1) of which all of the improvement's own interval lies above 0."""
+    found = np.array([at.verdict == "faster" for row in rows if (at := row.at_rtt(rtt_ms))], float)
+    return _estimate(found, lambda sample: float(np.mean(sample)), seed) if found.size else None
+
+
+def distribution(rows: Sequence[SiteRow], rtt_ms: float, seed: int = 1) -> Distribution | None:
+    """Return how the improvement at an RTT is distributed over sites; None without a site."""
+    values = np.sort(improvements(rows, rtt_ms))
+    if not values.size:
+        return None
+    x: Floats = values
+    if values.size > MOST_POINTS:
+        x = np.asarray(np.quantile(values, np.linspace(0, 1, MOST_POINTS)), float)
+    share = np.searchsorted(values, x, side="right") / values.size
+    empty = np.array([])
+    if values.size < FEWEST:
+        return Distribution(x, share, empty, empty, values.size)
+    shares = [np.searchsorted(np.sort(draw), x, side="right") / values.size for draw in _draws(values, seed)]
+    low, high = np.quantile(shares, LIMITS, axis=0)
+    return Distribution(x, share, low, high, values.size)
+
+
+def improvements(rows: Sequence[SiteRow], rtt_ms: float) -> Floats:
+    """Return the improvement of every site at an RTT, in percent."""
+    return np.array([at.percent for row in rows if (at := row.at_rtt(rtt_ms))], float)
+
+
+def theory_slope(points: Sequence[AtRtt], seed: int = 1) -> Estimate | None:
+    """Return how much of handshakes x RTT / PLT comes out as improvement: the slope of the line through the origin.
+
+    1 is theory: each handshake on the critical path that is saved brings the load event forward by one RTT. Least
+    squares; None without a point that has handshakes.
+    """
+    pairs = np.array([(point.theory_percent, point.percent) for point in points if point.theory_percent], float)
+    if not pairs.size:
+        return None
+    return _estimate(pairs, lambda sample: float((sample[:, 0] * sample[:, 1]).sum() / (sample[:, 0] ** 2).sum()), seed)
+
+
+def agreement(rows: Sequence[SiteRow], rtt_ms: float) -> Agreement | None:
+    """Return how far two machines agree at an RTT; None when no site was measured by two."""
+    firsts = {(row.outcome.url, row.outcome.options): row for row in rows if not row.outcome.replica}
+    pairs = [(first_at, second_at) for row in rows if row.outcome.replica
+             and (first := firsts.get((row.outcome.url, row.outcome.options)))
+             and (first_at := first.at_rtt(rtt_ms)) and (second_at := row.at_rtt(rtt_ms))]
+    if not pairs:
+        return None
+    points = [abs(second.percent - first.percent) for first, second in pairs]
+    return Agreement(rtt_ms, len(pairs), statistics.median(points), max(points),
+                     statistics.median(abs(second.off_ms / first.off_ms - 1) * 100 for first, second in pairs),
+                     sum(_overlap(first, second) for first, second in pairs))
+
+
+def _overlap(one: AtRtt, other: AtRtt) -> bool:
+    if one.low_percent is None or one.high_percent is None or other.low_percent is None or other.high_percent is None:
+        return False
+    return one.low_percent <= other.high_percent and other.low_percent <= one.high_percent
+
+
+def _draws(values: Floats, seed: int) -> Iterator[Floats]:
+    """Give RESAMPLES draws of as many sites as there are, with replacement; a row of `values` is a site."""
+    rng = np.random.default_rng(seed)
+    for _ in range(RESAMPLES):
+        yield values[rng.integers(0, len(values), len(values))]
+
+
+def _estimate(values: Floats, statistic: Callable[[Floats], float], seed: int) -> Estimate:
+    """Return a statistic of sites with its percentile interval."""
+    value = float(statistic(values))
+    if len(values) < FEWEST:
+        return Estimate(value, None, None, len(values))
+    low, high = np.quantile([statistic(draw) for draw in _draws(values, seed)], LIMITS)
+    return Estimate(value, float(low), float(high), len(values))

@@ -1,0 +1,79 @@
+"""A folder as bytes, and back: a recording on its way to a worker, a site's results on their way home.
+
+A parcel is a gzipped tar of regular files. It comes from another machine: nothing in it leads out of the folder it is
+unpacked in, no link and no device comes out of it, and it may not be larger than LARGEST.
+"""
+
+import io
+import os
+import shutil
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+from harness.mirror.paths import list_files
+
+LARGEST = 2**29
+"""Bytes of all files of a parcel."""
+MOST_FILES = 100_000
+COMPRESSION = 1
+"""gzip's fastest: most bodies of a recording are compressed already."""
+
+
+def pack(folder: Path, names: Iterable[str]) -> bytes:
+    """Return the files and folders `names` of `folder` as a parcel. Raises ValueError when they are too large."""
+    content, total = io.BytesIO(), 0
+    with tarfile.open(fileobj=content, mode="w:gz", compresslevel=COMPRESSION) as tar:
+        for name in names:
+            place = folder / name
+            inside = sorted(f"{name}/{file}" for file in list_files(place)) if place.is_dir() else [name]
+            for file in inside:
+                if not (folder / file).is_file():
+                    continue
+                total += (folder / file).stat().st_size
+                if total > LARGEST:
+                    raise ValueError(f"more than {LARGEST // 2**20} MB")
+                tar.add(folder / file, arcname=file, recursive=False, filter=_plain)
+    return content.getvalue()
+
+
+def unpack(parcel: bytes, folder: Path, allowed: Iterable[str], *, to_disk: bool = False) -> None:
+    """Write a parcel's files into `folder`, which is there; only those whose path begins with a name in `allowed`.
+
+    With `to_disk` each is on the disk when this returns (fsync(2)). Raises ValueError for what is no parcel, or too
+    large.
+    """
+    tops, total = frozenset(allowed), 0
+    try:
+        with tarfile.open(fileobj=io.BytesIO(parcel), mode="r:gz") as tar:
+            for count, member in enumerate(tar, start=1):
+                total += member.size
+                if total > LARGEST or count > MOST_FILES:
+                    raise ValueError(f"more than {LARGEST // 2**20} MB or {MOST_FILES} files")
+                body = tar.extractfile(member) if member.isreg() else None
+                parts = member.name.split("/")
+                if body is None or parts[0] not in tops or not set(parts).isdisjoint(("", ".", "..")):
+                    raise ValueError(f"{member.name[:80]!r} does not belong there")
+                _write(folder / member.name, body, to_disk)
+    except (tarfile.TarError, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno:      # the disk's, not the parcel's
+            raise
+        raise ValueError(f"no parcel ({error})") from None
+
+
+def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    member.mtime, member.mode = 0, 0o644
+    return member
+
+
+def _write(path: Path, body: IO[bytes], to_disk: bool) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    with os.fdopen(descriptor, "wb") as file:
+        shutil.copyfileobj(body, file)
+        if to_disk:
+            file.flush()
+            os.fsync(descriptor)

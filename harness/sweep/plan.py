@@ -1,0 +1,168 @@
+"""What a sweep measures: units, each a site's recording under one combination of settings, known by what is in them.
+
+A unit's key is the SHA-256 of its recording, its settings and the versions of what measures it: the same key, the same
+experiment. Whatever changes one of these makes another unit, whose results lie in a folder of their own.
+"""
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from harness.bootstrap import ROOT
+from harness.browser.chrome import find_browser, version_of
+from harness.errors import InputError
+from harness.measure.options import parse_arguments
+from harness.mirror.paths import list_files
+
+FORMAT = 1
+"""Of a unit's description; another one makes other keys."""
+OPTIONS = frozenset((
+    "http", "server", "bwhome", "bwnet", "buffer", "delayhome", "paper", "tfo", "testruns", "retries", "post-quantum",
+    "predict", "cookies", "connections-per-host", "until-ci", "max-runs", "min-pairs", "timeout", "quiet",
+    "quiet-limit", "seed"))
+"""Options of tfo.py that a sweep passes on, and a worker takes: each changes what is measured, none names a file."""
+MOST_COMBINATIONS = 1000
+SECOND_OF = 10
+"""A site of so many is measured on a second machine, too."""
+MEASURING = ("tfo.py", "tfo-test", "harness/analysis", "harness/browser", "harness/files", "harness/measure",
+             "harness/mirror", "harness/netlog", "harness/network", "harness/replay", "harness/system")
+"""What decides how a load comes about; figures and reports do not."""
+_OPTION = re.compile(r"--([a-z-]+)(?:=(.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a site is measured: at which one-way `delays` in ms, and with which other options of tfo.py."""
+
+    delays: tuple[float, ...]
+    options: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join(self.options) or "as by default"
+
+
+@dataclass(frozen=True)
+class Versions:
+    """What measures: a digest of this program's measuring parts, and Chrome's version."""
+
+    tfo_lab: str
+    browser: str
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One site to be measured. `replica` is 1 where it is measured a second time, on another machine; else 0.
+
+    `recording` is the SHA-256 of its recording (harness.measure.resume.recording_digest).
+    """
+
+    url: str
+    recording: str
+    settings: Settings
+    versions: Versions
+    replica: int = 0
+
+    @property
+    def key(self) -> str:
+        """What is in it, in 32 hexadecimal digits: its results' name, and Dask's for its task."""
+        return hashlib.sha256(json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True).encode()).hexdigest()[:32]
+
+    @property
+    def wants_second(self) -> bool:
+        """Whether this site is one of those that are measured on two machines: chosen by its content, not by anyone."""
+        return int(hashlib.sha256(self.recording.encode()).hexdigest(), 16) % SECOND_OF == 0
+
+    def to_json(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Unit":
+        """Return what `to_json` gave. Raises ValueError for anything else."""
+        try:
+            found = json.loads(text)
+            settings = Settings(tuple(map(float, found["settings"]["delays"])),
+                                tuple(map(str, found["settings"]["options"])))
+            return cls(str(found["url"]), str(found["recording"]), settings, Versions(**found["versions"]),
+                       int(found["replica"]))
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"no unit of a sweep ({error!r})") from None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A unit, and what gives its recording as a parcel when it is handed out."""
+
+    unit: Unit
+    parcel: Callable[[], bytes]
+
+    @property
+    def second(self) -> "Job":
+        """The same site once more, for another machine."""
+        return replace(self, unit=replace(self.unit, replica=1))
+
+
+def check_options(words: Sequence[str]) -> tuple[str, ...]:
+    """Return tfo.py's options as ``--name=value``, in order of their names. Raises InputError for what makes no sweep.
+
+    Both driver and worker ask this: what comes by the network is checked where root acts on it.
+    """
+    found: dict[str, str] = {}
+    waiting = list(words)
+    while waiting:
+        match = _OPTION.fullmatch(waiting.pop(0))
+        if not match or match[1] not in OPTIONS:
+            raise InputError(f"sweep.py: {str(match[0] if match else words)[:80]!r} is no option of a sweep; "
+                             f"see ./sweep.py --help")
+        value = match[2]
+        if value is None and waiting and not waiting[0].startswith("--"):
+            value = waiting.pop(0)
+        found[match[1]] = f"--{match[1]}" if value is None else f"--{match[1]}={value}"
+    options = tuple(found[name] for name in sorted(found))
+    parse_arguments("", options)
+    return options
+
+
+def grid(table: Mapping[str, Any], source: str) -> list[tuple[str, ...]]:
+    """Return the combinations of a --grid's options: each name has a value or a list of them; true means no value.
+
+    Raises InputError.
+    """
+    axes = []
+    for name, values in table.items():
+        listed = values if isinstance(values, list) else [values]
+        if not listed or not all(isinstance(value, str | int | float) for value in listed):
+            raise InputError(f"{source}: {name}: write a value or a list of values, such as {name} = [1, 2]")
+        axes.append([_word(name, value) for value in listed])
+    combinations = list(itertools.islice(itertools.product(*axes), MOST_COMBINATIONS + 1))
+    if len(combinations) > MOST_COMBINATIONS:
+        raise InputError(f"{source}: more than {MOST_COMBINATIONS} combinations; leave some values out")
+    return [tuple(word for word in combination if word) for combination in combinations]
+
+
+def _word(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return f"--{name}" if value else ""
+    return f"--{name}={value}"
+
+
+@lru_cache(maxsize=1)
+def own_versions() -> Versions:
+    """Return what would measure here."""
+    digest = hashlib.sha256()
+    for path in _sources():
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return Versions(digest.hexdigest()[:16], version_of(find_browser()))
+
+
+def _sources() -> Iterator[Path]:
+    for name in MEASURING:
+        place = ROOT / name
+        files = sorted(place / file for file in list_files(place)) if place.is_dir() else [place]
+        yield from (path for path in files if path.suffix in (".py", ".js", ".c"))

@@ -1,0 +1,175 @@
+"""A site's own recording: cut out of one that is installed, or made by fetch.py, one folder for each site.
+
+A recording of several pages holds the hosts of all of them. A unit has one page and the hosts in that page's log,
+whole: whatever the page asks them for is answered as in the recording it comes from.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.bootstrap import ROOT
+from harness.errors import InputError
+from harness.files.pages import Page, PageFiles, read_pages
+from harness.measure.resume import recording_digest
+from harness.mirror.manifest import MANIFEST, read_manifest
+from harness.mirror.recording import read_recording
+from harness.sweep.folder import STAGING, SweepFolder
+from harness.sweep.measuring import SITE
+from harness.sweep.options import Asked
+from harness.sweep.parcel import LARGEST, pack
+from harness.sweep.plan import Job, Settings, Unit
+from harness.system.processes import bound_to_us, stop
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+
+FETCH_S = 900.0
+"""For one page; fetch.py bounds its own steps."""
+BECAUSE = "because "
+"""What stands in fetch.py's verdict before each reason."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A site's recording with its digest, or why there is none."""
+
+    page: Page
+    folder: Path
+    digest: str = ""
+    why_not: str = ""
+
+    def parcel(self) -> bytes:
+        """Return it as it travels. Raises ValueError when it is too large."""
+        return pack(self.folder, (f"{SITE}.pages", SITE, f"{SITE}.fetchlog"))
+
+
+def installed_recordings(folder: Path, first: PageFiles) -> dict[str, PageFiles]:
+    """Return in which recording each page is, by the page's URL: in the list's own, `first`; else in one of `folder`.
+
+    Of those the ones of real pages come before synthetic ones.
+    """
+    listed = [PageFiles(folder, path.stem) for path in sorted(folder.glob("*.pages"))]
+    there = [files for files in [first, *listed] if files.mirror.is_dir() and files.fetchlog.is_dir()]
+    found: dict[str, PageFiles] = {}
+    for files in sorted(there, key=lambda files: files != first and read_manifest(files.fetchlog, []).synthetic):
+        for page in _pages_of(files):
+            if (files.fetchlog / page.name).is_file():
+                found.setdefault(page.url, files)
+    return found
+
+
+def _pages_of(files: PageFiles) -> list[Page]:
+    try:
+        return read_pages(files.pages)
+    except InputError:
+        return []           # somebody else's list, which this sweep need not read
+
+
+def recorded(sweep: SweepFolder, page: Page) -> Recorded | None:
+    """Return what the sweep has of a page already: its recording, or why there is none; None when it was not tried."""
+    folder = sweep.recording(page)
+    if (folder / "failed.json").exists():
+        try:
+            return Recorded(page, folder, why_not=str(read_untrusted_json(folder / "failed.json")["why"]))
+        except (UnreadableFileError, KeyError, TypeError):
+            return Recorded(page, folder, why_not="not known any more; try again with --again")
+    files = PageFiles(folder, SITE)
+    if not files.pages.is_file():
+        return None
+    return Recorded(page, folder, recording_digest(files))
+
+
+def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> Recorded:
+    """Cut a page's recording out of `source`, or without one record it from the Internet, in one step."""
+    staging = sweep.recordings / f"{STAGING}{uuid.uuid4().hex}"
+    staging.mkdir()
+    try:
+        (staging / f"{SITE}.pages").write_text(f"{page.url}\n", encoding="utf-8")
+        why = cut(source, page, PageFiles(staging, SITE)) if source else fetch(staging)
+        why = why or _too_large(staging)
+        if why:
+            shutil.rmtree(staging)
+            staging.mkdir()
+            (staging / "failed.json").write_text(json.dumps({"format": 1, "url": page.url, "why": why}) + "\n")
+        shutil.rmtree(sweep.recording(page), ignore_errors=True)
+        staging.rename(sweep.recording(page))
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    done = recorded(sweep, page)
+    assert done is not None     # it has just been put there
+    return done
+
+
+def cut(source: PageFiles, page: Page, target: PageFiles) -> str:
+    """Copy one page's logs and hosts out of a recording; return why that is not possible, "" when it was."""
+    target.fetchlog.mkdir()
+    target.mirror.mkdir()
+    for name in (page.name, f"{page.name}.har", MANIFEST):
+        if (source.fetchlog / name).is_file():
+            shutil.copyfile(source.fetchlog / name, target.fetchlog / name, follow_symlinks=False)
+    try:
+        recording = read_recording(source.mirror, target.fetchlog)
+    except InputError as error:
+        return str(error)
+    hosts = {host for _, host in (*recording.answers, *recording.live)}
+    for host in sorted(hosts):
+        if (source.mirror / host).is_dir():
+            shutil.copytree(source.mirror / host, target.mirror / host, ignore=_links)
+    return "" if any(target.mirror.iterdir()) else f"{source.mirror.name}/ has nothing of this page"
+
+
+def _links(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if (Path(folder) / name).is_symlink()]
+
+
+def fetch(folder: Path) -> str:
+    """Record ``site.pages`` of `folder` by fetch.py; return why there is no recording to measure, "" when there is."""
+    command = [sys.executable, str(ROOT / "fetch.py"), "--dir", str(folder), "--name", SITE]
+    with (folder / "fetch.log").open("w+", encoding="utf-8", errors="replace") as log:
+        process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT)
+        try:
+            status = process.wait(FETCH_S)
+        except subprocess.TimeoutExpired:
+            return f"cannot be recorded: fetch.py did not end within {FETCH_S:g} s"
+        finally:
+            stop(process)
+        log.seek(0)
+        lines = [line.strip() for line in log if line.strip()]
+    if status == 0:
+        return ""
+    because = [line.removeprefix(BECAUSE) for line in lines if line.startswith(BECAUSE)]
+    return f"cannot be recorded: {(because or lines or ['fetch.py said nothing'])[0 if because else -1]}"
+
+
+def _too_large(folder: Path) -> str:
+    total = 0
+    for base, _, files in os.walk(folder):
+        total += sum((Path(base) / name).lstat().st_size for name in files)
+    return f"its recording has {total // 2**20} MB, more than {LARGEST // 2**20}" if total > LARGEST else ""
+
+
+def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[str, PageFiles],
+                   say: Callable[[str], None]) -> list[Recorded]:
+    """Return the recording of every page, or why it has none; record those that were not tried yet."""
+    found = []
+    for number, page in enumerate(pages, start=1):
+        done = recorded(sweep, page)
+        if done is None:
+            sweep.check_room()
+            source = installed.get(page.url)
+            done = record_site(sweep, page, source)
+            how = done.why_not or (f"cut out of {source.name}" if source else "recorded")
+            say(f"[{number:3}/{len(pages)}] {page.url}: {how}")
+        found.append(done)
+    return found
+
+
+def planned(sites: Sequence[Recorded], asked: Asked) -> list[Job]:
+    """Return the units: each recorded site under each combination of options."""
+    return [Job(Unit(site.page.url, site.digest, Settings(asked.delays, options), asked.versions), site.parcel)
+            for options in asked.combinations for site in sites if not site.why_not]

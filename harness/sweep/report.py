@@ -1,0 +1,63 @@
+"""``sweep-NAME/report.html``: one file with figures and tables of all sites, and the tables and PNGs beside it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from harness.sweep.folder import SweepFolder
+from harness.sweep.options import Asked
+from harness.sweep.plan import Job
+from harness.sweep.recordings import Recorded
+from harness.sweep.sections import Shown, failure_part, machine_part, result_parts
+from harness.sweep.site_rows import SiteRow, read_rows
+from harness.sweep.tables import write_loads, write_sites
+from harness.system.atomic import write_atomically
+
+HERE = Path(__file__).resolve().parent
+CSS = HERE.parent / "show" / "report" / "report.css"
+
+
+def write_outputs(folder: SweepFolder, asked: Asked, sites: Sequence[Recorded], jobs: Sequence[Job]) -> list[Path]:
+    """Write tables, figures and report of what the sweep has; return their paths."""
+    rows = read_rows(folder, sites, jobs)
+    rtts_ms = sorted({at.rtt_ms for row in rows for at in row.at})
+    shown = Shown(folder, rtts_ms, [*write_loads(folder, [row.outcome for row in rows]),
+                                    write_sites(folder, rows, rtts_ms)])
+    parts = []
+    for place, options in enumerate(asked.combinations, start=1):
+        several = len(asked.combinations) > 1
+        what = f": {' '.join(options) or 'as by default'}" if several else ""
+        parts += result_parts(shown, what, f"-{place}" if several else "",
+                              [row for row in rows if row.outcome.options == options])
+    parts += [failure_part(rows), machine_part(rows, rtts_ms)]
+    measured = len({row.outcome.url for row in rows if row.at})
+    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
+    html = environment.get_template("report.html.j2").render(
+        name=folder.name, count=measured, lead=_lead(asked, sites, rows), parts=parts,
+        style=Markup(CSS.read_text(encoding="utf-8")),
+        linked=_linker({row.outcome.url: row.outcome.key for row in rows if row.outcome.key in shown.linked}))
+    write_atomically(folder.path / "report.html", html.encode("utf-8", "backslashreplace"))
+    return [*shown.written, folder.path / "report.html"]
+
+
+def _linker(keys: dict[str, str]) -> Callable[[str], str]:
+    def linked(url: str) -> str:
+        if url not in keys:
+            return escape(url)
+        return Markup('<a href="waterfalls/{}.html">{}</a>').format(keys[url], url)
+    return linked
+
+
+def _lead(asked: Asked, sites: Sequence[Recorded], rows: Sequence[SiteRow]) -> list[str]:
+    recorded = sum(not site.why_not for site in sites)
+    synthetic = sum(row.synthetic and not row.outcome.replica for row in rows)
+    lead = [f"The list {asked.pages.name} has {len(sites)} pages, {recorded} of which have a recording.",
+            "Intervals and bands are bootstrapped over sites: they say what other sites, chosen as those of this list "
+            "were, would give. A list is no random sample of the Web, and those of its pages that could be recorded "
+            "and measured are none of the list: what is missing is listed below."]
+    if synthetic:
+        lead.append(f"{synthetic} of the measured sites are synthetic: made by a program, some from figures of real "
+                    "pages. They show what the laboratory does, not what the Web is.")
+    return lead

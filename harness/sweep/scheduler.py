@@ -1,0 +1,76 @@
+"""Dask's scheduler, which hands units to workers: TLS only, and a dashboard that only this machine sees.
+
+    .venv/bin/python -m harness.sweep.scheduler --port 8786      what ./sweep.py --serve starts
+
+Prints ``scheduler ADDRESS dashboard URL`` once it listens, and runs until it is ended.
+"""
+
+import asyncio
+import logging
+import signal
+from pathlib import Path
+
+from harness.errors import ExperimentError, run_main
+from harness.sweep.trust import TLS, only_data, security
+from harness.system.options import OptionParser, Whole
+
+LOST_WORKERS = 3
+"""A unit whose worker died so many times is not given to another one: it may be what kills them."""
+NOT_NEEDED = ("shuffle", "replay-tasks", "amm", "memory_sampler")
+"""Dask's extensions for data frames and debugging: with them functions would travel."""
+SETTINGS = {
+    "distributed.admin.large-graph-warning-threshold": "1GB",       # a unit brings its recording along
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.scheduler.work-stealing": True,
+    "distributed.worker.profile.enabled": False,        # else a worker looks at itself 100 times a second
+    "distributed.comm.timeouts.connect": "10s",
+    "distributed.comm.timeouts.tcp": "30s",             # a cable that was pulled
+}
+
+
+def configure() -> None:
+    """Set Dask up for this process: what it measures of itself must not disturb what we measure."""
+    import dask
+    import distributed
+
+    dask.config.set(SETTINGS)
+    logging.getLogger(distributed.__name__).setLevel(logging.ERROR)
+    only_data()
+
+
+async def serve(host: str, port: int, dashboard: int, tls: Path) -> None:
+    """Run the scheduler until SIGTERM or SIGINT."""
+    from distributed import Scheduler
+    from distributed.scheduler import DEFAULT_EXTENSIONS
+
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    kept = {name: extension for name, extension in DEFAULT_EXTENSIONS.items() if name not in NOT_NEEDED}
+    try:
+        scheduler = await Scheduler(host=host, port=port, protocol="tls", security=security(tls), extensions=kept,
+                                    dashboard_address=f"127.0.0.1:{dashboard}", allowed_failures=LOST_WORKERS)
+    except OSError as error:
+        raise ExperimentError(f"{host or '*'}:{port}: no scheduler can listen there ({error.strerror or error}); "
+                              "give another port") from None
+    async with scheduler:
+        port_of_it = scheduler.identity(0)["services"].get("dashboard", dashboard)
+        print(f"scheduler {scheduler.address} dashboard http://127.0.0.1:{port_of_it}/status", flush=True)
+        await ended.wait()
+
+
+def main() -> int:
+    """Read the command line, and serve."""
+    parser = OptionParser(description="The scheduler of a sweep.")
+    parser.add_argument("--host", default="", help="address to listen on (all)")
+    parser.add_argument("--port", type=Whole(0, 65535), default=8786)
+    parser.add_argument("--dashboard", type=Whole(0, 65535), default=8787, help="port of Dask's dashboard")
+    parser.add_argument("--tls", type=Path, default=TLS, help="folder of the certificates")
+    options = parser.parse_args()
+    configure()
+    asyncio.run(serve(options.host, options.port, options.dashboard, options.tls))
+    return 0
+
+
+if __name__ == "__main__":
+    run_main(main)

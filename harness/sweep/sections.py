@@ -1,0 +1,186 @@
+"""The sections of a sweep's report: figures and tables of all sites, in the order in which they are read."""
+
+import base64
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from harness.analysis.selection import select
+from harness.files.results import read_results
+from harness.show.labels import percent, seconds
+from harness.show.report import write_report
+from harness.show.report.tables import UNKNOWN, Table, columns, number, plain_table
+from harness.show.requests_figure import save_figure
+from harness.sweep.figures import draw_ecdf, draw_theory
+from harness.sweep.folder import SweepFolder
+from harness.sweep.outcome import Calibration
+from harness.sweep.over_sites import Estimate, agreement, distribution, median_improvement, share_faster, theory_slope
+from harness.sweep.site_rows import AtRtt, SiteRow
+
+SHOWN = 10
+"""Best and worst sites, whose waterfalls are made."""
+
+
+@dataclass
+class Drawing:
+    """A figure in the report: a PNG in base64, and what it shows in a sentence."""
+
+    data: str
+    label: str
+
+
+@dataclass
+class Part:
+    """A section of the report."""
+
+    title: str
+    lines: list[str] = field(default_factory=list)
+    figures: list[Drawing] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+
+
+@dataclass
+class Shown:
+    """What is shown of which sweep: at which RTTs in ms, which files were `written` for it, and which units, by their
+    keys, have a waterfall that can be `linked` to.
+    """
+
+    folder: SweepFolder
+    rtts_ms: Sequence[float]
+    written: list[Path]
+    linked: set[str] = field(default_factory=set)
+
+
+def result_parts(shown: Shown, what: str, ending: str, rows: Sequence[SiteRow]) -> list[Part]:
+    """Return the sections of one combination of options, and write its figures and waterfalls.
+
+    `what` names the combination in titles, `ending` in file names.
+    """
+    rtts_ms = shown.rtts_ms
+    once = [row for row in rows if not row.outcome.replica]
+    curves = {rtt_ms: curve for rtt_ms in rtts_ms if (curve := distribution(once, rtt_ms))}
+    points = {rtt_ms: [found for row in once if (found := row.at_rtt(rtt_ms))] for rtt_ms in rtts_ms}
+    slopes = {rtt_ms: slope for rtt_ms in rtts_ms if (slope := theory_slope(points[rtt_ms]))}
+    over = Part(f"Improvement over sites{what}", tables=[_summary_table(once, rtts_ms)])
+    if curves:
+        over.figures = [_drawn(shown, f"ecdf{ending}", draw_ecdf(curves, f"Improvement over sites{what}"),
+                               "The share of sites whose improvement is at most x, at each RTT. Shaded: 95% band, "
+                               "pointwise, bootstrapped over sites (none for fewer than 5).")]
+    theory = Part(f"Improvement and handshakes{what}", [
+        "Each TCP handshake on a page's critical path costs one RTT, and TFO saves it where the request fits into the "
+        "SYN. So theory expects an improvement of handshakes x RTT / PLT. A site lies below the line where another "
+        "chain of requests becomes the longest one, or where a link was full."])
+    if slopes:
+        figure = draw_theory(once, slopes, f"Improvement and handshakes{what}")
+        theory.figures = [_drawn(shown, f"theory{ending}", figure, "Each site's improvement with its own 95% interval, "
+                                 "against what its handshakes come to. In the legend: the slope of a line through the "
+                                 "origin.")]
+    return [over, theory, _extremes(shown, once, what), Part(f"All sites{what}", tables=[_site_table(once, rtts_ms)])]
+
+
+def _drawn(shown: Shown, name: str, figure: Figure, label: str) -> Drawing:
+    path = shown.folder.path / f"{name}.png"
+    save_figure(figure, path)
+    shown.written.append(path)
+    return Drawing(base64.b64encode(path.read_bytes()).decode(), label)
+
+
+def _summary_table(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Table:
+    body = []
+    for rtt_ms in rtts_ms:
+        middle, faster = median_improvement(rows, rtt_ms), share_faster(rows, rtt_ms)
+        if middle and faster:
+            slower = sum(at.verdict == "slower" for row in rows if (at := row.at_rtt(rtt_ms)))
+            body.append([f"{rtt_ms:g}", str(middle.sites), _percent(middle), _percent(faster, 100), str(slower)])
+    return plain_table("Over sites, with 95% intervals from a bootstrap of sites", columns(
+        "RTT (ms)", "Sites", "Median improvement", "Sites faster with TFO (own interval above 0)",
+        "Sites slower (own interval below 0)"), body)
+
+
+def _percent(estimate: Estimate, factor: float = 1) -> str:
+    interval = "" if estimate.low is None or estimate.high is None else \
+        f" ({estimate.low * factor:.1f} to {estimate.high * factor:.1f})"
+    return f"{estimate.value * factor:.1f}%{interval}"
+
+
+def _extremes(shown: Shown, rows: Sequence[SiteRow], what: str) -> Part:
+    """Return the best and the worst sites at the largest RTT, and make their waterfalls."""
+    part, rtts_ms = Part(f"Best and worst sites{what}"), shown.rtts_ms
+    if not rtts_ms:
+        return part
+    rtt_ms = rtts_ms[-1]
+    ranked = sorted((row for row in rows if row.at_rtt(rtt_ms)), key=lambda row: -_at(row, rtt_ms).percent)
+    best, worst = ranked[:SHOWN], ranked[SHOWN:][-SHOWN:][::-1]
+    for row in (*best, *worst):
+        results = read_results(shown.folder.results(row.outcome.key) / "client")
+        write_report(results, select(results, "load"), shown.folder.path / "waterfalls" / f"{row.outcome.key}.html")
+        shown.linked.add(row.outcome.key)
+    part.lines = [f"By the improvement at {rtt_ms:g} ms RTT. A site's name leads to its requests, one by one, without "
+                  "and with TFO."]
+    part.tables = [_site_table(best, rtts_ms, "Best")] + ([_site_table(worst, rtts_ms, "Worst")] if worst else [])
+    return part
+
+
+def _at(row: SiteRow, rtt_ms: float) -> AtRtt:
+    found = row.at_rtt(rtt_ms)
+    assert found is not None
+    return found
+
+
+def _site_table(rows: Sequence[SiteRow], rtts_ms: Sequence[float], caption: str = "Every site measured") -> Table:
+    heads = columns("Site", "Requests", "Hosts", "Connections", "kB", *(f"{what} at {rtt_ms:g} ms" for rtt_ms in rtts_ms
+                    for what in ("PLT, no TFO (s),", "Improvement", "95% interval", "Handshakes", "Predicted")))
+    body = []
+    for row in rows:
+        if row.at:
+            cells = [cell for rtt_ms in rtts_ms for cell in _cells(row.at_rtt(rtt_ms))]
+            body.append([row.outcome.url, *map(number, (row.requests, row.hosts, row.connections,
+                                                        row.bytes and row.bytes / 1000)), *cells])
+    return plain_table(caption, heads, body)
+
+
+def _cells(at: AtRtt | None) -> list[str]:
+    if at is None:
+        return [UNKNOWN] * 5
+    interval = UNKNOWN if at.low_percent is None else f"{at.low_percent:.1f} to {at.high_percent:.1f}"
+    return [seconds(at.off_ms), percent(at.percent), interval, number(at.handshakes, "{:g}"),
+            percent(at.predicted_percent)]
+
+
+def failure_part(rows: Sequence[SiteRow]) -> Part:
+    """Return who was not measured, or in part, and why."""
+    bad = [row.outcome for row in rows if row.outcome.status in ("failed", "partly")]
+    part = Part("Not measured, or in part", [] if bad else ["None: every site of the list was measured."])
+    part.tables = [plain_table(f"{len(bad)} sites", columns("Site", words=("Status", "Machine", "Reason")), [
+        [outcome.url, outcome.status, outcome.machine.name or UNKNOWN, "; ".join(outcome.why) or UNKNOWN]
+        for outcome in bad])]
+    return part
+
+
+def machine_part(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Part:
+    """Return who measured, what their calibrations say, and how far they agree on the same sites."""
+    counts = Counter(row.outcome.machine for row in rows if row.outcome.machine.name)
+    calibrations = {row.outcome.machine: row.outcome.calibration for row in rows if row.outcome.calibration}
+    body = []
+    for machine, count in sorted(counts.items(), key=lambda pair: pair[0].name):
+        found = calibrations.get(machine, Calibration())
+        body.append([machine.name, str(count), str(machine.cpus), number(found.page_ms),
+                     number(found.rtt_error_percent, "{:+.1f}%"), number(found.saved_rtts, "{:.2f}"),
+                     machine.processor, machine.kernel, machine.browser])
+    part = Part("Machines", tables=[plain_table("Who measured, and what their calibration says", columns(
+        "Worker", "Sites", "CPUs", "Page that computes (ms)", "RTT off by", "Round trips saved for each handshake",
+        words=("Processor", "Kernel", "Browser")), body)])
+    pairs = [agreed for rtt_ms in rtts_ms if (agreed := agreement(rows, rtt_ms))]
+    if not pairs:
+        part.lines = ["No site was measured on two machines: how far machines agree is not known."]
+        return part
+    part.lines = ["These sites were measured on two machines each:"]
+    part.tables.append(plain_table("Agreement of machines", columns(
+        "RTT (ms)", "Sites", "Improvements differ by (points, median)", "at most",
+        "PLT without TFO differs by (median)", "Intervals that overlap"), [
+            [f"{pair.rtt_ms:g}", str(pair.sites), f"{pair.median_points:.1f}", f"{pair.largest_points:.1f}",
+             f"{pair.median_plt_percent:.1f}%", f"{pair.within_intervals} of {pair.sites}"] for pair in pairs]))
+    return part

@@ -1,0 +1,157 @@
+"""What was found of each unit, read from its folder: one row for a site, with what TFO improves at each RTT."""
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from harness.analysis.explanation import explain
+from harness.analysis.improvement import improvement
+from harness.analysis.prediction import predict
+from harness.analysis.selection import Cell, Selection, select
+from harness.analysis.stats import improvement_percent
+from harness.errors import InputError
+from harness.files.load_record import LoadRecord
+from harness.files.results import Results, read_results
+from harness.sweep.folder import SweepFolder
+from harness.sweep.outcome import Outcome
+from harness.sweep.plan import Job
+from harness.sweep.recordings import Recorded
+
+
+@dataclass(frozen=True)
+class AtRtt:
+    """A site at one RTT. Medians of PLT in ms without and with TFO; `percent` less with it, with the limits of its
+    95% interval from `pairs` of loads; what the loads without TFO predict; handshakes on their critical path that TFO
+    can save (median).
+    """
+
+    rtt_ms: float
+    off_ms: float
+    on_ms: float
+    percent: float
+    low_percent: float | None
+    high_percent: float | None
+    pairs: int
+    predicted_percent: float | None
+    handshakes: float | None
+
+    @property
+    def theory_percent(self) -> float | None:
+        """What saving these handshakes comes to: handshakes x RTT / PLT, in percent."""
+        return None if self.handshakes is None else 100 * self.handshakes * self.rtt_ms / self.off_ms
+
+    @property
+    def verdict(self) -> str:
+        """Whether all of the interval is on one side of 0, in a word."""
+        if self.low_percent is None or self.high_percent is None:
+            return "unknown"
+        return "faster" if self.low_percent > 0 else "slower" if self.high_percent < 0 else "no difference told"
+
+
+@dataclass(frozen=True)
+class SiteRow:
+    """One unit: `outcome` says how it went, the rest what was measured; counts are medians of the loads without TFO."""
+
+    outcome: Outcome
+    synthetic: bool = False
+    requests: float | None = None
+    hosts: float | None = None
+    connections: float | None = None
+    bytes: float | None = None
+    at: tuple[AtRtt, ...] = ()
+
+    def at_rtt(self, rtt_ms: float) -> AtRtt | None:
+        """Return what was found at an RTT, None where nothing was."""
+        return next((found for found in self.at if found.rtt_ms == rtt_ms), None)
+
+
+def read_rows(folder: SweepFolder, sites: Sequence[Recorded], jobs: Sequence[Job]) -> list[SiteRow]:
+    """Return a row for each unit that has an outcome, second measurements too, and for each page without a recording.
+
+    A folder that cannot be read is a failure with its reason, like any other.
+    """
+    rows = [SiteRow(Outcome("", site.page.url, "failed", (site.why_not,))) for site in sites if site.why_not]
+    for job in jobs:
+        for unit in (job.unit, job.second.unit):
+            try:
+                outcome = folder.outcome(unit.key)
+            except InputError as error:
+                outcome = Outcome(unit.key, unit.url, "failed", (str(error),), replica=unit.replica,
+                                  options=unit.settings.options)
+            if outcome is not None:
+                rows.append(read_row(folder, outcome))
+    return rows
+
+
+def read_row(folder: SweepFolder, outcome: Outcome) -> SiteRow:
+    """Return the row of one unit."""
+    client = folder.results(outcome.key) / "client"
+    if not client.is_dir():
+        return SiteRow(outcome)
+    try:
+        results = read_results(client)
+    except InputError:
+        return SiteRow(outcome)
+    selection = select(results, "load")
+    requests, hosts, connections, size = _counts(results)
+    row = SiteRow(outcome, results.synthetic, requests, hosts, connections, size, tuple(_at(results, selection)))
+    for cached in (explain, improvement):      # of thousands of sites, nobody asks again
+        cached.cache_clear()
+    return row
+
+
+def _at(results: Results, selection: Selection) -> Iterator[AtRtt]:
+    for page in results.urls:
+        for rtt_ms in results.rtts_ms:
+            found = improvement(selection, page, rtt_ms)
+            if found.percent is None or found.off_ms is None or found.on_ms is None:
+                continue
+            predicted = predict(selection, page, rtt_ms)
+            counts = [told.savable_handshakes for load in selection.cells[Cell(page, rtt_ms, 0)]
+                      if (told := explain(load, rtt_ms))]
+            yield AtRtt(rtt_ms, found.off_ms, found.on_ms, found.percent,
+                        found.interval.low_percent if found.interval else None,
+                        found.interval.high_percent if found.interval else None, found.pairs,
+                        improvement_percent(predicted.off_ms, predicted.predicted_ms)
+                        if predicted and predicted.off_ms else None,
+                        float(statistics.median(counts)) if counts else None)
+
+
+def _counts(results: Results) -> Iterator[float | None]:
+    records = [load.record for load in results.loads if load.valid and load.record and load.run > 0 and not load.tfo]
+    for count in COUNTED:
+        values = [value for record in records if (value := count(record)) is not None]
+        yield float(statistics.median(values)) if values else None
+
+
+COUNTED: tuple[Callable[[LoadRecord], int | None], ...] = (
+    lambda record: record.requests,
+    lambda record: len({urlsplit(url).hostname for url in record.request_urls}) or None,
+    lambda record: None if record.connections is None else len(record.connections),
+    lambda record: record.bytes,
+)
+
+
+def flat(row: SiteRow, rtts_ms: Sequence[float]) -> dict[str, Any]:
+    """Return a row as it stands in sites.csv."""
+    outcome, calibration = row.outcome, row.outcome.calibration
+    found: dict[str, Any] = {
+        "url": outcome.url, "options": " ".join(outcome.options), "second": outcome.replica, "status": outcome.status,
+        "why": "; ".join(outcome.why), "synthetic": str(row.synthetic).lower(), "requests": row.requests,
+        "hosts": row.hosts, "connections": row.connections, "bytes": row.bytes}
+    for rtt_ms in rtts_ms:
+        at, name = row.at_rtt(rtt_ms), f"{rtt_ms:g}"
+        found |= {f"plt_no_tfo_{name}_ms": at and at.off_ms, f"plt_tfo_{name}_ms": at and at.on_ms,
+                  f"improvement_{name}_percent": at and at.percent, f"low_{name}_percent": at and at.low_percent,
+                  f"high_{name}_percent": at and at.high_percent, f"pairs_{name}": at and at.pairs,
+                  f"handshakes_{name}": at and at.handshakes,
+                  f"handshakes_rtt_plt_{name}_percent": at and at.theory_percent,
+                  f"predicted_{name}_percent": at and at.predicted_percent, f"verdict_{name}": at and at.verdict}
+    return {**found, "machine": outcome.machine.name, "machine_id": outcome.machine.id,
+            "kernel": outcome.machine.kernel, "browser": outcome.machine.browser,
+            "calibration_page_ms": calibration and calibration.page_ms,
+            "calibration_rtt_error_percent": calibration and calibration.rtt_error_percent,
+            "calibration_saved_rtts": calibration and calibration.saved_rtts,
+            "took_s": outcome.took_s, "key": outcome.key}

@@ -1,0 +1,73 @@
+"""The functions that workers run for a driver, and the only ones (harness.sweep.trust): JSON and bytes in and out."""
+
+import json
+from dataclasses import asdict, replace
+from typing import Any
+
+from harness.errors import InputError
+from harness.sweep.calibration import calibrate as calibrate_machine
+from harness.sweep.measuring import Bed, measure_unit
+from harness.sweep.outcome import Calibration
+from harness.sweep.plan import Unit
+
+_here: dict[str, Any] = {"bed": None, "dismissed": ""}
+"""This worker's own state, set by harness.sweep.worker before it serves."""
+
+
+def set_bed(bed: Bed) -> None:
+    """Say what this machine is."""
+    _here["bed"] = bed
+
+
+def own_bed() -> Bed:
+    """Return what this machine is."""
+    bed = _here["bed"]
+    assert isinstance(bed, Bed)     # a worker sets it before it serves
+    return bed
+
+
+def dismissed() -> str:
+    """Return why a driver has sent this worker away, "" while none has."""
+    return str(_here["dismissed"])
+
+
+def describe() -> str:
+    """Return this machine and its calibration as JSON."""
+    bed = own_bed()
+    return json.dumps({"machine": asdict(bed.machine),
+                       "calibration": asdict(bed.calibration) if bed.calibration else None})
+
+
+def measure(unit: str, parcel: bytes) -> bytes:
+    """Measure a unit (its JSON, and its recording as a parcel); return the parcel of its results."""
+    return measure_unit(own_bed(), Unit.from_json(unit), parcel, _still_wanted())[1]
+
+
+def calibrate() -> str:
+    """Calibrate this machine again, after failures; return what `describe` does."""
+    bed = own_bed()
+    try:
+        found = calibrate_machine(bed, _still_wanted())
+    except InputError as error:
+        found = Calibration(fault=str(error))
+    set_bed(replace(bed, calibration=found))
+    return describe()
+
+
+def dismiss(why: str) -> str:
+    """End this worker: the driver has no use for it."""
+    _here["dismissed"] = why
+    return why
+
+
+def _still_wanted() -> Any:
+    """Return what tells whether Dask still wants the running task: not when it was cancelled, or the worker closes."""
+    from distributed import Status, get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return worker.status is Status.running and task is not None and task.state == "executing"
+    return wanted

@@ -1,0 +1,97 @@
+"""Who may talk to scheduler and workers, and what they may be told.
+
+    .sweep-tls/ca.pem, sweep.pem, sweep-key.pem      made once, copied to every machine of the sweep
+
+Every connection is TLS, and both ends must show a certificate that this sweep's authority signed. Its key is thrown
+away, so there are no others. All ends share one certificate: whoever has the folder is one of us.
+
+Dask's messages hold pickles, and reading a pickle can run any function. So here a pickle may name nothing but ALLOWED:
+the tasks of harness.sweep.tasks, what Dask wraps them in, and plain exceptions; anything else is refused when it is
+read, by worker, scheduler and driver alike. A worker, which is root, takes no functions by other ways either
+(worker.py). What is left to one who has stolen the certificate: to have pages measured, and to stop machines doing so.
+"""
+
+import io
+import os
+import pickle
+import ssl
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from harness.bootstrap import ROOT
+from harness.errors import InputError
+
+TLS = ROOT / ".sweep-tls"
+AUTHORITY, CERTIFICATE, KEY = "ca.pem", "sweep.pem", "sweep-key.pem"
+NAME = "tfo-lab-sweep"
+
+TASKS = frozenset({("harness.sweep.tasks", name) for name in ("describe", "measure", "calibrate", "dismiss")})
+OF_DASK = frozenset({("dask._task_spec", "Task"), ("dask._expr", "LLGExpr"), ("dask._expr", "Expr._reconstruct")})
+PLAIN = frozenset({("builtins", name) for name in (
+    "bytes", "str", "Exception", "RuntimeError", "ValueError", "TypeError", "KeyError", "OSError", "MemoryError")})
+ALLOWED = TASKS | OF_DASK | PLAIN
+"""What a pickle may name, as (module, name). Of what Dask names besides, it does without: exceptions become text."""
+
+
+def make_certificates(folder: Path = TLS) -> Path:
+    """Make the certificates of a sweep unless they are there; return their folder, which only its owner may read."""
+    import trustme
+
+    if (folder / KEY).exists():
+        return folder
+    authority = trustme.CA(organization_name=NAME)
+    leaf = authority.issue_cert(NAME, organization_name=NAME)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    contents = {AUTHORITY: authority.cert_pem.bytes(), KEY: leaf.private_key_pem.bytes(),
+                CERTIFICATE: b"".join(pem.bytes() for pem in leaf.cert_chain_pems)}
+    for name in (AUTHORITY, CERTIFICATE, KEY):      # the key last: with it the folder is complete
+        descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(contents[name])
+    return folder
+
+
+def security(folder: Path = TLS) -> Any:
+    """Return Dask's settings of TLS. Raises InputError where the certificates are not there or cannot be read."""
+    from distributed.security import Security
+
+    ca, certificate, key = (str(folder / name) for name in (AUTHORITY, CERTIFICATE, KEY))
+    try:
+        ssl.create_default_context(cafile=ca).load_cert_chain(certificate, key)
+    except OSError as error:        # ssl.SSLError is one
+        raise InputError(f"{folder}: no certificates of a sweep there ({error.strerror or error}); copy the folder "
+                         f"{TLS.name}/ from the machine where ./sweep.py --serve runs") from None
+    return Security(require_encryption=True, tls_ca_file=ca, tls_min_version=ssl.TLSVersion.TLSv1_3,
+                    tls_client_cert=certificate, tls_client_key=key, tls_worker_cert=certificate, tls_worker_key=key,
+                    tls_scheduler_cert=certificate, tls_scheduler_key=key)
+
+
+class RefusedError(pickle.UnpicklingError):
+    """A pickle that names something else than data and this program's tasks."""
+
+
+class _DataUnpickler(pickle.Unpickler):
+    allowed: frozenset[tuple[str, str]] = ALLOWED
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what a pickle names. Raises RefusedError for what is not allowed."""
+        if (module, name) not in self.allowed:
+            raise RefusedError(f"{module}.{name}: not a task of TFO Lab")
+        return super().find_class(module, name)
+
+
+def only_data(more: Iterable[tuple[str, str]] = ()) -> None:
+    """Have Dask in this process read no pickle that names anything but ALLOWED and `more`, from here on."""
+    from distributed.protocol import pickle as of_dask
+
+    class Unpickler(_DataUnpickler):
+        allowed = ALLOWED | frozenset(more)
+
+    def loads(content: bytes, *, buffers: Iterable[Any] | None = None) -> Any:
+        return Unpickler(io.BytesIO(content), buffers=buffers).load()
+
+    # All of Dask's reading goes through this module's name `pickle`, whoever has imported what of it.
+    vars(of_dask)["pickle"] = SimpleNamespace(loads=loads, dumps=pickle.dumps, Pickler=pickle.Pickler,
+                                              HIGHEST_PROTOCOL=pickle.HIGHEST_PROTOCOL)

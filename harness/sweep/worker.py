@@ -1,0 +1,208 @@
+"""This machine as a worker of a sweep: calibrated, then one unit at a time, until it is ended or dismissed.
+
+    sudo ./scripts/worker.sh tcp://host:8786        what people type; it sets up and starts this
+
+It is root, as tfo.py is, whose children alone touch pages: Chrome and the servers run as whoever called sudo. It keeps
+of Dask's ways to tell a worker something only those that carry no function (KEPT), see harness.sweep.trust. When the
+scheduler is gone it stops measuring and asks again every few seconds.
+
+Exit status: 0 when it was ended or is not needed any more, 1 when the machine is not fit or was dismissed, 2 for wrong
+input.
+"""
+
+import argparse
+import asyncio
+import os
+import platform
+import signal
+import socket
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from harness.browser.chrome import require_shim
+from harness.errors import ExperimentError, InputError, printable, run_main
+from harness.network.needs import check_programs
+from harness.sweep import tasks
+from harness.sweep.calibration import FRESH_S, calibrate
+from harness.sweep.measuring import Bed
+from harness.sweep.outcome import Machine
+from harness.sweep.plan import own_versions
+from harness.sweep.scheduler import configure
+from harness.sweep.trust import TLS, security
+from harness.system.options import Decimal, OptionParser
+from harness.system.privileges import require_root
+from harness.system.untrusted import UnreadableFileError, read_untrusted_text
+
+KEPT = frozenset(("gather", "get_data", "free_keys", "terminate", "ping", "keys", "versions", "identity",
+                  "connection_stream", "echo", "get_story", "get_logs", "get_monitor_info", "call_stack", "profile",
+                  "profile_metadata"))
+"""What a worker answers to. Gone are those that run or import what they are sent (run, upload_file, plugin-add, …)."""
+AGAIN_S = 3.0
+LOOK_S = 0.3
+CONNECT_S = 20
+HEARTBEAT = "5s"
+SECONDS = Decimal(0.1, 10**6, or_zero=True)
+
+
+class Ending:
+    """Why this worker should end: a signal, the end of standard input, or that it was dismissed."""
+
+    def __init__(self) -> None:
+        """Not yet."""
+        self.why = ""
+
+    def now(self, why: str) -> None:
+        """End for this reason, unless there is one already."""
+        self.why = self.why or why
+
+    def is_due(self) -> bool:
+        """Tell whether it should."""
+        if dismissed := tasks.dismissed():
+            self.now(f"dismissed: {dismissed}")
+        return bool(self.why)
+
+
+def this_machine() -> Machine:
+    """Return what this machine is, and which worker on it this is."""
+    versions = own_versions()
+    return Machine(machine_id(), f"{socket.gethostname()}-{os.getpid()}", platform.release(), os.cpu_count() or 0,
+                   _processor(), versions.browser, versions.tfo_lab)
+
+
+def machine_id() -> str:
+    """Return what tells this machine from others: of machine-id(5), which is not to be told to others, a digest."""
+    import hashlib
+
+    try:
+        own = Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except OSError:
+        own = socket.gethostname()
+    return hashlib.sha256(f"tfo-lab {own}".encode()).hexdigest()[:12]
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+        if line.startswith("model name"):
+            return " ".join(line.partition(":")[2].split())
+    return ""
+
+
+async def serve(options: argparse.Namespace, ending: Ending) -> None:
+    """Work for the scheduler for as long as there is one, then for the next one at its address."""
+    while not ending.is_due():
+        address = scheduler_address(options.scheduler)
+        if address:
+            await asyncio.to_thread(_calibrate_unless_fresh, options, ending)
+            try:
+                await _work_for(address, options.tls, ending)
+            except (OSError, asyncio.TimeoutError, RuntimeError) as error:      # it is not there, or not any more
+                print(f"no scheduler at {address} ({printable(str(error))[:120]}); trying again", flush=True)
+        deadline_s = time.monotonic() + AGAIN_S
+        while not ending.is_due() and time.monotonic() < deadline_s:
+            await asyncio.sleep(LOOK_S)
+
+
+async def _work_for(address: str, tls: Path, ending: Ending) -> None:
+    from distributed import Status, Worker
+
+    with tempfile.TemporaryDirectory(prefix="tfo-lab-worker-") as directory:
+        worker = Worker(address, nthreads=1, name=tasks.own_bed().machine.name, resources={"bed": 1},
+                        security=security(tls), memory_limit=0, local_directory=directory, dashboard=False,
+                        heartbeat_interval=HEARTBEAT, death_timeout=CONNECT_S)
+        for name in set(worker.handlers) - KEPT:
+            del worker.handlers[name]
+        async with worker:
+            print(f"works for {address}", flush=True)
+            while worker.status is Status.running and not ending.is_due():
+                await asyncio.sleep(LOOK_S)
+
+
+def scheduler_address(given: str) -> str:
+    """Return the scheduler's address: as given, or what stands in a file now; "" when nothing does.
+
+    tcp:// stands for tls://: there is no other here.
+    """
+    if "://" not in given:
+        try:
+            given = read_untrusted_text(Path(given), limit=4096).strip()
+        except UnreadableFileError:
+            return ""
+    return given.replace("tcp://", "tls://", 1)
+
+
+def _calibrate_unless_fresh(options: argparse.Namespace, ending: Ending) -> None:
+    bed = tasks.own_bed()
+    if options.calibration and (bed.calibration is None or time.time() - bed.calibration.began_s > FRESH_S):
+        print("calibrating this machine", flush=True)
+        found = calibrate(bed, lambda: not ending.is_due())
+        if ending.is_due():
+            return
+        tasks.set_bed(replace(bed, calibration=found))
+        if not found.fault:
+            print(f"RTT off by {found.rtt_error_percent:+.1f}%, TFO saves {found.saved_rtts:.2f} round trips for each "
+                  f"handshake, the page that computes takes {found.page_ms:.0f} ms", flush=True)
+        else:
+            print(f"this machine is not fit: {printable(found.fault)}", file=sys.stderr, flush=True)
+
+
+def _watch(ending: Ending, until_eof: bool) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, ending.now, signal.Signals(number).name)
+    if until_eof:
+        loop.add_reader(sys.stdin.fileno(), _read_on, loop, ending)
+
+
+def _read_on(loop: asyncio.AbstractEventLoop, ending: Ending) -> None:
+    if not os.read(sys.stdin.fileno(), 4096):
+        loop.remove_reader(sys.stdin.fileno())
+        ending.now("nobody needs it any more")
+
+
+async def work(options: argparse.Namespace) -> str:
+    """Be a worker until there is a reason to end; return it."""
+    ending = Ending()
+    _watch(ending, options.until_eof)
+    await serve(options, ending)
+    return ending.why
+
+
+def main() -> int:
+    """Check this machine, and serve."""
+    options = parse_arguments()
+    require_root("./scripts/worker.sh")
+    check_programs()
+    require_shim()
+    security(options.tls)
+    configure()
+    tasks.set_bed(Bed(this_machine(), options.wait, options.patience))
+    why = asyncio.run(work(options))
+    print(f"worker ended: {printable(why)}", flush=True)
+    if why.startswith("dismissed"):
+        raise ExperimentError(f"this machine measures no more for the sweep: {why.partition(': ')[2]}")
+    return 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = OptionParser(prog="worker.sh", description="Make this machine a worker of a sweep.")
+    parser.add_argument("scheduler", help="its address, tcp://host:8786, or a file in which it stands")
+    parser.add_argument("--tls", type=Path, default=TLS, help="folder of the sweep's certificates (.sweep-tls)")
+    parser.add_argument("--wait", type=SECONDS, default=3600.0, metavar="SECONDS",
+                        help="how long to wait for another experiment on this machine (%(default)g)")
+    parser.add_argument("--patience", type=SECONDS, default=30.0, metavar="SECONDS",
+                        help="how long to wait for other programs to leave the machine alone (%(default)g)")
+    parser.add_argument("--no-calibration", dest="calibration", action="store_false",
+                        help="do not measure the calibration's pages first: nobody knows then whether it is fit")
+    parser.add_argument("--until-eof", action="store_true", help="end with standard input (for ./sweep.py)")
+    options = parser.parse_args()
+    if "://" in options.scheduler and not options.scheduler.startswith(("tcp://", "tls://")):
+        raise InputError(f"worker.sh: {options.scheduler[:80]!r} is no scheduler's address; write tcp://host:8786")
+    return options
+
+
+if __name__ == "__main__":
+    run_main(main)
