@@ -4,11 +4,12 @@ Nothing here is lost with this process: what is done lies in the sweep's folder,
 one. When the scheduler is gone it connects again and hands out again what had no result.
 """
 
+import itertools
 import json
 import queue
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -117,7 +118,7 @@ class Driver:
                 self._second(job, outcome)
         self._there_already = self.tally.done
         try:
-            while self._waiting or self._running or self._possible_seconds():
+            while self._waiting or self._running or any(self._possible_seconds()):
                 self._cluster.check()
                 self._stay_connected()
                 self._look_at_workers()
@@ -240,10 +241,9 @@ class Driver:
         window = hands + (2 + hands // 8 if hands else 0)
         while self._waiting and len(self._running) < window:
             self._submit(self._waiting.popleft(), "")
-        for key, address in self._possible_seconds().items():
-            if len(self._running) >= window:
-                break
-            self._submit(self._seconds.pop(key)[0], address)
+        if len(self._running) < window:
+            for key, address in itertools.islice(self._possible_seconds(), window - len(self._running)):
+                self._submit(self._seconds.pop(key)[0], address)
 
     def _submit(self, job: Job, address: str) -> None:
         key = job.unit.key
@@ -258,16 +258,20 @@ class Driver:
         self._running[key] = _Running(job, future, address)
         future.add_done_callback(lambda done: self._events.put(("unit", key, done)))
 
-    def _possible_seconds(self) -> dict[str, str]:
-        """Return for which sites that wait for a second machine there is one: its worker's address by their keys."""
-        found: dict[str, str] = {}
+    def _possible_seconds(self) -> Iterator[tuple[str, str]]:
+        """Give the sites that wait for a second machine and for which there is one: key, and its worker's address."""
+        machines: dict[str, list[str]] = {}
+        for address, hand in self.hands.items():
+            if hand.machine:
+                machines.setdefault(hand.machine.id, []).append(address)
         load = Counter(running.address for running in self._running.values())
-        for key, (_, not_there) in self._seconds.items():
-            others = [address for address, hand in self.hands.items() if hand.machine and hand.machine.id != not_there]
+        for key, (_, not_there) in list(self._seconds.items()):
+            others = next((addresses for machine, addresses in machines.items() if machine != not_there), None)
             if others:
-                found[key] = min(others, key=lambda address: load[address])
-                load[found[key]] += 1
-        return found
+                address = min(others, key=lambda address: load[address])
+                load[address] += 1
+                machines = dict(sorted(machines.items(), key=lambda pair: min(load[one] for one in pair[1])))
+                yield key, address
 
     def _handle_events(self) -> None:
         try:

@@ -12,6 +12,7 @@ input.
 
 import argparse
 import asyncio
+import hashlib
 import os
 import platform
 import signal
@@ -32,8 +33,10 @@ from harness.sweep.outcome import Machine
 from harness.sweep.plan import own_versions
 from harness.sweep.scheduler import configure
 from harness.sweep.trust import TLS, security
+from harness.system.locked_folder import locked
 from harness.system.options import Decimal, OptionParser
 from harness.system.privileges import require_root
+from harness.system.scratch import PREFIX
 from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 
 KEPT = frozenset(("gather", "get_data", "free_keys", "terminate", "ping", "keys", "versions", "identity",
@@ -74,8 +77,6 @@ def this_machine() -> Machine:
 
 def machine_id() -> str:
     """Return what tells this machine from others: of machine-id(5), which is not to be told to others, a digest."""
-    import hashlib
-
     try:
         own = Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except OSError:
@@ -108,7 +109,8 @@ async def serve(options: argparse.Namespace, ending: Ending) -> None:
 async def _work_for(address: str, tls: Path, ending: Ending) -> None:
     from distributed import Status, Worker
 
-    with tempfile.TemporaryDirectory(prefix="tfo-lab-worker-") as directory:
+    # Should we be killed, whoever measures next removes it (harness.system.scratch).
+    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}worker-") as directory, locked(Path(directory)):
         worker = Worker(address, nthreads=1, name=tasks.own_bed().machine.name, resources={"bed": 1},
                         security=security(tls), memory_limit=0, local_directory=directory, dashboard=False,
                         heartbeat_interval=HEARTBEAT, death_timeout=CONNECT_S)

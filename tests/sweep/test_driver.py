@@ -1,0 +1,167 @@
+"""What the driver does with what workers say: it loses nothing, and dismisses whose numbers cannot stand."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.errors import ExperimentError
+from harness.sweep import driver as module
+from harness.sweep.driver import Driver, Tally
+from harness.sweep.folder import SweepFolder
+from harness.sweep.outcome import Calibration, Status
+from harness.sweep.plan import Job, Unit, Versions
+from tests.support.fake_dask import FakeClient, FakeCluster, FakeWorker
+from tests.support.made_units import VERSIONS, machine, unit
+
+FIT = Calibration(1.0, 0.5, 1.0, 200.0)
+JOBS = [Job(unit(number), lambda: b"") for number in range(12)]
+
+
+def good(_: Unit) -> tuple[Status, str]:
+    return "measured", ""
+
+
+def always(status: Status, why: str) -> Callable[[Unit], tuple[Status, str]]:
+    return lambda _: (status, why)
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK_S", 0.01)
+    monkeypatch.setattr(module, "WORKERS_EVERY_S", 0.0)
+
+
+class Sweep:
+    """A sweep's folder, and what its driver said."""
+
+    def __init__(self, path: Path) -> None:
+        self.folder = SweepFolder(path, "x")
+        self.folder.make()
+        self.scratch = path / "worker"
+        self.said: list[str] = []
+
+    def client(self, *workers: FakeWorker, drop: int | None = None) -> FakeClient:
+        return FakeClient({f"tls://{worker.machine.name}": worker for worker in workers}, self.scratch, drop)
+
+    def run(self, *clients: FakeClient, jobs: list[Job] | None = None) -> Tally:
+        return Driver(self.folder, FakeCluster(*clients), VERSIONS, self.said.append,
+                      self.said.append).run(JOBS if jobs is None else jobs)
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Sweep:
+    return Sweep(tmp_path)
+
+
+def test_every_unit_is_measured_once_and_a_second_run_measures_nothing(sweep: Sweep) -> None:
+    worker = FakeWorker(machine("a"), good, FIT)
+    tally = sweep.run(sweep.client(worker))
+    assert (tally.total, tally.done, tally.measured, tally.whole) == (12, 12, 12, True)
+    assert [measured.url for measured in worker.measured] == [job.unit.url for job in JOBS]
+    assert sweep.run(jobs=JOBS).whole, "without a scheduler: there is nothing to hand out"
+    assert sweep.folder.read_progress()["done"] == 12
+
+
+def test_only_what_is_missing_is_handed_out(sweep: Sweep) -> None:
+    sweep.run(sweep.client(FakeWorker(machine("a"), good, FIT)), jobs=JOBS[:5])
+    worker = FakeWorker(machine("b"), good, FIT)
+    assert sweep.run(sweep.client(worker)).whole
+    assert [measured.url for measured in worker.measured] == [job.unit.url for job in JOBS[5:]]
+
+
+def test_when_the_scheduler_is_gone_what_had_no_result_is_handed_out_again(sweep: Sweep) -> None:
+    first, second = FakeWorker(machine("a"), good, FIT), FakeWorker(machine("a"), good, FIT)
+    assert sweep.run(sweep.client(first, drop=4), sweep.client(second)).whole
+    assert [len(first.measured), len(second.measured)] == [4, 8]
+    assert "the scheduler is gone; connecting again" in sweep.said
+
+
+@pytest.mark.parametrize(("worker", "why"), [
+    (FakeWorker(machine("off"), good, Calibration(1.0, 9.0, 1.0, 200.0, "its RTT is off by +9.0%, more than 5%")),
+     "its RTT is off by +9.0%"),
+    (FakeWorker(machine("off"), always("refused", "it has other versions"), FIT), "it has other versions")])
+def test_a_machine_that_is_off_is_dismissed_and_its_units_go_to_others(sweep: Sweep, worker: FakeWorker, why: str,
+                                                                        ) -> None:
+    tally = sweep.run(sweep.client(worker, FakeWorker(machine("fit"), good, FIT)))
+    assert tally.whole
+    assert list(tally.dismissed) == ["off"]
+    assert why in tally.dismissed["off"]
+    assert worker.told[-1] == "dismiss"
+    assert any(line.startswith("off is dismissed: ") for line in sweep.said)
+
+
+def test_a_worker_of_another_version_is_dismissed(sweep: Sweep) -> None:
+    other = FakeWorker(replace(machine("old"), browser="Chrome 1"), good, FIT)
+    tally = sweep.run(sweep.client(other, FakeWorker(machine("fit"), good, FIT)))
+    assert "Chrome 1" in tally.dismissed["old"]
+    assert str(Versions(VERSIONS.tfo_lab, "Chrome 1")) in tally.dismissed["old"]
+
+
+def test_three_failures_in_a_row_dismiss_a_worker_without_a_calibration(sweep: Sweep) -> None:
+    bad = FakeWorker(machine("bad"), always("failed", "Chrome hangs"))
+    tally = sweep.run(sweep.client(bad, FakeWorker(machine("fit"), good, FIT)))
+    assert len(bad.measured) in (3, 4), "one had been handed out already"
+    assert tally.dismissed == {"bad": "3 failures in a row, the last: Chrome hangs"}
+    assert (tally.failed, tally.failed + tally.measured, tally.done) == (len(bad.measured), 12, 12)
+
+
+def test_after_three_failures_in_a_row_a_worker_shows_that_the_sites_are_to_blame(sweep: Sweep) -> None:
+    worker = FakeWorker(machine("a"), always("failed", "hollow"), FIT)
+    tally = sweep.run(sweep.client(worker))
+    assert (tally.failed, tally.dismissed) == (12, {})
+    assert worker.told.count("calibrate") == 4
+
+
+def test_a_page_of_which_tfo_py_says_that_it_cannot_be_measured_does_not_count_against_the_worker(sweep: Sweep) -> None:
+    tally = sweep.run(sweep.client(FakeWorker(machine("a"), always("failed", "its own fault"))))
+    assert (tally.failed, tally.dismissed) == (12, {})
+
+
+def test_a_unit_that_kills_its_workers_is_a_failure_with_its_reason(sweep: Sweep) -> None:
+    deadly = FakeWorker(machine("a"), lambda of: None if of.url == JOBS[3].unit.url else good(of), FIT)
+    tally = sweep.run(sweep.client(deadly))
+    kept = sweep.folder.outcome(JOBS[3].unit.key)
+    assert (tally.measured, tally.failed) == (11, 1)
+    assert kept
+    assert kept.why == ("every worker that measured it died",)
+
+
+def test_without_a_fit_worker_the_sweep_ends_and_says_how_it_goes_on(sweep: Sweep) -> None:
+    with pytest.raises(ExperimentError, match=r"no worker is left that is fit; .* --resume x"):
+        sweep.run(sweep.client(FakeWorker(machine("off"), good, Calibration(fault="it is off"))))
+
+
+def test_a_tenth_of_the_sites_is_measured_on_another_machine_too(sweep: Sweep) -> None:
+    jobs = [Job(unit(number), lambda: b"") for number in range(60)]
+    one, same, other = (FakeWorker(machine(name, on), good, FIT) for name, on in
+                        (("a", "first"), ("b", "first"), ("c", "other")))
+    tally = sweep.run(sweep.client(one, same, other), jobs=jobs)
+    wanted = [job.unit for job in jobs if job.unit.wants_second]
+    assert wanted
+    assert (tally.done, tally.seconds_left) == (60, 0)
+    for first in wanted:
+        outcomes = [sweep.folder.outcome(key) for key in (first.key, Job(first, lambda: b"").second.unit.key)]
+        assert {found.machine.id for found in outcomes if found} == {"first", "other"}
+    seconds = sum(measured.replica for worker in (one, same, other) for measured in worker.measured)
+    assert seconds == len(wanted)
+
+
+def test_with_one_machine_there_is_no_second_measurement(sweep: Sweep) -> None:
+    jobs = [Job(unit(number), lambda: b"") for number in range(60)]
+    tally = sweep.run(sweep.client(FakeWorker(machine("a", "here"), good), FakeWorker(machine("b", "here"), good)),
+                      jobs=jobs)
+    assert tally.whole
+    assert tally.seconds_left == sum(job.unit.wants_second for job in jobs) > 0
+
+
+def test_a_recording_that_cannot_travel_is_a_failure(sweep: Sweep) -> None:
+    def too_large() -> bytes:
+        raise ValueError("more than 512 MB")
+    worker = FakeWorker(machine("a"), good, FIT)
+    tally = sweep.run(sweep.client(worker), jobs=[Job(unit(1), too_large), JOBS[0]])
+    assert (tally.failed, tally.measured) == (1, 1)
+    kept = sweep.folder.outcome(unit(1).key)
+    assert kept
+    assert kept.why == ("its recording: more than 512 MB",)

@@ -1,0 +1,86 @@
+"""sweep-NAME/: a unit's results appear whole or not at all, and once."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.errors import InputError
+from harness.sweep.folder import SweepFolder, sweeps
+from harness.sweep.parcel import pack
+from tests.support.made_units import outcome, result, unit
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> SweepFolder:
+    made = SweepFolder(tmp_path, "x")
+    made.make()
+    return made
+
+
+def test_results_are_kept_under_their_key(folder: SweepFolder, tmp_path: Path) -> None:
+    key = unit().key
+    assert folder.outcome(key) is None
+    stored = folder.store(key, result(tmp_path / "w", outcome(unit()), loads="one"))
+    assert folder.outcome(key) == stored
+    assert (folder.results(key) / "client" / "loads").read_text() == "one"
+    assert [path.name for path in folder.sites.iterdir()] == [key]
+
+
+def test_a_second_result_of_a_unit_changes_nothing(folder: SweepFolder, tmp_path: Path) -> None:
+    key = unit().key
+    folder.store(key, result(tmp_path / "w", outcome(unit()), loads="one"))
+    folder.store(key, result(tmp_path / "w", outcome(unit()), loads="two"))
+    assert (folder.results(key) / "client" / "loads").read_text() == "one"
+    assert [path.name for path in folder.sites.iterdir()] == [key]
+
+
+@pytest.mark.parametrize("spoilt", ["another unit's", "no JSON", "half", "nothing"])
+def test_what_is_no_result_leaves_nothing(folder: SweepFolder, tmp_path: Path, spoilt: str) -> None:
+    whole = result(tmp_path / "w", outcome(unit(1) if spoilt == "another unit's" else unit()), loads="x" * 10_000)
+    if spoilt == "no JSON":
+        (tmp_path / "v" / "client").mkdir(parents=True)
+        (tmp_path / "v" / "site.json").write_text("{")
+        whole = pack(tmp_path / "v", ("site.json",))
+    content = {"half": whole[:len(whole) // 2], "nothing": b""}.get(spoilt, whole)
+    with pytest.raises(ValueError, match=r".+"):
+        folder.store(unit().key, content)
+    assert list(folder.sites.iterdir()) == []
+
+
+def test_what_is_refused_is_not_kept(folder: SweepFolder, tmp_path: Path) -> None:
+    refused = folder.store(unit().key, result(tmp_path / "w", outcome(unit(), "refused", "not fit")))
+    assert refused.status == "refused"
+    assert list(folder.sites.iterdir()) == []
+
+
+def test_failures_are_rows_until_they_are_tried_again(folder: SweepFolder, tmp_path: Path) -> None:
+    folder.store_failure(outcome(unit(0), "failed", "hollow"))
+    folder.store(unit(1).key, result(tmp_path / "w", outcome(unit(1))))
+    kept = folder.outcome(unit(0).key)
+    assert kept
+    assert (kept.status, kept.why) == ("failed", ("hollow",))
+    assert folder.forget_failures() == 1
+    assert [path.name for path in folder.sites.iterdir()] == [unit(1).key]
+
+
+def test_there_is_one_driver_at_a_time_and_it_tidies_up(folder: SweepFolder) -> None:
+    (folder.sites / ".half").mkdir()
+    assert folder.driver() is None
+    with folder.only_driver():
+        assert list(folder.sites.iterdir()) == []
+        assert folder.driver() == os.getpid()
+        with pytest.raises(InputError, match=r"this sweep is running"), SweepFolder(folder.path.parent,
+                                                                                   "x").only_driver():
+            pass
+    assert folder.driver() is None
+
+
+def test_what_cannot_be_read_is_said(folder: SweepFolder) -> None:
+    folder.results("k").mkdir()
+    with pytest.raises(InputError, match=r"site.json:1: cannot be read"):
+        folder.outcome("k")
+    with pytest.raises(InputError, match=r"no sweep there"):
+        folder.read_asked()
+    folder.write_asked({"pages": "x"})
+    assert sweeps(folder.path.parent) == ["x"]

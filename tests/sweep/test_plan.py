@@ -1,0 +1,64 @@
+"""A unit's key is what is in it, and options that come by the network are checked."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.errors import InputError
+from harness.sweep.plan import Settings, Unit, Versions, check_options, grid
+from tests.support.made_units import unit
+
+
+def test_the_same_content_has_the_same_key_and_any_other_another() -> None:
+    one = unit()
+    assert Unit.from_json(one.to_json()) == one
+    assert Unit.from_json(one.to_json()).key == one.key == unit().key
+    others = [replace(one, url="http://other.test/"), replace(one, recording="another"), replace(one, replica=1),
+              replace(one, settings=Settings((10.0, 50.0), one.settings.options)),
+              replace(one, settings=Settings(one.settings.delays)),
+              replace(one, versions=Versions("a later program", one.versions.browser)),
+              replace(one, versions=Versions(one.versions.tfo_lab, "a later Chrome"))]
+    assert len({one.key, *(other.key for other in others)}) == 1 + len(others)
+
+
+def test_about_a_tenth_of_the_sites_is_measured_twice_whatever_their_options() -> None:
+    chosen = [unit(number).wants_second for number in range(1000)]
+    assert 70 < sum(chosen) < 130
+    assert [replace(unit(number), settings=Settings((50.0,))).wants_second for number in range(1000)] == chosen
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"url": 1}', '{"settings": {"delays": "x"}}', "null"])
+def test_what_is_no_unit_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        Unit.from_json(text)
+
+
+def test_options_are_put_in_order_so_that_they_mean_one_unit() -> None:
+    assert check_options(["--testruns", "3", "--predict", "--http=1.1"]) == ("--http=1.1", "--predict", "--testruns=3")
+    assert check_options([]) == ()
+
+
+@pytest.mark.parametrize("words", [
+    ["--on-user", "id"], ["--on-user=id"], ["--dir", "/"], ["--name=x"], ["--pcap"], ["--dry-run"], ["--resume"],
+    ["--delaynet", "5"], ["x"], ["--http=1.1", "extra"], ["-x"], ["--port=1024"]])
+def test_options_that_are_none_of_a_sweep_are_refused(words: list[str]) -> None:
+    """Some would run a command or write elsewhere, as root, on every worker."""
+    with pytest.raises(InputError, match=r"is no option of a sweep"):
+        check_options(words)
+
+
+def test_wrong_values_are_found_before_anything_is_sent() -> None:
+    with pytest.raises(InputError, match=r"--quiet: longer than --quiet-limit"):
+        check_options(["--quiet=5", "--quiet-limit=1"])
+    with pytest.raises(SystemExit):
+        check_options(["--testruns=1"])
+
+
+def test_a_grid_is_all_combinations() -> None:
+    assert grid({"http": ["1.0", "1.1"], "predict": [False, True], "seed": 2}, "grid.toml") == [
+        ("--http=1.0", "--seed=2"), ("--http=1.0", "--predict", "--seed=2"),
+        ("--http=1.1", "--seed=2"), ("--http=1.1", "--predict", "--seed=2")]
+    with pytest.raises(InputError, match=r"grid.toml: http: write a value or a list"):
+        grid({"http": {"a": 1}}, "grid.toml")
+    with pytest.raises(InputError, match=r"more than 1000 combinations"):
+        grid({"seed": list(range(40)), "retries": list(range(40))}, "grid.toml")
