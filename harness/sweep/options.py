@@ -17,7 +17,7 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 
 DELAYS = "10 50 100"
 """One way, in ms, as run.sh's."""
-LATEST = ""
+LATEST = True
 """--status and --stop without a name mean the sweep that was begun last."""
 
 
@@ -117,13 +117,13 @@ def asked_before(folder: SweepFolder) -> tuple[Asked, SweepFolder]:
     return asked, folder
 
 
-def named(options: argparse.Namespace, name: str) -> SweepFolder:
+def named(options: argparse.Namespace, name: str | bool) -> SweepFolder:
     """Return the sweep that --status or --stop means. Raises InputError when there is none."""
     names = sweeps(options.dir)
-    if name not in names and (name != LATEST or not names):
-        raise InputError(f"{options.dir}: there is no sweep{'-' + name if name else ''} here; "
-                         f"there are: {', '.join(names) or 'none'}")
-    return SweepFolder(options.dir, name or names[-1])
+    found = names[-1] if name is LATEST and names else name
+    if found not in names or not isinstance(found, str):
+        raise InputError(f"{options.dir}: no such sweep there; those there are: {', '.join(names) or 'none'}")
+    return SweepFolder(options.dir, found)
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -8,11 +8,14 @@ Prints ``scheduler ADDRESS dashboard URL`` once it listens, and runs until it is
 import asyncio
 import logging
 import signal
+import tempfile
 from pathlib import Path
 
 from harness.errors import ExperimentError, run_main
 from harness.sweep.trust import TLS, only_data, security
+from harness.system.locked_folder import locked
 from harness.system.options import OptionParser, Whole
+from harness.system.scratch import PREFIX
 
 LOST_WORKERS = 3
 """A unit whose worker died so many times is not given to another one: it may be what kills them."""
@@ -40,6 +43,7 @@ def configure() -> None:
 
 async def serve(host: str, port: int, dashboard: int, tls: Path) -> None:
     """Run the scheduler until SIGTERM or SIGINT."""
+    import dask
     from distributed import Scheduler
     from distributed.scheduler import DEFAULT_EXTENSIONS
 
@@ -47,16 +51,19 @@ async def serve(host: str, port: int, dashboard: int, tls: Path) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     kept = {name: extension for name, extension in DEFAULT_EXTENSIONS.items() if name not in NOT_NEEDED}
-    try:
-        scheduler = await Scheduler(host=host, port=port, protocol="tls", security=security(tls), extensions=kept,
-                                    dashboard_address=f"127.0.0.1:{dashboard}", allowed_failures=LOST_WORKERS)
-    except OSError as error:
-        raise ExperimentError(f"{host or '*'}:{port}: no scheduler can listen there ({error.strerror or error}); "
-                              "give another port") from None
-    async with scheduler:
-        port_of_it = scheduler.identity(0)["services"].get("dashboard", dashboard)
-        print(f"scheduler {scheduler.address} dashboard http://127.0.0.1:{port_of_it}/status", flush=True)
-        await ended.wait()
+    # Dask's scratch space. Should we be killed, whoever measures next as this user removes it (harness.system.scratch).
+    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}scheduler-") as directory, locked(Path(directory)):
+        dask.config.set({"temporary-directory": directory})
+        try:
+            scheduler = await Scheduler(host=host, port=port, protocol="tls", security=security(tls), extensions=kept,
+                                        dashboard_address=f"127.0.0.1:{dashboard}", allowed_failures=LOST_WORKERS)
+        except OSError as error:
+            raise ExperimentError(f"{host or '*'}:{port}: no scheduler can listen there ({error.strerror or error}); "
+                                  "give another port") from None
+        async with scheduler:
+            port_of_it = scheduler.identity(0)["services"].get("dashboard", dashboard)
+            print(f"scheduler {scheduler.address} dashboard http://127.0.0.1:{port_of_it}/status", flush=True)
+            await ended.wait()
 
 
 def main() -> int:

@@ -10,15 +10,17 @@ import fcntl
 import os
 import re
 import shlex
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.errors import InputError
 from harness.system.fastopen import SYSCTL
+from harness.system.processes import bound_to_us, stop
 
 LOCK_FILE = Path("/run/tfo-lab.lock")
 INHERITED_FD = "TFO_LAB_LOCK_FD"
@@ -28,7 +30,7 @@ _FASTOPEN = re.compile(r"^tcp_fastopen (\d{1,5})$", re.ASCII | re.MULTILINE)
 LONGEST = 4096
 """Bytes of the lock file that are read."""
 LOOK_S = 0.2
-"""How often it is looked whether the lock is free, where that is waited for."""
+"""How often it is looked whether the lock is still wanted, while it is waited for."""
 
 
 @contextmanager
@@ -76,14 +78,20 @@ def _held(lock_file: Path, sysctl: Path, wait_s: float = 0.0, go_on: Callable[[]
 
 
 def _wait_and_take(lock_fd: int, lock_file: Path, wait_s: float, go_on: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + wait_s
-    while True:
+    """Take the lock, in turn with others who wait for it: flock(1) waits on our descriptor, and what it takes is ours.
+
+    Who only looks now and then would never come before those who wait.
+    """
+    if wait_s:
+        command = bound_to_us(["flock", "--exclusive", "--wait", f"{wait_s:.3f}", str(lock_fd)])
+        waiting = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(lock_fd,))
         try:
-            return _take(lock_fd, lock_file)
-        except InputError:
-            if time.monotonic() >= deadline_s or not go_on():
-                raise
-        time.sleep(LOOK_S)
+            while waiting.poll() is None and go_on():
+                with suppress(subprocess.TimeoutExpired):
+                    waiting.wait(LOOK_S)
+        finally:
+            stop(waiting)
+    _take(lock_fd, lock_file)
 
 
 @contextmanager
