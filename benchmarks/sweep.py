@@ -174,7 +174,7 @@ def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("--sites", type=Whole(1, 1_000_000), nargs="+", default=[1000, 3000, 10000])
-    parser.add_argument("--workers", type=Whole(PROCESSES, 1000), default=200)
+    parser.add_argument("--workers", type=Whole(1, 1000), default=200)
     parser.add_argument("--seconds", type=Decimal(0.01, 3600), default=2.0, help="of sleep for each site (%(default)g)")
     parser.add_argument("--recording", type=Whole(1, 10**8), default=20_000, metavar="BYTES",
                         help="size of each site's recording (%(default)s)")

@@ -4,6 +4,7 @@ Nothing here is lost with this process: what is done lies in the sweep's folder,
 one. When the scheduler is gone it connects again and hands out again what had no result.
 """
 
+import contextlib
 import itertools
 import json
 import queue
@@ -30,6 +31,8 @@ NOT_RESULTS = 3
 """How often a unit is handed out again after what came back was no result."""
 RESULT_S = 120
 """For one unit's results to come by the network."""
+MOST_AT_ONCE = 50
+"""Results that are in memory at a time."""
 URGENT = 10
 Say = Callable[[str], None]
 
@@ -236,27 +239,36 @@ class Driver:
     # Units
 
     def _hand_out(self) -> None:
-        """Keep each worker busy, and a few units ready; no more, since each brings its recording along."""
-        hands = len(self.hands)
-        window = hands + (2 + hands // 8 if hands else 0)
-        while self._waiting and len(self._running) < window:
-            self._submit(self._waiting.popleft(), "")
-        if len(self._running) < window:
-            for key, address in itertools.islice(self._possible_seconds(), window - len(self._running)):
-                self._submit(self._seconds.pop(key)[0], address)
+        """Keep each worker busy, and a few units ready; no more, since each brings its recording along.
 
-    def _submit(self, job: Job, address: str) -> None:
-        key = job.unit.key
-        try:
-            parcel = job.parcel()
-        except (OSError, ValueError) as error:
-            self._finished(job, self.folder.store_failure(of_unit(job.unit, "failed", f"its recording: {error}")))
+        With many workers several units at a time: each message costs the scheduler more than what is in it.
+        """
+        hands = len(self.hands)
+        room = hands + (2 + hands // 8 if hands else 0) - len(self._running)
+        if room <= hands // 16:
+            return
+        jobs = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]
+        self._submit(jobs, "")
+        for key, address in list(itertools.islice(self._possible_seconds(), room - len(jobs))):
+            self._submit([self._seconds.pop(key)[0]], address)
+
+    def _submit(self, jobs: list[Job], address: str) -> None:
+        """Hand units to whoever is free, or to the worker at `address` alone."""
+        ready: list[tuple[Job, bytes]] = []
+        for job in jobs:
+            try:
+                ready.append((job, job.parcel()))
+            except (OSError, ValueError) as error:      # noqa: PERF203
+                self._finished(job, self.folder.store_failure(of_unit(job.unit, "failed", f"its recording: {error}")))
+        if not ready:
             return
         where = {"workers": [address], "allow_other_workers": False} if address else {}
-        future = self._client.submit(tasks.measure, job.unit.to_json(), parcel, key=key, pure=False,
-                                     resources={"bed": 1}, **where)
-        self._running[key] = _Running(job, future, address)
-        future.add_done_callback(lambda done: self._events.put(("unit", key, done)))
+        futures = self._client.map(tasks.measure, [job.unit.to_json() for job, _ in ready],
+                                   [parcel for _, parcel in ready], key=[job.unit.key for job, _ in ready], pure=False,
+                                   resources={"bed": 1}, **where)
+        for (job, _), future in zip(ready, futures, strict=True):
+            self._running[job.unit.key] = _Running(job, future, address)
+            future.add_done_callback(lambda done, key=job.unit.key: self._events.put(("unit", key, done)))
 
     def _possible_seconds(self) -> Iterator[tuple[str, str]]:
         """Give the sites that wait for a second machine and for which there is one: key, and its worker's address."""
@@ -274,28 +286,39 @@ class Driver:
                 yield key, address
 
     def _handle_events(self) -> None:
+        """Take what has happened since the last turn, waiting a moment when nothing has."""
         try:
-            what, key, future = self._events.get(timeout=LOOK_S)
+            events = [self._events.get(timeout=LOOK_S)]
         except queue.Empty:
             return
-        while True:
+        with contextlib.suppress(queue.Empty):
+            while len(events) < MOST_AT_ONCE:
+                events.append(self._events.get_nowait())
+        ended = []
+        for what, key, future in events:
             if what == "unit":
-                self._ended(key, future)
+                running = self._running.get(key)
+                if running is not None and running.future is future:
+                    ended.append(self._running.pop(key))
             elif self._asked.get(f"{what} {key}") is future:
                 del self._asked[f"{what} {key}"]
                 if what in ("describe", "calibrate"):
                     self._described(key, future)
-            try:
-                what, key, future = self._events.get_nowait()
-            except queue.Empty:
-                return
+        for running, parcel in zip(ended, self._results([running.future for running in ended]), strict=True):
+            self._ended(running, parcel)
 
-    def _ended(self, key: str, future: Any) -> None:
-        running = self._running.get(key)
-        if running is None or running.future is not future:
-            return
-        del self._running[key]
-        outcome = self._outcome(running.job, future)
+    def _results(self, futures: list[Any]) -> list[bytes | None]:
+        """Return what came back, None where nothing did: of all at once, which is cheaper for the scheduler."""
+        finished = [future for future in futures if future.status == "finished"]
+        try:
+            came = dict(zip(map(id, finished), self._client.gather(finished), strict=True)) if finished else {}
+        except Exception as error:          # noqa: BLE001  # Dask's, when a worker or the scheduler went away meanwhile
+            self._say(f"results of {len(finished)} sites did not come ({type(error).__name__}); again")
+            came = {}
+        return [came.get(id(future)) for future in futures]
+
+    def _ended(self, running: _Running, parcel: bytes | None) -> None:
+        outcome = self._outcome(running, parcel)
         if outcome is None or (outcome.status == "refused" and outcome.why == ("stopped",)):
             self._again(running)
         elif outcome.status == "refused":
@@ -305,30 +328,23 @@ class Driver:
         else:
             self._finished(running.job, outcome)
 
-    def _outcome(self, job: Job, future: Any) -> Outcome | None:
+    def _outcome(self, running: _Running, parcel: bytes | None) -> Outcome | None:
         """Return what came of a unit and is kept now, None when it has to be measured again."""
-        key = job.unit.key
-        if future.status == "error":
-            why = repr(future.exception(timeout=RESULT_S))
+        unit = running.job.unit
+        if running.future.status == "error":
+            why = repr(running.future.exception(timeout=RESULT_S))
             died = "KilledWorker" in why
-            return self.folder.store_failure(of_unit(job.unit, "failed", "every worker that measured it died"
-                                                     if died else f"Dask: {why[:200]}"))
-        if future.status != "finished":
+            return self.folder.store_failure(of_unit(unit, "failed", "every worker that measured it died" if died
+                                                     else f"Dask: {why[:200]}"))
+        if parcel is None:
             return None
         try:
-            return self.folder.store(key, bytes(future.result(timeout=RESULT_S)))
+            return self.folder.store(unit.key, bytes(parcel))
         except (ValueError, TypeError) as error:
-            self._no_results[key] += 1
-            if self._no_results[key] < NOT_RESULTS:
+            self._no_results[unit.key] += 1
+            if self._no_results[unit.key] < NOT_RESULTS:
                 return None
-            return self.folder.store_failure(of_unit(job.unit, "failed", f"what came back is no result: {error}"))
-        except OSError as error:
-            if error.filename:              # of our disk, not of the network
-                raise
-            return None
-        except Exception as error:          # noqa: BLE001  # Dask's, when the scheduler went away meanwhile
-            self._say(f"{job.unit.url}: its results did not come ({type(error).__name__}); again")
-            return None
+            return self.folder.store_failure(of_unit(unit, "failed", f"what came back is no result: {error}"))
 
     def _finished(self, job: Job, outcome: Outcome) -> None:
         where = f"on {outcome.machine.name} in {outcome.took_s:.0f} s" if outcome.machine.name else "nowhere"

@@ -28,7 +28,8 @@ AUTHORITY, CERTIFICATE, KEY = "ca.pem", "sweep.pem", "sweep-key.pem"
 NAME = "tfo-lab-sweep"
 
 TASKS = frozenset({("harness.sweep.tasks", name) for name in ("describe", "measure", "calibrate", "dismiss")})
-OF_DASK = frozenset({("dask._task_spec", "Task"), ("dask._expr", "LLGExpr"), ("dask._expr", "Expr._reconstruct")})
+OF_DASK = frozenset({("dask._task_spec", "Task"), ("dask._expr", "LLGExpr"), ("dask._expr", "Expr._reconstruct"),
+                     ("distributed.client", "_MapExpr")})
 PLAIN = frozenset({("builtins", name) for name in (
     "bytes", "str", "Exception", "RuntimeError", "ValueError", "TypeError", "KeyError", "OSError", "MemoryError")})
 ALLOWED = TASKS | OF_DASK | PLAIN

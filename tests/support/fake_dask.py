@@ -55,10 +55,17 @@ class FakeClient:
     def close(self, **_: object) -> None:
         self.status = "closed"
 
+    def gather(self, futures: list[FakeFuture]) -> list[Any]:
+        return [future.value for future in futures]
+
+    def map(self, task: Callable[..., Any], units: list[str], parcels: list[bytes], key: list[str],
+            workers: list[str] | None = None, **_: object) -> list[FakeFuture]:
+        assert task is tasks.measure
+        assert len(units) == len(parcels) == len(key)
+        return [self._measure(Unit.from_json(unit), workers) for unit in units]
+
     def submit(self, task: Callable[..., Any], *arguments: Any, workers: list[str] | None = None, **_: object,
                ) -> FakeFuture:
-        if task is tasks.measure:
-            return self._measure(Unit.from_json(arguments[0]), workers)
         assert workers
         worker = self.workers[workers[0]]
         worker.told.append(task.__name__)
