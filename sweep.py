@@ -32,7 +32,7 @@ from harness.sweep.options import Asked, asked_for, parse_arguments
 from harness.sweep.plan import Job
 from harness.sweep.recordings import installed_recordings, planned, record_missing
 from harness.sweep.report import write_outputs
-from harness.sweep.scheduler import configure
+from harness.sweep.scheduler import configure, require_dask
 from harness.sweep.trust import make_certificates
 from harness.system.privileges import acting_as, invoking_user, leave_root, require_root
 from harness.system.progress import counted
@@ -42,6 +42,7 @@ from harness.system.signals import run_interruptible
 def main() -> int:
     """Do what was asked; the exit status is 0 when every site was measured, 1 when one was not, 2 for wrong input."""
     options = parse_arguments(__doc__)
+    require_dask()
     command = commands.chosen(options)
     return command(options) if command else sweep(options)
 

@@ -6,12 +6,13 @@ Prints ``scheduler ADDRESS dashboard URL`` once it listens, and runs until it is
 """
 
 import asyncio
+import importlib.util
 import logging
 import signal
 import tempfile
 from pathlib import Path
 
-from harness.errors import ExperimentError, run_main
+from harness.errors import ExperimentError, InputError, run_main
 from harness.sweep.trust import TLS, only_data, security
 from harness.system.locked_folder import locked
 from harness.system.options import OptionParser, Whole
@@ -29,6 +30,13 @@ SETTINGS = {
     "distributed.comm.timeouts.connect": "10s",
     "distributed.comm.timeouts.tcp": "30s",             # a cable that was pulled
 }
+
+
+def require_dask() -> None:
+    """Raise InputError unless what a sweep needs besides is installed."""
+    missing = [name for name in ("distributed", "pyarrow") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(f"sweep.py: {' and '.join(missing)} not installed; run: sudo ./scripts/setup.sh --sweep")
 
 
 def configure() -> None:

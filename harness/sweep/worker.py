@@ -31,7 +31,7 @@ from harness.sweep.calibration import FRESH_S, calibrate
 from harness.sweep.measuring import Bed
 from harness.sweep.outcome import Machine
 from harness.sweep.plan import own_versions
-from harness.sweep.scheduler import configure
+from harness.sweep.scheduler import configure, require_dask
 from harness.sweep.trust import TLS, security
 from harness.system.locked_folder import locked
 from harness.system.options import Decimal, OptionParser
@@ -180,6 +180,7 @@ async def work(options: argparse.Namespace) -> str:
 def main() -> int:
     """Check this machine, and serve."""
     options = parse_arguments()
+    require_dask()
     require_root("./scripts/worker.sh")
     check_programs()
     require_shim()

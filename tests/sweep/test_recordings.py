@@ -1,0 +1,84 @@
+"""A site's own recording, cut out of one that holds several, and what is said where there is none."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.files.pages import PageFiles, read_pages
+from harness.measure.resume import recording_digest
+from harness.mirror.recording import read_recording
+from harness.sweep import recordings
+from harness.sweep.folder import SweepFolder
+from harness.sweep.measuring import SITE
+from harness.sweep.options import Asked
+from harness.sweep.parcel import unpack
+from harness.sweep.recordings import installed_recordings, planned, record_missing
+from tests.support.made_units import VERSIONS
+from tests.support.small_mirror import SmallMirror
+
+ONE, TWO = "http://one.test/", "http://two.test/"
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> SweepFolder:
+    """Give a sweep beside a recording of two pages, one of which uses a second host."""
+    mirror = SmallMirror(tmp_path, "both")
+    for url in (ONE, "http://img.one.test/a.png", TWO, f"{TWO}b.css"):
+        mirror.add(url, f"body of {url}")
+    mirror.finish(ONE, TWO)
+    made = SweepFolder(tmp_path, "x")
+    made.make()
+    return made
+
+
+def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp_path: Path) -> None:
+    both = PageFiles(tmp_path, "both")
+    said: list[str] = []
+    one, two = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), said.append)
+    assert said == [f"[  1/2] {ONE}: cut out of both", f"[  2/2] {TWO}: cut out of both"]
+    assert sorted(path.name for path in (one.folder / SITE).iterdir()) == ["img.one.test", "one.test"]
+    assert sorted(path.name for path in (two.folder / SITE).iterdir()) == ["two.test"]
+    whole = read_recording(both.mirror, both.fetchlog)
+    alone = read_recording(one.folder / SITE, one.folder / f"{SITE}.fetchlog")
+    assert alone.manifest == whole.manifest
+    assert alone.exact_url("http://img.one.test/a.png") == whole.exact_url("http://img.one.test/a.png") != ()
+    assert record_missing(sweep, read_pages(both.pages), {}, said.append) == [one, two], "and are not cut again"
+    assert len(said) == 2
+
+
+def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: Path) -> None:
+    both = PageFiles(tmp_path, "both")
+    one, _ = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
+    [job, _] = planned([one, one], Asked(both.pages, (10.0,), ((),), VERSIONS))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    unpack(job.parcel(), elsewhere, (f"{SITE}.pages", SITE, f"{SITE}.fetchlog"))
+    assert recording_digest(PageFiles(elsewhere, SITE)) == job.unit.recording
+
+
+def test_the_lists_own_recording_comes_first_and_real_pages_before_synthetic_ones(tmp_path: Path) -> None:
+    for name in ("a-synthetic", "b-real", "c-own"):
+        (tmp_path / name).mkdir()
+        mirror = SmallMirror(tmp_path, name)
+        mirror.add(ONE, name)
+        mirror.finish(ONE)
+    (tmp_path / "b-real.fetchlog" / "manifest.json").unlink()
+    assert installed_recordings(tmp_path, PageFiles(tmp_path, "c-own"))[ONE].name == "c-own"
+    shutil.rmtree(tmp_path / "c-own")
+    assert installed_recordings(tmp_path, PageFiles(tmp_path, "c-own"))[ONE].name == "b-real"
+
+
+def test_what_cannot_be_recorded_is_a_row_with_its_reason(sweep: SweepFolder, tmp_path: Path,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[Path] = []
+    monkeypatch.setattr(recordings, "fetch", lambda folder: tried.append(folder) or "cannot be recorded: it is gone")
+    pages = read_pages(tmp_path / "both.pages")
+    for _ in range(2):
+        one, two = record_missing(sweep, pages, {}, print)
+        assert one.why_not == two.why_not == "cannot be recorded: it is gone"
+    assert len(tried) == 2, "it is not tried at every call"
+    assert planned([one, two], Asked(tmp_path / "both.pages", (10.0,), ((),), VERSIONS)) == []
+    assert sweep.forget_failures() == 2
+    record_missing(sweep, pages, {}, print)
+    assert len(tried) == 4
