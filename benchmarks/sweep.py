@@ -36,6 +36,7 @@ from harness.sweep.parcel import pack
 from harness.sweep.plan import Job, Settings, Unit, Versions
 from harness.sweep.scheduler import configure
 from harness.sweep.trust import make_certificates, security
+from harness.sweep.worker import HEARTBEAT
 from harness.system.environment import print_machine
 from harness.system.options import Decimal, OptionParser, Whole
 from harness.system.processes import bound_to_us, stop
@@ -126,7 +127,7 @@ async def be_workers(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="tfo-lab-bench-") as directory:
         workers = [Worker(options.be_workers, nthreads=1, name=f"{os.getpid()}-{number}", resources={"bed": 1},
                           security=security(options.tls), memory_limit=0, local_directory=directory, dashboard=False,
-                          heartbeat_interval="5s") for number in range(options.workers)]
+                          heartbeat_interval=HEARTBEAT) for number in range(options.workers)]
         await asyncio.gather(*workers)
         await asyncio.sleep(MOST_S)
 

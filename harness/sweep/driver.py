@@ -24,6 +24,8 @@ from harness.sweep.plan import Job, Versions
 
 LOOK_S = 1.0
 WORKERS_EVERY_S = 2.0
+MANY = 50
+"""Workers: of more it is asked less often who they are."""
 PROGRESS_EVERY_S = 1.0
 STREAK = 3
 """Failures in a row after which a worker has to show that it is not to blame."""
@@ -168,7 +170,7 @@ class Driver:
     # Workers
 
     def _look_at_workers(self) -> None:
-        if time.monotonic() < self._looked_s + WORKERS_EVERY_S:
+        if time.monotonic() < self._looked_s + max(WORKERS_EVERY_S, WORKERS_EVERY_S * len(self.hands) / MANY):
             return
         self._looked_s = time.monotonic()
         try:

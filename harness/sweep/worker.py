@@ -46,7 +46,8 @@ KEPT = frozenset(("gather", "get_data", "free_keys", "terminate", "ping", "keys"
 AGAIN_S = 3.0
 LOOK_S = 0.3
 CONNECT_S = 20
-HEARTBEAT = "5s"
+HEARTBEAT = "30s"
+"""A worker that dies is known by its connection's end; of 200 workers each second's news would keep a core busy."""
 SECONDS = Decimal(0.1, 10**6, or_zero=True)
 
 

@@ -72,7 +72,11 @@ def test_the_lists_own_recording_comes_first_and_real_pages_before_synthetic_one
 def test_what_cannot_be_recorded_is_a_row_with_its_reason(sweep: SweepFolder, tmp_path: Path,
                                                           monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[Path] = []
-    monkeypatch.setattr(recordings, "fetch", lambda folder: tried.append(folder) or "cannot be recorded: it is gone")
+
+    def fetch(folder: Path) -> str:
+        tried.append(folder)
+        return "cannot be recorded: it is gone"
+    monkeypatch.setattr(recordings, "fetch", fetch)
     pages = read_pages(tmp_path / "both.pages")
     for _ in range(2):
         one, two = record_missing(sweep, pages, {}, print)

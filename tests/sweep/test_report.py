@@ -1,0 +1,122 @@
+"""What comes out of a sweep: the same loads in all tables, and a report in which no site's text does harm."""
+
+import csv
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from harness.files.pages import Page
+from harness.sweep.folder import SweepFolder
+from harness.sweep.options import Asked
+from harness.sweep.outcome import FILE, Calibration, Outcome
+from harness.sweep.plan import Job, Settings
+from harness.sweep.recordings import Recorded
+from harness.sweep.report import write_outputs
+from harness.sweep.site_rows import read_rows
+from tests.support.client_folder import make_client
+from tests.support.made_units import VERSIONS, outcome, unit
+
+OPTIONS = ("--http=1.1",)
+EVIL = "http://evil.test/<script>alert(1)</script>"
+
+
+class Sweep:
+    """A folder with six sites that were measured, one of them twice, one in part, and one that failed."""
+
+    def __init__(self, path: Path) -> None:
+        self.folder = SweepFolder(path, "x")
+        self.folder.make()
+        self.asked = Asked(path / "List.pages", (10.0, 100.0), (OPTIONS,), VERSIONS)
+        units = [unit(number, settings=Settings((10.0, 100.0), OPTIONS)) for number in range(8)]
+        self.jobs = [Job(made, lambda: b"") for made in units]
+        for made in units[:6]:
+            self.add(outcome(made, by="lab1"), made.url)
+        self.add(outcome(units[6], "partly", "1 of 16 loads: SYN retransmitted", by="lab1"), units[6].url)
+        self.add(outcome(units[7], "failed", "<b>Chrome hangs</b>", by="lab1"), "")
+        self.add(outcome(self.jobs[0].second.unit, by="lab2"), units[0].url)
+        gone = Page(EVIL, "evil")
+        self.sites = [Recorded(Page(made.url, f"p{place}"), path, "digest") for place, made in enumerate(units)]
+        self.sites.append(Recorded(gone, path, why_not="cannot be recorded: <i>gone</i>"))
+
+    def add(self, of: Outcome, url: str) -> None:
+        folder = self.folder.results(of.key)
+        folder.mkdir()
+        calibrated = replace(of, calibration=Calibration(1.0, 0.4, 1.01, 212.0), took_s=60.0)
+        (folder / FILE).write_text(calibrated.to_json())
+        if url:
+            make_client(folder / "client", (10, 100), [url])
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    made = Sweep(tmp_path_factory.mktemp("sweep"))
+    paths = write_outputs(made.folder, made.asked, made.sites, made.jobs)
+    assert [path.name for path in paths] == ["loads.parquet", "loads.csv", "sites.csv", "ecdf.png", "report.html"]
+    return made
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as table:
+        return list(csv.DictReader(table))
+
+
+def test_every_load_is_in_both_tables(sweep: Sweep) -> None:
+    lines = rows_of(sweep.folder.path / "loads.csv")
+    assert len(lines) == 8 * 16, "eight measurements of 2 delays, 4 runs, without and with TFO"
+    columns = pyarrow.parquet.read_table(sweep.folder.path / "loads.parquet")
+    assert columns.num_rows == len(lines)
+    assert list(lines[0]) == columns.column_names
+    for name in ("plt_ms", "run", "tfo", "second", "calibration_page_ms"):
+        assert [float(line[name]) for line in lines] == columns[name].to_pylist()
+    assert sum(line["second"] == "1" for line in lines) == 16
+    assert {line["machine"] for line in lines} == {"lab1", "lab2"}
+    assert set(columns["valid"].to_pylist()) == {True}
+
+
+def test_every_site_is_a_row_with_its_reason(sweep: Sweep) -> None:
+    rows = rows_of(sweep.folder.path / "sites.csv")
+    found = {(row["url"], row["second"]): row for row in rows}
+    assert len(found) == len(rows) == 10
+    assert found[EVIL, "0"]["why"] == "cannot be recorded: <i>gone</i>"
+    assert found["http://s7.test/", "0"]["status"] == "failed"
+    assert found["http://s6.test/", "0"]["status"] == "partly"
+    first = found["http://s0.test/", "0"]
+    # make_client: PLT is 1000 ms and 3 RTTs and the run's number, with TFO one RTT less; runs 1 to 3 count.
+    assert float(first["plt_no_tfo_20_ms"]) == 1062
+    assert float(first["improvement_20_percent"]) == pytest.approx(100 * 20 / 1062)
+    low, middle, high = (float(first[f"{name}_200_percent"]) for name in ("low", "improvement", "high"))
+    assert low <= middle <= high
+    assert (first["verdict_200"], first["requests"], first["calibration_page_ms"]) == ("faster", "5", "212")
+
+
+def test_a_site_that_was_measured_twice_counts_once(sweep: Sweep) -> None:
+    rows = read_rows(sweep.folder, sweep.sites, sweep.jobs)
+    assert sum(bool(row.at) for row in rows) == 8
+    html = (sweep.folder.path / "report.html").read_text()
+    assert "TCP Fast Open over 7 sites: x" in html
+    assert re.search(r'<th scope="row">20</th><td class="number">7</td>', html)
+
+
+def test_the_report_is_one_file_in_which_no_text_is_run(sweep: Sweep) -> None:
+    html = (sweep.folder.path / "report.html").read_text()
+    assert "<script" not in html
+    assert "http://evil.test/&lt;script&gt;" in html
+    assert "&lt;b&gt;Chrome hangs&lt;/b&gt;" in html
+    assert not re.findall(r'(?:src|href)="(?!data:image/png;base64,|waterfalls/)', html)
+    links = re.findall(r'href="(waterfalls/[^"]+)"', html)
+    assert links
+    assert all((sweep.folder.path / link).is_file() for link in links)
+    assert "Agreement of machines" in html
+    assert "The list List.pages has 9 pages, 8 of which have a recording." in html
+
+
+def test_with_nothing_measured_there_is_a_report_that_says_so(tmp_path: Path) -> None:
+    folder = SweepFolder(tmp_path, "none")
+    folder.make()
+    sites = [Recorded(Page("http://a.test/", "a"), tmp_path, why_not="it is gone")]
+    write_outputs(folder, Asked(tmp_path / "L.pages", (10.0,), ((),), VERSIONS), sites, [])
+    assert "it is gone" in (folder.path / "report.html").read_text()
+    assert [row["why"] for row in rows_of(folder.path / "sites.csv")] == ["it is gone"]
