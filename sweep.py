@@ -5,6 +5,7 @@
     ./sweep.py --serve                                              a scheduler for other machines (Dask)
     sudo ./scripts/worker.sh tcp://host:8786                        makes a machine one of its workers
     ./sweep.py --pages Top100US.pages --scheduler tcp://host:8786   the same on all workers that are there
+    ./sweep.py --pages Top100US.pages --hosts lab1,lab2             scheduler here, workers there by SSH
     ./sweep.py --status [NAME]    --stop [NAME]    --resume NAME    --report NAME
 
 A site is one unit: its recording goes to a worker once, which measures all of its loads by tfo.py, as ./run.sh would,
@@ -28,6 +29,7 @@ from harness.sweep import commands
 from harness.sweep.cluster import LocalCluster, RemoteCluster, local_worker
 from harness.sweep.driver import Driver, Tally
 from harness.sweep.folder import SweepFolder
+from harness.sweep.hosts import HostsCluster
 from harness.sweep.options import Asked, asked_for, parse_arguments
 from harness.sweep.plan import Job
 from harness.sweep.recordings import installed_recordings, planned, record_missing
@@ -37,6 +39,8 @@ from harness.sweep.trust import make_certificates
 from harness.system.privileges import acting_as, invoking_user, leave_root, require_root
 from harness.system.progress import counted
 from harness.system.signals import run_interruptible
+
+AnyCluster = LocalCluster | HostsCluster | RemoteCluster
 
 
 def main() -> int:
@@ -55,7 +59,7 @@ def sweep(options: argparse.Namespace) -> int:
         certificates = make_certificates(options.tls)
     with contextlib.ExitStack() as stack:
         worker = None
-        if options.scheduler is None:
+        if options.scheduler is None and options.hosts is None:
             require_root("./sweep.py")
             worker = stack.enter_context(local_worker(folder, certificates, options))
         leave_root()
@@ -72,7 +76,9 @@ def sweep(options: argparse.Namespace) -> int:
         # Measurement: units go to workers, results come back into the folder; failures are rows, too.
         configure()
         if worker:
-            cluster: LocalCluster | RemoteCluster = LocalCluster(folder, certificates, worker, options.dashboard)
+            cluster: AnyCluster = LocalCluster(folder, certificates, worker, options.dashboard)
+        elif options.hosts:
+            cluster = HostsCluster(folder, certificates, options)
         else:
             cluster = RemoteCluster(options.scheduler, certificates)
         stack.callback(cluster.close)
@@ -85,7 +91,7 @@ def sweep(options: argparse.Namespace) -> int:
     return commands.summarise(tally, sites)
 
 
-def measure(folder: SweepFolder, cluster: LocalCluster | RemoteCluster, asked: Asked, jobs: list[Job]) -> Tally:
+def measure(folder: SweepFolder, cluster: AnyCluster, asked: Asked, jobs: list[Job]) -> Tally:
     """Have all units measured that have no results yet."""
     missing = sum(folder.outcome(job.unit.key) is None for job in jobs)
     print(f"{len(jobs)} sites to measure, {len(jobs) - missing} of them measured already", flush=True)

@@ -4,12 +4,14 @@
     recordings.py   a site's own recording: found among those installed, or made by fetch.py
     parcel.py       a folder as bytes, and back: how recordings reach workers, and results come home
     folder.py       sweep-NAME/: what is done, kept so that whoever dies loses nothing
+    outcome.py      what came of a unit: site.json
     measuring.py    a worker's side: one unit, measured whole by tfo.py on this machine
     calibration.py  what a machine measures of a page that is known: whether its numbers can stand beside others'
     tasks.py        the only functions that workers run for a driver
     trust.py        certificates, and pickles that hold data and these functions alone
-    cluster.py      scheduler and worker as processes; scheduler.py and worker.py are what runs in them
+    cluster.py      scheduler and worker as processes, hosts.py by SSH; scheduler.py and worker.py are what runs in them
     driver.py       hands out units, keeps results, dismisses machines
-    tables.py       every load and every site as rows;  over_sites.py  statistics over sites
-    figures.py, report.py   what people look at
+    site_rows.py, tables.py     every site and every load as rows;  over_sites.py  statistics over sites
+    sections.py, figures.py, report.py      what people look at
+    options.py, commands.py     the command line
 """

@@ -21,6 +21,7 @@ from typing import Any
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.sweep.folder import SweepFolder
+from harness.sweep.measuring import last_line
 from harness.sweep.trust import security
 from harness.system.atomic import write_atomically
 from harness.system.options import plain
@@ -34,12 +35,17 @@ ENDING_S = 60.0
 """For the worker to end: tfo.py cleans up."""
 
 
+def worker_words(options: argparse.Namespace) -> list[str]:
+    """Return the options of a worker that ends with the driver."""
+    return ["--until-eof", "--wait", plain(options.wait), "--patience", plain(options.patience),
+            *([] if options.calibration else ["--no-calibration"])]
+
+
 @contextlib.contextmanager
 def local_worker(folder: SweepFolder, tls: Path, options: argparse.Namespace) -> Iterator["subprocess.Popen[bytes]"]:
     """Start this machine's worker, as root; it ends at the end. What it prints goes to worker.log."""
-    command = [str(ROOT / "scripts" / "worker.sh"), str(folder.scheduler_file), "--tls", str(tls), "--until-eof",
-               "--wait", plain(options.wait), "--patience", plain(options.patience)]
-    command += [] if options.calibration else ["--no-calibration"]
+    command = [str(ROOT / "scripts" / "worker.sh"), str(folder.scheduler_file), "--tls", str(tls),
+               *worker_words(options)]
     with acting_as(invoking_user()):
         folder.scheduler_file.unlink(missing_ok=True)
         log = os.open(folder.worker_log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
@@ -57,49 +63,68 @@ def local_worker(folder: SweepFolder, tls: Path, options: argparse.Namespace) ->
             process.wait(ENDING_S)
 
 
-class LocalCluster:
-    """A scheduler on loopback, started again when it dies, and the address of which the worker finds in a file."""
+class OwnScheduler:
+    """A scheduler of our own, started again at its old port when it dies."""
 
-    def __init__(self, folder: SweepFolder, tls: Path, worker: "subprocess.Popen[bytes]", dashboard: int) -> None:
-        """Nothing is started yet."""
-        self._file, self._log = folder.scheduler_file, folder.worker_log
-        self._tls, self._worker, self._port = tls, worker, dashboard
+    def __init__(self, folder: SweepFolder, tls: Path, dashboard: int, host: str) -> None:
+        """Nothing is started yet. It is to listen at the address `host`, "" for all of this machine's."""
+        self._log, self._tls, self._host = folder.path / "scheduler.log", tls, host
+        self._dashboard, self._port = dashboard, 0
         self._process: subprocess.Popen[str] | None = None
-        self.address = self.dashboard = ""
+        self.address = ""
 
     def connect(self) -> Any:
-        """Return a client. Raises ExperimentError when no scheduler can be started, or the worker has ended."""
+        """Return a client. Raises ExperimentError when no scheduler can be started."""
         if self._process is None or self._process.poll() is not None:
             self._start()
         return _client(self.address, self._tls)
 
-    def check(self) -> None:
-        """Raise ExperimentError when this machine's worker has ended."""
-        if self._worker.poll() is not None:
-            lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
-            last = lines[-1] if lines else "it said nothing"
-            raise ExperimentError(f"this machine's worker has ended ({last}); what it said is in {self._log}")
-
     def _start(self) -> None:
-        command = [sys.executable, "-m", "harness.sweep.scheduler", "--host", "127.0.0.1", "--port", "0",
-                   "--dashboard", str(self._port), "--tls", str(self._tls)]
-        self._process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                         stderr=subprocess.PIPE, text=True, cwd=ROOT)
+        command = [sys.executable, "-m", "harness.sweep.scheduler", "--port", str(self._port), "--dashboard",
+                   str(self._dashboard), "--tls", str(self._tls), *(["--host", self._host] if self._host else [])]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                             stderr=log, text=True, cwd=ROOT)
         assert self._process.stdout
         ready, _, _ = select.select([self._process.stdout], [], [], START_S)
         words = self._process.stdout.readline().split() if ready else []
         if len(words) != 4:
             stop(self._process)
-            raise ExperimentError("Dask's scheduler did not start")
-        self.address, self.dashboard = words[1], words[3]
+            raise ExperimentError(f"Dask's scheduler did not start; what it said is in {self._log}")
+        self.address = words[1]
+        self._port = int(self.address.rpartition(":")[2])
+        print(f"Dask's dashboard: {words[3]}", flush=True)
+
+    def close(self) -> None:
+        """End the scheduler."""
+        if self._process is not None:
+            stop(self._process)
+
+
+class LocalCluster(OwnScheduler):
+    """A scheduler on loopback, the address of which this machine's worker finds in a file."""
+
+    def __init__(self, folder: SweepFolder, tls: Path, worker: "subprocess.Popen[bytes]", dashboard: int) -> None:
+        """Nothing is started yet but the worker."""
+        super().__init__(folder, tls, dashboard, "127.0.0.1")
+        self._file, self._worker, self._worker_log = folder.scheduler_file, worker, folder.worker_log
+
+    def connect(self) -> Any:
+        """Return a client, and let the worker know where the scheduler is."""
+        client = super().connect()
         write_atomically(self._file, self.address)
-        print(f"Dask's dashboard: {self.dashboard}", flush=True)
+        return client
+
+    def check(self) -> None:
+        """Raise ExperimentError when this machine's worker has ended."""
+        if self._worker.poll() is not None:
+            raise ExperimentError(f"this machine's worker has ended ({last_line(self._worker_log)}); what it said is "
+                                  f"in {self._worker_log}")
 
     def close(self) -> None:
         """End the scheduler."""
         self._file.unlink(missing_ok=True)
-        if self._process is not None:
-            stop(self._process)
+        super().close()
 
 
 class RemoteCluster:

@@ -67,7 +67,11 @@ def make_parser(description: str) -> argparse.ArgumentParser:
                         "the RTT is twice that")
     parser.add_argument("--grid", type=Path, metavar="FILE", help="TOML: several values of tfo.py's options, all "
                         'combinations of which are measured, such as http = ["1.0", "1.1"]')
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="measure on its workers: tcp://host:8786 (here)")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--hosts", metavar="HOST,HOST,...", help="start a scheduler here, and workers there by SSH")
+    parser.add_argument("--remote", default=str(ROOT), metavar="FOLDER", help="where the project lies on --hosts "
+                        "(as here)")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="measure on its workers: tcp://host:8786 (here)")
     parser.add_argument("--again", action="store_true", help="try again what failed before")
     parser.add_argument("--tls", type=Path, default=TLS, help="folder of the certificates (.sweep-tls)")
     parser.add_argument("--dashboard", type=Whole(0, 65535), default=0, help="port of Dask's dashboard on this machine "

@@ -1,0 +1,76 @@
+"""Workers on other machines, started by SSH: the project must lie there in the folder --remote, and sudo ask nothing.
+
+    ./sweep.py  --scp-->  HOST:.sweep-tls/        --ssh-->  HOST: sudo ./scripts/worker.sh tcp://US --until-eof
+
+A worker ends when its SSH connection does, however we die.
+"""
+
+import argparse
+import contextlib
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from harness.errors import ExperimentError, InputError
+from harness.sweep.cluster import ENDING_S, OwnScheduler, worker_words
+from harness.sweep.folder import SweepFolder
+from harness.sweep.measuring import last_line
+
+COPY_S = 60
+BATCH = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=15")
+"""Of ssh_config(5): nobody is there to type a password, and a host that is gone is noticed."""
+
+
+class HostsCluster(OwnScheduler):
+    """A scheduler of our own, and a worker on each of `hosts` (as ssh(1) knows them)."""
+
+    def __init__(self, folder: SweepFolder, tls: Path, options: argparse.Namespace) -> None:
+        """Nothing is started yet."""
+        super().__init__(folder, tls, options.dashboard, "")
+        hosts: str = options.hosts
+        self._hosts = [host.strip() for host in hosts.split(",")]
+        if not all(self._hosts) or any(host.startswith("-") or set(host) & set(" \t/'\"") for host in self._hosts):
+            raise InputError(f"sweep.py: --hosts: {hosts[:80]!r} names no hosts; write lab1,lab2")
+        self._folder, self._remote, self._words = folder, options.remote, worker_words(options)
+        self._workers: dict[str, subprocess.Popen[bytes]] = {}
+
+    def connect(self) -> Any:
+        """Return a client; start the workers the first time."""
+        client = super().connect()
+        if not self._workers:
+            self._workers = {host: self._start_worker(host) for host in self._hosts}
+        return client
+
+    def check(self) -> None:
+        """Raise ExperimentError when no worker is left."""
+        if self._workers and all(worker.poll() is not None for worker in self._workers.values()):
+            said = "; ".join(f"{host}: {last_line(self._log_of(host))}" for host in self._workers)
+            raise ExperimentError(f"every worker that was started by SSH has ended ({said})")
+
+    def close(self) -> None:
+        """End workers and scheduler."""
+        for worker in self._workers.values():
+            assert worker.stdin
+            worker.stdin.close()
+        for worker in self._workers.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                worker.wait(ENDING_S)
+            worker.kill()
+            worker.wait()
+        super().close()
+
+    def _log_of(self, host: str) -> Path:
+        return self._folder.path / f"worker-{host}.log"
+
+    def _start_worker(self, host: str) -> "subprocess.Popen[bytes]":
+        with self._log_of(host).open("wb") as log:
+            copied = subprocess.run(["scp", *BATCH, "-q", "-r", "-p", str(self._tls), f"{host}:{self._remote}/"],
+                                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=COPY_S, check=False)
+            if copied.returncode:
+                print(f"{host}: {last_line(self._log_of(host))}", flush=True)
+            worker = shlex.join(["sudo", "-n", "./scripts/worker.sh", self.address, "--tls", self._tls.name,
+                                 *self._words])
+            set_up = shlex.join(["sudo", "-n", "./scripts/setup.sh", "--sweep"])
+            command = f"cd {shlex.quote(self._remote)} && {set_up} </dev/null && exec {worker}"
+            return subprocess.Popen(["ssh", *BATCH, host, command], stdin=subprocess.PIPE, stdout=log, stderr=log)
