@@ -20,6 +20,7 @@ from harness.bootstrap import ROOT
 from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
 from harness.files.results import Results, read_results
+from harness.system.fastopen import ON
 from tests.support.explained_pages import CHAIN, CHAIN_HOSTS, make_pages
 from tests.support.project_copy import ANY_TIME
 
@@ -108,9 +109,10 @@ def test_tfo_is_real_and_saves_one_round_trip_for_each_connection(open_to_all: P
 @pytest.mark.chrome
 @pytest.mark.timeout(120)
 def test_where_tfo_cannot_be_real_it_is_simulated_and_said_to_be(open_to_all: Path) -> None:
-    ran = run(open_to_all, "--shared-network")
     value = Path("/proc/sys/net/ipv4/tcp_fastopen").read_text().strip()
-    assert value == "1", "the kernel's own default, in this worker's namespace or the machine's"
+    if int(value) & ON == ON:
+        pytest.skip("this machine's kernel takes data in SYNs: nothing has to be simulated")
+    ran = run(open_to_all, "--shared-network")
     assert ran.results.tfos == [0]
     assert ran.record(0).counters == {}, "those of the machine tell of others, too"
     table, simulated = ran.said.split("Simulated, not measured")
