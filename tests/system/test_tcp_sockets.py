@@ -34,6 +34,7 @@ def waits(line: str) -> bool:
     (IDLE.replace("ESTAB", "CLOSE-WAIT"), False),
     ("SYN-SENT 0 1 127.0.0.1:4000 127.0.0.1:8000 cubic", False),        # chromedriver and Chrome
     ("SYN-SENT 0 1 [::1]:4000 [::1]:8000 cubic", False),
+    ("SYN-SENT 0 1 127.0.0.1:4000 127.84.0.1:8000 cubic", True),        # a server of experiments/localhost.py
     ("SYN-SENT 0 1 [fd00::1]:4000 [fd00::2]:8000 cubic", True)])
 def test_what_waits(line: str, expected: bool) -> None:
     assert waits(line) == expected
