@@ -70,8 +70,12 @@ def median_improvement(rows: Sequence[SiteRow], rtt_ms: float, seed: int = 1) ->
 
 
 def share_faster(rows: Sequence[SiteRow], rtt_ms: float, seed: int = 1) -> Estimate | None:
-    """Return the share of sites (0 to 1) of which all of the improvement's own interval lies above 0."""
-    found = np.array([at.verdict == "faster" for row in rows if (at := row.at_rtt(rtt_ms))], float)
+    """Return the share of sites (0 to 1) of which all of the improvement's own interval lies above 0.
+
+    Of the sites that have one; None when none has.
+    """
+    found = np.array([at.verdict == "faster" for row in rows
+                      if (at := row.at_rtt(rtt_ms)) and at.verdict != "unknown"], float)
     return _estimate(found, lambda sample: float(np.mean(sample)), seed) if found.size else None
 
 

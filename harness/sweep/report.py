@@ -55,8 +55,8 @@ def _lead(asked: Asked, sites: Sequence[Recorded], rows: Sequence[SiteRow]) -> l
     synthetic = sum(row.synthetic and not row.outcome.replica for row in rows)
     lead = [f"The list {asked.pages.name} has {len(sites)} pages, {recorded} of which have a recording.",
             "Intervals and bands are bootstrapped over sites: they say what other sites, chosen as those of this list "
-            "were, would give. A list is no random sample of the Web, and those of its pages that could be recorded "
-            "and measured are none of the list: what is missing is listed below."]
+            "were, would give. A list is no random sample of the Web, nor are the pages that could be recorded and "
+            "measured one of the list: what is missing stands below, with the reasons."]
     if synthetic:
         lead.append(f"{synthetic} of the measured sites are synthetic: made by a program, some from figures of real "
                     "pages. They show what the laboratory does, not what the Web is.")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.selection import select
 from harness.files.results import read_results
 from harness.show.labels import percent, seconds
@@ -64,7 +65,7 @@ def result_parts(shown: Shown, what: str, ending: str, rows: Sequence[SiteRow]) 
     curves = {rtt_ms: curve for rtt_ms in rtts_ms if (curve := distribution(once, rtt_ms))}
     points = {rtt_ms: [found for row in once if (found := row.at_rtt(rtt_ms))] for rtt_ms in rtts_ms}
     slopes = {rtt_ms: slope for rtt_ms in rtts_ms if (slope := theory_slope(points[rtt_ms]))}
-    over = Part(f"Improvement over sites{what}", tables=[_summary_table(once, rtts_ms)])
+    over = Part(f"Improvement over sites{what}", [_how_sure(once)], tables=[_summary_table(once, rtts_ms)])
     if curves:
         over.figures = [_drawn(shown, f"ecdf{ending}", draw_ecdf(curves, f"Improvement over sites{what}"),
                                "The share of sites whose improvement is at most x, at each RTT. Shaded: 95% band, "
@@ -92,12 +93,23 @@ def _summary_table(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Table:
     body = []
     for rtt_ms in rtts_ms:
         middle, faster = median_improvement(rows, rtt_ms), share_faster(rows, rtt_ms)
-        if middle and faster:
+        if middle:
             slower = sum(at.verdict == "slower" for row in rows if (at := row.at_rtt(rtt_ms)))
-            body.append([f"{rtt_ms:g}", str(middle.sites), _percent(middle), _percent(faster, 100), str(slower)])
+            body.append([f"{rtt_ms:g}", str(middle.sites), _percent(middle),
+                         _percent(faster, 100) if faster else UNKNOWN, str(slower) if faster else UNKNOWN])
     return plain_table("Over sites, with 95% intervals from a bootstrap of sites", columns(
         "RTT (ms)", "Sites", "Median improvement", "Sites faster with TFO (own interval above 0)",
         "Sites slower (own interval below 0)"), body)
+
+
+def _how_sure(rows: Sequence[SiteRow]) -> str:
+    """Say how much a site's own interval is worth."""
+    pairs = [at.pairs for row in rows for at in row.at]
+    fewest = min(pairs, default=0)
+    if fewest >= ENOUGH_PAIRS:
+        return f"Each site's own interval comes from {fewest} pairs of loads or more."
+    return (f"Some sites' own intervals come from as few as {fewest} pairs of loads: under {ENOUGH_PAIRS} such an "
+            "interval is too narrow, and a single pair gives none. Medians over sites and their intervals do not use it.")
 
 
 def _percent(estimate: Estimate, factor: float = 1) -> str:
