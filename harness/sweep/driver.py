@@ -108,6 +108,7 @@ class Driver:
         self._dismissing: set[str] = set()
         self._looked_s = self._told_s = self._began_s = 0.0
         self._no_results: Counter[str] = Counter()
+        self._failed: set[str] = set()          # units that failed once
         self._there_already = 0
 
     def run(self, jobs: list[Job]) -> Tally:
@@ -159,11 +160,13 @@ class Driver:
         self._looked_s = 0.0
         self._client = self._cluster.connect()
 
-    def _again(self, running: _Running) -> None:
+    def _again(self, running: _Running, *, at_the_end: bool = False) -> None:
         """Put a unit back that has no result."""
         if running.address:
             first = self.folder.outcome(replace(running.job.unit, replica=0).key)
             self._seconds[running.job.unit.key] = running.job, first.machine.id if first else ""
+        elif at_the_end:
+            self._waiting.append(running.job)
         else:
             self._waiting.appendleft(running.job)
 
@@ -327,8 +330,18 @@ class Driver:
             for address in [address for address, hand in self.hands.items() if hand.name == outcome.machine.name]:
                 self._dismiss(address, "; ".join(outcome.why))
             self._again(running)
+        elif not self._is_final(outcome):
+            self._failed.add(outcome.key)
+            why = "; ".join(outcome.why)
+            self._say(printable(f"{outcome.url}: failed on {outcome.machine.name} ({why}); once more, at the end"))
+            self._watch_streak(outcome)
+            self._again(running, at_the_end=True)
         else:
             self._finished(running.job, outcome)
+
+    def _is_final(self, outcome: Outcome) -> bool:
+        """Tell whether that is what is said of a unit in the end: a failure that is not the page's is tried again."""
+        return outcome.status != "failed" or outcome.of_the_page or outcome.key in self._failed
 
     def _outcome(self, running: _Running, parcel: bytes | None) -> Outcome | None:
         """Return what came of a unit and is kept now, None when it has to be measured again."""
@@ -341,7 +354,7 @@ class Driver:
         if parcel is None:
             return None
         try:
-            return self.folder.store(unit.key, bytes(parcel))
+            return self.folder.store(unit.key, bytes(parcel), self._is_final)
         except (ValueError, TypeError) as error:
             self._no_results[unit.key] += 1
             if self._no_results[unit.key] < NOT_RESULTS:
@@ -372,7 +385,7 @@ class Driver:
     def _watch_streak(self, outcome: Outcome) -> None:
         """After three failures in a row a worker measures the calibration's page again. The page's fault is not its."""
         for address, hand in list(self.hands.items()):
-            if hand.name != outcome.machine.name or 2 in outcome.exits.values():
+            if hand.name != outcome.machine.name or outcome.of_the_page:
                 continue
             hand.streak = hand.streak + 1 if outcome.status == "failed" else 0
             if hand.streak == STREAK:

@@ -18,7 +18,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -116,8 +116,8 @@ class SweepFolder:
         except ValueError as error:
             raise UnreadableFileError(path, str(error)) from None
 
-    def store(self, key: str, parcel: bytes) -> Outcome:
-        """Keep what a worker sent of a unit, in one step; return its outcome.
+    def store(self, key: str, parcel: bytes, keep: Callable[[Outcome], bool] = lambda _: True) -> Outcome:
+        """Keep what a worker sent of a unit, in one step, unless it was refused or not to `keep`; return its outcome.
 
         Raises ValueError when it is not that, and keeps nothing; a unit that is there already stays as it is.
         """
@@ -128,7 +128,7 @@ class SweepFolder:
             outcome = read_outcome(read_untrusted(staging / FILE))
             if outcome.key != key:
                 raise ValueError(f"it is of {outcome.key[:40]!r}, not of {key}")
-            if outcome.status != "refused":
+            if outcome.status != "refused" and keep(outcome):
                 self._publish(staging, key)
             return outcome
         except UnreadableFileError as error:

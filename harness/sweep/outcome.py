@@ -69,6 +69,11 @@ class Outcome:
     delays: tuple[float, ...] = ()
     exits: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def of_the_page(self) -> bool:
+        """Whether tfo.py said that the page or its recording is to blame: another machine would say so, too."""
+        return 2 in self.exits.values()
+
     def to_json(self) -> str:
         """Return it as it stands in its file."""
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"

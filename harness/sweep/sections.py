@@ -109,7 +109,7 @@ def _how_sure(rows: Sequence[SiteRow]) -> str:
     if fewest >= ENOUGH_PAIRS:
         return f"Each site's own interval comes from {fewest} pairs of loads or more."
     return (f"Some sites' own intervals come from as few as {fewest} pairs of loads: under {ENOUGH_PAIRS} such an "
-            "interval is too narrow, and a single pair gives none. Medians over sites and their intervals do not use it.")
+            "interval is too narrow, and a single pair gives none. Medians over sites do without them.")
 
 
 def _percent(estimate: Estimate, factor: float = 1) -> str:

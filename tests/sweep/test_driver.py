@@ -1,5 +1,6 @@
 """What the driver does with what workers say: it loses nothing, and dismisses whose numbers cannot stand."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -102,16 +103,18 @@ def test_a_worker_of_another_version_is_dismissed(sweep: Sweep) -> None:
 def test_three_failures_in_a_row_dismiss_a_worker_without_a_calibration(sweep: Sweep) -> None:
     bad = FakeWorker(machine("bad"), always("failed", "Chrome hangs"))
     tally = sweep.run(sweep.client(bad, FakeWorker(machine("fit"), good, FIT)))
-    assert len(bad.measured) in (3, 4), "one had been handed out already"
+    assert 3 <= len(bad.measured) <= 5, "some had been handed out already"
     assert tally.dismissed == {"bad": "3 failures in a row, the last: Chrome hangs"}
-    assert (tally.failed, tally.failed + tally.measured, tally.done) == (len(bad.measured), 12, 12)
+    assert (tally.failed + tally.measured, tally.done) == (12, 12)
+    assert tally.failed <= 2, "what failed there was tried again"
 
 
 def test_after_three_failures_in_a_row_a_worker_shows_that_the_sites_are_to_blame(sweep: Sweep) -> None:
     worker = FakeWorker(machine("a"), always("failed", "hollow"), FIT)
     tally = sweep.run(sweep.client(worker))
     assert (tally.failed, tally.dismissed) == (12, {})
-    assert worker.told.count("calibrate") == 4
+    assert len(worker.measured) == 24, "each is tried twice"
+    assert worker.told.count("calibrate") == 8
 
 
 def test_a_page_of_which_tfo_py_says_that_it_cannot_be_measured_does_not_count_against_the_worker(sweep: Sweep) -> None:
@@ -165,3 +168,15 @@ def test_a_recording_that_cannot_travel_is_a_failure(sweep: Sweep) -> None:
     kept = sweep.folder.outcome(unit(1).key)
     assert kept
     assert kept.why == ("its recording: more than 512 MB",)
+
+
+def test_a_failure_that_is_not_the_pages_is_tried_once_more(sweep: Sweep) -> None:
+    tries: Counter[str] = Counter()
+
+    def at_first(of: Unit) -> tuple[Status, str]:
+        tries[of.url] += 1
+        return ("failed", "RTT off") if of.url == JOBS[2].unit.url and tries[of.url] == 1 else good(of)
+    tally = sweep.run(sweep.client(FakeWorker(machine("a"), at_first, FIT)))
+    assert tally.whole
+    assert tries[JOBS[2].unit.url] == 2
+    assert "http://s2.test/: failed on a (RTT off); once more, at the end" in sweep.said
