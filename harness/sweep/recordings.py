@@ -1,7 +1,7 @@
 """A site's own recording: cut out of one that is installed, or made by fetch.py, one folder for each site.
 
-A recording of several pages holds the hosts of all of them. A unit has one page and the hosts in that page's log,
-whole: whatever the page asks them for is answered as in the recording it comes from.
+A recording of several pages holds the hosts of all of them. A unit has one page, without the hosts that only other
+pages' logs name. Those that are in no log stay: recordings of 2013 have files that today's Chrome asks for, too.
 """
 
 import json
@@ -19,7 +19,7 @@ from harness.errors import InputError
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.resume import recording_digest
 from harness.mirror.manifest import MANIFEST, read_manifest
-from harness.mirror.recording import read_recording
+from harness.mirror.recording import Recording, read_recording
 from harness.sweep.folder import STAGING, SweepFolder
 from harness.sweep.measuring import SITE
 from harness.sweep.options import Asked
@@ -113,14 +113,18 @@ def cut(source: PageFiles, page: Page, target: PageFiles) -> str:
         if (source.fetchlog / name).is_file():
             shutil.copyfile(source.fetchlog / name, target.fetchlog / name, follow_symlinks=False)
     try:
-        recording = read_recording(source.mirror, target.fetchlog)
+        whole, own = (read_recording(source.mirror, fetchlog) for fetchlog in (source.fetchlog, target.fetchlog))
     except InputError as error:
         return str(error)
-    hosts = {host for _, host in (*recording.answers, *recording.live)}
-    for host in sorted(hosts):
-        if (source.mirror / host).is_dir():
-            shutil.copytree(source.mirror / host, target.mirror / host, ignore=_links)
-    return "" if any(target.mirror.iterdir()) else f"{source.mirror.name}/ has nothing of this page"
+    of_others = _hosts(whole) - _hosts(own)
+    for host in sorted({*whole.files} - of_others):
+        shutil.copytree(source.mirror / host, target.mirror / host, ignore=_links)
+    return "" if own.document(page.url) else f"{source.mirror.name}/ has no document of this page"
+
+
+def _hosts(recording: Recording) -> set[str]:
+    """Return the hosts that are named in its logs."""
+    return {host for _, host in (*recording.answers, *recording.live)}
 
 
 def _links(folder: str, names: list[str]) -> list[str]:

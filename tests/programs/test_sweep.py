@@ -19,14 +19,14 @@ from harness.system.processes import children_by_parent, is_running
 from tests.support.project_copy import copy_project, typed
 from tests.support.small_mirror import ICON, SmallMirror
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(600)]
 
 SITES = 6
 LOADS = 4
 """Of each site: run 0 and run 1, without and with TFO."""
 OPTIONS = ("--delays", "0", "--testruns", "2", "--quiet", "0.1", "--retries", "0")
 WORKER = ("--no-calibration", "--patience", "0", "--wait", "600")
-DEADLINE_S = 100.0
+DEADLINE_S = 250.0
 
 
 class Sweep:

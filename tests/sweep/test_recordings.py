@@ -27,6 +27,8 @@ def sweep(tmp_path: Path) -> SweepFolder:
     for url in (ONE, "http://img.one.test/a.png", TWO, f"{TWO}b.css"):
         mirror.add(url, f"body of {url}")
     mirror.finish(ONE, TWO)
+    (tmp_path / "both" / "in-no-log.test").mkdir()
+    (tmp_path / "both" / "in-no-log.test" / "x.js").write_text("asked for by today's browser")
     made = SweepFolder(tmp_path, "x")
     made.make()
     return made
@@ -37,8 +39,9 @@ def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp
     said: list[str] = []
     one, two = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), said.append)
     assert said == [f"[  1/2] {ONE}: cut out of both", f"[  2/2] {TWO}: cut out of both"]
-    assert sorted(path.name for path in (one.folder / SITE).iterdir()) == ["img.one.test", "one.test"]
-    assert sorted(path.name for path in (two.folder / SITE).iterdir()) == ["two.test"]
+    assert sorted(path.name for path in (one.folder / SITE).iterdir()) == ["img.one.test", "in-no-log.test",
+                                                                               "one.test"]
+    assert sorted(path.name for path in (two.folder / SITE).iterdir()) == ["in-no-log.test", "two.test"]
     whole = read_recording(both.mirror, both.fetchlog)
     alone = read_recording(one.folder / SITE, one.folder / f"{SITE}.fetchlog")
     assert alone.manifest == whole.manifest
