@@ -61,6 +61,7 @@ def sweep(options: argparse.Namespace) -> int:
         worker = None
         if options.scheduler is None and options.hosts is None:
             require_root("./sweep.py")
+            folder.check_free()
             worker = stack.enter_context(local_worker(folder, certificates, options))
         leave_root()
         stack.enter_context(folder.only_driver())

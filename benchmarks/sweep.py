@@ -31,6 +31,7 @@ from harness.sweep import tasks
 from harness.sweep.cluster import RemoteCluster
 from harness.sweep.driver import Driver
 from harness.sweep.folder import SweepFolder
+from harness.sweep.measuring import Bed
 from harness.sweep.outcome import FILE, Calibration, Machine, of_unit
 from harness.sweep.parcel import pack
 from harness.sweep.plan import Job, Settings, Unit, Versions
@@ -57,7 +58,8 @@ def main() -> int:
     print_machine()
     configure()
     for sites in options.sites:
-        with tempfile.TemporaryDirectory(prefix="tfo-lab-bench-") as name:
+        # Hundreds of workers take their time to say goodbye: they are killed, and what they leave lies in here.
+        with tempfile.TemporaryDirectory(prefix="tfo-lab-bench-", ignore_cleanup_errors=True) as name:
             measure(Path(name), sites, options)
     return 0
 
@@ -75,7 +77,7 @@ def measure(folder: Path, sites: int, options: argparse.Namespace) -> None:
         for _ in range(PROCESSES):
             stack.enter_context(running([sys.executable, __file__, "--be-workers", address, "--tls", str(tls),
                                          "--workers", str(options.workers // PROCESSES), "--seconds",
-                                         f"{options.seconds:g}", "--result", str(options.result)]))
+                                         f"{options.seconds:g}", "--result", str(options.result)], patience_s=0.1))
         cluster = RemoteCluster(address, tls)
         await_workers(cluster, options.workers // PROCESSES * PROCESSES)
         before, began_s = own_cpu_s(), time.monotonic()
@@ -98,15 +100,14 @@ def await_workers(cluster: RemoteCluster, count: int) -> None:
 
 
 @contextmanager
-def running(command: list[str]) -> Iterator["subprocess.Popen[str]"]:
-    """Run a program while this lasts."""
+def running(command: list[str], *, patience_s: float = 5.0) -> Iterator["subprocess.Popen[str]"]:
+    """Run a program while this lasts; then it has so long to end by itself."""
     process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True, cwd=ROOT)
     try:
         yield process
     finally:
-        process.kill()          # hundreds of workers take their time to say goodbye
-        stop(process)
+        stop(process, patience_s)
 
 
 @contextmanager
@@ -123,8 +124,8 @@ async def be_workers(options: argparse.Namespace) -> None:
     from distributed import Worker
 
     configure()
-    simulate(options.seconds, os.urandom(options.result))
-    with tempfile.TemporaryDirectory(prefix="tfo-lab-bench-") as directory:
+    simulate(options.seconds, os.urandom(options.result), options.tls.parent)
+    with tempfile.TemporaryDirectory(dir=options.tls.parent) as directory:
         workers = [Worker(options.be_workers, nthreads=1, name=f"{os.getpid()}-{number}", resources={"bed": 1},
                           security=security(options.tls), memory_limit=0, local_directory=directory, dashboard=False,
                           heartbeat_interval=HEARTBEAT) for number in range(options.workers)]
@@ -132,7 +133,7 @@ async def be_workers(options: argparse.Namespace) -> None:
         await asyncio.sleep(MOST_S)
 
 
-def simulate(seconds: float, content: bytes) -> None:
+def simulate(seconds: float, content: bytes, scratch: Path) -> None:
     """Have this process's tasks sleep in the place of measuring."""
     machine = Machine(f"{os.getpid()}", f"{os.getpid()}", browser=VERSIONS.browser, tfo_lab=VERSIONS.tfo_lab)
     calibration = Calibration(time.time(), 0.0, 1.0, 100.0)
@@ -140,12 +141,10 @@ def simulate(seconds: float, content: bytes) -> None:
     def measured(unit: str, _parcel: bytes) -> bytes:
         time.sleep(seconds)
         outcome = replace(of_unit(Unit.from_json(unit), "measured"), machine=machine, calibration=calibration)
-        with tempfile.TemporaryDirectory() as name:
+        with tempfile.TemporaryDirectory(dir=scratch) as name:
             (Path(name) / FILE).write_text(outcome.to_json())
             (Path(name) / "console.log").write_bytes(content)
             return pack(Path(name), (FILE, "console.log"))
-
-    from harness.sweep.measuring import Bed
 
     tasks.set_bed(Bed(machine, 0, 0, calibration))
     vars(tasks)["measure"] = measured

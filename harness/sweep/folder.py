@@ -69,8 +69,7 @@ class SweepFolder:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise InputError(f"{self.path}: this sweep is running (pid {os.pread(descriptor, 20, 0).decode()}); "
-                                 f"see ./sweep.py --status {self.name}") from None
+                raise self._is_running(os.pread(descriptor, 20, 0).decode(errors="replace")) from None
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
             for folder in (self.sites, self.recordings):
@@ -80,6 +79,14 @@ class SweepFolder:
             os.ftruncate(descriptor, 0)
         finally:
             os.close(descriptor)
+
+    def check_free(self) -> None:
+        """Raise InputError when another driver has this sweep."""
+        if driver := self.driver():
+            raise self._is_running(str(driver))
+
+    def _is_running(self, driver: str) -> InputError:
+        return InputError(f"{self.path}: this sweep is running (pid {driver}); see ./sweep.py --status {self.name}")
 
     def driver(self) -> int | None:
         """Return the process id of the driver that has this sweep, None when none has."""

@@ -12,7 +12,7 @@ from tests.support.forked import typed
 
 BENCHMARKS = ROOT / "benchmarks"
 SCRIPTS = ("star.py", "scale.py", "delay_line.py", "loads.py", "server.py", "connect_times.py", "packet_timing.py",
-           "network_equivalence.py", "disturbed.py", "stall.py", "alike.py", "sameness.py", "modern.py")
+           "network_equivalence.py", "disturbed.py", "stall.py", "alike.py", "sameness.py", "modern.py", "sweep.py")
 CLOSED_PORT = 9
 PACE_S = 0.010
 
@@ -22,6 +22,13 @@ def test_help_works_from_any_directory(name: str, tmp_path: Path) -> None:
     done = typed(BENCHMARKS / name, "--help", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "usage:" in done.stdout
+
+
+def test_a_sweeps_scheduler_and_driver_hand_out_every_unit_once(tmp_path: Path) -> None:
+    """Dask itself, TLS, and messages that hold nothing but data; the workers only sleep."""
+    done = typed(BENCHMARKS / "sweep.py", "--sites", "30", "--workers", "4", "--seconds", "0.05", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("; 30 measured\n")
 
 
 @pytest.mark.root
