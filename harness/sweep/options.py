@@ -1,6 +1,7 @@
 """The options of sweep.py, and what they ask for."""
 
 import argparse
+import re
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 
 DELAYS = "10 50 100"
 """One way, in ms, as run.sh's."""
+_HOST = re.compile(r"(?!-)[A-Za-z0-9@._-]+", re.ASCII)
 LATEST = True
 """--status and --stop without a name mean the sweep that was begun last."""
 
@@ -46,7 +48,17 @@ def parse_arguments(description: str) -> argparse.Namespace:
     options.dir = options.dir.resolve()
     if options.scheduler is not None and not options.scheduler.startswith(("tcp://", "tls://")):
         raise InputError(f"sweep.py: --scheduler: {options.scheduler[:80]!r} is no address; write tcp://host:8786")
+    if options.hosts is not None:
+        options.hosts = host_names(options.hosts)
     return options
+
+
+def host_names(text: str) -> list[str]:
+    """Return the hosts of --hosts, as ssh(1) is to get them. Raises InputError for what ssh would take for more."""
+    hosts = [host.strip() for host in text.split(",")]
+    if not all(_HOST.fullmatch(host) for host in hosts):
+        raise InputError(f"sweep.py: --hosts: {text[:80]!r} names no hosts; write lab1,lab2")
+    return hosts
 
 
 def make_parser(description: str) -> argparse.ArgumentParser:
