@@ -166,7 +166,7 @@ def failure_part(rows: Sequence[SiteRow]) -> Part:
     """Return who was not measured, or in part, and why."""
     bad = [row.outcome for row in rows if row.outcome.status in ("failed", "partly")]
     part = Part("Not measured, or in part", [] if bad else ["None: every site of the list was measured."])
-    part.tables = [plain_table(f"{len(bad)} sites", columns("Site", words=("Status", "Machine", "Reason")), [
+    part.tables = [plain_table(f"Sites: {len(bad)}", columns("Site", words=("Status", "Machine", "Reason")), [
         [outcome.url, outcome.status, outcome.machine.name or UNKNOWN, "; ".join(outcome.why) or UNKNOWN]
         for outcome in bad])]
     return part
