@@ -30,7 +30,7 @@ from harness.measure.folders import check_folders
 from harness.measure.laboratory import BrowserSettings, ReplayedWeb
 from harness.measure.limits import TimeLimits
 from harness.measure.loopback import FastOpen, fastopen_here, of_loopback, running_loopback
-from harness.measure.options import PATIENCE_S, SILENCE_S
+from harness.measure.options import PATIENCE_S
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import (
     check_authority,
@@ -45,7 +45,17 @@ from harness.network.star import LinkSpeeds
 from harness.system.busy import wait_for_quiet
 from harness.system.fastopen import kernel_has_fastopen
 from harness.system.lock import only_experiment_of_anybody
-from harness.system.options import DELAY_MS, RUNS, SEED, TIMEOUT_S, USER_PORT, OptionParser, Several, page_list_name
+from harness.system.options import (
+    DELAY_MS,
+    RUNS,
+    SEED,
+    SILENCE_S,
+    TIMEOUT_S,
+    USER_PORT,
+    OptionParser,
+    Several,
+    page_list_name,
+)
 from harness.system.own_network import enter_own_network
 from harness.system.privileges import acting_as, invoking_user, passable_temp_root
 from harness.system.signals import run_interruptible

@@ -36,7 +36,7 @@ from harness.files.pages import sanitise
 from harness.measure.client_log import shows_error_page, write_client_log
 from harness.measure.limits import TimeLimits
 from harness.system.atomic import write_atomically
-from harness.system.options import TIMEOUT_S, OptionParser, Whole
+from harness.system.options import SILENCE_S, TIMEOUT_S, OptionParser, Whole
 from harness.system.privileges import User, become
 from harness.system.processes import die_with_parent, terminate_as_interrupt
 
@@ -166,9 +166,9 @@ def parse_arguments() -> argparse.Namespace:
                         "servers on its own machine need (0)")
     parser.add_argument("--loopback-tfo", action="store_true", help="use TFO towards servers on loopback, too")
     parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s, help="seconds until the load event")
-    parser.add_argument("--quiet", type=TIMEOUT_S, default=TimeLimits.quiet_s,
+    parser.add_argument("--quiet", type=SILENCE_S, default=TimeLimits.quiet_s,
                         help="seconds of silence that end a load")
-    parser.add_argument("--quiet-limit", type=TIMEOUT_S, default=TimeLimits.quiet_limit_s,
+    parser.add_argument("--quiet-limit", type=SILENCE_S, default=TimeLimits.quiet_limit_s,
                         help="longest wait for that silence, in seconds")
     return parser.parse_args()
 

@@ -16,7 +16,17 @@ from harness.measure.latency import DELAYNET_MS, RECORDED, recorded_option
 from harness.measure.limits import TimeLimits
 from harness.measure.server_options import add_server_options, server_problems, tls_port_beside
 from harness.network.cookies import CHOICES, WARM
-from harness.system.options import DELAY_MS, RATE_MBIT, RUNS, SEED, TIMEOUT_S, Decimal, OptionParser, page_list_name
+from harness.system.options import (
+    DELAY_MS,
+    RATE_MBIT,
+    RUNS,
+    SEED,
+    SILENCE_S,
+    TIMEOUT_S,
+    Decimal,
+    OptionParser,
+    page_list_name,
+)
 
 MAX_RUNS = 20
 """Measured runs of a page at which --until-ci gives up by default: about 20 times 2 loads of 6 s for each page."""
@@ -27,7 +37,6 @@ only slow one, connections were kept alive, and Chrome opened some ahead of need
 BUFFER_KB = Decimal(16, 10_000)
 """Fewer than eleven packets show no rate; 10 MB take 4 Mbit/s 20 s."""
 PATIENCE_S = Decimal(1, 3600, or_zero=True)
-SILENCE_S = Decimal(0.05, 600)
 Problems = tuple[tuple[object, str], ...]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from harness.bootstrap import ROOT
 from harness.browser.chrome import find_browser, version_of
 from harness.errors import InputError
+from harness.files import layout
 from harness.measure.options import parse_arguments
 from harness.mirror.paths import list_files
 
@@ -24,7 +25,7 @@ FORMAT = 1
 """Of a unit's description; another one makes other keys."""
 OPTIONS = frozenset((
     "http", "server", "bwhome", "bwnet", "buffer", "delayhome", "paper", "tfo", "testruns", "retries", "post-quantum",
-    "predict", "cookies", "connections-per-host", "until-ci", "max-runs", "min-pairs", "timeout", "quiet",
+    "predict", "cookies", "layout", "connections-per-host", "until-ci", "max-runs", "min-pairs", "timeout", "quiet",
     "quiet-limit", "seed"))
 """Options of tfo.py that a sweep passes on, and a worker takes: each changes what is measured, none names a file."""
 MOST_COMBINATIONS = 1000
@@ -123,6 +124,9 @@ def check_options(words: Sequence[str]) -> tuple[str, ...]:
         value = match[2]
         if value is None and waiting and not waiting[0].startswith("--"):
             value = waiting.pop(0)
+        if match[1] == "layout" and value not in layout.CHOICES:
+            raise InputError(f"sweep.py: --layout: one of {', '.join(layout.CHOICES)}; a file of one site is none of "
+                             "another")
         found[match[1]] = f"--{match[1]}" if value is None else f"--{match[1]}={value}"
     options = tuple(found[name] for name in sorted(found))
     parse_arguments("", options)

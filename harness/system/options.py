@@ -108,6 +108,7 @@ DELAY_MS = Decimal(0.01, 60_000, or_zero=True)
 RATE_MBIT = Decimal(0.1, 1000)
 """Below, a full packet keeps a link busy for over 120 ms: the RTT is no longer the delay's. Mininet ends at 1000."""
 TIMEOUT_S = Decimal(0.1, 3600)
+SILENCE_S = Decimal(0.05, 600)
 STALL_MS = Decimal(0.001, 600_000, or_zero=True)
 PORT = Whole(1, 65535)
 USER_PORT = Whole(1024, 65535)

@@ -54,6 +54,13 @@ def test_wrong_values_are_found_before_anything_is_sent() -> None:
         check_options(["--testruns=1"])
 
 
+def test_a_layout_is_a_word_since_a_file_would_be_one_of_the_workers() -> None:
+    assert check_options(["--layout", "domain"]) == ("--layout=domain",)
+    for value in (["/etc/passwd"], []):
+        with pytest.raises(InputError, match="--layout: one of host, domain, one, recorded; a file of one site"):
+            check_options(["--layout", *value])
+
+
 def test_a_grid_is_all_combinations() -> None:
     assert grid({"http": ["1.0", "1.1"], "predict": [False, True], "seed": 2}, "grid.toml") == [
         ("--http=1.0", "--seed=2"), ("--http=1.0", "--predict", "--seed=2"),
