@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One table of several folders of results: the same pages measured in different ways. Reads files only.
 
-    ./experiments/side_by_side.py footnotes/http-1.0 footnotes/http-1.1
+    ./experiments/side_by_side.py footnotes/http-1.0 footnotes/http-1.1 --output beside.png
 
 A folder is client/, or one with a client/ in it, such as results-DATE/.
 """
@@ -16,21 +16,31 @@ use_project_python()
 
 from harness.analysis.compare import client_folder
 from harness.analysis.selection import select
+from harness.errors import InputError
 from harness.files.results import read_results
-from harness.show.side_by_side import Measured, side_by_side_lines
+from harness.show.layouts import draw_layouts, save_layouts
+from harness.show.requests_figure import FORMATS
+from harness.show.side_by_side import Measured, side_by_side_lines, side_by_side_rows
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 from harness.system.signals import run_interruptible
+
+TITLE = "What TCP Fast Open saves of the same pages, measured in several ways"
 
 
 def main() -> int:
     """Print the table; the exit status is 1 when one of the folders lacks a cell that was to be measured."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="what a run.sh left")
-    folders = parser.parse_args().folders
+    parser.add_argument("--output", type=Path, metavar="FIGURE", help="draw it, too: a .png, .svg or .pdf")
+    options = parser.parse_args()
     leave_root()
-    measured = [_read(folder) for folder in folders]
+    if options.output and options.output.suffix.removeprefix(".") not in FORMATS:
+        raise InputError(f"{options.output}: no format of figures; let it end in .{', .'.join(FORMATS)}")
+    measured = [_read(folder) for folder in options.folders]
     print(*side_by_side_lines(measured), sep="\n")
+    if options.output:
+        save_layouts(draw_layouts(side_by_side_rows(measured), title=TITLE), options.output)
     return 1 if any(selection.missing(results.tfos) for _, results, selection in measured) else 0
 
 

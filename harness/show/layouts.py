@@ -20,6 +20,7 @@ LEGEND = ("servers, connections: that carried the page's requests. handshakes: T
 COLOURS = (("#0072b2", ""), ("#e69f00", "//"), ("#009e73", ".."), ("#cc79a7", "xx"), ("#56b4e9", "\\\\"),
            ("#999999", "--"))
 """After Okabe and Ito, as in harness.show.sweep; hatching tells the layouts apart in black and white."""
+SHARED_SERVERS = "What TCP Fast Open has left to save when host names share servers"
 WIDTH = 0.8
 """Of all bars of a page together."""
 
@@ -43,8 +44,8 @@ def _count(value: float | None) -> str:
     return NOT_KNOWN if value is None else f"{value:g}"
 
 
-def draw_layouts(rows: Sequence[LayoutRow], note: str = "") -> Figure:
-    """Draw three panels, a group of bars for each page and RTT, a bar for each layout."""
+def draw_layouts(rows: Sequence[LayoutRow], note: str = "", title: str = SHARED_SERVERS) -> Figure:
+    """Draw three panels, a group of bars for each page and RTT, a bar for each layout (or whatever `name` says)."""
     figure = Figure(figsize=(11, 9), layout="constrained")
     FigureCanvasAgg(figure)
     top, middle, bottom = figure.subplots(3, 1, sharex=True)
@@ -55,7 +56,7 @@ def draw_layouts(rows: Sequence[LayoutRow], note: str = "") -> Figure:
     _bars(bottom, rows, lambda row: row.improvement.percent, "{:.1f}%", errors=True)
     bottom.set_ylabel("improvement by TFO (%)")
     top.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=6, frameon=False, fontsize=9)
-    figure.suptitle("What TCP Fast Open has left to save when host names share servers", fontsize=12)
+    figure.suptitle(title, fontsize=12, parse_math=False)
     figure.supxlabel("Medians of the loads; connections and handshakes without TFO. Lines on the bars: 95% interval of "
                      f"the improvement. {note}", fontsize=7.5, color="#444444", parse_math=False)
     return figure

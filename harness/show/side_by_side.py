@@ -1,10 +1,13 @@
 """The same pages measured in several ways, each in a folder of its own: what TFO saves in each, as one table."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from statistics import median
 
+from harness.analysis.compare import Side
 from harness.analysis.improvement import improvement
 from harness.analysis.intervals import ENOUGH_PAIRS
+from harness.analysis.layouts import LayoutRow, layout_rows
 from harness.analysis.prediction import predict
 from harness.analysis.selection import Cell, Selection
 from harness.errors import printable
@@ -38,6 +41,12 @@ def side_by_side_lines(folders: Sequence[Measured]) -> Iterator[str]:
             yield from _rows(folders, address, rtt_ms)
     yield ""
     yield from LEGEND
+
+
+def side_by_side_rows(folders: Sequence[Measured]) -> list[LayoutRow]:
+    """Return what harness.show.layouts draws: a bar for each folder, by its name."""
+    return [replace(row, name=name, url=_address(row.url)) for name, results, selection in folders
+            for row in layout_rows([Side(results, selection)])]
 
 
 def _address(url: str) -> str:

@@ -32,7 +32,10 @@ def test_the_same_page_over_http_and_https_stands_together(tmp_path: Path) -> No
 def test_what_a_folder_lacks_is_no_row_or_a_dash_and_the_status_says_so(tmp_path: Path) -> None:
     program = ROOT / "experiments" / "side_by_side.py"
     whole, part = (make_client(tmp_path / name, delays_ms) for name, delays_ms in (("whole", [10, 50]), ("part", [50])))
-    done = typed(program, whole, part)
+    figure = tmp_path / "beside.png"
+    done = typed(program, whole, part, "--output", figure)
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert "no format of figures" in typed(program, whole, "--output", tmp_path / "beside.doc").stderr
     assert (done.returncode, done.stdout.count("\twhole"), done.stdout.count("\tpart")) == (0, 4, 2)
     write_experiment(part, 50, {"name": "Paper", "pages": [NEWS, POST, "http://c.test"], "http": "1.0", "tfo": "both"})
     done = typed(program, whole, part)
