@@ -62,6 +62,8 @@ class Connection:
     received: list[int] = field(default_factory=list)
     sent: list[int] = field(default_factory=list)
     requests: int = 0
+    closed: int | None = None
+    """When Chrome closed it, None where the log does not say."""
 
     @property
     def connected(self) -> int | None:
@@ -148,7 +150,7 @@ def _connection(source: int, events: list[Event], groups: dict[int, tuple[str, b
     tried = [str(event.params.get("address", "")) for event in events
              if event.name == "TCP_CONNECT_ATTEMPT" and event.phase == BEGIN]
     error = int(end.params.get("net_error", 0)) if end else 0
-    alive = first.get(("SOCKET_ALIVE", BEGIN))
+    alive, closed = first.get(("SOCKET_ALIVE", BEGIN)), first.get(("SOCKET_ALIVE", END))
     job = alive.dependency() if alive else 0
     group, backup = groups.get(job, ("", False))
     ssl_begin, ssl_end = first.get(("SSL_CONNECT", BEGIN)), first.get(("SSL_CONNECT", END))
@@ -159,7 +161,7 @@ def _connection(source: int, events: list[Event], groups: dict[int, tuple[str, b
         [event.dependency() for event in events if event.name == "SOCKET_IN_USE" and event.phase == BEGIN],
         (ssl_begin.tick, ssl_end.tick) if ssl_begin and ssl_end else None,
         received=[event.tick for event in events if event.name == RECEIVED],
-        sent=[event.tick for event in events if event.name == SENT])
+        sent=[event.tick for event in events if event.name == SENT], closed=closed.tick if closed else None)
 
 
 def _look_up(job: int, name: str, events: list[Event]) -> LookUp | None:

@@ -61,15 +61,23 @@ class _Host:
     """One server: the spans in which it was asked for connections, or for answers, and when either came, in ticks."""
 
     connects: list[tuple[float, float]] = field(default_factory=list)
+    stood: list[float] = field(default_factory=list)
     asked: list[tuple[float, float]] = field(default_factory=list)
     answers: list[float] = field(default_factory=list)
 
     def note(self, connection: Connection, end_tick: float) -> None:
-        """Note what came over a connection, and when its handshakes waited; a connect that failed waited for nobody."""
+        """Note what came over a connection, and when its handshakes waited; a connect that failed waited for nobody.
+
+        Chrome gives up a connect that it does not need any more, since another connection to the host speaks HTTP/2.
+        """
         self.answers += connection.received
         if connection.error:
             return
-        self.connects.append((connection.start, end_tick if connection.connected is None else connection.connected))
+        if connection.connected is None:
+            self.connects.append((connection.start, end_tick if connection.closed is None else connection.closed))
+        else:
+            self.connects.append((connection.start, connection.connected))
+            self.stood.append(connection.connected)
         if connection.ssl:
             self.asked.append((_hello_sent(connection, *connection.ssl), connection.ssl[1]))
             self.answers.append(connection.ssl[1])
@@ -77,7 +85,7 @@ class _Host:
     def silent(self, lower: float, upper: float) -> Iterator[tuple[bool, list[tuple[float, float]]]]:
         """Yield the gaps in which it answered no connect (True), and those in which it answered nothing else."""
         answers = sorted(self.answers)
-        yield True, _silent(self.connects, sorted([*answers, *(end for _, end in self.connects)]), lower, upper)
+        yield True, _silent(self.connects, sorted([*answers, *self.stood]), lower, upper)
         yield False, _silent(self.asked, answers, lower, upper)
 
 

@@ -85,6 +85,15 @@ def test_what_never_came_is_cut_at_the_end_and_what_was_refused_is_none() -> Non
     assert of(refused, requests=()) == []
 
 
+def test_a_connect_that_chrome_gave_up_waits_for_nobody_from_then_on() -> None:
+    """Chromium 156 over HTTP/2: the second connect to a host ended after 24 ms, when the first connection stood. Its
+    SYN-ACK was then waited for until the load's end, and the load refused, though nothing was late."""
+    given_up = replace(CONNECTION, id=2, start=1010, connect_ms=None, received=[], closed=1034)
+    assert of(CONNECTION, given_up) == of(CONNECTION)
+    waited_for = replace(given_up, address="10.0.0.4:80", closed=1900)
+    assert Silence("10.0.0.4", 10, 900, connecting=True) in of(CONNECTION, waited_for)
+
+
 def test_a_stream_of_news_is_silent_until_there_is_news() -> None:
     for news in (replace(REQUEST, end=None), replace(REQUEST, end=1900, mime_type="text/event-stream")):
         late = replace(CONNECTION, received=[1200, 1900])
