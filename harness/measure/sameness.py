@@ -9,7 +9,8 @@ it got that, too:
     the rest   pictures, fonts, beacons: up to REST_RATIO of the page's answers may be missing, other, or more
 
 What was asked for after the load event makes no difference, nor what the page itself cancelled, nor an answer that our
-limit of time cut: what some loads do just before the load event and others just after is nobody's fault. What the
+limit of time cut: what some loads do just before the load event and others just after is nobody's fault. But where
+more than LATE_RATIO of what the others got before that event comes after it, the event came too soon. What the
 replay has nothing for counts once a host. Of recorded answers that are the same but for volatile values (a script that
 wsj asks for eight times, each with another random number) it is the order of arrival which of them is sent: each
 stands for all.
@@ -31,6 +32,9 @@ REST_RATIO = 0.05
 """Share of the page's answers that are no parts which may differ, and REST_LEAST of them on the smallest page:
 docs/statistics.md says how often loads that nobody disturbed differ."""
 REST_LEAST = 1
+LATE_RATIO = 0.1
+"""Seen: 2.1 s instead of 5.1 s for a page of which 45 of 197 answers were asked for after the load event, since it came
+before a script had inserted them. In 256 loads that nobody disturbed no page's number varied by more than 8."""
 EXAMPLE_LENGTH = 80
 OTHER = "got other answers than the page's other loads"
 """How the reason against a load begins that is not the same."""
@@ -48,6 +52,8 @@ class Got:
     critical: bool
     url: str
     no_matter: bool
+    late: bool = False
+    """Only after the load event."""
 
 
 FROM_CACHE = Got((0, 0, ""), part=False, critical=False, url="", no_matter=True)
@@ -79,7 +85,7 @@ def answers_by_identity(load: LoadRecord) -> dict[str, Got]:
     found: dict[str, Got] = {}
     for answer in load.answers.each if load.answers else ():
         got = Got((answer.status, answer.bytes, answer.error), answer.purpose in PARTS, bool(answer.critical),
-                  answer.url, no_matter=answer.late or is_cancelled(answer) or is_cut(answer))
+                  answer.url, no_matter=answer.late or is_cancelled(answer) or is_cut(answer), late=answer.late)
         key = answer.identity if answer.identity not in ("", "-") else _unrecorded(answer)
         known = found.get(key)
         if known is None or (not got.no_matter and (known.no_matter or (got.outcome[2] and not known.outcome[2]))):
@@ -135,6 +141,10 @@ def _compare(got: dict[str, Got], usual: dict[str, Got], common: Collection[str]
               *(_told(got[key], usual[key]) for key in other if usual[key].part or usual[key].critical)]
     rest = len(missing) + len(other) + len(more)
     allowed = max(REST_LEAST, REST_RATIO * len(usual))
+    late = [answer for key, answer in usual.items() if key in got and got[key].late]
+    if len(late) > max(REST_LEAST, LATE_RATIO * len(usual)):
+        return [accident(f"{OTHER}: its load event came before {len(late)} of the {len(usual)} answers that the others "
+                         f"wait for ({_short(late[0])})")]
     if not needed and rest <= allowed:
         return []
     examples = [*needed, *(f"no {_short(answer)}" for answer in missing),

@@ -143,6 +143,14 @@ def test_what_some_loads_ask_for_just_before_the_load_event_and_others_just_afte
     assert verdicts(before, load_of({"script": {"late": True, "status": 404}}), before)[1] == []
 
 
+def test_a_load_event_that_came_before_much_of_the_page_is_another_pages() -> None:
+    """Seen on nytimes' synthetic page: 2.1 s instead of 5.1 s, with 45 of 197 answers after the load event."""
+    early = load_of({str(number): {"late": True} for number in range(10)})
+    assert "its load event came before 10 of the" in verdicts(USUAL, early, USUAL)[1][0]
+    assert verdicts(USUAL, early, USUAL)[::2] == [[], []]
+    assert verdicts(USUAL, load_of({str(number): {"late": True} for number in range(4)}), USUAL) == [[], [], []]
+
+
 def test_loads_that_failed_otherwise_do_not_say_what_the_page_is() -> None:
     poor = load_of({"script": None})
     loads = [poor, poor, USUAL, USUAL, poor]
