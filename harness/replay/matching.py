@@ -3,7 +3,7 @@
 1. exact: this URL and method, and for a request with a body the same body;
 2. masked: the same when volatile values (harness.mirror.masks) are left out of URL and body;
 3. best-match: the same path (without volatile values and an image's size, if need be) with most parameters in common,
-   of those that were answered when recorded, if any was.
+   of those that were answered when recorded, if any was; else the same font or image in another format.
 
 An answer found by 2 or 3 is a stand-in. Where a recorded redirect leads to a URL that was not recorded, what was
 recorded ends: there no redirect stands in unless it is known to end, so no chain of stand-ins leads back to itself.
@@ -12,20 +12,20 @@ recorded ends: there no redirect stands in unless it is known to end, so no chai
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 from os.path import commonprefix
 from urllib.parse import unquote, urlsplit
 
 from harness.files.server_log import FoundAs
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked, BodyHash
+from harness.mirror.forms import may_be_in_another_format, without_format, without_size
 from harness.mirror.masks import mask_target
 from harness.mirror.recording import MOST_REDIRECTS, Recording
 from harness.mirror.transactions import answer_key
 
 EXACT = "exact"
 SEPARATOR = re.compile(r"[?&;]|%3[Ff]|%26")
-IMAGE_SIZE = re.compile(r"-[0-9]{2,5}x[0-9]{2,5}(?=\.(?:jpe?g|png|gif|webp|avif)$)", re.IGNORECASE)
-"""As WordPress names an image's sizes, of which each browser chooses by its window and its age."""
 RECORDED, UNRECORDED, LOOP = "recorded", "unrecorded", "loop"
 
 
@@ -46,10 +46,13 @@ class Matcher:
         self._masked: dict[str, list[str]] = {}
         """Key without volatile values -> the keys (harness.mirror.transactions.answer_key) that have it."""
         self._by_path: dict[str, list[str]] = {}
+        self._by_form: dict[str | None, list[str]] = {}
+        """Path without its format, of fonts and images."""
         files = recording.files.get(host, frozenset())
         for key in {**dict.fromkeys(recording.answers.get((scheme, host), {})), **dict.fromkeys(_plain_urls(files))}:
             self._masked.setdefault(mask_target(key), []).append(key)
             self._by_path.setdefault(_alike_path(key), []).append(key)
+            self._by_form.setdefault(self._form(key), []).append(key)
 
     def tiers(self, request: Request) -> Iterator[tuple[str, list[Recorded]]]:
         """Yield the candidates for `request`, the most alike first, each group with how it was found."""
@@ -68,6 +71,17 @@ class Matcher:
             similar = self._answers(self._by_path.get(_alike_path(wanted), ()))
             similar = [answer for answer in similar if answer.found != FoundAs.UNANSWERED] or similar
             yield from ((FoundAs.BEST_MATCH, group) for group in _most_in_common(target, similar))
+        yield from ((FoundAs.BEST_MATCH, group) for group in _most_in_common(target, self._in_another_format(target)))
+
+    def _form(self, target: str) -> str | None:
+        return without_format(self._host, _alike_path(target))
+
+    def _in_another_format(self, target: str) -> list[Recorded]:
+        """Return the answers that are the font or image asked for, but in another format than the one asked for."""
+        form = self._form(target)
+        if form is None or not may_be_in_another_format(parameters(target)[0]):
+            return []
+        return [answer for answer in self._answers(self._by_form.get(form, ())) if answer.status == HTTPStatus.OK]
 
     def is_unrecorded_end(self, request: Request) -> bool:
         """Say whether a recorded redirect leads to this URL, and the URL itself was not recorded."""
@@ -152,7 +166,7 @@ def parameters(target: str) -> tuple[str, frozenset[str]]:
 
 def _alike_path(target: str) -> str:
     """Return the path as `best-match` compares it: without volatile values, and an image's without its size."""
-    return IMAGE_SIZE.sub("", mask_target(parameters(target)[0]))
+    return without_size(mask_target(parameters(target)[0]))
 
 
 def _plain_urls(files: Iterable[str]) -> Iterable[str]:

@@ -97,6 +97,17 @@ def test_stand_ins_differ_in_volatile_values_or_parameters_and_are_no_documents(
     assert source.find(ArchivedRequest("GET", "http://a.test/r?t=1400000000000")) is None
 
 
+def test_a_font_in_another_format_is_a_stand_in(tmp_path: Path) -> None:
+    ok = "HTTP/1.1 200 OK"
+    source = IndexedSource("x", read_warcs([write_warc(
+        tmp_path / "x.warc", ("response", "http://a.test/sans.woff?v=4", ok, [], b"sans"),
+        ("response", "http://a.test/serif.woff", "HTTP/1.1 404 Not Found", [], b"none"))], tmp_path / "x.warc"))
+    stand_in = find(source, "https://a.test/sans.woff2?v=4")
+    assert (stand_in.body, stand_in.stand_in) == (b"sans", True)
+    for path in ("serif.woff2", "other.woff2", "sans.svg"):
+        assert source.find(ArchivedRequest("GET", f"http://a.test/{path}")) is None
+
+
 def test_a_frame_may_get_a_stand_in_and_the_page_itself_not(tmp_path: Path) -> None:
     path = write_warc(tmp_path / "x.warc", ("response", "http://a.test/ad/13630824", "HTTP/1.1 200 OK", [], b"frame"))
     source = IndexedSource("x", read_warcs([path], path))

@@ -158,6 +158,36 @@ def test_another_size_of_an_image(written: Written) -> None:
     assert site.answer("/up/third-640x427.jpeg").found == "missing"
 
 
+def test_a_font_in_the_format_that_an_older_browser_took(written: Written) -> None:
+    written.add("/fonts/sans-bold.woff?v=4.7.0", "bold")
+    written.add("/fonts/sans.3dbb99f1f598.woff", "sans")
+    written.add("/fonts/serif.eot", "for Internet Explorer alone")
+    site = written.site()
+    answer = site.answer("/fonts/sans-bold.woff2?v=4.7.0")
+    assert (body(written, answer), answer.found) == ("bold", "best-match")
+    assert body(written, site.answer("/fonts/sans.a5c53205f303.woff2")) == "sans"
+    for path in ("/fonts/serif.woff2", "/fonts/sans-bold.svg", "/fonts/other.woff2"):
+        assert site.answer(path).found == "missing"
+
+
+def test_typekits_fonts_name_their_format_in_a_letter(written: Written) -> None:
+    written.add("/af/1823ac/000000000000000000012059/27/d?subset_id=1&fvd=n4&v=3", "regular", host="use.typekit.net")
+    written.add("/af/555f76/00000000000000000001205a/27/d?subset_id=1&fvd=i4&v=3", "italic", host="use.typekit.net")
+    site = Site(written.read(), "use.typekit.net", "https")
+    answer = site.answer("/af/555f76/00000000000000000001205a/27/l?subset_id=1&fvd=i4&v=3")
+    assert answer.found == "best-match" and "/af/555f76/" in answer.url
+
+
+def test_an_image_in_the_format_that_an_older_browser_took(written: Written) -> None:
+    written.add("/photo.jpg", "photo")
+    written.add("/logo.png", "logo")
+    site = written.site()
+    for path, text in (("/photo.webp", "photo"), ("/photo.jpg.webp", "photo"), ("/logo.avif", "logo")):
+        answer = site.answer(path)
+        assert (body(written, answer), answer.found) == (text, "best-match")
+    assert site.answer("/photo.gif").found == "missing"     # no browser takes an older format than another one took
+
+
 def test_stand_ins_that_are_equally_alike_take_turns(written: Written) -> None:
     written.add("/b?t=100000001", "first")
     written.add("/b?t=200000002", "second")

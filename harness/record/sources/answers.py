@@ -6,9 +6,10 @@ A request is answered, in this order, by what was recorded for
 2. the same with http for https or the other way round: archives file both under one name;
 3. the same URL but for volatile values (numbers and hexadecimal ones of 8 digits and more, fractions, UUIDs, the
    parameters that pages add against caches): pages put the time of day into URLs, and Chrome's clock is fixed;
-4. the same host and path, with the most parameters of the query in common.
+4. the same host and path, with the most parameters of the query in common;
+5. the same font or image in another format (harness.mirror.forms).
 
-3 and 4 are stand-ins, and never redirect. The page itself is never answered by one, a frame in it not by 4. A
+3 to 5 are stand-ins, and never redirect. The page itself is never answered by one, a frame in it only by 3. A
 navigation (the page, a frame) is answered only by what answered one when it was recorded, as far as the source knows
 that; all else rather by what did not.
 """
@@ -22,6 +23,8 @@ from datetime import datetime
 from http import HTTPStatus
 from itertools import islice
 from urllib.parse import parse_qsl, urlsplit
+
+from harness.mirror.forms import may_be_in_another_format, without_format
 
 Headers = tuple[tuple[str, str], ...]
 VOLATILE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d+\.\d+|\b[0-9a-f]{8,}\b|\d{8,}", re.IGNORECASE)
@@ -111,9 +114,17 @@ class Index:
             return replace(self._next((*masked_key, str(request.navigation)), standing), stand_in=True)
         same_path = self._table("path", lambda entry: (entry.method, url_path(entry.url))).get((method, url_path(url)))
         standing = [entry for entry in same_path or () if not 300 <= entry.status < 400]
-        if standing and method == "GET" and not request.navigation:
+        if method == "GET" and not request.navigation and (standing := standing or self._in_another_format(url)):
             return replace(max(standing, key=lambda entry: _in_common(entry.url, url)).read(), stand_in=True)
         return None
+
+    def _in_another_format(self, url: str) -> list[Entry]:
+        """Return what holds the font or image asked for in another format than the one asked for."""
+        form = _form(url)
+        if form is None or not may_be_in_another_format(url_path(url)):
+            return []
+        return [entry for entry in self._table("form", lambda entry: (_form(entry.url) or "",)).get((form,), ())
+                if entry.method == "GET" and entry.status == HTTPStatus.OK]
 
     def documents(self) -> list[str]:
         """Return the URLs of some HTML documents, as browsers would ask for them: the first in recorded order."""
@@ -180,6 +191,13 @@ def other_scheme(url: str) -> str:
 def url_path(url: str) -> str:
     """Return host and path of `url`, whatever its scheme and query."""
     return url.partition("://")[2].partition("?")[0]
+
+
+def _form(url: str) -> str | None:
+    """Return host and path of a font or an image, whatever its format."""
+    host, _, path = url_path(url).partition("/")
+    form = without_format(host, f"/{path}")
+    return None if form is None else host + form
 
 
 def mask(url: str) -> str:
