@@ -91,12 +91,16 @@ def record_pages(options: argparse.Namespace, list_file: Path, archive: ArchiveS
 def make_synthetic(options: argparse.Namespace) -> int:
     """Make pages from a HAR without bodies: of its figures, with bodies made to size, and marked synthetic."""
     shape_file = options.dir / f"{options.name}.shape"
-    shapes = shapes_of_har(read_foreign_har(options.source))
+    entries = read_foreign_har(options.source)
+    shapes = shapes_of_har(entries)
     if not shapes:
         raise InputError(f"{options.source}:1: no page in it whose document was answered; give the HAR of a page load")
     write_atomically(shape_file, format_shapes(shapes))
     print(f"{printable(options.source.name)} has no bodies: its figures are in {shape_file.name}, from which pages are "
           "made")
+    if not any(entry.page for entry in entries):
+        print(f"it does not say which page a request belongs to: all {len(entries)} are taken for those of "
+              f"{printable(shapes[0].url)}, also where somebody went on to other pages")
     print(make_pages(options.dir, options.name, SYNTHETIC_SEED, shape_file))
     return 0
 

@@ -66,10 +66,21 @@ def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
                            str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "x.har has no bodies" in done.stdout
+    assert "does not say which page" not in done.stdout
     assert "1 synthetic pages of 6 resources" in done.stdout
     recording = read_recording(tmp_path / "A", tmp_path / "A.fetchlog")
     assert recording.manifest.synthetic
     assert (recording.document("http://a.test/") or "").startswith("https://a.test/")
+
+
+def test_a_har_that_names_no_pages_says_so(tmp_path: Path) -> None:
+    """As hdrgrab's, which hold several pages that somebody visited one after the other."""
+    entries = [entry(0, PAGE, "text/html", 20_000, page=""), entry(9, f"{PAGE}next", "text/html", 5000, PAGE, page="")]
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
+                           str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"does not say which page a request belongs to: all 2 are taken for those of {PAGE}" in done.stdout
 
 
 def test_a_har_whose_redirects_lead_nowhere_makes_no_page(tmp_path: Path) -> None:
