@@ -32,6 +32,11 @@ def without_format(host: str, path: str) -> str | None:
     return IMAGE.sub(" (image)", path) if IMAGE.search(path) else None
 
 
+def is_font(path: str) -> bool:
+    """Say whether a path, or a file's name in a mirror, is that of a font."""
+    return FONT.search(path.partition("?")[0]) is not None
+
+
 def may_be_in_another_format(path: str) -> bool:
     """Say whether a request for this path may get the same file in another format, if that is what was recorded."""
     return not IMAGE.search(path) or NEW_IMAGE.search(path) is not None

@@ -16,6 +16,7 @@ from harness.files.hack_dns import PORTS, SCHEMES
 from harness.files.host_names import is_host_name
 from harness.files.text_log import read_log
 from harness.mirror.answers import FAILED_RATIO, Recorded, find_file
+from harness.mirror.forms import is_font
 from harness.mirror.har import Exchange, read_exchanges
 from harness.mirror.live import LiveConnection
 from harness.mirror.manifest import Manifest, read_manifest
@@ -145,7 +146,7 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     Raises InputError when a directory is missing or the manifest is newer than this program; every smaller problem is
     kept in the recording's `problems`.
     """
-    recording = Recording({host: list_files(mirror_dir / host) for host in hosts(mirror_dir)})
+    recording = Recording({host: _bodies(mirror_dir / host) for host in hosts(mirror_dir)})
     if fetchlog_dir is None:
         return recording
     recording.manifest = read_manifest(fetchlog_dir, recording.problems)
@@ -159,6 +160,21 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
                                                 recording.files), recording.files)
     recording.http2_hosts = {host for (scheme, host), exchange in exchanges if scheme == "https" and exchange.http2}
     return recording
+
+
+def _bodies(host_dir: Path) -> frozenset[str]:
+    """Return the host's files, but for fonts of 0 bytes, which the scraper of 2013 left where it got none.
+
+    A browser to which one was given would ask for the font's next format: a round trip that the page never took.
+    """
+    return frozenset(name for name in list_files(host_dir) if not (is_font(name) and _is_empty(host_dir / name)))
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        return path.lstat().st_size == 0
+    except OSError:         # too long a path, or gone since
+        return True
 
 
 def _shortest_handshakes_ms(exchanges: list[tuple[Origin, Exchange]]) -> dict[str, float]:

@@ -98,6 +98,16 @@ def test_fragments_of_2013_file_names(tmp_path: Path) -> None:
     assert recording.lookup("a.test", "/x") == Recorded(200, "text/html", "utf-8", None, "x#part", "plain")
 
 
+def test_a_font_of_no_bytes_is_none(tmp_path: Path) -> None:
+    """As in GitHub yushu-liu/GA_CN: given one, Chrome asks for the font in the page's other formats."""
+    recording = record(tmp_path, {"a.test/f/none.woff": "", "a.test/f/none.ttf?v=1": "", "a.test/f/sans.woff?v=1": "x",
+                                  "a.test/beacon.js": ""}, [response("http://a.test/f/none.woff", mime="font/woff")])
+    assert recording.files["a.test"] == {"f/sans.woff?v=1", "beacon.js"}
+    site = Site(recording, "a.test")
+    assert [site.answer(f"/f/{name}").found for name in ("none.woff", "none.woff2", "sans.woff2?v=1")] == [
+        "no-body", "missing", "best-match"]
+
+
 def test_broken_logs_are_reported_and_the_rest_kept(tmp_path: Path) -> None:
     (tmp_path / "Web" / "a.test").mkdir(parents=True)
     (tmp_path / "Web" / "a.test" / "index.html").touch()
