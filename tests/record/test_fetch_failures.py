@@ -58,7 +58,7 @@ def test_pages_that_fail_do_not_lose_the_others(internet: Internet, tmp_path: Pa
 def test_pages_that_never_rest_end_all_the_same(internet: Internet, tmp_path: Path) -> None:
     began_s = time.monotonic()
     done = fetch(internet, tmp_path, [site.STUCK, site.ALERTS, site.AGAIN, site.NEVER_LOADS], "--timeout", "3",
-                 "--quiet-limit", "1", "--command-limit", "2")
+                 "--quiet-limit", "1", "--command-limit", "6")       # a busy machine answers late, too
     assert time.monotonic() - began_s < 45
     assert done.returncode == 1
     lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
