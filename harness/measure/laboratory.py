@@ -5,7 +5,6 @@ tfo.py measures in it and so do the benchmarks: what they find holds for the sam
 
 import os
 import sys
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from typing import Any, ClassVar
 from harness.browser.chrome import Browser, require_shim
 from harness.browser.client_hello import find_groups
 from harness.browser.connection_limit import ConnectionLimit
-from harness.errors import ExperimentError
 from harness.files.experiment import new_experiment_id
 from harness.files.hack_dns import Remap, write_hack_dns
 from harness.files.layout import EACH_ITS_OWN, Layout
@@ -24,24 +22,20 @@ from harness.files.server_log import directory_name
 from harness.measure.coverage import recorded_sizes
 from harness.measure.limits import TimeLimits
 from harness.measure.preflight import PageSet
+from harness.measure.proven_rtts import proven_rtts_of_star_ms
 from harness.measure.server_options import PORT, tls_port_beside
 from harness.network.arrivals import Arrivals, noting_arrivals
 from harness.network.cookies import WARM
 from harness.network.links import Delay, delay_line_drops, delayed_links
 from harness.network.rates import check_home_link
-from harness.network.rtt import AT_ONCE, AT_ONCE_UP, check_rtts, measure_rtts
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
 from harness.replay.authority import Authority, open_authority
 from harness.system import fastopen
-from harness.system.busy import wait_for_quiet
 from harness.system.companions import Companion
 from harness.system.privileges import User, acting_as, browsing_user, invoking_user
 from harness.system.scratch import temporary_directory
 from harness.system.untrusted import read_untrusted
-
-RTT_PAUSE_S = 5.0
-"""How long a wrong RTT waits for a quiet machine before it is measured again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +171,7 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
 
         star = stack.enter_context(running_star([*web.servers], speeds, netem))
         delay = stack.enter_context(delayed_links(star, speeds, netem))
-        rtts_ms = proven_rtts_ms(star, web.port, speeds, netem=netem, patience_s=patience_s)
+        rtts_ms = proven_rtts_of_star_ms(star, web.port, speeds, netem=netem, patience_s=patience_s)
         if speeds.home_is_narrow:
             print(check_home_link(star, speeds), flush=True)
 
@@ -212,37 +206,6 @@ def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authorit
         "recorded": {page.name: recorded_sizes(recording, web.page_set.files.mirror, page.name)
                      for page in web.page_set.pages},
     }
-
-
-def proven_rtts_ms(star: Star, port: int, speeds: LinkSpeeds, *, netem: bool,
-                   patience_s: float = 0) -> dict[str, float]:
-    """Measure, print and return the RTT to each server in ms; again when one is off, until `patience_s` are over.
-
-    Raises ExperimentError when one still is not what it should be.
-    """
-    deadline_s = time.monotonic() + patience_s
-    while True:
-        wanted_ms = speeds.rtts_ms(star.servers)
-        rtts_ms = measure_rtts(star, port, nominal_ms=wanted_ms,
-                               at_once=AT_ONCE_UP if speeds.home_is_narrow else AT_ONCE)
-        print(f"RTT to {len(rtts_ms)} servers: {min(rtts_ms.values()):.1f} to {max(rtts_ms.values()):.1f} ms measured, "
-              f"{_in_words(rtts_ms, wanted_ms)} ({'netem' if netem else 'delay line'})", flush=True)
-        try:
-            check_rtts(rtts_ms, wanted_ms)
-            return rtts_ms
-        except ExperimentError:
-            if time.monotonic() >= deadline_s:
-                raise
-        wait_for_quiet(min(RTT_PAUSE_S, deadline_s - time.monotonic()))
-
-
-def _in_words(rtts_ms: Mapping[str, float], wanted_ms: Mapping[str, float]) -> str:
-    """Return what was wanted and, where that is not the same of all servers, how near the farthest off came to it."""
-    least, most = min(wanted_ms.values()), max(wanted_ms.values())
-    if least == most:
-        return f"{most:g} ms wanted"
-    off_ms = max(abs(rtts_ms[name] - wanted_ms[name]) for name in rtts_ms)
-    return f"{least:g} to {most:g} ms wanted, as recorded, each within {off_ms:.1f} ms of its own"
 
 
 def remap_hosts(star: Star, web: ReplayedWeb, path: Path) -> Path:

@@ -1,7 +1,6 @@
 """The laboratory without a network: servers on loopback that hold their answers back, and Chrome beside them."""
 
 import os
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -9,26 +8,17 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harness.errors import ExperimentError
 from harness.files.experiment import new_experiment_id
 from harness.files.load_parts import Counters, NetworkKind
-from harness.measure.laboratory import (
-    RTT_PAUSE_S,
-    BrowserSettings,
-    Laboratory,
-    ReplayedWeb,
-    fields_of_any,
-    remap_hosts,
-)
+from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, fields_of_any, remap_hosts
+from harness.measure.proven_rtts import RttsMs, measured_in_words, proven_rtts_ms
 from harness.network.arrivals import Arrivals
 from harness.network.links import Delay
 from harness.network.loopback import Place, loopback_star, measure_held_rtts
-from harness.network.rtt import check_rtts
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import LinkSpeeds, Star
 from harness.replay.authority import open_authority
 from harness.system import fastopen
-from harness.system.busy import wait_for_quiet
 from harness.system.privileges import acting_as, invoking_user
 from harness.system.scratch import temporary_directory
 
@@ -142,20 +132,13 @@ def _no_delay(star: Star) -> Delay:
     return Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
 
 
-def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: float) -> dict[str, float]:
-    """Measure, print and return what the servers make of the RTT, in ms; again when one is off, until patience ends."""
+def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: float) -> RttsMs:
+    """Measure the RTT that each server simulates, in ms (harness.measure.proven_rtts)."""
     secure = {name: "http" not in web.page_set.recording.schemes(name) for name in star.servers}
     places = {name: Place(host.address, web.tls_port if secure[name] else web.port, secure[name])
               for name, host in star.servers.items()}
-    deadline_s = time.monotonic() + patience_s
-    while True:
-        rtts_ms = measure_held_rtts(places, wanted_ms)
-        print(f"RTT of {len(rtts_ms)} servers: {min(rtts_ms.values()):.1f} to {max(rtts_ms.values()):.1f} ms measured, "
-              f"{wanted_ms:g} ms wanted (first answers are held for two)", flush=True)
-        try:
-            check_rtts(rtts_ms, wanted_ms)
-            return rtts_ms
-        except ExperimentError:
-            if time.monotonic() >= deadline_s:
-                raise
-        wait_for_quiet(min(RTT_PAUSE_S, deadline_s - time.monotonic()))
+
+    def in_words(rtts_ms: RttsMs) -> str:
+        return f"RTT of {measured_in_words(rtts_ms)}, {wanted_ms:g} ms wanted (first answers are held for two)"
+
+    return proven_rtts_ms(lambda: measure_held_rtts(places, wanted_ms), wanted_ms, in_words, patience_s)
