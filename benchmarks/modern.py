@@ -33,6 +33,7 @@ from harness.files.pages import PageFiles, sanitise
 from harness.files.results import LoadResult, Results, read_results
 from harness.measure.received import is_cancelled
 from harness.mirror.recording import read_recording
+from harness.show.labels import span
 from harness.system.environment import print_machine
 from harness.system.options import DELAY_MS, RATE_MBIT, Decimal, OptionParser, Whole
 from harness.system.privileges import require_root
@@ -137,8 +138,7 @@ def row(loads: list[LoadResult], results: Results, rtt_ms: float) -> list[str]:
     prediction = predict(select(results, "load"), sanitise(loads[0].url), rtt_ms) if loads else None
     if prediction is None or prediction.measured_ms is None:
         return [*cells, *"-----"]
-    low, high = prediction.handshakes
-    return [*cells, f"{low}" if low == high else f"{low} to {high}",
+    return [*cells, span(*prediction.handshakes),
             *(f"{ms / 1000:.3f}" for ms in (prediction.off_ms, prediction.measured_ms, prediction.predicted_ms)),
             f"{prediction.difference_percent(prediction.predicted_ms):+.1f}%"]
 

@@ -38,9 +38,10 @@ def main() -> int:
     if options.output and options.output.suffix.removeprefix(".") not in FORMATS:
         raise InputError(f"{options.output}: no format of figures; let it end in .{', .'.join(FORMATS)}")
     measured = [_read(folder) for folder in options.folders]
-    print(*side_by_side_lines(measured), sep="\n")
+    rows = side_by_side_rows(measured)
+    print(*side_by_side_lines(rows), sep="\n")
     if options.output:
-        save_layouts(draw_layouts(side_by_side_rows(measured), title=TITLE), options.output)
+        save_layouts(draw_layouts(rows, title=TITLE), options.output)
     return 1 if any(selection.missing(results.tfos) for _, results, selection in measured) else 0
 
 

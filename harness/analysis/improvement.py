@@ -33,6 +33,11 @@ class Improvement:
         return self.own_name or f"{self.rtt_ms:g}"
 
     @property
+    def saved_ms(self) -> float | None:
+        """How much shorter the PLT is with TFO, in ms; None where one of the two was not measured."""
+        return None if self.off_ms is None or self.on_ms is None else self.off_ms - self.on_ms
+
+    @property
     def errors_percent(self) -> tuple[float, float]:
         """How far the interval's limits lie below and above the improvement, in points; 0 without an interval."""
         if self.percent is None or self.interval is None:

@@ -17,16 +17,19 @@ from harness.files.results import LoadResult
 class LayoutRow:
     """One page at one RTT in one layout. Medians of the loads that count.
 
-    `name` is the layout's short name. `servers` is how many the page's requests went to, `connections` how many carried
-    them, `handshakes` how many TCP handshakes lay on the critical path: all three without TFO, None where it is not
-    known. `improvement` holds the page load times.
+    `name` is the layout's short name, `loads` is how many loads count without TFO and with it. `servers` is how many
+    the page's requests went to, `connections` how many carried them, `handshakes` how many TCP handshakes lay on the
+    critical path: all three without TFO, None where it is not known. `handshakes_of_all` are the lowest and the highest
+    number of handshakes of these loads. `improvement` holds the page load times.
     """
 
     name: str
     url: str
+    loads: tuple[int, int]
     servers: float | None
     connections: float | None
     handshakes: float | None
+    handshakes_of_all: tuple[int, int] | None
     improvement: Improvement
 
 
@@ -63,13 +66,14 @@ def _folder(side: Side) -> str:
 
 
 def _row(side: Side, name: str, url: str, page: str, rtt_ms: float) -> LayoutRow:
-    loads = side.selection.cells.get(Cell(page, rtt_ms, 0), [])
-    found = [explain(load, rtt_ms) for load in loads]
+    loads, with_tfo = (side.selection.cells.get(Cell(page, rtt_ms, tfo), []) for tfo in (0, 1))
+    handshakes = [explanation.handshakes for load in loads if (explanation := explain(load, rtt_ms))]
     return LayoutRow(
-        name, url, _median([len(addresses) for load in loads if (addresses := _addresses(load))]),
+        name, url, (len(loads), len(with_tfo)),
+        _median([len(addresses) for load in loads if (addresses := _addresses(load))]),
         _median([load.record.connections_with_request for load in loads
                  if load.record and load.record.connections_with_request is not None]),
-        _median([explanation.handshakes for explanation in found if explanation]),
+        _median(handshakes), (min(handshakes), max(handshakes)) if handshakes else None,
         improvement(side.selection, page, rtt_ms))
 
 

@@ -18,6 +18,11 @@ def percent(value: float | None) -> str:
     return NOT_KNOWN if value is None else f"{round(value, 2) + 0.0:.2f}%"
 
 
+def span(low: int, high: int) -> str:
+    """Return what counts range over: "2 to 5", or "2" where the lowest is the highest."""
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
 def figure_names(urls: dict[str, str]) -> dict[str, str]:
     """Return for each page what its figures go by: its URL without the scheme, sanitised.
 

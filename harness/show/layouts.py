@@ -9,12 +9,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from harness.analysis.layouts import LayoutRow
-from harness.errors import printable
-from harness.show.labels import NOT_KNOWN, percent, seconds, short_names
+from harness.show.labels import short_names
+from harness.show.layout_cells import row_line
 from harness.system.atomic import write_atomically
 
-COLUMNS = ("Page", "RTT(ms)", "layout", "servers", "connections", "handshakes", "no TFO (s)", "TFO (s)", "saved (s)",
-           "Improv.", "95% interval")
+COLUMNS = {"Page": "page", "RTT(ms)": "rtt", "layout": "name", "servers": "servers", "connections": "connections",
+           "handshakes": "handshakes", "no TFO (s)": "no TFO", "TFO (s)": "TFO", "saved (s)": "saved",
+           "Improv.": "improvement", "95% interval": "interval"}
 LEGEND = ("servers, connections: that carried the page's requests. handshakes: TCP handshakes on the critical path. "
           "These are medians without TFO.")
 COLOURS = (("#0072b2", ""), ("#e69f00", "//"), ("#009e73", ".."), ("#cc79a7", "xx"), ("#56b4e9", "\\\\"),
@@ -29,19 +30,8 @@ def layout_lines(rows: Sequence[LayoutRow]) -> Iterator[str]:
     """Give the table, tab-separated, page by page."""
     yield "\t".join(COLUMNS)
     for row in rows:
-        found = row.improvement
-        saved_ms = found.off_ms - found.on_ms if found.off_ms and found.on_ms else None
-        interval = f"{found.interval.low_percent:.2f}% to {found.interval.high_percent:.2f}%" if found.interval \
-            else NOT_KNOWN
-        yield "\t".join((
-            printable(row.url), f"{found.rtt_ms:g}", printable(row.name),
-            *map(_count, (row.servers, row.connections, row.handshakes)), seconds(found.off_ms), seconds(found.on_ms),
-            seconds(saved_ms), percent(found.percent), interval))
+        yield row_line(row, COLUMNS.values())
     yield LEGEND
-
-
-def _count(value: float | None) -> str:
-    return NOT_KNOWN if value is None else f"{value:g}"
 
 
 def draw_layouts(rows: Sequence[LayoutRow], note: str = "", title: str = SHARED_SERVERS) -> Figure:

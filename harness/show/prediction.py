@@ -9,7 +9,7 @@ from harness.analysis.selection import Selection
 from harness.errors import printable
 from harness.files.results import Results
 from harness.show.answers import stand_in_words
-from harness.show.labels import NOT_KNOWN, seconds
+from harness.show.labels import NOT_KNOWN, seconds, span
 
 COLUMNS = ("Page", "RTT(ms)", "PLT: no TFO (s)", "Handshakes", "Predicted (s)", "PLT: TFO (s)", "Difference")
 NOTES = (
@@ -52,9 +52,8 @@ def prediction_cells(rtt_name: str, prediction: Prediction | None) -> list[str]:
     """Return what stands in a row of the table."""
     if prediction is None:
         return [rtt_name, *[NOT_KNOWN] * 5]
-    low, high = prediction.handshakes
     difference = prediction.difference_percent(prediction.predicted_ms)
-    return [rtt_name, seconds(prediction.off_ms), f"{low}" if low == high else f"{low} to {high}",
+    return [rtt_name, seconds(prediction.off_ms), span(*prediction.handshakes),
             seconds(prediction.predicted_ms), seconds(prediction.measured_ms),
             NOT_KNOWN if difference is None else f"{round(difference, 1) + 0.0:+.1f}%"]     # + 0.0: no "-0.0%"
 

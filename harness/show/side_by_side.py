@@ -2,20 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from statistics import median
 
 from harness.analysis.compare import Side
-from harness.analysis.improvement import improvement
 from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.layouts import LayoutRow, layout_rows
-from harness.analysis.prediction import predict
-from harness.analysis.selection import Cell, Selection
+from harness.analysis.selection import Selection
 from harness.errors import printable
 from harness.files.results import Results
-from harness.show.labels import NOT_KNOWN, percent, seconds
+from harness.show.layout_cells import row_line
 
-COLUMNS = ("Page", "RTT(ms)", "measured", "n", "conns", "handsh.", "no TFO", "TFO", "saved", "Improv.", "95% low",
-           "high")
+NAME = "measured"
+COLUMNS = {"RTT(ms)": "rtt", NAME: "name", "n": "loads", "conns": "connections", "handsh.": "handshakes of all",
+           "no TFO": "no TFO", "TFO": "TFO", "saved": "saved", "Improv.": "improvement", "95% low": "low",
+           "high": "high"}
 TAB = 8
 LEGEND = (
     "n: loads without TFO and with it. conns: connections that a load without TFO sent a request on (median).",
@@ -29,47 +28,25 @@ Measured = tuple[str, Results, Selection]
 """What the folder is called, and what is in it."""
 
 
-def side_by_side_lines(folders: Sequence[Measured]) -> Iterator[str]:
-    """Give the table, tab-separated: a page's rows under its address, one for each RTT and folder that has it."""
-    width = max(len(name) for name, _, _ in folders) // TAB * TAB + TAB - 1     # so that tabs align what follows
-    folders = [(name.ljust(width), results, selection) for name, results, selection in folders]
-    yield "\t".join([*COLUMNS[:2], COLUMNS[2].ljust(width), *COLUMNS[3:]])
-    for address in dict.fromkeys(_address(url) for _, results, _ in folders for url in results.urls.values()):
-        yield printable(address)
-        rtts_ms = sorted({rtt_ms for _, results, _ in folders for rtt_ms in results.rtts_ms})
-        for rtt_ms in rtts_ms:
-            yield from _rows(folders, address, rtt_ms)
-    yield ""
-    yield from LEGEND
-
-
 def side_by_side_rows(folders: Sequence[Measured]) -> list[LayoutRow]:
-    """Return what harness.show.layouts draws: a bar for each folder, by its name."""
+    """Return a row for each folder, by its name, and each page and RTT in it; the page by its address."""
     return [replace(row, name=name, url=_address(row.url)) for name, results, selection in folders
             for row in layout_rows([Side(results, selection)])]
+
+
+def side_by_side_lines(rows: Sequence[LayoutRow]) -> Iterator[str]:
+    """Give the table, tab-separated: a page's rows under its address, one for each RTT and folder that has it."""
+    width = max((len(row.name) for row in rows), default=0) // TAB * TAB + TAB - 1  # so that tabs align what follows
+    yield "\t".join(["Page", *(name.ljust(width) if name == NAME else name for name in COLUMNS)])
+    for address in dict.fromkeys(row.url for row in rows):
+        yield printable(address)
+        of_page = [row for row in rows if row.url == address]
+        for row in sorted(of_page, key=lambda row: row.improvement.rtt_ms):
+            yield "\t" + row_line(replace(row, name=row.name.ljust(width)), COLUMNS.values())
+    yield ""
+    yield from LEGEND
 
 
 def _address(url: str) -> str:
     """Return a page's URL without its scheme: the same page over http and https is one page."""
     return url.partition("://")[2]
-
-
-def _rows(folders: Sequence[Measured], address: str, rtt_ms: float) -> Iterator[str]:
-    for name, results, selection in folders:
-        for page, url in results.urls.items():
-            if _address(url) == address and rtt_ms in results.rtts_ms:
-                yield "\t".join(("", f"{rtt_ms:g}", printable(name), *_values(selection, page, rtt_ms)))
-
-
-def _values(selection: Selection, page: str, rtt_ms: float) -> tuple[str, ...]:
-    row, prediction = improvement(selection, page, rtt_ms), predict(selection, page, rtt_ms)
-    off, on = (selection.cells[Cell(page, rtt_ms, tfo)] for tfo in (0, 1))
-    saved_ms = None if row.off_ms is None or row.on_ms is None else row.off_ms - row.on_ms
-    opened = [load.record.connections_with_request for load in off
-              if load.record and load.record.connections_with_request is not None]
-    low, high = prediction.handshakes if prediction else (None, None)
-    return (f"{len(off)}, {len(on)}", f"{median(opened):g}" if opened else NOT_KNOWN,
-            NOT_KNOWN if low is None else f"{low}" if low == high else f"{low} to {high}",
-            seconds(row.off_ms), seconds(row.on_ms), seconds(saved_ms), percent(row.percent),
-            *((percent(row.interval.low_percent), percent(row.interval.high_percent)) if row.interval
-              else (NOT_KNOWN, NOT_KNOWN)))

@@ -6,7 +6,7 @@ from harness.analysis.selection import select
 from harness.bootstrap import ROOT
 from harness.files.experiment import write_experiment
 from harness.files.results import read_results
-from harness.show.side_by_side import Measured, side_by_side_lines
+from harness.show.side_by_side import Measured, side_by_side_lines, side_by_side_rows
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 from tests.support.forked import typed
 
@@ -22,7 +22,7 @@ def test_the_same_page_over_http_and_https_stands_together(tmp_path: Path) -> No
         for tfo, plt_ms in ((0, 1000 + run), (1, 900 + run)):
             add_load(plain, NEWS, 50, run, tfo, plt_ms, connections_with_request=7 + run)
             add_load(secure, NEWS.replace("http:", "https:"), 50, run, tfo, 2 * plt_ms)
-    lines = list(side_by_side_lines([measured(plain), measured(secure)]))
+    lines = list(side_by_side_lines(side_by_side_rows([measured(plain), measured(secure)])))
     assert lines[1:4] == [
         NEWS.partition("//")[2],
         "\t100\tplain          \t3, 3\t9\t-\t1.002\t0.902\t0.100\t9.98%\t9.97%\t9.99%",
