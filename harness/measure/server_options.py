@@ -8,6 +8,8 @@ from harness.system.options import USER_PORT, Whole
 HTTP_CHOICES = ("1.0", "1.1", "h2", "recorded")
 SERVER_CHOICES = ("threaded", "2013")
 PORT = 8000
+Problems = tuple[tuple[object, str], ...]
+"""What can be wrong with options: whether it is (any true value), and what to say about it then."""
 
 
 def add_server_options(parser: argparse.ArgumentParser, ports: Whole = USER_PORT) -> None:
@@ -27,8 +29,8 @@ def tls_port_beside(port: int, tls_port: int | None = None) -> int:
     return port + 1 if tls_port is None else tls_port
 
 
-def server_problems(arguments: argparse.Namespace) -> tuple[tuple[bool, str], ...]:
-    """Tell which of these options do not go together, each with what to say."""
+def server_problems(arguments: argparse.Namespace) -> Problems:
+    """Return which of these options do not go together, each with what to say about it."""
     return (
         (arguments.tls_port > PORTS.high, f"--tls-port: there is no port after {PORTS.high}; choose another --port"),
         (arguments.tls_port == arguments.port, "--tls-port: one port cannot speak both; choose another than --port"),

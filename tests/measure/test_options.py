@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from harness.errors import InputError
-from harness.measure.options import home_rates_mbit, parse_arguments
+from harness.measure.network_options import home_rates_mbit
+from harness.measure.options import parse_arguments
 
 
 def parsed(monkeypatch: pytest.MonkeyPatch, *words: str) -> argparse.Namespace:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.measure.options import MAX_RUNS
+from harness.measure.plan_options import MAX_RUNS
 from harness.system.lock import LOCK_FILE
 from tests.support.project_copy import copy_project, typed
 from tests.support.small_mirror import chain_of_hosts
