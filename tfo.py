@@ -21,27 +21,20 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.files.pages import PageFiles
+from harness.measure.chosen import chosen_browser, chosen_links, chosen_web
 from harness.measure.experiment import Experiment, found_in, settings, summarise
 from harness.measure.fitness import say_ready, unfit_pages
 from harness.measure.folders import check_folders
-from harness.measure.laboratory import BrowserSettings, ReplayedWeb, running_laboratory
-from harness.measure.latency import as_recorded
+from harness.measure.laboratory import running_laboratory
 from harness.measure.options import parse_arguments
 from harness.measure.plan import plan_loads
-from harness.measure.preflight import (
-    check_authority,
-    check_browser,
-    check_connection_limit,
-    check_layout,
-    check_pages,
-    check_room,
-)
+from harness.measure.preflight import check_authority, check_browser, check_layout, check_pages, check_room
 from harness.measure.results_folder import open_results
 from harness.measure.resume import EMPTY, loads_to_do, read_earlier
 from harness.network.links import kernel_has_netem
 from harness.network.needs import check_kernel, check_programs
 from harness.network.on_user import run_on_user
-from harness.network.star import LinkSpeeds, check_host_count
+from harness.network.star import check_host_count
 from harness.system.busy import wait_for_quiet
 from harness.system.fastopen import ON, set_fastopen
 from harness.system.lock import only_experiment
@@ -65,29 +58,25 @@ def main() -> int:
         check_authority(page_set)
         layout = check_layout(arguments.layout, page_set)
     check_host_count([*layout.servers(page_set.hosts)])
-    plan = plan_loads(page_set.pages, arguments.testruns, arguments.tfos, arguments.seed)
 
     # Network: a star with the same rate and delay to every server, or each as far away as it was when it was recorded;
     # the RTTs are measured before anything is loaded.
-    down_mbit, up_mbit = arguments.bwhome
-    speeds = LinkSpeeds(down_mbit, arguments.bwnet, arguments.delayhome, arguments.delaynet or 0.0, up_mbit,
-                        arguments.buffer)
     with acting_as(invoking_user()):
-        speeds, think_rtts_ms = as_recorded(arguments, speeds, page_set, layout)
+        speeds = chosen_links(arguments, page_set, layout)
     netem = kernel_has_netem()
     check_kernel(delay_line=not netem and speeds.longest_rtt_ms > 0)
 
     # Web: each recorded host has a server that answers as it did when it was recorded; Chrome is the only client.
-    web = ReplayedWeb(page_set=page_set, http=arguments.http, server=arguments.server, port=arguments.port,
-                      tls_port=arguments.tls_port, think_rtts_ms=think_rtts_ms, layout=layout)
-    chrome = BrowserSettings(browser=browser, limits=arguments.limits, predict=arguments.predict,
-                             post_quantum=arguments.post_quantum, pcap=arguments.pcap,
-                             connection_limit=check_connection_limit(browser, arguments.connections_per_host),
-                             cookies=arguments.cookies)
-    known = settings(arguments, speeds, web, chrome, netem=netem)
     with acting_as(invoking_user()):
-        earlier = EMPTY
-        if arguments.resume:
+        web = chosen_web(arguments, page_set, layout)
+    chrome = chosen_browser(arguments, browser)
+
+    # Plan: each page without and with TFO, run by run; less the valid loads of an experiment that is resumed.
+    plan = plan_loads(page_set.pages, arguments.testruns, arguments.tfos, arguments.seed)
+    known = settings(arguments, speeds, web, chrome, netem=netem)
+    earlier = EMPTY
+    if arguments.resume:
+        with acting_as(invoking_user()):
             earlier = read_earlier(arguments.dir / "client", speeds.delay_net_ms, plan, known)
     to_do = loads_to_do(plan, earlier, arguments.goal, arguments.seed)
     if arguments.dry_run:

@@ -21,10 +21,11 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
-from harness.browser.connection_limit import CHROMES_OWN, PER_HOST
 from harness.errors import InputError
 from harness.files.pages import BUNDLED, PageFiles
 from harness.measure.attempts import RETRIES, RETRIES_ALLOWED
+from harness.measure.browser_options import add_connection_options, add_time_options
+from harness.measure.chosen import chosen_browser, chosen_web
 from harness.measure.experiment import Experiment, found_in, settings, summarise
 from harness.measure.folders import check_folders
 from harness.measure.laboratory import BrowserSettings, ReplayedWeb
@@ -32,30 +33,15 @@ from harness.measure.limits import TimeLimits
 from harness.measure.loopback import FastOpen, fastopen_here, of_loopback, running_loopback
 from harness.measure.options import PATIENCE_S
 from harness.measure.plan import plan_loads
-from harness.measure.preflight import (
-    check_authority,
-    check_browser,
-    check_connection_limit,
-    check_pages,
-    check_room,
-)
+from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
 from harness.measure.results_folder import open_results, set_all_aside
 from harness.measure.server_options import HTTP_CHOICES, PORT, tls_port_beside
+from harness.network.cookies import WARM
 from harness.network.star import LinkSpeeds
 from harness.system.busy import wait_for_quiet
 from harness.system.fastopen import kernel_has_fastopen
 from harness.system.lock import only_experiment_of_anybody
-from harness.system.options import (
-    DELAY_MS,
-    RUNS,
-    SEED,
-    SILENCE_S,
-    TIMEOUT_S,
-    USER_PORT,
-    OptionParser,
-    Several,
-    page_list_name,
-)
+from harness.system.options import DELAY_MS, RUNS, SEED, USER_PORT, OptionParser, Several, page_list_name
 from harness.system.own_network import enter_own_network
 from harness.system.privileges import acting_as, invoking_user, passable_temp_root
 from harness.system.signals import run_interruptible
@@ -86,9 +72,7 @@ def main() -> int:
     print(f"TFO: {fastopen.value}{why and f' ({why})'}", flush=True)
 
     # Web and browser are the star's. Each delay is an experiment of its own; nothing else has the machine meanwhile.
-    web = ReplayedWeb(page_set=page_set, http=arguments.http, port=arguments.port, tls_port=arguments.tls_port)
-    chrome = BrowserSettings(browser=browser, limits=arguments.limits, predict=arguments.predict,
-                             connection_limit=check_connection_limit(browser, arguments.connections_per_host))
+    web, chrome = chosen_web(arguments, page_set), chosen_browser(arguments, browser)
     with only_experiment_of_anybody():
         with acting_as(invoking_user()):
             set_all_aside(results_dir)
@@ -132,8 +116,8 @@ def run_program(program: Path, *options: object) -> int:
     return subprocess.run([sys.executable, program, *map(str, options)], check=False).returncode
 
 
-def parse_arguments() -> argparse.Namespace:
-    """Read the command line. Raises InputError for what makes no experiment."""
+def make_parser() -> argparse.ArgumentParser:
+    """Return what knows the options; what tfo.py's decide otherwise is fixed here."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("--name", type=page_list_name, default=BUNDLED,
                         help="pages to load: NAME.pages, NAME/ and NAME.fetchlog/ (%(default)s)")
@@ -145,9 +129,7 @@ def parse_arguments() -> argparse.Namespace:
                         "warms up (%(default)s)")
     parser.add_argument("--quick", action="store_const", const=2, dest="testruns", help="one measured load, not three")
     parser.add_argument("--http", choices=HTTP_CHOICES, default="1.0", help="see ./tfo.py --help (%(default)s)")
-    parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
-    parser.add_argument("--connections-per-host", type=PER_HOST, default=CHROMES_OWN, metavar="N",
-                        help="how many connections Chrome opens to a host at a time, over HTTP/1 (%(default)s)")
+    add_connection_options(parser)
     parser.add_argument("--shared-network", action="store_true", help="stay in the machine's own network namespace, as "
                         "where no other can be had")
     parser.add_argument("--port", type=USER_PORT, default=PORT, help="port of every server (%(default)s)")
@@ -157,13 +139,16 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=SEED, default=1, help="decides which of TFO off and on goes first (%(default)s)")
     parser.add_argument("--patience", type=PATIENCE_S, default=30.0, metavar="SECONDS",
                         help="how long to wait for other programs to leave the machine alone (30)")
-    parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s,
-                        help="seconds a page may take to its load event (60)")
-    parser.add_argument("--quiet", type=SILENCE_S, default=TimeLimits.quiet_s, metavar="SECONDS",
-                        help="silence on the network that ends a load after its load event (%(default)s)")
+    add_time_options(parser)
     parser.add_argument("--detail", action="store_true", help="as that of plot.py")
-    parser.set_defaults(goal=None, paper=False, rtt=None, think=None)
-    arguments = parser.parse_args()
+    parser.set_defaults(goal=None, paper=False, rtt=None, think=None, server="threaded", post_quantum=False, pcap=False,
+                        cookies=WARM)
+    return parser
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line. Raises InputError for what makes no experiment."""
+    arguments = make_parser().parse_args()
     arguments.dir = arguments.dir.resolve()
     arguments.tls_port = tls_port_beside(arguments.port, arguments.tls_port)
     arguments.limits = TimeLimits(arguments.timeout, arguments.quiet)

@@ -22,8 +22,9 @@ from harness.analysis.timeline import DOCUMENT, Timeline, read_timeline
 from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED, Page, PageFiles
 from harness.files.results import LoadResult, read_results
+from harness.measure.chosen import chosen_web
 from harness.measure.experiment import Experiment, found_in, settings
-from harness.measure.laboratory import BrowserSettings, ReplayedWeb, running_laboratory
+from harness.measure.laboratory import BrowserSettings, running_laboratory
 from harness.measure.limits import TimeLimits
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import PageSet, check_browser, check_pages, check_room
@@ -84,8 +85,7 @@ def load_all(arguments: argparse.Namespace, page_set: PageSet, delay_ms: float) 
     speeds = LinkSpeeds(BW_HOME_MBIT, BW_NET_MBIT, 0.0, delay_ms)
     netem = kernel_has_netem()
     check_kernel(delay_line=not netem and delay_ms > 0)
-    web = ReplayedWeb(page_set=page_set, http=arguments.http, server=arguments.server, port=arguments.port,
-                      tls_port=arguments.tls_port)
+    web = chosen_web(arguments, page_set)
     chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits(load_s=arguments.timeout),
                              initiators=delay_ms > 0)
     with running_laboratory(speeds, web, chrome, netem=netem) as lab:

@@ -67,14 +67,6 @@ def with_recorded_rtts(speeds: LinkSpeeds, recorded: Recorded, delaynet_ms: floa
                                   for server, hosts in layout.servers(rtts_ms).items()})
 
 
-def as_recorded(arguments: argparse.Namespace, speeds: LinkSpeeds, page_set: PageSet,
-                layout: Layout = EACH_ITS_OWN) -> tuple[LinkSpeeds, Mapping[str, float] | None]:
-    """Return the links that --rtt asks for, and what --think takes off (see `thinking_rtts`). Raises InputError."""
-    if arguments.rtt:
-        speeds = with_recorded_rtts(speeds, arguments.rtt, arguments.delaynet, page_set, layout)
-    return speeds, thinking_rtts(page_set) if arguments.think else None
-
-
 def latency_settings(recorded: Recorded | None, speeds: LinkSpeeds, page_set: PageSet,
                      layout: Layout = EACH_ITS_OWN) -> Mapping[str, Any]:
     """Return what an experiment's file says of --rtt; None where all servers are equally far away."""
