@@ -1,52 +1,31 @@
-"""Hands units to workers, keeps what comes back, and dismisses machines whose numbers cannot stand.
+"""Hands units to workers, and keeps what comes back.
 
-Nothing here is lost with this process: what is done lies in the sweep's folder, and what is not is measured by the next
-one. When the scheduler is gone it connects again and hands out again what had no result.
+Nothing is lost when this process ends: results are in the sweep's folder as soon as they arrive, and the next driver
+measures what is missing. When the scheduler is gone, this one connects again, and hands out again what had no result.
 """
 
 import contextlib
 import itertools
-import json
 import queue
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
-
-import msgspec
 
 from harness.errors import ExperimentError, printable
 from harness.sweep import tasks
 from harness.sweep.folder import SweepFolder
-from harness.sweep.outcome import Calibration, Machine, Outcome, of_unit
+from harness.sweep.outcome import Outcome, of_unit
 from harness.sweep.plan import Job, Versions
+from harness.sweep.workers import RESULT_S, Events, Say, Workers
 
 LOOK_S = 1.0
-WORKERS_EVERY_S = 2.0
-MANY = 50
-"""Workers: of more it is asked less often who they are."""
 PROGRESS_EVERY_S = 1.0
-STREAK = 3
-"""Failures in a row after which a worker has to show that it is not to blame."""
 NOT_RESULTS = 3
 """How often a unit is handed out again after what came back was no result."""
-RESULT_S = 120
-"""For one unit's results to come by the network."""
 MOST_AT_ONCE = 50
 """Results that are in memory at a time."""
-URGENT = 10
-Say = Callable[[str], None]
-
-
-@dataclass
-class Hand:
-    """A worker as the driver knows it. `streak` counts its failures in a row; `machine` is known once it has said."""
-
-    name: str
-    machine: Machine | None = None
-    calibration: Calibration | None = None
-    streak: int = 0
 
 
 @dataclass
@@ -96,17 +75,15 @@ class Driver:
 
     def __init__(self, folder: SweepFolder, cluster: Cluster, versions: Versions, say: Say, done: Say) -> None:
         """Nothing is handed out yet; `say` prints a line, `done` one for a site that is finished."""
-        self.folder, self._cluster, self._versions, self._say, self._done = folder, cluster, versions, say, done
-        self.tally = Tally()
-        self.hands: dict[str, Hand] = {}
+        self.folder, self._cluster, self._say, self._done = folder, cluster, say, done
+        self._events: Events = queue.SimpleQueue()
+        self._workers = Workers(versions, say, self._events)
+        self.tally = Tally(dismissed=self._workers.dismissed)
         self._client: Any = None
         self._waiting: deque[Job] = deque()
         self._seconds: dict[str, tuple[Job, str]] = {}      # by key: with the machine that it must not be
         self._running: dict[str, _Running] = {}
-        self._events: queue.SimpleQueue[tuple[str, str, Any]] = queue.SimpleQueue()
-        self._asked: dict[str, Any] = {}                    # futures of what is asked of workers
-        self._dismissing: set[str] = set()
-        self._looked_s = self._told_s = self._began_s = 0.0
+        self._told_s = self._began_s = 0.0
         self._no_results: Counter[str] = Counter()
         self._failed: set[str] = set()          # units that failed once
         self._there_already = 0
@@ -154,11 +131,8 @@ class Driver:
         for running in self._running.values():
             self._again(running)
         self._running.clear()
-        self._asked.clear()
-        self.hands.clear()
-        self._dismissing.clear()
-        self._looked_s = 0.0
         self._client = self._cluster.connect()
+        self._workers.connected(self._client)
 
     def _again(self, running: _Running, *, at_the_end: bool = False) -> None:
         """Put a unit back that has no result."""
@@ -170,85 +144,25 @@ class Driver:
         else:
             self._waiting.appendleft(running.job)
 
-    # Workers
-
     def _look_at_workers(self) -> None:
-        if time.monotonic() < self._looked_s + max(WORKERS_EVERY_S, WORKERS_EVERY_S * len(self.hands) / MANY):
+        """See who has come and who has left; put back the units that only a worker that has left was to measure."""
+        left = self._workers.look()
+        if left is None:
             return
-        self._looked_s = time.monotonic()
-        try:
-            there = self._client.scheduler_info()["workers"]
-        except (OSError, RuntimeError, TimeoutError):
-            return                          # it is seen to at the next turn
-        for address in [address for address in self.hands if address not in there]:
-            self._say(f"{self.hands.pop(address).name} has left")
-            for key in [key for key, running in self._running.items() if running.address == address]:
-                running = self._running.pop(key)
-                running.future.cancel()
-                self._again(running)
-        for address in there:
-            if address not in self.hands and address not in self._dismissing:
-                self.hands[address] = Hand(str(there[address]["name"]))
-                self._ask(address, "describe", tasks.describe)
-        if not self.hands and self.tally.dismissed:
+        for key in [key for key, running in self._running.items() if running.address in left]:
+            running = self._running.pop(key)
+            running.future.cancel()
+            self._again(running)
+        if not self._workers.hands and self.tally.dismissed:
             raise ExperimentError("no worker is left that is fit; mend one and go on with ./sweep.py --resume "
                                   f"{self.folder.name}")
-
-    def _ask(self, address: str, what: str, task: Callable[..., Any], *arguments: str) -> None:
-        future = self._client.submit(task, *arguments, key=f"{what}-{address}-{time.monotonic_ns()}", pure=False,
-                                     workers=[address], allow_other_workers=False, priority=URGENT)
-        self._asked[f"{what} {address}"] = future
-        future.add_done_callback(lambda done: self._events.put((what, address, done)))
-
-    def _described(self, address: str, future: Any) -> None:
-        """Take note of what a worker says of its machine, and dismiss it where its numbers could not stand."""
-        hand = self.hands.get(address)
-        if hand is None or future.status != "finished":
-            return
-        try:
-            said = json.loads(future.result(timeout=RESULT_S))
-            hand.machine = msgspec.convert(said["machine"], Machine)
-            hand.calibration = msgspec.convert(said["calibration"], Calibration | None)
-        except (ValueError, KeyError, TypeError, OSError, TimeoutError) as error:
-            self._dismiss(address, f"what it says of itself makes no sense ({error!r:.80})")
-            return
-        own = Versions(hand.machine.tfo_lab, hand.machine.browser)
-        if hand.calibration and hand.calibration.fault:
-            self._dismiss(address, hand.calibration.fault)
-        elif own != self._versions:
-            self._dismiss(address, f"it has {own}, and the sweep {self._versions}")
-        elif hand.streak >= STREAK:
-            if hand.calibration is None:
-                self._dismiss(address, f"{STREAK} failures in a row, and it is not calibrated")
-            else:
-                hand.streak = 0
-                self._say(f"{hand.name}: {STREAK} failures in a row, but it measures the calibration's page as ever")
-        elif hand.calibration:
-            found = hand.calibration
-            self._say(f"{hand.name} works: {hand.machine.processor}, RTT off by {found.rtt_error_percent:+.1f}%, "
-                      f"{found.saved_rtts:.2f} round trips saved for each handshake, the page that computes takes "
-                      f"{found.page_ms:.0f} ms")
-        else:
-            self._say(f"{hand.name} works: {hand.machine.processor}, not calibrated")
-
-    def _dismiss(self, address: str, why: str) -> None:
-        """Send a worker away, and say so."""
-        hand = self.hands.pop(address, None)
-        if hand is None:
-            return
-        self._say(f"{hand.name} is dismissed: {why}")
-        self.tally.dismissed[hand.name] = why
-        self._dismissing.add(address)
-        self._ask(address, "dismiss", tasks.dismiss, why)
-
-    # Units
 
     def _hand_out(self) -> None:
         """Keep each worker busy, and a few units ready; no more, since each brings its recording along.
 
         With many workers several units at a time: each message costs the scheduler more than what is in it.
         """
-        hands = len(self.hands)
+        hands = len(self._workers.hands)
         room = hands + (2 + hands // 8 if hands else 0) - len(self._running)
         if room <= hands // 16:
             return
@@ -278,7 +192,7 @@ class Driver:
     def _possible_seconds(self) -> Iterator[tuple[str, str]]:
         """Give the sites that wait for a second machine and for which there is one: key, and its worker's address."""
         machines: dict[str, list[str]] = {}
-        for address, hand in self.hands.items():
+        for address, hand in self._workers.hands.items():
             if hand.machine:
                 machines.setdefault(hand.machine.id, []).append(address)
         load = Counter(running.address for running in self._running.values())
@@ -305,10 +219,8 @@ class Driver:
                 running = self._running.get(key)
                 if running is not None and running.future is future:
                     ended.append(self._running.pop(key))
-            elif self._asked.get(f"{what} {key}") is future:
-                del self._asked[f"{what} {key}"]
-                if what in ("describe", "calibrate"):
-                    self._described(key, future)
+            else:
+                self._workers.answered(what, key, future)
         for running, parcel in zip(ended, self._results([running.future for running in ended]), strict=True):
             self._ended(running, parcel)
 
@@ -327,14 +239,13 @@ class Driver:
         if outcome is None or (outcome.status == "refused" and outcome.why == ("stopped",)):
             self._again(running)
         elif outcome.status == "refused":
-            for address in [address for address, hand in self.hands.items() if hand.name == outcome.machine.name]:
-                self._dismiss(address, "; ".join(outcome.why))
+            self._workers.dismiss_called(outcome.machine.name, "; ".join(outcome.why))
             self._again(running)
         elif not self._is_final(outcome):
             self._failed.add(outcome.key)
             why = "; ".join(outcome.why)
             self._say(printable(f"{outcome.url}: failed on {outcome.machine.name} ({why}); once more, at the end"))
-            self._watch_streak(outcome)
+            self._workers.watch_streak(outcome)
             self._again(running, at_the_end=True)
         else:
             self._finished(running.job, outcome)
@@ -374,25 +285,13 @@ class Driver:
             self.tally.add(outcome)
             self._done(line)
             self._second(job, outcome)
-        self._watch_streak(outcome)
+        self._workers.watch_streak(outcome)
 
     def _second(self, job: Job, outcome: Outcome) -> None:
         """Have a site measured on another machine, too, if it is one of those."""
         second = job.second
         if job.unit.wants_second and outcome.status == "measured" and self.folder.outcome(second.unit.key) is None:
             self._seconds[second.unit.key] = second, outcome.machine.id
-
-    def _watch_streak(self, outcome: Outcome) -> None:
-        """After three failures in a row a worker measures the calibration's page again. The page's fault is not its."""
-        for address, hand in list(self.hands.items()):
-            if hand.name != outcome.machine.name or outcome.of_the_page:
-                continue
-            hand.streak = hand.streak + 1 if outcome.status == "failed" else 0
-            if hand.streak == STREAK:
-                if hand.calibration is None:
-                    self._dismiss(address, f"{STREAK} failures in a row, the last: {'; '.join(outcome.why)}")
-                else:
-                    self._ask(address, "calibrate", tasks.calibrate)
 
     def _tell(self, now: bool = False) -> None:
         """Note how far it is, for --status."""
@@ -408,4 +307,5 @@ class Driver:
         left_s = spent_s / new * (self.tally.total - self.tally.done) if new else None
         return {"sites": self.tally.total, "done": self.tally.done, "failed": self.tally.failed,
                 "partly": self.tally.partly, "left_s": None if left_s is None else round(left_s),
-                "workers": sorted(hand.name for hand in self.hands.values()), "dismissed": self.tally.dismissed}
+                "workers": sorted(hand.name for hand in self._workers.hands.values()),
+                "dismissed": self.tally.dismissed}

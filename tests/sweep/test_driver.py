@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import ExperimentError
-from harness.sweep import driver as module
+from harness.sweep import driver, workers
 from harness.sweep.driver import Driver, Tally
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import Calibration, Status
@@ -30,8 +30,8 @@ def always(status: Status, why: str) -> Callable[[Unit], tuple[Status, str]]:
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LOOK_S", 0.01)
-    monkeypatch.setattr(module, "WORKERS_EVERY_S", 0.0)
+    monkeypatch.setattr(driver, "LOOK_S", 0.01)
+    monkeypatch.setattr(workers, "WORKERS_EVERY_S", 0.0)
 
 
 class Sweep:
