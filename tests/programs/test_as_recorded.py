@@ -10,17 +10,13 @@ import pytest
 from harness.files.load_record import LoadRecord, read_load_record
 from harness.files.pages import sanitise
 from harness.files.server_log import ServerRequest, read_server_logs
-from tests.support.explained_pages import document, inserting
-from tests.support.https_recording import HttpsRecording
 from tests.support.plotted import plot
 from tests.support.project_copy import TFO
+from tests.support.thinking_servers import FAR, LAST, NEAR, PAGE, SCRIPT, record_thinking_servers
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240)]
-PAGE, SCRIPT, LAST = "http://near.test/", "http://far.test/1.js", "http://near.test/2.js"
-RTTS_MS = {"near.test": 20.0, "far.test": 120.0}
+RTTS_MS = {NEAR: 20.0, FAR: 120.0}
 THINKS_MS = {PAGE: 150.0, SCRIPT: 1500.0, LAST: 0.0}
-TYPES = {PAGE: "text/html", SCRIPT: "text/javascript", LAST: "text/javascript"}
-BODIES = {PAGE: document(f"<script src={SCRIPT}></script>"), SCRIPT: inserting(LAST), LAST: "/* the end */"}
 LATE_MS = 1000.0
 """A busy machine may be late; had the thinking counted as that, it would be by 1.5 s."""
 
@@ -38,13 +34,7 @@ class Measured:
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     base: Path = tmp_path_factory.mktemp("as-recorded")
-    recorded = HttpsRecording(base, "small")
-    for url, body in BODIES.items():
-        rtt_ms = RTTS_MS[url.split("/")[2]]
-        recorded.add(url, body.encode(), (("Content-Type", TYPES[url]),), version="HTTP/1.1", timings={
-            "blocked": 1, "dns": 0, "connect": rtt_ms + (url == LAST), "ssl": -1, "send": 0, "receive": 1,
-            "wait": rtt_ms + THINKS_MS[url]})
-    recorded.finish(PAGE)
+    record_thinking_servers(base, RTTS_MS, THINKS_MS)
     done = subprocess.run([*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--testruns", "2", "--tfo",
                            "1", "--rtt", "recorded", "--think", "recorded"],
                           capture_output=True, text=True, timeout=200, check=False)
@@ -62,7 +52,7 @@ def test_every_server_thinks_as_it_did(measured: Measured) -> None:
     assert all((own_ms[url] or 0.0) >= think_ms for url, think_ms in THINKS_MS.items())
     assert (own_ms[LAST] or 0.0) < THINKS_MS[PAGE]
     assert measured.record.plt_ms is not None
-    assert measured.record.plt_ms >= sum(THINKS_MS.values()) + 2 * RTTS_MS["near.test"] + RTTS_MS["far.test"]
+    assert measured.record.plt_ms >= sum(THINKS_MS.values()) + 2 * RTTS_MS[NEAR] + RTTS_MS[FAR]
 
 
 def test_no_answer_is_late_for_that(measured: Measured) -> None:
@@ -79,7 +69,7 @@ def test_it_is_said(measured: Measured) -> None:
     assert "Thinking time as recorded: 0 to 1500 ms, median 150 ms, of 3 of 3 recorded answers" in measured.said
     experiment = json.loads((measured.base / "client" / "experiment-35.json").read_text())
     assert (experiment["rtt"], experiment["server_rtts_ms"], experiment["think"]) == ("recorded", {
-        "far.test": 120, "near.test": 20}, "recorded")
+        FAR: 120, NEAR: 20}, "recorded")
     said = plot(measured.base, "--clientdir", measured.base / "client", "--outputdir", measured.base / "out").stdout
     assert "\trecorded 20-120\t" in said
     assert "Servers: each waited before an answer for as long as it did when it was recorded (--think recor" in said

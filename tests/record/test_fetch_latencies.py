@@ -10,16 +10,12 @@ from harness.bootstrap import ROOT
 from harness.files.pages import PageFiles
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.rtts import recorded_rtts
-from tests.support.explained_pages import document, inserting
-from tests.support.https_recording import HttpsRecording
 from tests.support.project_copy import TFO
+from tests.support.thinking_servers import FAR, LAST, NEAR, PAGE, SCRIPT, record_thinking_servers
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240)]
-PAGE, SCRIPT, LAST = "http://near.test/", "http://far.test/1.js", "http://near.test/2.js"
-RTTS_MS = {"near.test": 40.0, "far.test": 240.0}
+RTTS_MS = {NEAR: 40.0, FAR: 240.0}
 THINKS_MS = {PAGE: 150.0, SCRIPT: 600.0, LAST: 0.0}
-TYPES = {PAGE: "text/html", SCRIPT: "text/javascript", LAST: "text/javascript"}
-BODIES = {PAGE: document(f"<script src={SCRIPT}></script>"), SCRIPT: inserting(LAST), LAST: "/* the end */"}
 MORE_MS = 120
 """What a busy machine may add; neither server's times would pass for the other's."""
 
@@ -28,12 +24,7 @@ MORE_MS = 120
 def again(tmp_path_factory: pytest.TempPathFactory) -> PageFiles:
     """Record, in the star, what its servers replay."""
     base: Path = tmp_path_factory.mktemp("latencies")
-    recorded = HttpsRecording(base, "small")
-    for url, body in BODIES.items():
-        rtt_ms = RTTS_MS[url.split("/")[2]]
-        recorded.add(url, body.encode(), (("Content-Type", TYPES[url]),), version="HTTP/1.1", timings={
-            "connect": rtt_ms, "ssl": -1, "wait": rtt_ms + THINKS_MS[url]})
-    recorded.finish(PAGE)
+    record_thinking_servers(base, RTTS_MS, THINKS_MS)
     (base / "again.pages").write_text(f"{PAGE}\n")
     fetch = f"{sys.executable} {ROOT}/fetch.py --dir {base} --name again --remap {base}/hack_dns --no-trial --quiet 0.5"
     done = subprocess.run([*TFO, "--dir", str(base), "--name", "small", "--rtt", "recorded", "--think", "recorded",
