@@ -112,14 +112,22 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
         "failed_requests": dict(failed),
         "failed_after_load": dict(+failed_after_load),
         "bytes": summary.bytes,
-        "connections": [{"id": connection.id, "address": connection.address,
-                         "start_ms": connection.start - start_tick, "connect_ms": connection.connect_ms,
-                         "requests": connection.requests}
-                        for connection in netlog.connections if connection.requests],
-        "silences": [[silence.address, silence.start_ms, silence.end_ms, silence.connecting]
-                     for silence in silences(netlog, start_tick, start_tick + timing["loadEventEnd"])]
-        if timing.get("loadEventEnd") else [],
+        "connections": _connections(netlog, start_tick),
+        "silences": [] if load_event_tick is None else _silences(netlog, start_tick, load_event_tick),
         "preconnects_unused": summary.connections_unused,
         "left_out": summary.left_out,
         "log_problems": netlog.problems,
     }
+
+
+def _connections(netlog: NetLog, start_tick: float) -> list[dict[str, Any]]:
+    """Return the connections that carried a request; times in ms from the start of the load."""
+    return [{"id": connection.id, "address": connection.address, "start_ms": connection.start - start_tick,
+             "connect_ms": connection.connect_ms, "requests": connection.requests}
+            for connection in netlog.connections if connection.requests]
+
+
+def _silences(netlog: NetLog, start_tick: float, load_event_tick: float) -> list[list[Any]]:
+    """Return the silences of servers before the load event, in the order of harness.netlog.silences.Silence."""
+    return [[silence.address, silence.start_ms, silence.end_ms, silence.connecting]
+            for silence in silences(netlog, start_tick, load_event_tick)]
