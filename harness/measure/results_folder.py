@@ -1,7 +1,7 @@
 """The folder of an experiment's results: what an earlier one at the same delay left there is moved aside first."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,26 +33,13 @@ def set_aside(results_dir: Path, delaynet_ms: float) -> Path | None:
 
     Results of other delays stay where they are.
     """
-    found = _results(results_dir, delaynet_ms)
-    if not found:
-        return None
-    kept = _new_directory(results_dir)
-    for path in found:
-        target = kept / path.relative_to(results_dir)
-        target.parent.mkdir(exist_ok=True)
-        path.rename(target)
-    return kept
+    return _move(results_dir, _results(results_dir, delaynet_ms))
 
 
 def set_all_aside(results_dir: Path) -> Path | None:
     """Move all results in `results_dir`, of whatever delay, into ``results-DATE/``; return that, None without any."""
-    found = [path for name in ("client", "serverlogs", "output-figures") if (path := results_dir / name).exists()]
-    if not found:
-        return None
-    kept = _new_directory(results_dir)
-    for path in found:
-        path.rename(kept / path.name)
-    return kept
+    return _move(results_dir, [path for name in ("client", "serverlogs", "output-figures")
+                               if (path := results_dir / name).exists()])
 
 
 def _results(results_dir: Path, delaynet_ms: float) -> list[Path]:
@@ -61,6 +48,18 @@ def _results(results_dir: Path, delaynet_ms: float) -> list[Path]:
              if (cell := parse_cell_directory(path.name)) and cell[0] == delaynet_ms]
     others = [experiment_file(client, delaynet_ms), *(server_logs / directory_name(delaynet_ms, tfo) for tfo in (0, 1))]
     return cells + [path for path in others if path.exists()]
+
+
+def _move(results_dir: Path, paths: Sequence[Path]) -> Path | None:
+    """Move these paths of `results_dir` into ``results-DATE/`` in it; return that, None without any."""
+    if not paths:
+        return None
+    kept = _new_directory(results_dir)
+    for path in paths:
+        target = kept / path.relative_to(results_dir)
+        target.parent.mkdir(exist_ok=True)
+        path.rename(target)
+    return kept
 
 
 def _new_directory(results_dir: Path) -> Path:
