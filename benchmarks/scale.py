@@ -29,8 +29,9 @@ use_project_python()
 import numpy as np
 
 from benchmarks.laboratory import read_page_set
+from benchmarks.memory import pss_bytes
 from benchmarks.report import print_table
-from benchmarks.star import check_nothing_left, make_mirror, namespaces_of, pss_bytes
+from benchmarks.star import check_nothing_left, make_mirror, namespaces_of
 from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED
 from harness.measure.preflight import PageSet
@@ -135,11 +136,11 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
             rtts_ms = measure_rtts(star, PORT)
             measured.rtt_errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in rtts_ms.values()]
             in_star = descendants(os.getpid())
-            measured.memory_mb["star memory"] = memory_mb(in_star - before)
+            measured.memory_mb["star memory"] = pss_bytes(in_star - before) / 1e6
             watch.start()
             serving.enter_context(running_servers(star, settings(page_set, work_dir, delaynet_ms), work_dir))
             watch.stop("servers up")
-            measured.memory_mb["servers' memory"] = memory_mb(descendants(os.getpid()) - in_star)
+            measured.memory_mb["servers' memory"] = pss_bytes(descendants(os.getpid()) - in_star) / 1e6
             watch.start()
             serving.close()
             watch.stop("servers gone")
@@ -154,11 +155,6 @@ def settings(page_set: PageSet, work_dir: Path, delaynet_ms: float) -> ServerSet
     """Return how the servers answer."""
     return ServerSettings(work_dir / "mirror", page_set.files.fetchlog, PORT, "1.0", "threaded",
                           work_dir / "serverlogs", delaynet_ms, invoking_user())
-
-
-def memory_mb(pids: set[int]) -> float:
-    """Return the PSS of these processes together."""
-    return sum(map(pss_bytes, pids)) / 1e6
 
 
 def kernel_namespaces() -> int:

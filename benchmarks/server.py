@@ -9,7 +9,6 @@ a median of several rounds.
 
 import argparse
 import os
-import re
 import shutil
 import signal
 import socket
@@ -28,6 +27,7 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
+from benchmarks.memory import pss_bytes
 from harness.errors import ExperimentError, run_main
 from harness.system.options import PORT, ROUNDS, OptionParser
 
@@ -195,20 +195,12 @@ def start_many(home: Path) -> tuple[float, float, float]:
         ready_s = time.perf_counter() - begin
         try:
             children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-            pss_mb = sum(pss_kb(pid) for pid in [str(process.pid), *children]) / 1024
+            pss_mb = pss_bytes([process.pid, *map(int, children)]) / 2**20
         finally:
             begin = time.perf_counter()
             process.send_signal(signal.SIGTERM)
             process.wait(DEADLINE_S)
     return ready_s, pss_mb, time.perf_counter() - begin
-
-
-def pss_kb(pid: str) -> int:
-    """Return the proportional set size of a process in KiB (proc(5), smaps_rollup)."""
-    found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
-    if found is None:
-        raise ExperimentError(f"no PSS for process {pid}")
-    return int(found[1])
 
 
 if __name__ == "__main__":

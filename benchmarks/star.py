@@ -27,6 +27,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from benchmarks.laboratory import read_page_set
+from benchmarks.memory import pss_bytes
 from benchmarks.report import print_table
 from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED
@@ -104,7 +105,7 @@ def one_round(page_set: PageSet, names: list[str], netem: bool, work_dir: Path) 
         times.append(time.perf_counter())
         with running_servers(star, settings, work_dir):
             times.append(time.perf_counter())
-            memory_mb = sum(pss_bytes(pid) for pid in descendants(os.getpid()) - in_star) / 1e6
+            memory_mb = pss_bytes(descendants(os.getpid()) - in_star) / 1e6
             times.append(time.perf_counter())
         times.append(time.perf_counter())
     check_nothing_left(before, namespaces)
@@ -115,14 +116,6 @@ def one_round(page_set: PageSet, names: list[str], netem: bool, work_dir: Path) 
 def namespaces_of(star: Star) -> set[str]:
     """Return the names the kernel gives the network namespaces of all hosts and of the switch."""
     return {str(Path(f"/proc/{pid}/ns/net").readlink()) for pid in [*star.pids, star.switch_pid]}
-
-
-def pss_bytes(pid: int) -> int:
-    """Return the proportional set size of a process: its own memory, and its share of what it shares."""
-    found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
-    if found is None:
-        raise ExperimentError(f"/proc/{pid}/smaps_rollup: no PSS")
-    return int(found[1]) * 1024
 
 
 def check_nothing_left(known: set[int], namespaces: set[str]) -> None:
