@@ -30,11 +30,12 @@ from harness.files.results import Results, read_results
 from harness.show.breakdown_figure import breakdown_path, draw_breakdown
 from harness.show.comparison import format_comparison, is_whole
 from harness.show.detail import detail_lines
+from harness.show.figure_files import FORMATS
 from harness.show.labels import figure_names
 from harness.show.prediction import prediction_lines, simulation_lines
 from harness.show.protocols import is_simulated
 from harness.show.report import write_report
-from harness.show.requests_figure import FORMATS, draw_figure, figure_path, save_figure
+from harness.show.requests_figure import draw_figure, figure_path, save_figure
 from harness.show.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curve
 from harness.show.table import format_report
 from harness.system.options import OptionParser

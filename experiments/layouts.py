@@ -28,8 +28,8 @@ from harness.analysis.layouts import layout_rows, other_differences
 from harness.analysis.selection import METRICS, select
 from harness.errors import InputError, printable, run_main
 from harness.files.results import read_results
-from harness.show.layouts import draw_layouts, layout_lines, save_layouts
-from harness.show.requests_figure import FORMATS
+from harness.show.figure_files import FORMATS, check_figure_name, write_figure
+from harness.show.layouts import draw_layouts, layout_lines
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 
@@ -50,7 +50,7 @@ def main() -> int:
         print(printable(f"Differs beside the layout: {line}"))
     synthetic = "Pages: synthetic." if any(side.results.synthetic for side in sides) else ""
     arguments.output.parent.mkdir(exist_ok=True)
-    save_layouts(draw_layouts(rows, synthetic), arguments.output)
+    write_figure(draw_layouts(rows, synthetic), arguments.output)
     print(arguments.output, file=sys.stderr)
     return 0
 
@@ -69,8 +69,7 @@ def parse_arguments() -> argparse.Namespace:
                         help=f"the figure: .{', .'.join(FORMATS)} (output-figures/{FIGURE.name})")
     parser.add_argument("--metric", choices=METRICS, default="load", help="where PLT ends, as for plot.py (load)")
     arguments = parser.parse_args()
-    if arguments.output.suffix.removeprefix(".") not in FORMATS:
-        raise InputError(f"{arguments.output}: no format of figures; let it end in .{', .'.join(FORMATS)}")
+    check_figure_name(arguments.output)
     return arguments
 
 

@@ -16,10 +16,9 @@ use_project_python()
 
 from harness.analysis.compare import client_folder
 from harness.analysis.selection import select
-from harness.errors import InputError
 from harness.files.results import read_results
-from harness.show.layouts import draw_layouts, save_layouts
-from harness.show.requests_figure import FORMATS
+from harness.show.figure_files import check_figure_name, write_figure
+from harness.show.layouts import draw_layouts
 from harness.show.side_by_side import Measured, side_by_side_lines, side_by_side_rows
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
@@ -35,13 +34,13 @@ def main() -> int:
     parser.add_argument("--output", type=Path, metavar="FIGURE", help="draw it, too: a .png, .svg or .pdf")
     options = parser.parse_args()
     leave_root()
-    if options.output and options.output.suffix.removeprefix(".") not in FORMATS:
-        raise InputError(f"{options.output}: no format of figures; let it end in .{', .'.join(FORMATS)}")
+    if options.output:
+        check_figure_name(options.output)
     measured = [_read(folder) for folder in options.folders]
     rows = side_by_side_rows(measured)
     print(*side_by_side_lines(rows), sep="\n")
     if options.output:
-        save_layouts(draw_layouts(rows, title=TITLE), options.output)
+        write_figure(draw_layouts(rows, title=TITLE), options.output)
     return 1 if any(selection.missing(results.tfos) for _, results, selection in measured) else 0
 
 

@@ -1,8 +1,6 @@
 """Layouts of servers side by side: a table, and a figure of connections, handshakes and what TFO improves."""
 
-import io
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -11,7 +9,6 @@ from matplotlib.figure import Figure
 from harness.analysis.layouts import LayoutRow
 from harness.show.labels import short_names
 from harness.show.layout_cells import row_line
-from harness.system.atomic import write_atomically
 
 COLUMNS = {"Page": "page", "RTT(ms)": "rtt", "layout": "name", "servers": "servers", "connections": "connections",
            "handshakes": "handshakes", "no TFO (s)": "no TFO", "TFO (s)": "TFO", "saved (s)": "saved",
@@ -75,10 +72,3 @@ def _bars(axes: Axes, rows: Sequence[LayoutRow], value_of: Callable[[LayoutRow],
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def save_layouts(figure: Figure, path: Path) -> None:
-    """Write the figure to `path`, whose suffix is its format."""
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format=path.suffix.removeprefix("."), dpi=140)
-    write_atomically(path, drawn.getvalue())

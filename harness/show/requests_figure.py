@@ -16,6 +16,7 @@ from harness.errors import InputError
 from harness.files.results import Results
 from harness.files.text_log import Transaction
 from harness.show.answers import stand_in_words
+from harness.show.figure_files import FORMATS
 from harness.show.labels import TFO_NAMES
 from harness.system.atomic import written_beside
 
@@ -26,8 +27,6 @@ EDGES = ("#2171b5", "#4d1a03")
 LINES = ("--", "-")
 BAR_HEIGHT = 0.84
 DPI = 130
-FORMATS: dict[str, dict[str, str | None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-"""Endings of figures, and what Matplotlib must be told not to write into them."""
 SAME_EACH_TIME = {"svg.hashsalt": "TFO Lab", "pdf.fonttype": 42}
 """Names inside an SVG come from this salt. A PDF holds TrueType fonts: many publishers refuse Type 3."""
 

@@ -1,11 +1,10 @@
 """A server's CPU utilisation against the rate of requests: the table, and the figure as the paper's Figure 6 has it."""
 
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harness.analysis.server_load import LoadPoint
-from harness.system.atomic import write_atomically
+from harness.show.figure_files import write_figure
 
 STYLES = {"off": ("no TFO", "o", "#4477aa"), "on": ("TFO", "s", "#228833"),
           "refused": ("TFO, cookie refused", "^", "#cc3311")}
@@ -41,6 +40,4 @@ def draw_server_load(points: Sequence[LoadPoint], server: str, path: Path) -> No
     axes.set_title(f"{server}: CPU utilisation against the rate of requests", fontsize=11)
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format=path.suffix.removeprefix("."), dpi=140)
-    write_atomically(path, drawn.getvalue())
+    write_figure(figure, path)
