@@ -201,7 +201,7 @@ class Driver:
             if others:
                 address = min(others, key=lambda address: load[address])
                 load[address] += 1
-                machines = dict(sorted(machines.items(), key=lambda pair: min(load[one] for one in pair[1])))
+                machines = dict(sorted(machines.items(), key=lambda pair: min(load[each] for each in pair[1])))
                 yield key, address
 
     def _handle_events(self) -> None:
