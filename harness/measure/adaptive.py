@@ -29,7 +29,7 @@ Six is also the least of which the smallest and the largest hold the true median
 class Goal:
     """When to stop: the half-width of the 95% interval is under `points` percentage points, or `max_runs` are done.
 
-    An interval of fewer than `min_pairs` pairs ends nothing.
+    No page is done with fewer than `min_pairs` pairs, however narrow its interval is.
     """
 
     points: float
@@ -38,11 +38,10 @@ class Goal:
 
 
 def more_loads(judged: Sequence[Measured], goal: Goal, seed: int) -> list[Load]:
-    """Return the next run of every page that needs one, off and on as harness.measure.plan alternates them; [] when
-    none does.
+    """Return the next run of every page that needs one; [] when no page does. TFO off and on alternate as in the plan.
 
-    `judged` are all loads so far, begun with `plan_loads` of the same seed. A failed load makes no pair, but its run
-    counts towards `goal.max_runs`, so that a page that always fails comes to an end.
+    `judged` are all loads so far, which began with `plan_loads` of the same seed. A failed load makes no pair, but its
+    run counts towards `goal.max_runs`: so the loads of a page that always fails come to an end.
     """
     pages = _pages(judged)
     unfinished = [page for page in pages if _runs(judged, page) < goal.max_runs and not is_precise(judged, page, goal)]
@@ -59,14 +58,15 @@ def is_precise(judged: Sequence[Measured], page: Page, goal: Goal) -> bool:
 
 
 def first_guess(planned: Sequence[Load], goal: Goal) -> int:
-    """Return how many loads there may be before any is done: the planned ones, or the fewest that can be enough."""
+    """Guess, before any load is done, how many there will be: the planned ones, or the fewest that can be enough."""
     return max(len(planned), 2 * (1 + goal.min_pairs) * len({load.page for load in planned}))
 
 
 def expected_loads(judged: Sequence[Measured], goal: Goal) -> int:
-    """Return how many more loads there may be, for the time left: a guess.
+    """Guess how many more loads there will be; the time left is computed from it.
 
-    An interval narrows with the square root of the pairs, so n pairs of half-width h need n * (h / points)^2.
+    An interval narrows with the square root of the number of pairs: if n pairs give a half-width h, the goal needs
+    n * (h / points)^2 pairs.
     """
     return sum(2 * _expected_runs(judged, page, goal) for page in _pages(judged))
 

@@ -13,7 +13,7 @@ RETRIES_ALLOWED = Whole(0, 10)
 
 
 def set_aside(cell: Path, page: Page, attempt: int, owner: User) -> None:
-    """Move what the try number `attempt` (from 1) of `page` left in the folder `cell` into the folder of that try."""
+    """Move the files of a failed try of `page` from the folder `cell` into a folder of that try, `attempt` (from 1)."""
     kept = attempt_directory(cell, attempt)
     with acting_as(owner):
         for name in (page.name, *(f"{page.name}{ending}" for ending in BESIDE)):

@@ -24,7 +24,7 @@ LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
 def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
     """Run load_page.py with a folder of its own; keep its logs in `directory` and return its report.
 
-    When it left none, that is {"errors": [why]}.
+    When load_page.py left no report, return {"errors": [why]}.
     """
     known = descendants(os.getpid())
     scratch = Path(tempfile.mkdtemp(prefix="load-", dir=lab.work_dir))
@@ -56,7 +56,7 @@ def _connection_limit(lab: Laboratory) -> list[str]:
 
 
 def _run_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]) -> str:
-    """Return what load_page.py complained of, "" when it was content. All that it says goes into `output`."""
+    """Run load_page.py; return its error message, "" when there is none. All that it prints goes into `output`."""
     user = lab.browsing_user
     command = [sys.executable, str(LOAD_PAGE), load.page.url, "--hack-dns", str(lab.hack_dns), "--shim", str(lab.shim),
                "--work-dir", str(scratch), "--interface", lab.star.user.interface, "--user", f"{user.uid}:{user.gid}",

@@ -29,8 +29,8 @@ MS_PER_DAY = 86_400_000
 def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict[str, Any]) -> dict[str, Any]:
     """Write ``<page>`` and ``<page>.har`` into `directory` from Chrome's net-log and what load_page.py saw.
 
-    Returns the load's figures (times in ms from the start of the navigation), None where they are unknown, and
-    "moved_on_to" (see there).
+    Returns the load's figures (times in ms from the start of the navigation; None for what is not known) and
+    "moved_on_to" (see the function of that name).
     """
     netlog = read_netlog(netlog_file)
     timing = report.get("timing") or {} if shows_a_page(report) else {}
@@ -48,23 +48,24 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
 
 
 def shows_error_page(report: dict[str, Any]) -> bool:
-    """Tell whether Chrome shows a page of its own about an error. That page loads fast, and is not the page."""
+    """Tell whether Chrome shows its own error page instead of the page. An error page loads fast."""
     return str(report.get("document_uri")).startswith(ERROR_PAGE)
 
 
 def shows_a_page(report: dict[str, Any]) -> bool:
-    """Tell whether Chrome shows a page of the web. While none has answered it still shows its own empty one (data:,).
+    """Tell whether Chrome shows a page of the web.
 
-    That one has a load event too, and a time for it, which is not the page's.
+    Until the page's server has answered, Chrome shows an empty page of its own (data:,). That page has a load event
+    and a time for it, too, which must not be taken for the page's.
     """
     return str(report.get("document_uri")).startswith(("http://", "https://"))
 
 
 def moved_on_to(netlog: NetLog, start_tick: float) -> str | None:
-    """Return the URL of the document that Chrome shows when a script led there from another one, else None.
+    """Return the URL of the document that Chrome shows if a script led there from another document, else None.
 
-    The load at `start_tick` is then that of the last document: another page than the one that was asked for. A page
-    that loads itself again is the same page, and so is one that HTTP redirects lead to.
+    Then the load that began at `start_tick` is that of the last document, which is not the page that was asked for.
+    A page that loads itself again is still the same page, and so is a page that HTTP redirects lead to.
     """
     documents = [transaction for transaction in netlog.transactions
                  if transaction.main_frame and not transaction.redirect_url and transaction.status]
@@ -76,7 +77,7 @@ def moved_on_to(netlog: NetLog, start_tick: float) -> str | None:
 
 
 def start_of_load(netlog: NetLog, report: dict[str, Any]) -> float:
-    """Return the tick of navigationStart; of the first request when the page could not be asked."""
+    """Return the tick of navigationStart, or that of the first request when the page could not be asked for it."""
     if report.get("time_origin_ms") and shows_a_page(report):
         return netlog.tick(report["time_origin_ms"])
     return netlog.transactions[0].start if netlog.transactions else netlog.end_tick
@@ -86,9 +87,9 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
             limit_reached: bool = False) -> dict[str, Any]:
     """Return a load's figures as they stand in its JSON.
 
-    `failed_requests` are those that count against the load: begun before the load event. `failed_after_load` are the
-    others: begun later, or, with `limit_reached` (the page went on until our own limit), unfinished because we ended
-    the load.
+    `failed_requests` are the failures that count against the load: of requests that began before the load event.
+    `failed_after_load` are the others: of requests that began later. With `limit_reached` (the page went on loading
+    until our time limit) these include the requests that are unfinished because we ended the load.
     """
     load_event_tick = start_tick + timing["loadEventEnd"] if timing.get("loadEventEnd") else None
     summary = summarise(netlog, start_tick, end_tick, load_event_tick)

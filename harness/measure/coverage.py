@@ -1,12 +1,14 @@
-"""How much of a page's recording a load got: what is too little is a hollow page, and a hollow page is fast.
+"""How much of a page's recording a load got. A load that got too little is hollow, and a hollow page loads fast.
 
-    failed       requests without an answer, and those that the recording has nothing for, over FAILED_RATIO of all;
-                 what did not answer when the page was recorded either does not count
-    too little   less than HOLLOW_RATIO of the answers, or of their bytes, that the recording holds for the page; where
-                 even the page's best load gets less than all of them, of what that one gets: a page that asks for
-                 52 of 57 answers does not stop being one when a beacon makes it 51. Under LEAST_RATIO of the
-                 recording's answers no load is the page, however well all agree: recordings of 2013 hold more than
-                 today's Chrome asks for, but not that much
+A load is hollow for one of two reasons:
+
+    failed       More than FAILED_RATIO of its requests got no answer, or were for something that is not recorded.
+                 Hosts that did not answer when the page was recorded do not count.
+    too little   It got less than HOLLOW_RATIO of the answers, or of their bytes, that the recording holds for the page.
+                 If even the page's best load gets less than the recording holds, the others are compared with that
+                 load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is not hollow. But a
+                 load with less than LEAST_RATIO of the recording's answers is hollow even if all loads agree:
+                 recordings of 2013 hold more than today's Chrome asks for, but not that much more.
 """
 
 from collections import Counter, defaultdict
@@ -36,7 +38,7 @@ MOST_HOSTS = 3
 def recorded_sizes(recording: Recording, mirror: Path, page: str) -> dict[str, int]:
     """Return what the recording holds for the page of this name: the size of each answer's body by its identity.
 
-    Without what was asked for after the load event: scrolling, say, of which there is none in a load.
+    Answers to requests after the load event are left out: they may be due to scrolling, which no load does.
     """
     sizes = {}
     for answer in recording.transactions(page):
@@ -53,8 +55,8 @@ def recorded_sizes(recording: Recording, mirror: Path, page: str) -> dict[str, i
 def coverage(answers: ReceivedAnswers, recorded: Mapping[str, int]) -> Coverage:
     """Return how much of what was `recorded` (sizes by identity) a load got, at whatever time.
 
-    A page that loads itself again takes from Chrome's cache what it got the first time. What the page itself took back
-    it need not have got: whether it came whole before that is chance.
+    A page that loads itself again takes from Chrome's cache what it got the first time. Answers to requests that the
+    page itself cancelled need not be there: whether they arrive before that is chance.
     """
     sent = {answer.identity for answer in answers.each
             if answer.kind in ("exact", "stand-in") or is_cancelled(answer)}
@@ -81,7 +83,10 @@ def reasons(load: LoadRecord) -> list[Reason]:
 
 
 def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Reason]]:
-    """Return why each of one page's loads is hollow beside the best of those that `are_good` otherwise."""
+    """Return for each load of a page why it is hollow, compared with the page's best load.
+
+    Only loads that `are_good` otherwise can be the best one.
+    """
     found = [load.answers.coverage if load.answers else None for load in loads]
     known = [cover for cover, good in zip(found, are_good, strict=True) if cover and good]
     if not known:

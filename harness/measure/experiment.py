@@ -33,10 +33,10 @@ from harness.system.progress import Steps, counted
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """What is measured in `lab`: the loads `to_do` and, with a `goal`, more until it is reached.
+    """What is measured in `lab`: the loads `to_do` and, with a `goal`, more of them until the goal is reached.
 
-    `earlier` is what an experiment that is resumed had measured before. `description` is what the experiment's file
-    says about all loads, `document_bytes` the recorded sizes.
+    `earlier` is what had been measured before, when an experiment is resumed. `description` is what the experiment's
+    file says about all loads, `document_bytes` the recorded size of each page's document.
     """
 
     lab: Laboratory
@@ -83,7 +83,7 @@ class Experiment:
                 self._load(measured.load, series, progress)
 
     def _load(self, load: Load, series: list[Measured], progress: Steps) -> None:
-        """Load a page once, write its record and whatever it tells of earlier loads, and say both.
+        """Load a page once; write and print its record, and those of earlier loads whose verdict has changed by it.
 
         Raises ExperimentError when a companion has ended: before the load, or after it was written down as failed.
         """
@@ -117,7 +117,7 @@ class Experiment:
                 progress.say(f"looked at again: {now.in_words()}")
 
     def _write_records(self, before: list[Measured], judged: list[Measured]) -> None:
-        """Write the last load's record, and those of earlier loads of which the verdict is another one now."""
+        """Write the last load's record, and the records of earlier loads whose verdict has changed."""
         last = set(map(id, last_tries(judged)))
         for number, measured in enumerate(judged):
             if id(measured) in last and (number >= len(before) or before[number] != measured):
@@ -139,7 +139,7 @@ class Experiment:
 
 def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettings, *,
              netem: bool) -> dict[str, Any]:
-    """Return what an experiment's file says of its settings: with other ones it cannot be resumed."""
+    """Return what an experiment's file says of its settings: it can be resumed with the same settings only."""
     hello = (chrome.post_quantum or find_groups(chrome.browser.binary) is None) if web.page_set.secure else None
     machine = environment.machine()
     with acting_as(invoking_user()):
@@ -168,7 +168,7 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
 
 
 def found_in(lab: Laboratory) -> dict[str, Any]:
-    """Return what an experiment's file says, besides its settings, of the laboratory that was built for it."""
+    """Return what an experiment's file says of the laboratory that was built for it, besides the settings."""
     return {
         "id": lab.experiment_id, "measured_rtt_ms": lab.measured_rtt_ms,
         "server_congestion_control": environment.server_congestion_control(lab.star.user.pid),

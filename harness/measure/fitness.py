@@ -1,7 +1,7 @@
-"""Whether pages are fit to be measured, found out before anything is: each is loaded once, without any delay.
+"""Finds out whether pages are fit to be measured, before the experiment: each page is loaded once, without any delay.
 
-A page whose load is hollow there (harness.measure.coverage), or whose document is not the recorded one, is hollow in
-every load of an experiment. What another try can help is tried once more, and then left to the experiment.
+If that load is hollow (harness.measure.coverage), or its document is not the recorded one, every load of an experiment
+would be so, too. A load that failed by accident is tried once more; if it fails again, that is left to the experiment.
 """
 
 import sys
@@ -46,6 +46,6 @@ def say_ready(unfit: Sequence[str], what: str) -> int:
 
 
 def blamed_on_the_page(page: Page, verdict: list[Reason]) -> str:
-    """Return the line that says why the page is not fit; "" when nothing in the verdict is its own fault."""
+    """Return the line that says why the page is not fit; "" when no reason in the verdict is the page's fault."""
     own = [reason.text for reason in verdict if reason.kind is Kind.PAGE]
     return f"{page.url}: not fit to be measured: {'; '.join(own)}; record it again, or take it out" if own else ""

@@ -1,8 +1,9 @@
-"""The folders that an experiment reads and writes, looked at before anything is built.
+"""The folders that an experiment reads and writes are checked before anything is built.
 
-They lie where the user who called sudo can put anything: what is a link, a file in a folder's place, or cannot be
-written is told in one line. That is a service to people; what keeps root from following a link that is made a moment
-later is that everything there is read and written as that user (harness.system.privileges.acting_as).
+They are where the user who called sudo can put anything. One line says it when there is a link, a file in the place of
+a folder, or a folder that cannot be written. This check is for people, not for security: somebody can make a link a
+moment later. Root does not follow it, since everything there is read and written as that user
+(harness.system.privileges.acting_as).
 """
 
 import os

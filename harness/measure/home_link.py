@@ -1,7 +1,7 @@
-"""How long packets wait for user's own slow link (--bwhome, --paper), before which those of all servers queue.
+"""How long packets wait for user's own link where it is slow (--bwhome, --paper): there all servers' packets queue.
 
-A server that seems silent meanwhile is not late. How much there was to carry is known: what Chrome sent, by the load's
-HAR, and what arrived, by the kernel's stamps.
+A server that seems silent while its packets wait in that queue is not late. How much the link had to carry is known:
+the load's HAR says what Chrome sent, and the kernel's time stamps say what arrived.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ ACKNOWLEDGEMENTS = 1.5
 
 @dataclass(frozen=True)
 class HomeLink:
-    """User's link: its rates in Mbit/s, and what a load had it carry.
+    """User's link: its rates in Mbit/s, and what it carried during a load. Times in ms from the load's start, in order.
 
-    `sent` are when requests were sent, in ms from the load's start and in order, and their bytes; `came_ms` when
-    packets with payload arrived, from whomever.
+    `sent` has for each request when it was sent, and its bytes. `came_ms` is when packets with payload arrived, from
+    any server.
     """
 
     down_mbit: float
@@ -34,7 +34,7 @@ class HomeLink:
     came_ms: Sequence[float]
 
     def without_waits(self, quiet: Sequence[Quiet]) -> list[Quiet]:
-        """Return the silences without the time in which what was to end them may have waited for the link."""
+        """Return the silences, less the time for which the packet that ended one may have waited for the link."""
         shorter = (replace(silence, start_ms=silence.start_ms + self._wait_ms(silence)) for silence in quiet)
         return [silence for silence in shorter if silence.start_ms < silence.end_ms]
 
@@ -49,7 +49,7 @@ class HomeLink:
 
 
 def sent_upwards(timeline: Timeline | None) -> list[tuple[float, float]]:
-    """Return when the requests of a load were sent, in order, and how many bytes each had the link carry."""
+    """Return when the requests of a load were sent, in order, and how many bytes each put on the link."""
     requests = timeline.requests if timeline else ()
     return sorted((request.sent, ACKNOWLEDGEMENTS * ((request.syn_bytes or UNKNOWN_BYTES) + CONNECTION_BYTES))
                   for request in requests)

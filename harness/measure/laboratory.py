@@ -1,6 +1,6 @@
 """The laboratory of an experiment: the star with its delay, the servers that replay a recording, and what loads need.
 
-tfo.py measures in it and so do the benchmarks: what they find holds for the same network, web and browser.
+tfo.py and the benchmarks use the same one, so what the benchmarks find holds for the experiments, too.
 """
 
 import os
@@ -61,9 +61,9 @@ class ReplayedWeb:
 class BrowserSettings:
     """How Chrome loads pages: `predict` lets it open connections ahead of need, `pcap` keeps each load's packets.
 
-    With `post_quantum` its ClientHello stays longer than a SYN can carry, with `initiators` it tells what caused each
-    request, which takes time. `connection_limit` is how many connections it opens to a host, None for its own six,
-    `cookies` what is known of TFO cookies when a load begins (harness.network.cookies).
+    With `post_quantum` its ClientHello stays longer than a SYN can carry. With `initiators` it reports what caused each
+    request, which takes time. `connection_limit` is how many connections it opens to a host, None for its own six;
+    `cookies` is which TFO cookies are known when a load begins (harness.network.cookies).
     """
 
     browser: Browser
@@ -103,7 +103,7 @@ class Laboratory:
     connection_limit: ConnectionLimit | None
     """How many connections Chrome opens to a host; None for its own six."""
     cookies: CookieMode
-    """What is known of TFO cookies when a load begins: see harness.network.cookies."""
+    """Which TFO cookies are known when a load begins: see harness.network.cookies."""
     pcap: bool
     """Whether to keep a capture of each load's packets."""
     recorded: Mapping[str, Mapping[str, int]]
@@ -123,7 +123,7 @@ class Laboratory:
     """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
 
     def check_companions(self) -> None:
-        """Raise ExperimentError with its last words when the delay line, the servers or a host have ended."""
+        """Raise ExperimentError when the delay line, the servers or a host have ended, with what they printed last."""
         self.delay.check()
         self.servers.check()
         check_hosts(self.star)
@@ -193,7 +193,7 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
 
 def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authority | None, work_dir: Path,
                   results_dir: Path) -> dict[str, Any]:
-    """Return the fields of a Laboratory that are the same whatever its network is."""
+    """Return those fields of a Laboratory that do not depend on its network."""
     recording = web.page_set.recording
     return {
         "browser": chrome.browser, "browsing_user": browsing_user(), "results_user": invoking_user(),
@@ -217,7 +217,7 @@ def remap_hosts(star: Star, web: ReplayedWeb, path: Path) -> Path:
 
 
 def _folder_for_nothing(work_dir: Path, user: User) -> Path:
-    """Make the folder of results that nobody keeps; they are written as `user` all the same."""
+    """Make a folder for results that are thrown away. It belongs to `user`, as whom all results are written."""
     folder = work_dir / "results"
     folder.mkdir()
     os.chown(folder, user.uid, user.gid)
@@ -225,7 +225,7 @@ def _folder_for_nothing(work_dir: Path, user: User) -> Path:
 
 
 def _own_shim(work_dir: Path) -> Path:
-    """Copy the shim to where Chrome's user can read it, wherever the project lies, but cannot change it."""
+    """Copy the shim to where Chrome's user can read it, even if the project's folder is private, but not change it."""
     shim = work_dir / "chrome_shim.so"
     shim.write_bytes(read_untrusted(require_shim()))
     shim.chmod(0o755)

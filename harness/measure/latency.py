@@ -22,7 +22,7 @@ FACTOR = Decimal(0.01, 100)
 
 @dataclass(frozen=True)
 class Recorded:
-    """--rtt recorded: `factor` times as far away as they were; None where nothing was said of that."""
+    """What --rtt recorded*K asks for: `factor` is K, None when only "recorded" was typed."""
 
     factor: float | None = None
 
@@ -42,10 +42,11 @@ def recorded_option(text: str) -> Recorded:
 
 def with_recorded_rtts(speeds: LinkSpeeds, recorded: Recorded, delaynet_ms: float | None,
                        page_set: PageSet, layout: Layout = EACH_ITS_OWN) -> LinkSpeeds:
-    """Return `speeds` with a link of its own delay to each server of `page_set`.
+    """Return `speeds` with a delay of its own for the link to each server of `page_set`.
 
-    A server that hosts share is as far away as the nearest of them was. With a `delaynet_ms` the RTTs are scaled until
-    their median is twice that. `delay_net_ms` is half of their median, by which the results go. Raises InputError.
+    A server that several hosts share gets the RTT of the nearest of them. With a `delaynet_ms` the RTTs are scaled so
+    that their median is twice that. `delay_net_ms` of the result is half of the median; the results' folders are named
+    after it. Raises InputError.
     """
     found = recorded_rtts(page_set.files, page_set.recording)
     factor = 1.0 if recorded.factor is None else recorded.factor
@@ -79,9 +80,10 @@ def latency_settings(recorded: Recorded | None, speeds: LinkSpeeds, page_set: Pa
 
 
 def thinking_rtts(page_set: PageSet) -> Mapping[str, float]:
-    """Return for --think recorded the RTT to each server when it was recorded: what is left of a wait is its own time.
+    """Return, for --think recorded, the RTT to each server when it was recorded.
 
-    Raises InputError where the recording knows no times.
+    A recorded wait for an answer, less that RTT, is the time that the server itself took. Raises InputError when the
+    recording has no times.
     """
     files, recording = page_set.files, page_set.recording
     rtts_ms = recorded_rtts(files, recording, "--think recorded").rtts_ms

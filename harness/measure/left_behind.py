@@ -1,7 +1,7 @@
-"""What load_page.py left behind, taken over from the user it ran as.
+"""Takes over the files that load_page.py left behind from the user it ran as.
 
-Nothing on that side is trusted: Chrome, which a page from anywhere may have taken over, runs as the same user. When its
-processes have ended, each of its files is opened only if it is a regular file of that user and not too large, and never
+None of them is trusted: Chrome runs as the same user, and a hostile page may have taken over Chrome. When all of these
+processes have ended, each file is opened only if it is a regular file of that user and not too large, and never
 through a link (harness.system.untrusted). What is kept is written as the user to whom the results belong.
 """
 
@@ -39,7 +39,7 @@ class LeftBehind:
     page: str
 
     def keep_logs(self) -> None:
-        """Keep the load's log and HAR. One that is none is left out, and the report says why the load failed."""
+        """Keep the load's log and HAR. A file that cannot be read is left out: the report says why the load failed."""
         for name in (self.page, f"{self.page}.har"):
             try:
                 content = read_untrusted(self.scratch / name, owner=self.maker.uid)
@@ -49,7 +49,7 @@ class LeftBehind:
                 write_atomically(self.directory / name, content)
 
     def report(self, complaint: str, limit: int = LARGEST_FILE) -> dict[str, Any]:
-        """Return load.json, or {"errors": [why]} when it is none; load_page.py's own `complaint` goes first."""
+        """Return what load.json says; when it cannot be read, {"errors": [the `complaint` of load_page.py, or why]}."""
         try:
             report = read_untrusted_json(self.scratch / REPORT, limit=limit, owner=self.maker.uid)
         except UnreadableFileError as error:
@@ -59,14 +59,14 @@ class LeftBehind:
         return report
 
     def keep_capture(self, made: Path) -> None:
-        """Keep the packets, which root's side captured in the laboratory's own folder, however many they are."""
+        """Keep the captured packets. They are of any size: root wrote them, in the laboratory's own folder."""
         if made.is_file():
             with made.open("rb") as source, acting_as(self.owner), \
                     written_beside(self.directory / f"{self.page}.pcap") as beside, beside.open("wb") as target:
                 shutil.copyfileobj(source, target)
 
     def keep_output(self, output: IO[bytes]) -> list[str]:
-        """Keep the last words of chromedriver and Chrome, and load_page.py's `output`; return the files' names."""
+        """Keep the last output of chromedriver and Chrome, and load_page.py's `output`; return the files' names."""
         try:
             with open_untrusted(self.scratch / DRIVER_OUTPUT, limit=ANY_SIZE, owner=self.maker.uid) as file:
                 drivers = end_of(file)

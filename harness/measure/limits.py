@@ -8,7 +8,11 @@ OVERHEAD_LIMIT_S = 40.0
 
 @dataclass(frozen=True)
 class TimeLimits:
-    """Time limits of a load in seconds: until the load event, of silence that ends it, until that silence."""
+    """Time limits of a load in seconds.
+
+    `load_s` is how long the load event may take. After it, the load ends once the network has been silent for
+    `quiet_s`, or at the latest after `quiet_limit_s`.
+    """
 
     load_s: float = 60.0
     quiet_s: float = 1.5
@@ -16,5 +20,5 @@ class TimeLimits:
 
     @property
     def total_s(self) -> float:
-        """After this long load_page.py itself hangs."""
+        """A load_page.py that runs for longer than this hangs."""
         return self.load_s + self.quiet_limit_s + OVERHEAD_LIMIT_S

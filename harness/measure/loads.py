@@ -66,7 +66,10 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
 
 
 def _record(report: dict[str, Any], known: dict[str, Any]) -> LoadRecord:
-    """Return what Chrome's side reports and what is known here, which goes first, as one record, not judged yet."""
+    """Return the record of a load that is not judged yet: what Chrome's side reports, and what is `known` here.
+
+    When both say something, what is known here counts.
+    """
     of_the_load = {key: value for key, value in report.items() if key not in NOT_REPORTED}
     base = {**known, "format": FORMAT, "valid": True, "why_not": []}
     try:

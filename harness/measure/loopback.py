@@ -41,9 +41,9 @@ class FastOpen(Enum):
 
 
 def fastopen_here(no_network: str) -> tuple[FastOpen, str]:
-    """Return who does TFO where this program runs, and why it is no better one, in words.
+    """Return who does TFO where this program runs and, in words, why not something better.
 
-    `no_network`: why it has no network namespace of its own, "" if it has one.
+    `no_network` is why there is no network namespace of its own, "" if there is one.
     """
     if not no_network:
         return FastOpen.OWN, ""
@@ -55,7 +55,7 @@ def fastopen_here(no_network: str) -> tuple[FastOpen, str]:
 
 
 def of_loopback(settings: Mapping[str, Any], by: FastOpen, why: str) -> dict[str, Any]:
-    """Return an experiment's settings as they are where there is no network: no link has a rate."""
+    """Return an experiment's `settings`, changed to what holds without a network: no link has a rate."""
     links = ("bw_home_mbit", "bw_home_up_mbit", "buffer_kb", "bw_net_mbit")
     return {**settings, **dict.fromkeys(links), "network": LOOPBACK, "delay_by": "the servers", "fastopen_by": by.value,
             "fastopen_because": why}
@@ -74,7 +74,7 @@ class LoopbackLaboratory(Laboratory):
             fastopen.set_fastopen([os.getpid()], fastopen.ON if tfo else fastopen.OFF)
 
     def counters(self) -> Counters:
-        """Return where the kernel's counters stand; those of the machine's own namespace tell of others, too."""
+        """Return where the kernel's counters stand; none in the machine's own namespace, where others count, too."""
         return {self.network: fastopen.read_counters(os.getpid())} if self.own_network else {}
 
     def delay_line_drops(self) -> int:
@@ -82,18 +82,23 @@ class LoopbackLaboratory(Laboratory):
         return 0
 
     def noting_arrivals(self) -> AbstractContextManager[Arrivals]:
-        """Note nothing: what a server sends is there at once, and its own log says when."""
+        """Note nothing: on loopback a packet arrives at once, and the server's log says when it was sent."""
         return nullcontext(Arrivals())
 
     def options_of_load(self, tfo: int) -> list[str]:
-        """Let the servers go before Chrome; and have it use TFO towards loopback addresses, in loads without TFO, too.
+        """Give Chrome a lower priority than the servers have, and let it use TFO towards loopback addresses.
 
-        But not in these where nothing else decides.
+        In a namespace of our own the kernel's switch decides whether it then does; in the machine's own namespace only
+        this option does, so that loads without TFO do not get it.
         """
         return ["--nice", str(NICE), *(["--loopback-tfo"] if self.own_network or tfo else [])]
 
     def server_logs(self, tfo: int) -> list[Path]:
-        """Return where the servers log: by the kernel's switch, which is nobody's to change in the machine's own."""
+        """Return where the servers log a load.
+
+        Which folder it is depends on the kernel's TFO switch. In the machine's own namespace we must not change that
+        switch, so it may be either.
+        """
         if self.own_network:
             return super().server_logs(tfo)
         return [*super().server_logs(0), *super().server_logs(1)]
@@ -104,8 +109,8 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettin
                      results_dir: Path, patience_s: float = 0) -> Iterator[LoopbackLaboratory]:
     """Run the servers on loopback while this lasts, ready for harness.measure.loads.measure_load.
 
-    Of `speeds` only the RTT counts, for which the servers hold their answers back. Raises ExperimentError when they do
-    not do so as long as they should.
+    Only the RTT of `speeds` is used: the servers hold their answers back for it. Raises ExperimentError when they do
+    not hold them back for as long as they should.
     """
     with ExitStack() as stack:
         work_dir = stack.enter_context(temporary_directory())

@@ -1,4 +1,4 @@
-"""A web server with a processor core to itself, and its client on another: what it costs can be told apart.
+"""A web server with a processor core to itself, and its client on another: so the server's cost can be measured alone.
 
     client, core 0 -------- s0 -------- server, core 1        no delay, 1 Gbit/s
 """

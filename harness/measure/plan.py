@@ -31,8 +31,8 @@ def draw_flips(pages: Sequence[Page], seed: int) -> dict[Page, int]:
 def plan_run(run: int, pages: Sequence[Page], tfos: Sequence[int], flips: Mapping[Page, int]) -> list[Load]:
     """Return the loads of one run of `pages`.
 
-    Which of the two goes first alternates from run to run (off on, on off, ...), so that a machine that slowly warms up
-    or tires favours neither.
+    Which of the two goes first alternates from run to run (off on, on off, ...): so a machine that slowly becomes
+    faster or slower favours neither.
     """
     loads = []
     for page in pages:

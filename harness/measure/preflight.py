@@ -1,4 +1,7 @@
-"""Everything that can be wrong is found before anything is touched, each thing in one line with what mends it."""
+"""Checks before an experiment: whatever is missing or wrong is found before anything is changed.
+
+Each problem is told in one line that says how to mend it.
+"""
 
 import os
 import shutil
@@ -60,7 +63,7 @@ def check_browser() -> Browser:
 
 
 def check_connection_limit(browser: Browser, per_host: int) -> ConnectionLimit | None:
-    """Return how Chrome is made to open `per_host` connections to a host, None where that is its own number.
+    """Return how Chrome is made to open `per_host` connections to a host, None when it opens so many anyway.
 
     Raises InputError when this Chrome's number cannot be changed.
     """
@@ -74,9 +77,9 @@ def check_connection_limit(browser: Browser, per_host: int) -> ConnectionLimit |
 
 
 def check_layout(choice: str, page_set: PageSet) -> Layout:
-    """Return the layout that `choice` is (harness.mirror.layouts); say which lines of a file are about other hosts.
+    """Return the layout that `choice` asks for (harness.mirror.layouts). Raises InputError.
 
-    Raises InputError.
+    When it is a file with lines about hosts that are not in the recording, these lines are printed.
     """
     layout, notes = make_layout(choice, page_set.hosts, page_set.files.fetchlog)
     for note in notes[:NOTES_SHOWN]:
@@ -108,9 +111,9 @@ def check_pages(files: PageFiles) -> PageSet:
 
 
 def _require_documents(files: PageFiles, without: Sequence[Page], how: str) -> None:
-    """Raise InputError for the pages `without` a document: all in one line, so that one repair does.
+    """Raise InputError when there are pages `without` a document; one line names all of them.
 
-    An empty one is none, and loads in no time: the scraper of 2013 left it where a site redirected to https.
+    An empty document is none, and would load in no time. The scraper of 2013 wrote one when a site redirected to https.
     """
     if not without:
         return

@@ -26,12 +26,12 @@ class Reason:
 
 
 def accident(text: str) -> Reason:
-    """Return a reason that another try may not meet."""
+    """Return a reason that may not hold in another try."""
     return Reason(text, Kind.ACCIDENT)
 
 
 def of_the_page(text: str) -> Reason:
-    """Return a reason that every load of this page will meet."""
+    """Return a reason that will hold in every load of this page."""
     return Reason(text, Kind.PAGE)
 
 

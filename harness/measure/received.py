@@ -1,8 +1,8 @@
 """What the requests of a load got: Chrome's side (the HAR) and the servers' (their logs) put together.
 
-A request is found in its server's log by scheme, host, method, path and query; of several that have these in common
-by status and size; of those the first sent is the first served. (Sent at once over several connections, as queries of
-GraphQL are, they come in any order.)
+A request is looked for in its server's log by scheme, host, method, path and query. When several have these in common,
+the status and size of the answer decide; when these are the same, too, the first that was sent is taken for the first
+that was served. (Requests that are sent at once over several connections, such as GraphQL queries, come in any order.)
 """
 
 from collections import Counter, defaultdict, deque
@@ -30,8 +30,8 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime, plt_ms:
                      *, silent: Collection[tuple[str, str]] = ()) -> ReceivedAnswers:
     """Return what each request of a HAR's `entries` got in the load that began at `began`.
 
-    Without `plt_ms` all of it counts; `critical_urls` None: the critical path is not known. `silent` are schemes and
-    hosts that did not answer when the page was recorded.
+    Without `plt_ms` (no load event) all requests count. `critical_urls` is None when the critical path is not known.
+    `silent` are the schemes and hosts that did not answer when the page was recorded.
     """
     served: dict[Key, deque[ServerRequest]] = defaultdict(deque)
     sent: dict[Key, str] = {}
@@ -62,7 +62,7 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime, plt_ms:
 
 
 def _take(waiting: deque[ServerRequest], came: dict[str, Any]) -> ServerRequest:
-    """Take out of `waiting` the first whose answer has the status and size that `came`, else the first."""
+    """Take the first request out of `waiting` whose answer has the status and size that `came`; else just the first."""
     of_its_size = (place for place, request in enumerate(waiting)
                    if (request.status, request.bytes) == (came["status"], came.get("bodySize")))
     place = next(of_its_size, 0)
@@ -77,7 +77,7 @@ def is_cancelled(answer: ReceivedAnswer) -> bool:
 
 
 def is_cut(answer: ReceivedAnswer) -> bool:
-    """Tell whether an answer had begun to come and was not whole when the load ended: no load event needed it."""
+    """Tell whether an answer was still coming when the load ended. The load event did not wait for such an answer."""
     return answer.error == UNFINISHED and bool(answer.status)
 
 
@@ -109,7 +109,7 @@ def _expected(answer: ReceivedAnswer, silent: Collection[tuple[str, str]]) -> Re
 
 
 def _refused(request: ServerRequest, began: datetime, plt_ms: float | None) -> ReceivedAnswer:
-    """Return what a WebSocket got that the recording does not have."""
+    """Return the answer to a WebSocket that the recording does not have, and that the server therefore refused."""
     scheme = "wss" if request.scheme == "https" else "ws"
     late = plt_ms is not None and (request.time_s - began.timestamp()) * 1000 > plt_ms
     return ReceivedAnswer(url=f"{scheme}://{request.host}{request.path}", kind="stand-in", status=request.status,

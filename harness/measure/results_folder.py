@@ -14,9 +14,9 @@ from harness.system.run_log import run_log
 
 @contextmanager
 def open_results(results_dir: Path, delaynet_ms: float, *, resume: bool) -> Iterator[None]:
-    """Keep in ``client/run.log`` what is printed while this lasts; older results of this delay are moved aside first.
+    """Move older results of this delay aside, unless `resume`; keep a copy of what is printed while this lasts.
 
-    To `resume` they stay. Raises InputError when the log cannot be written.
+    The copy is ``client/run.log``. Raises InputError when it cannot be written.
     """
     owner, client = invoking_user(), results_dir / "client"
     with acting_as(owner):
@@ -37,7 +37,7 @@ def set_aside(results_dir: Path, delaynet_ms: float) -> Path | None:
 
 
 def set_all_aside(results_dir: Path) -> Path | None:
-    """Move all results in `results_dir`, of whatever delay, into ``results-DATE/``; return that, None without any."""
+    """Move all results in `results_dir`, at any delay, into ``results-DATE/``; return that, None if there are none."""
     return _move(results_dir, [path for name in ("client", "serverlogs", "output-figures")
                                if (path := results_dir / name).exists()])
 

@@ -29,7 +29,7 @@ LARGEST_HASHED = 2**26
 
 @dataclass(frozen=True)
 class Earlier:
-    """What there is of an experiment: its id, its valid loads in their order, and how often each load was tried."""
+    """What has been measured of an experiment: its id, its valid loads in order, and how often each load was tried."""
 
     experiment_id: str | None
     order: Sequence[tuple[str, int, int]]
@@ -42,7 +42,7 @@ EMPTY = Earlier(None, (), (), {})
 
 
 def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], settings: Mapping[str, Any]) -> Earlier:
-    """Return what there is of the experiment at one delay, EMPTY when it never began.
+    """Return what has been measured of the experiment at one delay, EMPTY when it never began.
 
     Raises InputError when it was done with other `settings` (pages, kernel, Chrome, options), or cannot be read.
     """
@@ -82,7 +82,7 @@ def _in_order(valid: Mapping[Load, LoadResult], order: Sequence[tuple[str, int, 
 def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed: int) -> list[Load]:
     """Return the loads that are missing, in the order of the plan, with a warm-up for each of their pages.
 
-    The network is a new one: its hosts have no TFO cookies yet.
+    The warm-ups are needed because the network is built anew, and its hosts have no TFO cookies yet.
     """
     done = {measured.load for measured in earlier.valid}
     missing = [load for load in plan if load not in done]

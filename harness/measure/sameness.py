@@ -1,19 +1,21 @@
 """Which of a page's loads are the same page: those that got the same recorded answers, whatever their URLs said.
 
-Time, chance and order stand in URLs, so that no two loads of a page of the world ask for quite the same; but the
-replay answers with what it has, and names it. What most loads of a page got is the page. Another load is the same when
-it got that, too:
+URLs of real pages have times and random numbers in them, so no two loads ask for quite the same URLs. But the replay
+answers with what was recorded, and says which recorded answer it sent. What most loads of a page got is the page.
+Another load is the same page if it got this, too:
 
     parts      documents, frames, scripts, style sheets, and whatever lies on the critical path: all of them, with the
                same status, the same bytes, and no error
-    the rest   pictures, fonts, beacons: up to REST_RATIO of the page's answers may be missing, other, or more
+    the rest   pictures, fonts, beacons: up to REST_RATIO of the page's answers may be missing, different or additional
 
-What was asked for after the load event makes no difference, nor what the page itself cancelled, nor an answer that our
-limit of time cut: what some loads do just before the load event and others just after is nobody's fault. But where
-more than LATE_RATIO of what the others got before that event comes after it, the event came too soon. What the
-replay has nothing for counts once a host. Of recorded answers that are the same but for volatile values (a script that
-wsj asks for eight times, each with another random number) it is the order of arrival which of them is sent: each
-stands for all.
+Three kinds of answers are not compared: those to requests after the load event, those that the page itself cancelled,
+and those that our time limit cut. Some loads ask for a thing just before the load event and others just after it, which
+is nobody's fault. But if more than LATE_RATIO of what the other loads got before the event comes after it in this load,
+its load event came too soon.
+
+Requests to a host that the replay has no answer for count as one. Some recorded answers differ in volatile values
+only: wsj asks for a script eight times, each time with another random number. Which of these is sent depends on the
+order of arrival, so they count as the same answer.
 """
 
 from collections import Counter, defaultdict
@@ -29,22 +31,22 @@ from harness.measure.received import is_cancelled, is_cut
 from harness.mirror.masks import mask_target
 
 REST_RATIO = 0.05
-"""Share of the page's answers that are no parts which may differ, and REST_LEAST of them on the smallest page:
-docs/statistics.md says how often loads that nobody disturbed differ."""
+"""So many answers that are not parts may differ: this share of the page's answers, or REST_LEAST if that is more.
+docs/statistics.md says how often undisturbed loads differ."""
 REST_LEAST = 1
 LATE_RATIO = 0.1
 """Seen: 2.1 s instead of 5.1 s for a page of which 45 of 197 answers were asked for after the load event, since it came
 before a script had inserted them. In 256 loads that nobody disturbed no page's number varied by more than 8."""
 EXAMPLE_LENGTH = 80
 OTHER = "got other answers than the page's other loads"
-"""How the reason against a load begins that is not the same."""
+"""With these words the reason begins that is given for a load which is not the same page."""
 
 
 @dataclass(frozen=True)
 class Got:
     """How one recorded answer came: `outcome` is its status, bytes and error, `part` whether the page needs it.
 
-    `no_matter`: only after the load event, or the page cancelled it, or it was cut.
+    `no_matter`: it is not compared, since it came after the load event, or the page cancelled it, or it was cut.
     """
 
     outcome: tuple[int, int, str]
@@ -60,10 +62,11 @@ FROM_CACHE = Got((0, 0, ""), part=False, critical=False, url="", no_matter=True)
 
 
 def reasons(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Reason]]:
-    """Compare each of one page's loads with what most of them got; return the reasons against each, in their order.
+    """Compare each of one page's loads with what most of them got; return for each load the reasons against it.
 
-    Only those are compared, and say what the page is, of which `are_good` is true: nothing else speaks against them.
-    A single load is the page. Of two that differ, the page is what either got: the poorer one is another.
+    Only good loads are compared, and only they decide what the page is; `are_good` says which loads have no other
+    reason against them. A single load is the page. When there are two, the page is all that either of them got: if
+    they differ, the one that got less is not the page.
     """
     all_got = [answers_by_identity(load) for load in loads]
     counted = [got for got, good in zip(all_got, are_good, strict=True) if got and good]
@@ -76,11 +79,11 @@ def reasons(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[
 
 
 def answers_by_identity(load: LoadRecord) -> dict[str, Got]:
-    """Return what the load got, by the recorded answer; what the replay has nothing for by its host and error.
+    """Return what the load got, by the identity of the recorded answer; by host and error where nothing is recorded.
 
-    Of several times the same the worst counts that came before the load event. Of a page that loads itself again some
-    come from Chrome's cache, which of them is chance: they are there, and no more is said of them. Empty when it is not
-    known.
+    If an answer came several times, the worst one before the load event counts. A page that loads itself again takes
+    some answers from Chrome's cache, and chance decides which: these are in the result as FROM_CACHE. The result is
+    empty when it is not known what the load got.
     """
     found: dict[str, Got] = {}
     for answer in load.answers.each if load.answers else ():
@@ -102,9 +105,10 @@ def _unrecorded(answer: ReceivedAnswer) -> str:
 
 
 def _usual(loads: Sequence[dict[str, Got]]) -> dict[str, Got]:
-    """Return what at least half of the loads got, each in the way most of these did, as a part if it was one in any.
+    """Return each answer that at least half of the loads got, with its most frequent outcome.
 
-    What failed must have failed in more than half: of two loads the one with the failure is not the page.
+    It is a part if it was one in any load. An answer that failed in every load that has it must have failed in more
+    than half of the loads: so of two loads, the one with the failure is not the page.
     """
     ways: dict[str, list[Got]] = defaultdict(list)
     for got in loads:
@@ -123,7 +127,7 @@ def _usual(loads: Sequence[dict[str, Got]]) -> dict[str, Got]:
 
 
 def _rank(outcome: tuple[int, int, str]) -> tuple[bool, bool, int]:
-    """Of two outcomes that are seen as often, the better is the usual: no error, a good status, more bytes."""
+    """Return how good an outcome is: of two that are equally frequent, the better one is taken for the usual one."""
     status, size, error = outcome
     return not error, 0 < status < 400, size
 
@@ -154,7 +158,7 @@ def _compare(got: dict[str, Got], usual: dict[str, Got], common: Collection[str]
 
 
 def _alike(answer: Got) -> tuple[str, tuple[int, int, str]]:
-    """Return what is the same of all answers that differ in nothing but volatile values."""
+    """Return what answers have in common that differ in volatile values only."""
     return mask_target(answer.url), answer.outcome
 
 

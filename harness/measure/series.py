@@ -38,7 +38,7 @@ class Measured:
 
 
 def judge_together(series: Sequence[Measured]) -> list[Measured]:
-    """Return `series` with the loads marked, too, that got other or fewer answers than the page's others."""
+    """Return `series`, with a reason added to each load that got other or fewer answers than the page's other loads."""
     judged = list(series)
     for page in dict.fromkeys(measured.load.page for measured in series):
         places = [place for place, measured in enumerate(series) if measured.load.page == page]
@@ -51,19 +51,19 @@ def judge_together(series: Sequence[Measured]) -> list[Measured]:
 
 
 def last_tries(series: Sequence[Measured]) -> list[Measured]:
-    """Return of each load the last try, in the order in which the loads were first done."""
+    """Return the last try of each load, in the order in which the loads were first done."""
     return list({measured.load: measured for measured in series}.values())
 
 
 def failed_by_accident(series: Sequence[Measured], retries: int) -> list[Measured]:
-    """Return the last tries that failed, that another try can help, and that had fewer than `retries` before."""
+    """Return the loads whose last try failed by accident, and which were tried again fewer than `retries` times."""
     tries = Counter(measured.load for measured in series)
     return [measured for measured in last_tries(judge_together(series))
             if worth_another_try(measured.why_not) and tries[measured.load] <= retries]
 
 
 def valid_pairs_ms(judged: Sequence[Measured], page: Page) -> tuple[list[float], list[float]]:
-    """Return the page load times (ms) without and with TFO of the measured runs of `page` that are valid in both."""
+    """Return the page load times (ms) without and with TFO, of those measured runs of `page` that are valid in both."""
     plts_ms: dict[int, dict[int, float]] = {0: {}, 1: {}}
     for measured in judged:
         load, plt_ms = measured.load, measured.record.plt_ms

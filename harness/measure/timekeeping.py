@@ -1,18 +1,18 @@
 """How well time was kept during one load: what is collected around it, and the rules that judge it.
 
-A page load time is true only if every packet, every server and Chrome itself ran when they could. Nothing can promise
-that: a laptop suspends, a virtual machine's host is busy, another program takes the processor. So each load carries
-the proof, from what was measured in it, alike for netem and the delay line:
+A page load time is true only if no packet, no server and no process of Chrome had to wait for the machine. Nothing can
+promise that: a laptop suspends, a virtual machine's host is busy, another program takes the processor. So each load's
+record has the proof, measured during the load, in the same way with netem and with the delay line:
 
-    late answers    how much longer a server was silent than a round trip and its own time (harness.netlog.silences),
-                    with nothing of it arriving (harness.network.arrivals), and whether the load event waited for that
+    late answers    how much longer a server was silent than a round trip and its own time (harness.netlog.silences)
+                    while nothing from it arrived (harness.network.arrivals), and whether the load event waited for that
                     (harness.analysis.critical_path)
-    delay line      how late it let packets go, counted by itself
-    stopped         processes of Chrome that stood stopped (harness.system.ticker): no page does that to itself
+    delay line      how late it released packets, as it counted itself
+    stopped         processes of Chrome that were stopped by a signal (harness.system.ticker), which no page does
     machine         steal, stalls (PSI), suspends, the largest gap of a clock that ticked beside the load, and how long
                     the page's own thread waited for a processor
 
-All of it from the navigation to the load event: what came later made no page load time.
+All of this is measured from the navigation to the load event: what happens later does not change the page load time.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -92,10 +92,11 @@ class Quiet:
 
 def late_answers(quiet: Iterable[Quiet], answered: Sequence[Answered], allowed_ms: Mapping[str, float],
                  path: Sequence[Step], layout: Layout = EACH_ITS_OWN) -> list[LateAnswer]:
-    """Return by how much each silence was too long, those that were, the latest first.
+    """Return the silences that were too long, and by how much; the longest delay first.
 
-    A silence may last `allowed_ms` of its server (see `silence_ms`) and, where an answer began in it, the server's own
-    time for that. `path` is the load's critical path, `layout` says which server each host is on.
+    A silence may last for its server's `allowed_ms` (see `silence_ms`) and, if an answer began in it, for the time that
+    the server itself took for that answer. `path` is the load's critical path, `layout` says which server each host is
+    on.
     """
     late = []
     for silence in quiet:
@@ -110,10 +111,10 @@ def late_answers(quiet: Iterable[Quiet], answered: Sequence[Answered], allowed_m
 
 def held_too_long(requests: Iterable[ServerRequest], start_s: float, plt_ms: float,
                   path: Sequence[Step]) -> list[LateAnswer]:
-    """Return by how much servers that hold answers back let them go too late (harness.replay.held), the latest first.
+    """Return by how much servers that hold answers back (harness.replay.held) sent them too late, the latest first.
 
-    That is all that their logs have as the server's own time: an answer is due at its request's `time_s`, in s since
-    the epoch as the load's `start_s`. What is due after the load event at `plt_ms` made no page load time.
+    In the logs of such servers the server's own time is this delay: an answer is due at its request's `time_s` (in s
+    since the epoch, as the load's `start_s`). Answers that are due after the load event at `plt_ms` are left out.
     """
     late = []
     for request in requests:
@@ -126,11 +127,11 @@ def held_too_long(requests: Iterable[ServerRequest], start_s: float, plt_ms: flo
 
 
 def nothing_came(silence: Quiet, came_ms: Sequence[float], plt_ms: float) -> list[Quiet]:
-    """Return the parts of a silence, as Chrome saw it, in which no packet of the server arrived either.
+    """Return the parts of a silence, as Chrome saw it, in which no packet from the server arrived either.
 
-    `came_ms` are the arrivals of what could end it, in order, in ms from the load's start. What Chrome reads long after
-    its arrival waited for Chrome, whose threads share the processors with the page's: that is the page's own time. A
-    silence that the load event cut (at `plt_ms`) may have had no end yet.
+    `came_ms` are the arrivals of what could end the silence, in order, in ms from the load's start. A packet that
+    Chrome reads long after its arrival waited for Chrome itself, which has to share the processors: that is no fault of
+    the network. A silence that lasts until the load event (at `plt_ms`) may not have ended then.
     """
     inside = [at_ms for at_ms in came_ms if silence.start_ms < at_ms < silence.end_ms + CLOCKS_MS]
     if not inside and silence.end_ms >= plt_ms - TICK_MS:
@@ -145,15 +146,15 @@ def _own_ms(silence: Quiet, answered: Iterable[Answered]) -> float:
 
 
 def silence_ms(rtt_ms: float, bw_mbit: float) -> float:
-    """Return how long a server may be silent: a round trip, and its link's time for a full packet each way."""
+    """Return how long a server may be silent: for a round trip, and while a full packet crosses the link each way."""
     return rtt_ms + 2 * alone_ms(FRAME_BYTES, bw_mbit)
 
 
 def reasons(kept: Timekeeping, rtt_ms: float, plt_ms: float, *, lossy: bool = False) -> list[Reason]:
-    """Return why time was not kept well enough in a load of `plt_ms` at `rtt_ms`; all of them are accidents.
+    """Return why time was not kept well enough in a load of `plt_ms` at `rtt_ms`. All these reasons are accidents.
 
-    An answer is judged by its own server's RTT where servers have their own (tfo.py --rtt). When `lossy`, the simulated
-    network itself lost packets: an answer may be late for as long as TCP takes to notice.
+    If each server has an RTT of its own (tfo.py --rtt), an answer is judged by its server's. `lossy` says that a buffer
+    of the simulated network overflowed: then an answer may be late for as long as TCP takes to notice the loss.
     """
     late = _late_packets(kept, rtt_ms) or ([] if lossy else list(_late_answers(kept, rtt_ms, plt_ms))[:1])
     return [accident(text) for text in (*_suspended(kept), *_stopped(kept), *late, *_machine(kept, plt_ms))]

@@ -1,7 +1,7 @@
-"""A recording's pages, each loaded once from servers on loopback: without root, without a star, without any delay.
+"""Loads each page of a recording once from servers on loopback: without root, without a star, without any delay.
 
-What fails there fails in every load of an experiment: a page of which too much is missing, or whose document is another
-one, is not fit to be measured. Nothing else is judged: there is no network here that could be timed.
+What fails here would fail in every load of an experiment: if too much of a page is missing, or its document is not the
+recorded one, the page is not fit to be measured. Times are not judged, since there is no simulated network here.
 """
 
 import shutil
@@ -50,7 +50,7 @@ MARGIN_S = 40.0
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of loading one page. `unfit` says why it is not fit to be measured, `failed` why that is not known."""
+    """The result for one page. `unfit` says why it is not fit to be measured, `failed` why that is not known."""
 
     unfit: tuple[str, ...] = ()
     failed: str = ""
@@ -58,7 +58,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class _Loopback:
-    """Running servers: what they serve, what leads Chrome to them, and what they write."""
+    """Running servers: what they serve, how Chrome finds them, and what they write."""
 
     files: PageFiles
     recording: Recording
@@ -72,7 +72,7 @@ class _Loopback:
 
 
 def try_pages(files: PageFiles, pages: Sequence[Page], timeout_s: float) -> dict[Page, Trial]:
-    """Load each of `pages` once from its recording; `timeout_s` is what a page may take until its load event."""
+    """Load each of `pages` once from its recording; its load event must come within `timeout_s`."""
     recording = read_recording(files.mirror, files.fetchlog)
     sizes = document_bytes(files, recording, pages)
     with _loopback(files, recording) as servers:
@@ -112,12 +112,12 @@ def _loopback(files: PageFiles, recording: Recording) -> Iterator[_Loopback]:
 
 
 def _free_ports() -> tuple[int, int]:
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
-        return one.getsockname()[1], two.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as first, socket.create_server(("127.0.0.1", 0)) as second:
+        return first.getsockname()[1], second.getsockname()[1]
 
 
 def _load(servers: _Loopback, page: Page, timeout_s: float) -> LoadRecord:
-    """Load `page` and return the record of that, as far as it says what came. Raises ExperimentError, InputError."""
+    """Load `page`; return a record that only says which answers came. Raises ExperimentError, InputError."""
     work_dir = Path(tempfile.mkdtemp(prefix="load-", dir=servers.directory))
     give(work_dir, servers.user)
     load_mark.mark_load(servers.mark, page.name)

@@ -1,4 +1,4 @@
-"""Whether a load is what it claims to be. Every rule gives its reason in words; a load with a reason is not counted.
+"""Whether a load is valid. Each rule that a load breaks gives a reason in words; a load with a reason is not counted.
 
 Each reason also says whether another try can help (harness.measure.reason).
 """
@@ -28,9 +28,9 @@ def reasons(load: LoadRecord, recorded_bytes: int | None) -> list[Reason]:
 
 
 def of_the_content(load: LoadRecord, recorded_bytes: int | None) -> list[Reason]:
-    """Return what speaks against the page that came, whatever the network and the machine did.
+    """Return what is wrong with the content that the load got, whatever the network and the machine did.
 
-    Of a load that broke off only a part came: whatever is wrong with that part, the page is not to blame for it.
+    Of a load that broke off only a part came. Whatever is wrong with that part is an accident, not the page's fault.
     """
     found = [*map(accident, load.errors), *_no_load_event(load), *_document(load, recorded_bytes),
              *coverage.reasons(load)]
@@ -52,10 +52,10 @@ def _no_load_event(load: LoadRecord) -> Iterable[Reason]:
 
 
 def _unanswered(load: LoadRecord) -> int:
-    """Return how many requests no answer had begun to come to when the load ended.
+    """Return how many requests had got nothing of an answer when the load ended.
 
-    What was asked for after the load event does not count, nor an answer that our limit of time cut: a page that goes
-    on loading has a load event nonetheless.
+    Requests after the load event do not count, nor do answers that our time limit cut: a page may go on loading for
+    ever after its load event.
     """
     if load.answers is None:
         return (load.failed_requests or {}).get(UNFINISHED, 0)
@@ -74,10 +74,10 @@ def _document(load: LoadRecord, recorded_bytes: int | None) -> Iterable[Reason]:
 
 
 def _network(load: LoadRecord) -> Iterable[Reason]:
-    """A retransmitted SYN waits for a second, an overflowed queue drops one: that is not the page's doing.
+    """Give a reason for each SYN that was sent again, or dropped from a full queue: the page did not cause that.
 
-    That second (RFC 6298, section 2.1) is why a load ends only after 1.5 s of silence: meanwhile Chrome may have used a
-    spare connection, which it begins after 250 ms, and be done.
+    A SYN is sent again after 1 s (RFC 6298, section 2.1). Chrome may be done before that, since it opens a spare
+    connection after 250 ms. So a load ends only after 1.5 s of silence, in which such a SYN is seen.
     """
     for where, counters in load.counters.items():
         if counters["TCPSynRetrans"] and not _is_lossy(load):
@@ -101,10 +101,10 @@ def _fastopen(load: LoadRecord) -> Iterable[Reason]:
 
 
 def _new_cookies(load: LoadRecord, cookies: CookieCounts) -> Iterable[Reason]:
-    """No cookie was known: each server (domain: one of each site) had to give one first, and whoever got it used it.
+    """Check a load that began without cookies: each server (for "domain": one server of each site) had to give one.
 
-    Who asked is counted by the servers' kernels: one that needs no cookie any more (domain) gives none to those who
-    asked before that was known.
+    From then on connections had to use the cookie. How many connections asked for a cookie is what the servers' kernels
+    counted, not how many cookies were given: for "domain" a server may stop giving them while some have asked already.
     """
     carried, in_syn = load.connections_with_request or 0, load.syn_data_connections or 0
     asked = load.counters["servers"]["TCPFastOpenCookieReqd"]
@@ -117,7 +117,7 @@ def _new_cookies(load: LoadRecord, cookies: CookieCounts) -> Iterable[Reason]:
 
 
 def _server_logs(load: LoadRecord) -> Iterable[Reason]:
-    """What TFO did is judged by the servers' logs: a connection that Chrome used must stand there."""
+    """Check that the servers' logs have every connection that Chrome used: by these logs TFO is judged."""
     logged, used = load.connections_with_request or 0, len(load.connections or ())
     if logged < used and not load.errors:
         yield accident(f"the servers' logs know of {logged} of the {used} connections that carried a request")
@@ -129,8 +129,8 @@ def _timekeeping(load: LoadRecord) -> Iterable[Reason]:
 
 
 def _is_lossy(load: LoadRecord) -> bool:
-    """Tell whether the buffers of user's own narrow link (--paper) overflowed: what was lost is that network's doing.
+    """Tell whether packets were lost because the buffers of user's own narrow link (--paper) overflowed.
 
-    To refuse such a load would be to choose the fast ones.
+    Such losses belong to that network. If loads with losses were refused, only the fast ones would be left.
     """
     return bool(load.buffer_drops and any(load.buffer_drops.values()))

@@ -1,4 +1,4 @@
-"""What is collected around a load to judge it: how well time was kept (harness.measure.timekeeping), what it got."""
+"""What is collected during a load to judge it: how well time was kept (harness.measure.timekeeping), what it got."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ MOST_LATE = 20
 
 @dataclass
 class Watch:
-    """What was noted beside a load; `lateness` is None until it is over, and where no delay line counts."""
+    """What was noted during a load; `lateness` is None until the load is over, and always if there is no delay line."""
 
     lab: Laboratory
     ticks: Ticks
@@ -48,7 +48,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class Explained:
-    """What happened when in a load, and its critical path; None and empty when that cannot be told."""
+    """When what happened in a load, and its critical path; None and empty when it is not known."""
 
     timeline: Timeline | None
     path: Sequence[Step]
@@ -106,7 +106,7 @@ def _late(lab: Laboratory, quiet: Sequence[Quiet], start_s: float, requests: Seq
 
 
 def _quiet(lab: Laboratory, silences: object) -> list[Quiet]:
-    """Return the silences by the servers' names; none of a report that is not one."""
+    """Return the silences with the servers' names; none if Chrome's side reported something else."""
     names = {host.address: name for name, host in lab.star.servers.items()}
     try:
         found = msgspec.convert(silences or [], list[tuple[str, float, float, bool]])
@@ -118,7 +118,7 @@ def _quiet(lab: Laboratory, silences: object) -> list[Quiet]:
 
 def _nothing_came(lab: Laboratory, arrivals: Arrivals, quiet: Sequence[Quiet], start_s: float,
                   plt_ms: float) -> list[Quiet]:
-    """Return in which parts of the silences nothing reached `user`; all of them where that is not known."""
+    """Return the parts of the silences in which nothing reached `user`; the whole silences if that is not known."""
     if arrivals.lost:
         return [*quiet]
     came_ms = {(name, connecting): [(at_s - start_s) * 1000 + lab.delay.held_ms[host.address]
@@ -145,7 +145,7 @@ def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:
 
 
 def cookies_of(watch: Watch, record: LoadRecord) -> CookieCounts | None:
-    """Return which cookies the servers gave in the load of `record`; None where the buffer lost some packets."""
+    """Return which cookies the servers gave in the load of `record`; None if some arrivals were not noted."""
     lab, given = watch.lab, {address: len(at_s) for (address, said), at_s in watch.arrivals.at_s.items()
                              if said is Said.COOKIE}
     if watch.arrivals.lost:
