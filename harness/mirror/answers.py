@@ -29,7 +29,7 @@ FILE_ANYWAY = (PARTIAL, 304)
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a body: the bytes in `file` stand at `start` and after it, of `total` altogether."""
+    """A part of a body of `total` bytes: `file` holds those from `start` on."""
 
     start: int
     total: int
@@ -40,7 +40,8 @@ class Part:
 class Recorded:
     """One recorded transaction: the answer a URL got once. `file` is relative to the host's directory of the mirror.
 
-    Two are equal when they answer the same; what tells them apart stands in the fields from `identity` on.
+    Two are equal when the answers are the same. The fields from `identity` on, which tell transactions apart, do not
+    count for that.
     """
 
     status: int
@@ -62,7 +63,7 @@ class Recorded:
     early_hints: Headers = ()
     """What was sent before the answer with the status 103 (RFC 8297)."""
     arrivals: Arrivals = ()
-    """Of a stream of news: when to send how much of it."""
+    """For a stream of events: when to send how much of it."""
     stays_open: bool = False
     """Whether it has no end."""
     after_load: bool = False
@@ -88,14 +89,14 @@ class Recorded:
 
     @property
     def lacks_body(self) -> bool:
-        """Whether a body belongs to this answer (or may belong to it) that is not in the mirror."""
+        """Whether this answer has a body, or may have one, that is not in the mirror."""
         return self.status == 200 and self.file is None and self.content_bytes != 0
 
 
 def status_code(status: str, redirect_url: str | None, in_mirror: bool) -> int:
-    """Return the code to a status line's words.
+    """Return the status code that belongs to a status line's words.
 
-    Words nobody knows are 302 with a redirect, else 200 if the body is in the mirror, else 404.
+    For unknown words it is 302 if there is a redirect, else 200 if the body is in the mirror, else 404.
     """
     text = " ".join(status.lower().split())
     number = re.match(r"([2-5]\d\d)\b", text)
@@ -110,7 +111,7 @@ def status_code(status: str, redirect_url: str | None, in_mirror: bool) -> int:
 def answer_of_response(response: Response, target: str, files: frozenset[str]) -> Recorded:
     """Return the answer that a response of a text log stands for; `target` is its path, query and fragment.
 
-    Which method was used such a log does not tell, nor whether there was a body: a file is the body.
+    Such a log does not say which method was used, nor whether there was a body. If there is a file, it is the body.
     """
     found = find_file(files, target)
     status = status_code(response.status, response.redirect_url, found is not None)

@@ -1,8 +1,8 @@
-"""What a request asked besides its URL, as far as it tells recorded answers apart: its headers and its body.
+"""What a request said besides its URL: its headers and its body. They decide between recorded answers to one URL.
 
 Browsers say what they will use an answer for (Fetch Metadata, https://www.w3.org/TR/fetch-metadata/), but only over
-https and to this machine itself; over http a navigation is known by Upgrade-Insecure-Requests, which Chrome and Firefox
-send with navigations only (https://www.w3.org/TR/upgrade-insecure-requests/#preference).
+https, or to a server on the same machine. Over http a navigation is recognised by Upgrade-Insecure-Requests, which
+Chrome and Firefox send with navigations only (https://www.w3.org/TR/upgrade-insecure-requests/#preference).
 """
 
 import hashlib
@@ -56,7 +56,7 @@ def hash_body(body: bytes) -> BodyHash | None:
 
 @dataclass(frozen=True)
 class Asked:
-    """A request's headers, names in lower case, and the hash of its body. Without headers they are not known."""
+    """A request's headers, names in lower case, and the hash of its body. Without headers, they are not known."""
 
     headers: dict[str, str] = field(default_factory=dict)
     body: BodyHash | None = None

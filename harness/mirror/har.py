@@ -1,13 +1,16 @@
-"""The responses in a recording's HAR: what the text log cannot hold, that is headers, status codes and protocols.
+"""Reads the responses in a recording's HAR: it has headers, status codes and protocols, which a text log has not.
 
-Beyond HAR 1.2, an entry may say where its body is (`_file`: ``host/file`` in the mirror), that only its beginning came
-(`_partial`), and that it was fetched once more (`_refetched`). Without `_file` the body is looked for where its URL
-puts it, as in mirrors of 2013.
+An entry may have fields that HAR 1.2 does not know:
 
-What tells requests of one URL apart: their headers, and their body, as HAR's `postData.text` (with `_encoding`
-"base64" where it is no text) or, where only that is known, as the hex SHA-256 `postData._sha256`. `_earlyHints` of a
-response are the headers of a 103 that came before it. `_connectMs` is how long the TCP handshake of the request's
-connection took, all of it: HAR's own `timings.connect` is what this request waited for, TLS included.
+    _file           where its body is in the mirror, ``host/file``; without it, where the URL puts it, as in 2013
+    _partial        only the beginning of the body came
+    _refetched      it was fetched once more
+    _earlyHints     (of a response) the headers of a 103 that came before it
+    _connectMs      how long the whole TCP handshake of the request's connection took; HAR's own `timings.connect` is
+                    how long this request waited for its connection, TLS included
+
+Requests of one URL are told apart by their headers and their body. The body is HAR's `postData.text` (with `_encoding`
+"base64" if it is not text) or, if only its hash is known, the hex SHA-256 `postData._sha256`.
 """
 
 import base64
@@ -29,11 +32,11 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and the response it got. `status` 0 stands for none, `failed` for one that did not come whole.
+    """One request and its response. `status` 0: there was no response. `failed`: the response did not come whole.
 
-    `started` is when the request was sent, `content_bytes` the body's size when decoded, None where it is not told,
-    `file` where its body is, relative to its host's directory, None where that is not told. `asked` is what the request
-    said besides its URL, `from_cache` that the browser had the answer already.
+    `started` is when the request was sent. `content_bytes` is the body's size when decoded, `file` where the body is,
+    relative to its host's directory; both are None if the HAR does not say it. `asked` is what the request said besides
+    its URL, `from_cache` that the browser had the answer already.
     """
 
     url: str
@@ -54,7 +57,7 @@ class Exchange:
     early_hints: tuple[tuple[str, str], ...] = ()
     arrivals: Arrivals = ()
     stays_open: bool = False
-    """Whether a stream of news had no end when it was recorded, or one after the load event."""
+    """Whether a stream of events had not ended by the load event when it was recorded."""
     after_load: bool = False
     """Whether it was asked for after the load event."""
     connect_ms: float | None = None
@@ -64,14 +67,14 @@ class Exchange:
 
     @property
     def http2(self) -> bool:
-        """Whether it went over HTTP/2, or over HTTP/3: to a server without that Chrome would speak HTTP/2."""
+        """Whether it went over HTTP/2 or HTTP/3. The replay has no HTTP/3; to such a server Chrome speaks HTTP/2."""
         return self.http_version.lower().startswith((H2, "http/2", "h3", "http/3"))
 
 
 def read_exchanges(path: Path, problems: list[str], live: list[LiveConnection]) -> list[Exchange] | None:
-    """Return the exchanges over http and https in a HAR, in its order; None when it is none.
+    """Return the exchanges over http and https in a HAR, in its order; None when it is not a HAR.
 
-    Adds to `problems` what cannot be used, one line each, and to `live` the WebSockets.
+    Adds a line to `problems` for each that cannot be used, and the WebSockets to `live`.
     """
     try:
         archive = read_untrusted_json(path)
@@ -129,9 +132,9 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
 
 
 def handshake_ms(entry: dict[str, Any]) -> float | None:
-    """Return how long the handshake took of the connection that an entry's request went over, None where untold.
+    """Return how long the TCP handshake of the connection took that an entry's request went over; None if not known.
 
-    The time less that of TLS; over QUIC, which does both at once, the whole time is that of one handshake.
+    It is the connect time less the time for TLS. QUIC does both at once: then all of it is the time of one handshake.
     """
     timings = entry.get("timings") or {}
     known, whole, tls = (_time_ms(found) for found in (entry.get("_connectMs"), timings.get("connect"),
@@ -143,20 +146,20 @@ def handshake_ms(entry: dict[str, Any]) -> float | None:
 
 
 def _time_ms(found: object) -> float | None:
-    """Return a time of a HAR; -1 says that there is none."""
+    """Return a time of a HAR; None for -1, which says that there is none."""
     if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
         return None
     return float(found) if found >= 0 else None
 
 
 def _pairs(headers: Any) -> tuple[tuple[str, str], ...]:
-    """Return headers as HAR lists them; those that begin with a colon belong to HTTP/2's framing."""
+    """Return headers as HAR lists them, without those that begin with a colon: they belong to HTTP/2's framing."""
     return tuple((str(pair["name"]), str(pair["value"])) for pair in headers or ()
                  if not str(pair["name"]).startswith(":"))
 
 
 def _part(status: int, headers: tuple[tuple[str, str], ...]) -> tuple[int, int] | None:
-    """Return where a part begins and the size of its whole, None for what is whole (RFC 9110, section 14.4)."""
+    """Return where a part begins and how large the whole is; None if it is not a part (RFC 9110, section 14.4)."""
     text = next((value for name, value in headers if name.lower() == "content-range"), "")
     match = re.fullmatch(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})", text.strip())
     if status != 206 or match is None or (int(match[1]) == 0 and int(match[2]) + 1 == int(match[3])):
@@ -165,7 +168,7 @@ def _part(status: int, headers: tuple[tuple[str, str], ...]) -> tuple[int, int] 
 
 
 def _body(posted: dict[str, Any]) -> BodyHash | None:
-    """Return the hash of a request's body; None where there was none, or it is not known."""
+    """Return the hash of a request's body; None if there was no body, or if it is not known."""
     text, sha256 = str(posted.get("text") or ""), str(posted.get("_sha256") or "")
     try:
         body = base64.b64decode(text) if posted.get("_encoding") == "base64" else text.encode("utf-8", "surrogatepass")

@@ -1,13 +1,13 @@
 """Which of a recorded response's headers are sent again, and how.
 
-Sent again is what decides what a browser loads, may load, keeps or runs. Left out are
+Headers are sent again if they decide what a browser loads, may load, keeps or runs. Left out are headers that
 
-- what belongs to one connection (RFC 9110, section 7.6.1) or to the framing, which the server does anew;
-- what leads away from the replay: Strict-Transport-Security (Chrome would leave http), Alt-Svc (it would try QUIC),
-  NEL, Report-To, Reporting-Endpoints (reports that no recording answers);
-- dates: Chrome's clock is shifted, so a recorded Date makes every body old. What lasts until a date is said to last as
-  long as it did when it was recorded: Expires becomes Cache-Control's max-age, a cookie's Expires its Max-Age;
-- what only tells about the server.
+- belong to one connection (RFC 9110, section 7.6.1) or to the framing, which the server does anew;
+- lead away from the replay: Strict-Transport-Security (Chrome would leave http), Alt-Svc (it would try QUIC), NEL,
+  Report-To, Reporting-Endpoints (Chrome would send reports, which no recording answers);
+- hold dates: Chrome's clock is shifted, so with a recorded Date every body would be old. Instead, the time for which
+  something lasts is sent: Expires becomes Cache-Control's max-age, a cookie's Expires becomes its Max-Age;
+- only say what the server is.
 
 Content-Security-Policy is sent unchanged: it does not hold for scripts that Chrome injects for its driver.
 """
@@ -38,10 +38,10 @@ URL_CHARACTERS = "".join(map(chr, range(0x21, 0x7F)))
 
 
 def replayed(headers: Iterable[tuple[str, str]], recorded: datetime | None = None, *, body: bool = True) -> Headers:
-    """Return the headers to send of those recorded, in their order, names in lower case.
+    """Return those of the recorded headers that are to be sent, in their order, names in lower case.
 
-    `recorded` is when the response came, where it has no Date; `body`: the answer has one. Values are text whose
-    characters are the bytes on the wire (latin-1), free of anything that could end a header.
+    `recorded` is when the response came, for a response without a Date; `body` says whether the answer has a body.
+    Values are text whose characters are the bytes on the wire (latin-1), without anything that could end a header.
     """
     pairs = [(name.strip().lower(), line) for name, value in headers for line in value.split("\n")]
     when = next((date for name, value in pairs if name == "date" and (date := _date(value))), recorded)
@@ -83,7 +83,7 @@ def _cookie(value: str, when: datetime | None) -> str:
 
 
 def _lasting(pairs: list[tuple[str, str]], when: datetime | None) -> Headers:
-    """Return what says how long a body lasts whose Expires says it, unless Cache-Control overrules that (RFC 9111)."""
+    """Return a Cache-Control that says what Expires says, unless the recorded Cache-Control counts more (RFC 9111)."""
     said = dict(pairs)
     control = said.get("cache-control", "").lower()
     if "expires" not in said or when is None or re.search(r"max-age|no-cache|no-store", control):

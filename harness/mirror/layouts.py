@@ -1,4 +1,4 @@
-"""Which hosts of a recording share a server, by choice (tfo.py --layout): see harness.files.layout."""
+"""Makes the layout that tfo.py --layout asks for: which hosts of a recording share a server (harness.files.layout)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,9 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 
 def make_layout(choice: str, hosts: Sequence[str], fetchlog_dir: Path) -> tuple[Layout, list[str]]:
-    """Return the layout of `hosts` that `choice`, a word or a file, says, and notes for people.
+    """Return the layout of `hosts` that `choice` asks for, which is a word or a file; and notes for people.
 
-    Raises InputError for a file that is none, or a recording that does not say its servers' addresses.
+    Raises InputError when the file is not a layout, or when the recording does not say its servers' addresses.
     """
     if choice == HOST:
         return Layout(), []
@@ -48,7 +48,7 @@ def recorded_layout(hosts: Sequence[str], fetchlog_dir: Path) -> Layout:
 
 
 def recorded_addresses(fetchlog_dir: Path) -> dict[str, set[str]]:
-    """Return the addresses that each host of a recording's HARs answered from; what cannot be read has none."""
+    """Return the addresses that each host of a recording answered from; HARs that cannot be read are left out."""
     found: dict[str, set[str]] = defaultdict(set)
     for path in sorted(fetchlog_dir.glob("*.har")):
         for host, address in _answers(path):
@@ -57,7 +57,7 @@ def recorded_addresses(fetchlog_dir: Path) -> dict[str, set[str]]:
 
 
 def _answers(har: Path) -> Iterator[tuple[str, str]]:
-    """Yield host and address of each entry, up to the first that is none (harness.mirror.recording says what is)."""
+    """Yield host and address of each entry, up to the first that is no entry (harness.mirror.recording reports it)."""
     with suppress(UnreadableFileError, ValueError, TypeError, KeyError, AttributeError):
         for entry in read_untrusted_json(har)["log"]["entries"]:
             address = str(entry.get("serverIPAddress") or "").strip("[]")

@@ -4,10 +4,10 @@ A WebSocket stands in a page's HAR as Chrome's DevTools write it: an entry for a
 `_webSocketMessages` are {"type": "send" or "receive", "time": s since the epoch, "opcode": 1 text, 2 binary (base64),
 8 close (the code), "data": text}. An answer that stays open has `_arrivals`: [ms since its head, bytes so far] each.
 
-What came after the recorded load event is left out: it may come before the load event of a replay, at a longer round
-trip say, and then the load would wait for what the page never waited for.
+What came after the recorded load event is left out. In a replay (at a longer round trip, say) it could come before the
+load event, and the load would then wait for something that the recorded page did not wait for.
 
-Anybody may have written such a HAR: what makes no sense is left out, and no pause is longer than LONGEST_MS.
+Anybody may have written such a HAR: nonsense is left out, and no pause is longer than LONGEST_MS.
 """
 
 import base64
@@ -36,8 +36,10 @@ CLOSE_CODES = range(1000, 5000)
 
 @dataclass(frozen=True)
 class LiveMessage:
-    """A message that the site sent: once `awaits` messages of the page have come, `after_ms` after the last of these
-    or the site's message before, whichever was later. Of a close (opcode 8) `data` is the code.
+    """A message that the site sends once `awaits` messages of the page have come.
+
+    It is sent `after_ms` after the last of these, or after the site's previous message, whichever was later. For a
+    close (opcode 8) `data` is the code.
     """
 
     awaits: int
@@ -48,9 +50,9 @@ class LiveMessage:
 
 @dataclass(frozen=True)
 class LiveConnection:
-    """A WebSocket; `url` has the scheme http or https. How it was answered, which extras were agreed on, what came.
+    """A WebSocket: how the site answered, which extensions both agreed on, and which messages the site sent.
 
-    Any other `status` than 101 (Switching Protocols) is the site's refusal.
+    `url` has the scheme http or https. A `status` other than 101 (Switching Protocols) means that the site refused.
     """
 
     url: str
@@ -62,9 +64,9 @@ class LiveConnection:
 
 
 def read_live(entries: list[dict[str, Any]], page: str, last_s: float) -> list[LiveConnection]:
-    """Return the WebSockets among the entries of a page's HAR, in its order, with what was said up to `last_s`.
+    """Return the WebSockets among the entries of a page's HAR, in its order, with their messages up to `last_s`.
 
-    One that makes no sense is left out.
+    Nonsense is left out.
     """
     found = []
     for entry in entries:
@@ -76,7 +78,7 @@ def read_live(entries: list[dict[str, Any]], page: str, last_s: float) -> list[L
 
 
 def load_event_s(log: Any) -> float:
-    """Return when a recorded page's load event was, in s since the epoch; infinite where that is not known."""
+    """Return when a recorded page's load event was, in s since the epoch; infinity when that is not known."""
     with contextlib.suppress(TypeError, ValueError, KeyError, IndexError, AttributeError):
         page = log["pages"][0]
         began, after_ms = moment_of(page["startedDateTime"]), float(page["pageTimings"]["onLoad"])
@@ -86,7 +88,7 @@ def load_event_s(log: Any) -> float:
 
 
 def arrivals_of(entry: dict[str, Any], last_s: float) -> tuple[Arrivals, bool]:
-    """Return an entry's `_arrivals` up to `last_s`, both numbers ascending, and whether more came after them.
+    """Return an entry's `_arrivals` up to `last_s`, in which both numbers ascend, and whether more came later.
 
     Raises ValueError, TypeError, KeyError and AttributeError for nonsense.
     """
@@ -112,10 +114,10 @@ def _connection(url: str, page: str, entry: dict[str, Any], last_s: float) -> Li
 
 
 def _messages(entry: dict[str, Any], last_s: float) -> Iterator[LiveMessage]:
-    """Give what the site sent, up to its close or `last_s`.
+    """Give the messages that the site sent, up to its close or `last_s`.
 
-    An answer to a message took the recording's round trip, too. As the handshake took one, its time is left out:
-    the replay has a round trip of its own.
+    When it was recorded, an answer to a message took a round trip as well. The handshake's time, which was a round
+    trip, is taken off, since the replay has a round trip of its own.
     """
     awaits, answered = 0, True
     begun = moment_of(entry.get("startedDateTime"))
@@ -136,7 +138,7 @@ def _messages(entry: dict[str, Any], last_s: float) -> Iterator[LiveMessage]:
 
 
 def _data(opcode: int, text: str) -> bytes:
-    """Return what a message says. Raises ValueError for what no site can have sent."""
+    """Return a message's content. Raises ValueError for what no site can have sent."""
     if opcode == Opcode.BINARY:
         return base64.b64decode(text)
     if opcode == Opcode.CLOSE and int(text) in CLOSE_CODES:

@@ -1,7 +1,7 @@
 """Volatile values: the parts of a URL or of a request's body that are made anew at each load.
 
-Times, random numbers, session ids and the names of JSONP callbacks differ from load to load although the request is the
-same. A masked text has ``*`` in their place, so that two requests which differ in nothing else become equal.
+Times, random numbers, session ids and the names of JSONP callbacks differ from load to load, although the request is
+the same. A masked text has ``*`` in their place: then two requests are equal if they differ in nothing else.
 """
 
 import re

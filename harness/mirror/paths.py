@@ -1,9 +1,9 @@
 """Where a recorded URL's body stands in a mirror: ``NAME/<host>/<file>``.
 
-The file is the URL's path plus ``?query`` plus ``#fragment``; ``/`` is ``index.html``. What is longer than 64
-characters (leading slash included) or cannot be a file stands under its hex MD5 at the host's root. The format is
-fixed: people have mirrors since 2013. A mirror may come from anywhere, so no name, however hostile, is opened outside
-its host's directory.
+The file is the URL's path plus ``?query`` plus ``#fragment``; ``/`` is ``index.html``. If that is longer than 64
+characters (leading slash included) or cannot be a file's name, the file is its hex MD5, in the host's own folder. This
+format is fixed, since people have had mirrors since 2013. A mirror may come from anywhere: however hostile a name is,
+no file outside of its host's directory is opened.
 """
 
 import hashlib
@@ -42,8 +42,8 @@ def split_url(url: str) -> tuple[str, str]:
 def mirror_file(path_and_query: str) -> str:
     """Return the file, relative to the host's directory, that a URL's body is written to.
 
-    `path_and_query` is the URL's path, ``?query`` and ``#fragment``, as written in the URL. Pure: see `write_file` for
-    the case that the plain name is taken by a directory.
+    `path_and_query` is the URL's path, ``?query`` and ``#fragment``, as written in the URL. This does not look at the
+    disk: see `write_file` for the case that a directory has that name already.
     """
     target = _from_root(path_and_query)
     name = _plain_name(target)
@@ -59,10 +59,11 @@ def md5_name(path_and_query: str) -> str:
 
 
 def lookups(path_and_query: str) -> list[tuple[str, str]]:
-    """Return the files, relative to the host's directory, a URL's body may stand in, in the order of looking.
+    """Return the files, relative to the host's directory, in which a URL's body may be, in the order of looking.
 
-    In pairs with how the name is made (`FoundAs`): the plain path first, then the MD5 of path and query, as
-    received; then the same without a bare end and percent-decoded. No name leaves the host's directory.
+    Each comes with how its name is made (`FoundAs`): first the plain path, then the MD5 of path and query, both as
+    received; then both without a bare ``?`` or ``#`` at the end, and percent-decoded. No name leads out of the host's
+    directory.
     """
     target = _from_root(path_and_query)
     found: dict[str, str] = {}
@@ -103,7 +104,8 @@ def hosts(mirror_dir: Path) -> list[str]:
 def list_files(host_dir: Path) -> frozenset[str]:
     """Return all regular files below `host_dir`, relative to it; none when it does not exist. Symlinks are left out.
 
-    However deep its folders are: os.walk would run out of stack. What is too deep for a path's 4096 bytes is left out.
+    This works however deep the folders are, where os.walk would run out of stack. Files whose path is longer than 4096
+    bytes are left out.
     """
     found: set[str] = set()
     waiting = [""]
@@ -147,8 +149,8 @@ def open_file(host_fd: int, name: str) -> int:
 def write_file(mirror_dir: Path, url: str, body: bytes) -> Path:
     """Write the body of `url` where a reader will look for it, and return the file.
 
-    A plain name that a directory has, or whose directory's name a file has, gives way to the MD5. Raises ValueError
-    when `url` has no host or its host cannot be a directory, OSError when writing fails.
+    If there is a directory of the plain name, or a file where its directory should be, the file's name is the MD5.
+    Raises ValueError when `url` has no host or its host cannot be a directory, OSError when writing fails.
     """
     host, target = split_url(url)
     if not is_host_name(host):

@@ -1,8 +1,8 @@
 """What a recording holds: the answer to every recorded URL, from ``NAME/`` (bodies) and ``NAME.fetchlog/`` (heads).
 
-A page's log may have a HAR beside it (recordings of this program); then that says everything. Otherwise (2013, and
-pages made by the project itself) the text log does: it has the status line's words but no code, so the code is found
-again from the words.
+A page's log may have a HAR beside it (recordings of this program do); then only the HAR is read. Otherwise (2013, and
+pages made by the project itself) the text log is read. It has the words of the status line but not the code, so the
+code is derived from the words.
 """
 
 from collections import Counter
@@ -49,13 +49,13 @@ class Recording:
     problems: list[str] = field(default_factory=list)
 
     def hosts(self) -> list[str]:
-        """Return every host that has a file or a recorded answer, sorted: some only ever redirect."""
+        """Return every host that has a file or a recorded answer, sorted. Hosts that only redirect have no files."""
         return sorted(self.files.keys() | {host for _, host in (*self.answers, *self.live)})
 
     def schemes(self, host: str) -> tuple[str, ...]:
         """Return the schemes the host is to be served over: http, https or both, in this order.
 
-        Of a host that has files and is in no log this is not known: both, where the recording has https at all.
+        For a host that has files but is in no log this is not known: then it is both, if the recording has any https.
         """
         known = tuple(scheme for scheme in SCHEMES if (scheme, host) in self.answers or (scheme, host) in self.live)
         return known or (SCHEMES if self._has_https else SCHEMES[:1])
@@ -80,7 +80,7 @@ class Recording:
                          identity=file_identity((scheme, host), found[0])),)
 
     def lookup(self, host: str, path_and_query: str, scheme: str = "http", method: str = "GET") -> Recorded | None:
-        """Return what exactly this URL and method answered in the end (after redirects through itself), or None."""
+        """Return the final answer to exactly this URL and method, after redirects to itself; None if there is none."""
         recorded = self.exact(scheme, host, path_and_query, method)
         return next((answer for answer in reversed(recorded) if answer.redirect_url is None),
                     recorded[-1] if recorded else None)
@@ -101,7 +101,7 @@ class Recording:
         return self.exact(url.partition(":")[0].lower(), host, target.partition("#")[0])
 
     def transactions(self, page: str) -> list[Recorded]:
-        """Return what the log named `page` has: everything that a load of the page may get."""
+        """Return the transactions in the log named `page`: everything that a load of the page may get."""
         return [answer for answers in self.answers.values() for sequence in answers.values() for answer in sequence
                 if answer.page == page]
 
@@ -193,7 +193,7 @@ def _silent_of_pages(logged: list[Logged], silent: set[Origin]) -> dict[str, fro
 
 
 def _read_page(log: Path, recording: Recording) -> list[Logged]:
-    """Return what a page's HAR says of its transactions, or without one its text log."""
+    """Return the transactions of a page as its HAR has them or, without a HAR, its text log."""
     har = log.with_name(f"{log.name}.har")
     live: list[LiveConnection] = []
     exchanges = read_exchanges(har, recording.problems, live) if har.is_file() else None
@@ -218,9 +218,9 @@ def _read_page(log: Path, recording: Recording) -> list[Logged]:
 
 
 def _split(url: str, log: Path, recording: Recording) -> tuple[Origin, str] | None:
-    """Return a URL's scheme and host, and the rest of it. What is no URL of a web site is a problem of the recording.
+    """Return a URL's scheme and host, and the rest of it. Adds a line to the problems if it is no URL of a web site.
 
-    Only the scheme's own port is served: a text log's URL with another one is left out, as in a HAR.
+    Only the scheme's own port is served: URLs with another port are left out, in text logs as in HARs.
     """
     try:
         host, target = split_url(url)

@@ -2,12 +2,12 @@
 
     recorded_rtts(files, recording).rtts_ms      # {"www.a.test": 12.0, "cdn.test": 180.0}
 
-Of each server the smallest connect time in the recording's HARs: what a SYN waits for besides (a busy machine, a SYN
-that was lost) only makes others longer. ``NAME.rtts`` says it where there is such a file, before the HARs: a line
-``host rtt_ms`` for each server, empty lines and those that begin with # ignored. Logs of 2013 know no connect times.
+It is the shortest connect time to that server in the recording's HARs: other delays (a busy machine, a lost SYN) can
+only make a connect time longer. What a file ``NAME.rtts`` says counts more than the HARs: it has a line ``host rtt_ms``
+for each server; empty lines and lines that begin with # are ignored. Logs of 2013 have no connect times.
 
-A server of which neither tells (all that it answered went over connections that stood already, say) is taken to be as
-far away as half of the others: it gets their median.
+If neither says it (all requests went over connections that were open already, say), the server gets the median of the
+other servers' RTTs.
 """
 
 import math
@@ -31,7 +31,7 @@ SHORTEST_MS = 1.0
 
 @dataclass(frozen=True)
 class RecordedRtts:
-    """The RTT to every server of a recording, in ms. `assumed` are those to which it is not known."""
+    """The RTT to every server of a recording, in ms. `assumed` are the servers whose RTT is not known."""
 
     rtts_ms: Mapping[str, float]
     assumed: tuple[str, ...]
@@ -43,9 +43,9 @@ class RecordedRtts:
 
 
 def recorded_rtts(files: PageFiles, recording: Recording, option: str = "--rtt recorded") -> RecordedRtts:
-    """Return the RTT to every host of `recording`, which `files` hold, as `option` asks.
+    """Return the RTT to every host of `recording`, which is in `files`; `option` is what error messages name.
 
-    Raises InputError where not one is known.
+    Raises InputError when no RTT is known.
     """
     written = read_rtts(files.rtts) if files.rtts.exists() or files.rtts.is_symlink() else {}
     hosts = recording.hosts()

@@ -1,11 +1,10 @@
-"""Redirects in text logs: where they end, and whose file is the body at their end.
+"""Redirects in text logs: where they end, and which file has the body that is at their end.
 
-The scraper of 2013 asked once more for each URL of its log, followed redirects on the way, and stored the body that
-came at the end under the URL it had asked for: ``www.wsj.com/index.html`` is the body of ``online.wsj.com/home-page``.
-So
+The scraper of 2013 asked for each URL of its log once more and followed redirects. It stored the body that it got in
+the end under the URL that it had asked for: ``www.wsj.com/index.html`` is the body of ``online.wsj.com/home-page``. So
 
-- the end of a redirect that was recorded, but has no file, has the file of the URL that led to it;
-- a file for the URL wins over a recorded redirect whose end is not in the mirror: it is the body of that end.
+- if a redirect ends at a recorded URL without a file, that URL gets the file of the URL that led to it;
+- if a redirect leads to a URL that was not recorded, the file of the first URL is the answer to the first URL.
 """
 
 import dataclasses
@@ -21,7 +20,7 @@ MOST_STEPS = 20
 
 
 def absolute_redirect(response: Response) -> Response:
-    """Return the response with an absolute URL where it leads to: some servers sent a path only."""
+    """Return the response, with its redirect as an absolute URL: some servers sent a path only."""
     if response.redirect_url is None:
         return response
     try:
@@ -31,7 +30,7 @@ def absolute_redirect(response: Response) -> Response:
 
 
 def end_redirects(answers: Sequences, files: dict[str, frozenset[str]]) -> Sequences:
-    """Return `answers` with the redirects of text logs brought to an end; `files` are each host's."""
+    """Return `answers`, with each redirect of a text log made to end somewhere; `files` has each host's files."""
     ended = {origin: dict(of_origin) for origin, of_origin in answers.items()}
     for origin, of_origin in answers.items():
         for key, sequence in of_origin.items():
@@ -53,14 +52,14 @@ def _is_text_redirect(answer: Recorded) -> bool:
 
 
 def _here(answer: Recorded, file: tuple[str, str]) -> Recorded:
-    """Return the answer to a redirect's own URL that its end is, as far as the mirror has it: a file."""
+    """Return the answer to a redirect's own URL when its end was not recorded: the file, which is the end's body."""
     return dataclasses.replace(answer, status=200, mime_type="", redirect_url=None, file=file[0], found=file[1])
 
 
 def _end(answers: Sequences, answer: Recorded) -> tuple[Origin, str] | None:
-    """Return where a redirect comes to: scheme and host, and the key, of the first recorded URL that does not redirect.
+    """Return where a redirect ends: scheme and host, and key, of the first recorded URL that does not redirect.
 
-    None when it comes to a URL that was not recorded, or to no end.
+    None when it leads to a URL that was not recorded, or goes in a circle.
     """
     for _ in range(MOST_STEPS):
         try:

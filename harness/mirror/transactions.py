@@ -1,11 +1,11 @@
-"""From the logs of all pages to the transactions of a recording: in order, each with an identity.
+"""Makes the transactions of a recording from the logs of all pages: in order, each with an identity.
 
 The identity of a transaction is the beginning of the SHA-256 of its method, scheme, host, path without volatile values
 (harness.mirror.masks), and its number among the recorded transactions that have these in common. It does not depend on
-the query, is the same in every run over a recording, and stands in the servers' logs.
+the query, is the same whenever the recording is read, and is written to the servers' logs.
 
-Left out are exchanges that another one stands for: one that failed or never came where the same URL came whole at
-another time, a 304 or a part where the whole body came, and what the browser took from its cache.
+An exchange is left out if another one can take its place: if it failed and the same URL came whole at another time; if
+it is a 304 or a part and the whole body came, too; and if the browser took the answer from its cache.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ than GET with the method before it (``POST /path``)."""
 
 @dataclass(frozen=True)
 class Logged:
-    """A response or an exchange as a page's log has it; `target` is the URL's path, query and fragment."""
+    """A response or an exchange, as it is in a page's log; `target` is the URL's path, query and fragment."""
 
     page: str
     origin: Origin
@@ -49,7 +49,7 @@ class Logged:
 
 
 def answer_key(method: str, path_and_query: str) -> str:
-    """Return under which key of `Sequences` the answers to a request stand."""
+    """Return the key of `Sequences` under which the answers to a request are found."""
     return path_and_query if method == "GET" else f"{method} {path_and_query}"
 
 
@@ -60,7 +60,7 @@ def identity(method: str, origin: Origin, path_and_query: str, number: int) -> s
 
 
 def file_identity(origin: Origin, file: str) -> str:
-    """Return the identity of the answer that a file is which no log has a transaction of."""
+    """Return the identity of the answer for a file that no log has a transaction of."""
     return _digest(f"{origin[0]}://{origin[1]} file {file}")
 
 
@@ -69,7 +69,7 @@ def _digest(text: str) -> str:
 
 
 def sequences(logged: Iterable[Logged], files: dict[str, frozenset[str]]) -> Sequences:
-    """Return the answers to each URL of what was `logged`, which is in recorded order; `files` are each host's."""
+    """Return the answers to each URL. `logged` is in recorded order; `files` has each host's files."""
     logged = list(logged)
     by_key: dict[tuple[Origin, str], list[Logged]] = {}
     for item in logged:
