@@ -1,10 +1,10 @@
-"""What a machine measures of pages that are known, before it measures others: can its numbers stand beside theirs?
+"""Has a machine measure two pages that are known, before any other: are its numbers comparable with other machines'?
 
     chain     HANDSHAKES documents, each framed by the one before, each on a host of its own: TFO saves as many RTTs
     compute   one document with a script that computes, without a delay: how fast this machine's processor is
 
-A machine on which the RTT is off, or a handshake's saving is not a round trip, is not fit for a sweep. A slow one is,
-but its speed stands with its results, since what is spent on computing TFO cannot save.
+A machine is not fit for a sweep if its RTT is wrong, or if TFO does not save one round trip for each handshake. A slow
+machine is fit, but its speed is written to its results, since TFO cannot save the time that is spent on computing.
 """
 
 import json
@@ -43,7 +43,7 @@ COMPUTE = "http://compute.calibration.test/"
 
 
 def calibrate(bed: Bed, go_on: GoOn = lambda: True) -> Calibration:
-    """Measure both pages here, when no other experiment runs; return what was found, with the fault if there is one.
+    """Measure both pages on this machine, once no other experiment runs; return what was found, and the fault if any.
 
     Raises InputError when another experiment has the lock for longer than `bed.wait_s`.
     """
@@ -65,7 +65,7 @@ def calibrate(bed: Bed, go_on: GoOn = lambda: True) -> Calibration:
 
 
 def fault_of(found: Calibration) -> str:
-    """Return in words why a machine that measured this is not fit, "" when it is."""
+    """Return in words why a machine that measured this is not fit, "" when it is fit."""
     if found.rtt_error_percent is None or found.saved_rtts is None or found.page_ms is None:
         return "not all of the calibration's loads count"
     if abs(found.rtt_error_percent) > RTT_TOLERANCE_PERCENT:
@@ -76,7 +76,7 @@ def fault_of(found: Calibration) -> str:
 
 
 def rtt_error_percent(measured_ms: object) -> float | None:
-    """Return how far the median of the measured RTTs (ms, by host) is from what was wanted."""
+    """Return by how many percent the median of the measured RTTs (ms, by host) is off what was wanted."""
     if not isinstance(measured_ms, dict) or not measured_ms:
         return None
     return round((statistics.median(map(float, measured_ms.values())) / (2 * DELAY_MS) - 1) * 100, 2)

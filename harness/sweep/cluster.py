@@ -3,8 +3,8 @@
     root:       ./sweep.py  --starts-->  scripts/worker.sh
     the user:   ./sweep.py, having given up root  --starts-->  scheduler
 
-The worker of this machine is root's, so it is started first. It learns from a file where the scheduler is, and ends
-when the pipe to its standard input does, however the driver dies.
+This machine's worker runs as root, so it is started first, before root is given up. It reads the scheduler's address
+from a file. It ends when the pipe to its standard input is closed, which happens however the driver dies.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def worker_words(options: argparse.Namespace) -> list[str]:
 
 @contextlib.contextmanager
 def local_worker(folder: SweepFolder, tls: Path, options: argparse.Namespace) -> Iterator["subprocess.Popen[bytes]"]:
-    """Start this machine's worker, as root; it ends at the end. What it prints goes to worker.log."""
+    """Run this machine's worker, as root, while this lasts. What it prints goes to worker.log."""
     command = [str(ROOT / "scripts" / "worker.sh"), str(folder.scheduler_file), "--tls", str(tls),
                *worker_words(options)]
     with acting_as(invoking_user()):
@@ -64,10 +64,10 @@ def local_worker(folder: SweepFolder, tls: Path, options: argparse.Namespace) ->
 
 
 class OwnScheduler:
-    """A scheduler of our own, started again at its old port when it dies."""
+    """A scheduler of our own. When it dies, it is started again at the same port."""
 
     def __init__(self, folder: SweepFolder, tls: Path, dashboard: int, host: str) -> None:
-        """Nothing is started yet. It is to listen at the address `host`, "" for all of this machine's."""
+        """Start nothing yet. `host` is the address that it will listen at, "" for all addresses of this machine."""
         self._log, self._tls, self._host = folder.path / "scheduler.log", tls, host
         self._dashboard, self._port = dashboard, 0
         self._process: subprocess.Popen[str] | None = None
@@ -102,10 +102,10 @@ class OwnScheduler:
 
 
 class LocalCluster(OwnScheduler):
-    """A scheduler on loopback, the address of which this machine's worker finds in a file."""
+    """A scheduler on loopback; this machine's worker finds its address in a file."""
 
     def __init__(self, folder: SweepFolder, tls: Path, worker: "subprocess.Popen[bytes]", dashboard: int) -> None:
-        """Nothing is started yet but the worker."""
+        """Start nothing yet; `worker` runs already."""
         super().__init__(folder, tls, dashboard, "127.0.0.1")
         self._file, self._worker, self._worker_log = folder.scheduler_file, worker, folder.worker_log
 
@@ -131,7 +131,7 @@ class RemoteCluster:
     """A scheduler that somebody has started (./sweep.py --serve), and whatever workers there are."""
 
     def __init__(self, address: str, tls: Path) -> None:
-        """`address` as people write it, tcp:// or tls://."""
+        """Take the scheduler's `address` as people write it: tcp:// or tls://."""
         self.address, self._tls = address.replace("tcp://", "tls://", 1), tls
         security(tls)               # complains at once of what is missing
 
@@ -148,7 +148,7 @@ class RemoteCluster:
             time.sleep(AGAIN_S)
 
     def check(self) -> None:
-        """Nothing of it is ours."""
+        """Check nothing: neither the scheduler nor the workers are ours."""
 
     def close(self) -> None:
         """Leave it running."""

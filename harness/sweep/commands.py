@@ -26,7 +26,7 @@ ENDING_S = 90.0
 
 
 def chosen(options: argparse.Namespace) -> Callable[[argparse.Namespace], int] | None:
-    """Return what was asked for instead of a sweep."""
+    """Return the command that was asked for instead of a sweep, None if a sweep was."""
     if options.serve is not None:
         return serve
     if options.status is not None:
@@ -90,7 +90,7 @@ def halt(options: argparse.Namespace) -> int:
 
 
 def report(options: argparse.Namespace) -> int:
-    """Make tables and report of what a sweep has so far."""
+    """Make the tables and the report of the results that a sweep has so far."""
     leave_root()
     asked, folder = asked_for(options)
     sites = [found for page in read_pages(asked.pages) if (found := recorded(folder, page))]

@@ -30,7 +30,7 @@ MOST_AT_ONCE = 50
 
 @dataclass
 class Tally:
-    """How far the sweep is. `seconds_left` are sites that no second machine was there for."""
+    """How far the sweep is. `seconds_left` counts the sites that lack a second machine to measure them again."""
 
     total: int = 0
     done: int = 0
@@ -54,10 +54,10 @@ class Tally:
 
 
 class Cluster(Protocol):
-    """What gives Dask's client for a scheduler, however often that is a new one (harness.sweep.cluster)."""
+    """Connects to a scheduler, and again to the next one when that is gone (harness.sweep.cluster)."""
 
     def connect(self) -> Any:
-        """Return a client."""
+        """Return Dask's client for the scheduler."""
 
     def check(self) -> None:
         """Raise ExperimentError when there is no point in going on."""
@@ -74,7 +74,7 @@ class Driver:
     """One run of a sweep on a cluster."""
 
     def __init__(self, folder: SweepFolder, cluster: Cluster, versions: Versions, say: Say, done: Say) -> None:
-        """Nothing is handed out yet; `say` prints a line, `done` one for a site that is finished."""
+        """Hand out nothing yet. `say` prints a line, `done` prints the line for a site that is finished."""
         self.folder, self._cluster, self._say, self._done = folder, cluster, say, done
         self._events: Events = queue.SimpleQueue()
         self._workers = Workers(versions, say, self._events)
@@ -89,7 +89,7 @@ class Driver:
         self._there_already = 0
 
     def run(self, jobs: list[Job]) -> Tally:
-        """Have all jobs measured that have no result yet; return how it went."""
+        """Have all jobs measured that have no result yet; return how many were measured, and how many failed."""
         self.tally.total = len(jobs)
         self._began_s = time.monotonic()
         for job in jobs:
@@ -114,7 +114,7 @@ class Driver:
         return self.tally
 
     def _leave(self) -> None:
-        """Let go of the scheduler; workers stop measuring what nobody waits for."""
+        """Leave the scheduler. Then the workers stop measuring, since nobody waits for their results."""
         self._tell(now=True)
         if self._client is not None:
             self._client.close(timeout=5)
@@ -135,7 +135,7 @@ class Driver:
         self._workers.connected(self._client)
 
     def _again(self, running: _Running, *, at_the_end: bool = False) -> None:
-        """Put a unit back that has no result."""
+        """Put back a unit that has no result, so that it is handed out again."""
         if running.address:
             first = self.folder.outcome(replace(running.job.unit, replica=0).key)
             self._seconds[running.job.unit.key] = running.job, first.machine.id if first else ""
@@ -158,9 +158,10 @@ class Driver:
                                   f"{self.folder.name}")
 
     def _hand_out(self) -> None:
-        """Keep each worker busy, and a few units ready; no more, since each brings its recording along.
+        """Hand out a unit for each worker and a few more, but not all: with each unit its recording is sent.
 
-        With many workers several units at a time: each message costs the scheduler more than what is in it.
+        With many workers, several units are handed out at a time: for the scheduler many small messages are more work
+        than few large ones.
         """
         hands = len(self._workers.hands)
         room = hands + (2 + hands // 8 if hands else 0) - len(self._running)
@@ -190,7 +191,7 @@ class Driver:
             future.add_done_callback(lambda done, key=job.unit.key: self._events.put(("unit", key, done)))
 
     def _possible_seconds(self) -> Iterator[tuple[str, str]]:
-        """Give the sites that wait for a second machine and for which there is one: key, and its worker's address."""
+        """Give each site that waits for a second machine, if there is one: the site's key, and a worker's address."""
         machines: dict[str, list[str]] = {}
         for address, hand in self._workers.hands.items():
             if hand.machine:
@@ -225,7 +226,7 @@ class Driver:
             self._ended(running, parcel)
 
     def _results(self, futures: list[Any]) -> list[bytes | None]:
-        """Return what came back, None where nothing did: of all at once, which is cheaper for the scheduler."""
+        """Return what came back, None where nothing did. All is fetched at once, which is cheaper for the scheduler."""
         finished = [future for future in futures if future.status == "finished"]
         try:
             came = dict(zip(map(id, finished), self._client.gather(finished), strict=True)) if finished else {}
@@ -251,11 +252,11 @@ class Driver:
             self._finished(running.job, outcome)
 
     def _is_final(self, outcome: Outcome) -> bool:
-        """Tell whether that is what is said of a unit in the end: a failure that is not the page's is tried again."""
+        """Tell whether this outcome is final. A unit that failed is tried once more, unless the page is to blame."""
         return outcome.status != "failed" or outcome.of_the_page or outcome.key in self._failed
 
     def _outcome(self, running: _Running, parcel: bytes | None) -> Outcome | None:
-        """Return what came of a unit and is kept now, None when it has to be measured again."""
+        """Return a unit's outcome, None when it has to be measured again. Final outcomes are kept in the folder."""
         unit = running.job.unit
         if running.future.status == "error":
             why = repr(running.future.exception(timeout=RESULT_S))
@@ -288,20 +289,20 @@ class Driver:
         self._workers.watch_streak(outcome)
 
     def _second(self, job: Job, outcome: Outcome) -> None:
-        """Have a site measured on another machine, too, if it is one of those."""
+        """Have a site measured on another machine, too, if it was chosen for that (Unit.wants_second)."""
         second = job.second
         if job.unit.wants_second and outcome.status == "measured" and self.folder.outcome(second.unit.key) is None:
             self._seconds[second.unit.key] = second, outcome.machine.id
 
     def _tell(self, now: bool = False) -> None:
-        """Note how far it is, for --status."""
+        """Note how far the sweep is, for --status."""
         if not now and time.monotonic() < self._told_s + PROGRESS_EVERY_S:
             return
         self._told_s = time.monotonic()
         self.folder.write_progress(self.progress())
 
     def progress(self) -> Mapping[str, Any]:
-        """Return how far it is."""
+        """Return how far the sweep is."""
         new = self.tally.done - self._there_already
         spent_s = time.monotonic() - self._began_s
         left_s = spent_s / new * (self.tally.total - self.tally.done) if new else None

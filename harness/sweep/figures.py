@@ -1,4 +1,4 @@
-"""The two figures of a sweep: how the improvement is distributed over sites, and what theory says of it."""
+"""The two figures of a sweep: how the improvement is distributed over sites, and how it compares with theory."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ def draw_ecdf(found: dict[float, Distribution], title: str) -> Figure:
 
 
 def draw_theory(rows: Sequence[SiteRow], slopes: dict[float, Estimate], title: str) -> Figure:
-    """Draw each site's improvement against handshakes x RTT / PLT, with theory's line: what saving these comes to."""
+    """Draw each site's improvement against handshakes x RTT / PLT, which is what theory says, with theory's line."""
     figure, axes = _axes(title)
     most = 1.0
     for (rtt_ms, slope), (colour, marker, _) in zip(sorted(slopes.items()), _styles(len(slopes)), strict=True):

@@ -1,15 +1,15 @@
-"""``sweep-NAME/``: all that a sweep has, on disk at every moment, so that whoever dies loses nothing.
+"""``sweep-NAME/``: all that a sweep has. It is on disk at every moment: nothing is lost when a process dies.
 
     sweep.json                  what was asked for last
     progress.json               how far it is (--status)
-    driver.lock                 held by the driver while it lives: two would do everything twice
-    scheduler, worker.log       where this machine's worker finds its scheduler; what it says
+    driver.lock                 held by the driver while it lives: two drivers would do everything twice
+    scheduler, worker.log       the scheduler's address, for this machine's worker; what that worker prints
     recordings/PAGE/            a site's own recording: site.pages, site/, site.fetchlog/, or failed.json
     sites/KEY/                  a unit's results: site.json, console.log, client/, serverlogs/
     loads.parquet, loads.csv, sites.csv, report.html, *.png, waterfalls/
 
 A unit's folder appears in one step (rename(2)) when all of it is on the disk, and never changes: results are neither
-half-written nor doubled. What a killed driver left half-done has a name with a dot in front, and is removed.
+half-written nor doubled. Folders that a killed driver left half-done begin with a dot, and are removed.
 """
 
 import fcntl
@@ -42,7 +42,7 @@ class SweepFolder:
     """One sweep's folder."""
 
     def __init__(self, base: Path, name: str) -> None:
-        """The sweep `name` in the folder `base`; nothing is made yet."""
+        """Name the paths of the sweep `name` in the folder `base`; make nothing yet."""
         self.name = name
         self.path = base / f"{PREFIX}{name}"
         self.sites = self.path / "sites"
@@ -104,15 +104,15 @@ class SweepFolder:
         return None
 
     def recording(self, page: Page) -> Path:
-        """Return where a page's own recording lies, or is to lie."""
+        """Return where a page's own recording is, or will be."""
         return self.recordings / page.name
 
     def results(self, key: str) -> Path:
-        """Return where a unit's results lie, or are to lie."""
+        """Return where a unit's results are, or will be."""
         return self.sites / key
 
     def outcome(self, key: str) -> Outcome | None:
-        """Return what came of a unit, None when it was not measured. Raises UnreadableFileError."""
+        """Return a unit's outcome, None when it was not measured yet. Raises UnreadableFileError."""
         path = self.results(key) / FILE
         if not path.parent.is_dir():
             return None
@@ -124,9 +124,10 @@ class SweepFolder:
             raise UnreadableFileError(path, str(error)) from None
 
     def store(self, key: str, parcel: bytes, keep: Callable[[Outcome], bool] = lambda _: True) -> Outcome:
-        """Keep what a worker sent of a unit, in one step, unless it was refused or not to `keep`; return its outcome.
+        """Keep the results of a unit that a worker sent, in one step; return the outcome in them.
 
-        Raises ValueError when it is not that, and keeps nothing; a unit that is there already stays as it is.
+        They are not kept when the worker refused the unit, or when `keep` says no to the outcome. If there are results
+        of the unit already, these stay. Raises ValueError, and keeps nothing, if the parcel is not the unit's results.
         """
         staging = self.sites / f"{STAGING}{uuid.uuid4().hex}"
         staging.mkdir()
@@ -144,7 +145,7 @@ class SweepFolder:
             shutil.rmtree(staging, ignore_errors=True)
 
     def store_failure(self, outcome: Outcome) -> Outcome:
-        """Keep an outcome that no worker sent: what became of a unit that cannot be measured."""
+        """Keep the outcome of a unit that cannot be measured, which no worker sent."""
         staging = self.sites / f"{STAGING}{uuid.uuid4().hex}"
         staging.mkdir()
         (staging / FILE).write_text(replace(outcome, status="failed").to_json())
@@ -165,7 +166,7 @@ class SweepFolder:
         _sync(self.sites)
 
     def forget_failures(self) -> int:
-        """Remove what failed, so that it is tried again: recordings and units; return how many."""
+        """Remove the recordings and units that failed, so that they are tried again; return how many there were."""
         failed = [path.parent for path in self.recordings.glob("*/failed.json")]
         failed += [path.parent for path in self.sites.glob(f"*/{FILE}")
                    if (outcome := self.outcome(path.parent.name)) and outcome.status == "failed"]
@@ -192,12 +193,12 @@ class SweepFolder:
         return found if isinstance(found, dict) else {}
 
     def write_progress(self, progress: Mapping[str, Any]) -> None:
-        """Note how far it is."""
+        """Note how far the sweep is."""
         write_atomically(self.path / "progress.json",
                          json.dumps({"format": 1, "at_s": round(time.time()), **progress}, indent=1) + "\n")
 
     def read_progress(self) -> dict[str, Any]:
-        """Return how far it was when it said so last, nothing when it never did."""
+        """Return how far the sweep was when that was noted last; {} when it never was."""
         try:
             found = read_untrusted_json(self.path / "progress.json")
         except UnreadableFileError:
@@ -206,7 +207,7 @@ class SweepFolder:
 
 
 def sweeps(base: Path) -> list[str]:
-    """Return the names of all sweeps in a folder, that which changed last at the end."""
+    """Return the names of all sweeps in a folder; the one that was begun or resumed last is at the end."""
     found = [path.parent for path in base.glob(f"{PREFIX}*/sweep.json")]
     return [path.name.removeprefix(PREFIX) for path in sorted(found, key=lambda path: path.stat().st_mtime)]
 

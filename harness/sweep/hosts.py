@@ -1,8 +1,10 @@
-"""Workers on other machines, started by SSH: the project must lie there in the folder --remote, and sudo ask nothing.
+"""Workers on other machines, started by SSH.
+
+The project must be in the folder --remote there, and sudo must not ask for a password.
 
     ./sweep.py  --scp-->  HOST:.sweep-tls/        --ssh-->  HOST: sudo ./scripts/worker.sh tcp://US --until-eof
 
-A worker ends when its SSH connection does, however we die.
+A worker ends when its SSH connection ends, which happens however the driver dies.
 """
 
 import argparse
@@ -26,7 +28,7 @@ class HostsCluster(OwnScheduler):
     """A scheduler of our own, and a worker on each of `hosts` (as ssh(1) knows them)."""
 
     def __init__(self, folder: SweepFolder, tls: Path, options: argparse.Namespace) -> None:
-        """Nothing is started yet."""
+        """Start nothing yet."""
         super().__init__(folder, tls, options.dashboard, "")
         self._hosts: list[str] = options.hosts
         self._folder, self._remote, self._words = folder, options.remote, worker_words(options)

@@ -1,6 +1,6 @@
-"""One unit, measured whole on this machine by tfo.py: a site's recording, all delays, under one hold of the lock.
+"""Measures one unit on this machine by tfo.py: a site's recording at all delays, without giving up the lock between.
 
-The recording is unpacked into a scratch folder that is gone at the end; what comes back is a parcel of ``client/`` and
+The recording is unpacked into a scratch folder, which is removed in the end. The result is a parcel with ``client/``,
 ``serverlogs/``, what was printed (``console.log``), and ``site.json``. Whatever goes wrong is an outcome with a reason.
 """
 
@@ -48,7 +48,7 @@ GoOn = Callable[[], bool]
 
 @dataclass(frozen=True)
 class Bed:
-    """This machine as a test bed. Another experiment is waited for `wait_s` seconds; `patience_s` is tfo.py's."""
+    """This machine as a test bed. `wait_s` is how long it waits for another experiment; `patience_s` is for tfo.py."""
 
     machine: Machine
     wait_s: float
@@ -57,7 +57,7 @@ class Bed:
 
 
 def measure_unit(bed: Bed, unit: Unit, parcel: bytes, go_on: GoOn) -> tuple[Outcome, bytes]:
-    """Measure `unit`, whose recording is in `parcel`; return its outcome, and that with all files as a parcel."""
+    """Measure `unit`, whose recording is in `parcel`; return its outcome, and a parcel of the outcome and all files."""
     with temporary_directory() as scratch:
         work_dir = scratch / "unit"
         work_dir.mkdir()
@@ -108,7 +108,7 @@ def _measure(bed: Bed, unit: Unit, parcel: bytes, work_dir: Path, go_on: GoOn) -
 def run_tfo(work_dir: Path, name: str, words: tuple[str, ...], lock_fd: int, go_on: GoOn) -> int:
     """Run tfo.py on the recording `name` in `work_dir` while `go_on` says so; return its exit status.
 
-    Should we be killed, it ends as it does on Ctrl-C, and cleans up.
+    If this process is killed, tfo.py ends as it does on Ctrl-C, and cleans up.
     """
     give(work_dir, invoking_user())
     command = ["setpriv", "--pdeathsig", "TERM", "--", sys.executable, str(ROOT / "tfo.py"), "--name", name,
@@ -128,7 +128,7 @@ def run_tfo(work_dir: Path, name: str, words: tuple[str, ...], lock_fd: int, go_
 
 
 def judge(unit: Unit, work_dir: Path, exits: dict[str, int]) -> Outcome:
-    """Return what came of the unit by what is in its ``client/`` and how tfo.py ended at each delay."""
+    """Return the unit's outcome: it follows from what is in ``client/`` and from tfo.py's exit status at each delay."""
     console = work_dir / "console.log"
     if not any((work_dir / "client").glob("*-tfo-*/*.json")):
         return of_unit(unit, "failed", last_line(console), exits=exits)

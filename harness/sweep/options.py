@@ -1,4 +1,4 @@
-"""The options of sweep.py, and what they ask for."""
+"""The options of sweep.py, and which sweep they ask for."""
 
 import argparse
 import re
@@ -25,9 +25,9 @@ LATEST = True
 
 @dataclass(frozen=True)
 class Asked:
-    """What a sweep is to measure: a list of pages, at which one-way delays in ms, with which combinations of options.
+    """What a sweep is to measure: a list of pages, one-way delays in ms, combinations of tfo.py's options.
 
-    `versions` are those that measure it.
+    `versions` are those of the programs that measure it.
     """
 
     pages: Path
@@ -41,7 +41,7 @@ class Asked:
 
 
 def parse_arguments(description: str) -> argparse.Namespace:
-    """Read sweep.py's command line; what it does not know itself is `passed_on` to tfo.py."""
+    """Read sweep.py's command line; options that it does not know itself are `passed_on` to tfo.py."""
     parser = make_parser(description)
     options, passed_on = parser.parse_known_args()
     options.passed_on = check_options(passed_on)
@@ -54,7 +54,7 @@ def parse_arguments(description: str) -> argparse.Namespace:
 
 
 def host_names(text: str) -> list[str]:
-    """Return the hosts of --hosts, as ssh(1) is to get them. Raises InputError for what ssh would take for more."""
+    """Return the hosts of --hosts, for ssh(1). Raises InputError for what ssh would not take for a host's name."""
     hosts = [host.strip() for host in text.split(",")]
     if not all(_HOST.fullmatch(host) for host in hosts):
         raise InputError(f"sweep.py: --hosts: {text[:80]!r} names no hosts; write lab1,lab2")
@@ -62,7 +62,7 @@ def host_names(text: str) -> list[str]:
 
 
 def make_parser(description: str) -> argparse.ArgumentParser:
-    """Return what knows sweep.py's own options."""
+    """Return the parser of sweep.py's own options."""
     parser = OptionParser(prog="sweep.py", description=description)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--pages", type=Path, metavar="LIST", help="measure the pages of this list, one URL a line")
@@ -121,7 +121,7 @@ def asked_for(options: argparse.Namespace) -> tuple[Asked, SweepFolder]:
 
 
 def asked_before(folder: SweepFolder) -> tuple[Asked, SweepFolder]:
-    """Return what a sweep was asked for last. Raises InputError."""
+    """Return what the sweep in `folder` was to measure when it was last begun. Raises InputError."""
     found = folder.read_asked()
     try:
         asked = Asked(Path(str(found["pages"])), tuple(map(float, found["delays"])),

@@ -1,6 +1,6 @@
-"""What came of one unit: ``site.json`` beside its loads. Its only reader and writer.
+"""The outcome of one unit, ``site.json`` beside its loads: this module is its only reader and writer.
 
-A worker writes it and the driver reads it, as data: nothing that comes from a worker is run.
+A worker writes it, and the driver reads it as data: nothing that comes from a worker is run.
 """
 
 import json
@@ -22,7 +22,7 @@ LONGEST_WHY = 1000
 
 @dataclass(frozen=True)
 class Machine:
-    """Which machine it was: `id` is the same for all workers on it. `fault` says why its numbers cannot stand."""
+    """Which machine it was: `id` is the same for all workers on it."""
 
     id: str
     name: str
@@ -35,10 +35,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What a machine measured of the page that is known (harness.sweep.calibration). None: not known.
+    """What a machine measured on the pages that are known (harness.sweep.calibration). None: not known.
 
     `rtt_error_percent` is how far the RTT was off, `saved_rtts` how many round trips TFO saved for each handshake that
-    it should save, `page_ms` the time of the page that computes, without a network. `fault` is "" when it is fit.
+    it should save, `page_ms` the time of the page that computes, without a network. `fault` says why the machine is not
+    fit for a sweep, "" when it is.
     """
 
     began_s: float = 0.0
@@ -50,10 +51,11 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One unit's. `status` is "measured" when every load counts, "partly" when some do and give an improvement,
-    "failed" when none is known, "refused" when this worker does not measure it, and another one should.
+    """The outcome of one unit. `why` says in words what went wrong.
 
-    `why` says in words what went wrong. Times in s: `began_s` since 1970, `took_s` from the first to the last load.
+    `status` is "measured" when every load counts, "partly" when some loads count and give an improvement, "failed" when
+    no improvement is known, "refused" when this worker does not measure the unit, and another one should. Times in s:
+    `began_s` since 1970, `took_s` from the first to the last load.
     """
 
     key: str
@@ -71,7 +73,7 @@ class Outcome:
 
     @property
     def of_the_page(self) -> bool:
-        """Whether tfo.py said that the page or its recording is to blame: another machine would say so, too."""
+        """Whether tfo.py said that the page or its recording is to blame. On another machine it would say so, too."""
         return 2 in self.exits.values()
 
     def to_json(self) -> str:

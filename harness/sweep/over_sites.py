@@ -1,7 +1,7 @@
-"""Statistics over sites, each of which counts once: its loads say how sure its own value is, not how sites differ.
+"""Statistics over sites. Each site counts once: its loads say how sure its own value is, not how sites differ.
 
-Intervals and bands are bootstrapped over sites (Efron and Tibshirani, An Introduction to the Bootstrap, 1993): what
-other sites, drawn as these were, would give. They say nothing of sites that the list is no sample of.
+Intervals and bands are bootstrapped over sites (Efron and Tibshirani, An Introduction to the Bootstrap, 1993): they
+say what other sites, drawn in the same way, would give. They say nothing about sites of which the list is not a sample.
 """
 
 import statistics
@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value over sites with its 95% interval, whose limits are None from fewer than FEWEST sites."""
+    """A value over sites with its 95% interval, whose limits are None for fewer than FEWEST sites."""
 
     value: float
     low: float | None
@@ -37,7 +37,7 @@ class Estimate:
 class Distribution:
     """The share of sites (0 to 1) whose improvement is at most `x` percent, with a pointwise 95% band.
 
-    `low` and `high` are empty from fewer than FEWEST sites.
+    `low` and `high` are empty for fewer than FEWEST sites.
     """
 
     x: Floats
@@ -70,9 +70,9 @@ def median_improvement(rows: Sequence[SiteRow], rtt_ms: float, seed: int = 1) ->
 
 
 def share_faster(rows: Sequence[SiteRow], rtt_ms: float, seed: int = 1) -> Estimate | None:
-    """Return the share of sites (0 to 1) of which all of the improvement's own interval lies above 0.
+    """Return the share of sites (0 to 1) that are faster with TFO: all of the site's interval lies above 0.
 
-    Of the sites that have one; None when none has.
+    Sites without an interval do not count; None when no site has one.
     """
     found = np.array([at.verdict == "faster" for row in rows
                       if (at := row.at_rtt(rtt_ms)) and at.verdict != "unknown"], float)
@@ -102,10 +102,10 @@ def improvements(rows: Sequence[SiteRow], rtt_ms: float) -> Floats:
 
 
 def theory_slope(points: Sequence[AtRtt], seed: int = 1) -> Estimate | None:
-    """Return how much of handshakes x RTT / PLT comes out as improvement: the slope of the line through the origin.
+    """Return the slope of the line through the origin of improvement against handshakes x RTT / PLT (least squares).
 
-    1 is theory: each handshake on the critical path that is saved brings the load event forward by one RTT. Least
-    squares; None without a point that has handshakes.
+    Theory says 1: each handshake on the critical path that is saved makes the load event come one RTT earlier. None
+    without a point that has handshakes.
     """
     pairs = np.array([(point.theory_percent, point.percent) for point in points if point.theory_percent], float)
     if not pairs.size:
@@ -134,7 +134,7 @@ def _overlap(one: AtRtt, other: AtRtt) -> bool:
 
 
 def _draws(values: Floats, seed: int) -> Iterator[Floats]:
-    """Give RESAMPLES draws of as many sites as there are, with replacement; a row of `values` is a site."""
+    """Give RESAMPLES draws, with replacement, of as many sites as there are; each row of `values` is a site."""
     rng = np.random.default_rng(seed)
     for _ in range(RESAMPLES):
         yield values[rng.integers(0, len(values), len(values))]

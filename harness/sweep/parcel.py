@@ -1,7 +1,7 @@
-"""A folder as bytes, and back: a recording on its way to a worker, a site's results on their way home.
+"""A folder as bytes, and back: so recordings are sent to workers, and results to the driver.
 
-A parcel is a gzipped tar of regular files. It comes from another machine: nothing in it leads out of the folder it is
-unpacked in, no link and no device comes out of it, and it may not be larger than LARGEST.
+A parcel is a gzipped tar of regular files. Since it comes from another machine, it may not be larger than LARGEST, no
+file in it may be a link or a device, and none is written outside of the folder that it is unpacked into.
 """
 
 import io
@@ -39,9 +39,9 @@ def pack(folder: Path, names: Iterable[str]) -> bytes:
 
 
 def unpack(parcel: bytes, folder: Path, allowed: Iterable[str], *, to_disk: bool = False) -> None:
-    """Write a parcel's files into `folder`, which is there; only those whose path begins with a name in `allowed`.
+    """Write a parcel's files into the existing `folder`: only files whose path begins with a name in `allowed`.
 
-    With `to_disk` each is on the disk when this returns (fsync(2)). Raises ValueError for what is no parcel, or too
+    With `to_disk` each is on the disk when this returns (fsync(2)). Raises ValueError when it is not a parcel, or too
     large.
     """
     tops, total = frozenset(allowed), 0

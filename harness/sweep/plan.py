@@ -1,7 +1,7 @@
-"""What a sweep measures: units, each a site's recording under one combination of settings, known by what is in them.
+"""What a sweep measures: units, each of which is a site's recording under one combination of settings.
 
-A unit's key is the SHA-256 of its recording, its settings and the versions of what measures it: the same key, the same
-experiment. Whatever changes one of these makes another unit, whose results lie in a folder of their own.
+A unit's key is the SHA-256 of its recording, its settings and the versions of the programs that measure it. The same
+key means the same experiment. If one of these changes, that is another unit, with a results folder of its own.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Versions:
-    """What measures: a digest of this program's measuring parts, and Chrome's version."""
+    """The versions of what measures: a digest of those parts of this program that measure, and Chrome's version."""
 
     tfo_lab: str
     browser: str
@@ -58,7 +58,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class Unit:
-    """One site to be measured. `replica` is 1 where it is measured a second time, on another machine; else 0.
+    """One site to be measured. `replica` is 1 for a second measurement on another machine, else 0.
 
     `recording` is the SHA-256 of its recording (harness.measure.resume.recording_digest).
     """
@@ -71,12 +71,12 @@ class Unit:
 
     @property
     def key(self) -> str:
-        """What is in it, in 32 hexadecimal digits: its results' name, and Dask's for its task."""
+        """A digest of all that is in it, in hexadecimal: the name of its results' folder, and of its task in Dask."""
         return hashlib.sha256(json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True).encode()).hexdigest()[:32]
 
     @property
     def wants_second(self) -> bool:
-        """Whether this site is one of those that are measured on two machines: chosen by its content, not by anyone."""
+        """Whether this site is to be measured on two machines: the recording's digest decides, so nobody can choose."""
         return int(hashlib.sha256(self.recording.encode()).hexdigest(), 16) % SECOND_OF == 0
 
     def to_json(self) -> str:
@@ -98,7 +98,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Job:
-    """A unit, and what gives its recording as a parcel when it is handed out."""
+    """A unit, and a function that returns its recording as a parcel, which is called when the unit is handed out."""
 
     unit: Unit
     parcel: Callable[[], bytes]
@@ -110,9 +110,9 @@ class Job:
 
 
 def check_options(words: Sequence[str]) -> tuple[str, ...]:
-    """Return tfo.py's options as ``--name=value``, in order of their names. Raises InputError for what makes no sweep.
+    """Return tfo.py's options as ``--name=value``, in order of their names. Raises InputError for wrong ones.
 
-    Both driver and worker ask this: what comes by the network is checked where root acts on it.
+    Driver and worker both call this: what comes over the network is checked again where root acts on it.
     """
     found: dict[str, str] = {}
     waiting = list(words)
@@ -134,7 +134,9 @@ def check_options(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def grid(table: Mapping[str, Any], source: str) -> list[tuple[str, ...]]:
-    """Return the combinations of a --grid's options: each name has a value or a list of them; true means no value.
+    """Return the combinations of a --grid's options: each name has a value or a list of values.
+
+    The value true stands for an option without a value.
 
     Raises InputError.
     """
@@ -158,7 +160,7 @@ def _word(name: str, value: object) -> str:
 
 @lru_cache(maxsize=1)
 def own_versions() -> Versions:
-    """Return what would measure here."""
+    """Return the versions of this program and of the Chrome on this machine."""
     digest = hashlib.sha256()
     for path in _sources():
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")

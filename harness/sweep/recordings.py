@@ -1,7 +1,7 @@
-"""A site's own recording: cut out of one that is installed, or made by fetch.py, one folder for each site.
+"""A site's own recording, in a folder of its own: cut out of an installed recording, or made by fetch.py.
 
-A recording of several pages holds the hosts of all of them. A unit has one page, without the hosts that only other
-pages' logs name. Those that are in no log stay: recordings of 2013 have files that today's Chrome asks for, too.
+A recording of several pages holds the hosts of all of them. A unit has one page: hosts that only other pages' logs name
+are left out. Hosts that are in no log are kept, since recordings of 2013 have files that only today's Chrome asks for.
 """
 
 import json
@@ -49,9 +49,9 @@ class Recorded:
 
 
 def installed_recordings(folder: Path, first: PageFiles) -> dict[str, PageFiles]:
-    """Return in which recording each page is, by the page's URL: in the list's own, `first`; else in one of `folder`.
+    """Return in which recording each page is, by the page's URL.
 
-    Of those the ones of real pages come before synthetic ones.
+    `first`, the list's own, comes before those in `folder`; of these, recordings of real pages before synthetic ones.
     """
     listed = [PageFiles(folder, path.stem) for path in sorted(folder.glob("*.pages"))]
     there = [files for files in [first, *listed] if files.mirror.is_dir() and files.fetchlog.is_dir()]
@@ -71,7 +71,7 @@ def _pages_of(files: PageFiles) -> list[Page]:
 
 
 def recorded(sweep: SweepFolder, page: Page) -> Recorded | None:
-    """Return what the sweep has of a page already: its recording, or why there is none; None when it was not tried."""
+    """Return what the sweep has already: a page's recording, or why there is none; None when it was not tried yet."""
     folder = sweep.recording(page)
     if (folder / "failed.json").exists():
         try:
@@ -85,7 +85,7 @@ def recorded(sweep: SweepFolder, page: Page) -> Recorded | None:
 
 
 def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> Recorded:
-    """Cut a page's recording out of `source`, or without one record it from the Internet, in one step."""
+    """Cut a page's recording out of `source` or, without a source, record it from the Internet; in one step."""
     staging = sweep.recordings / f"{STAGING}{uuid.uuid4().hex}"
     staging.mkdir()
     try:

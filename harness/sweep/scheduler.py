@@ -1,4 +1,4 @@
-"""Dask's scheduler, which hands units to workers: TLS only, and a dashboard that only this machine sees.
+"""Runs Dask's scheduler, which hands units to workers: over TLS only, with a dashboard for this machine only.
 
     .venv/bin/python -m harness.sweep.scheduler --port 8786      what ./sweep.py --serve starts
 
@@ -33,14 +33,14 @@ SETTINGS = {
 
 
 def require_dask() -> None:
-    """Raise InputError unless what a sweep needs besides is installed."""
+    """Raise InputError unless Dask and all else that only sweeps need is installed."""
     missing = [name for name in ("distributed", "pyarrow") if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(f"sweep.py: {' and '.join(missing)} not installed; run: sudo ./scripts/setup.sh --sweep")
 
 
 def configure() -> None:
-    """Set Dask up for this process: what it measures of itself must not disturb what we measure."""
+    """Set Dask up for this process, so that its own measurements of itself do not disturb ours."""
     import dask
     import distributed
 

@@ -45,8 +45,9 @@ class Part:
 
 @dataclass
 class Shown:
-    """What is shown of which sweep: at which RTTs in ms, which files were `written` for it, and which units, by their
-    keys, have a waterfall that can be `linked` to.
+    """What is shown: which sweep, and at which RTTs in ms.
+
+    `written` are the files that were written for it, `linked` the keys of the units that have a waterfall to link to.
     """
 
     folder: SweepFolder
@@ -103,7 +104,7 @@ def _summary_table(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Table:
 
 
 def _how_sure(rows: Sequence[SiteRow]) -> str:
-    """Say how much a site's own interval is worth."""
+    """Say how reliable a site's own interval is."""
     pairs = [at.pairs for row in rows for at in row.at]
     fewest = min(pairs, default=0)
     if fewest >= ENOUGH_PAIRS:
@@ -163,7 +164,7 @@ def _cells(at: AtRtt | None) -> list[str]:
 
 
 def failure_part(rows: Sequence[SiteRow]) -> Part:
-    """Return who was not measured, or in part, and why."""
+    """Return the section of the sites that were not measured, or only in part, and why."""
     bad = [row.outcome for row in rows if row.outcome.status in ("failed", "partly")]
     part = Part("Not measured, or in part", [] if bad else ["None: every site of the list was measured."])
     part.tables = [plain_table(f"Sites: {len(bad)}", columns("Site", words=("Status", "Machine", "Reason")), [
@@ -173,7 +174,7 @@ def failure_part(rows: Sequence[SiteRow]) -> Part:
 
 
 def machine_part(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Part:
-    """Return who measured, what their calibrations say, and how far they agree on the same sites."""
+    """Return the section of the machines: what their calibrations say, and how far they agree on the same sites."""
     counts = Counter(row.outcome.machine for row in rows if row.outcome.machine.name)
     calibrations = {row.outcome.machine: row.outcome.calibration for row in rows if row.outcome.calibration}
     body = []

@@ -1,4 +1,4 @@
-"""What was found of each unit, read from its folder: one row for a site, with what TFO improves at each RTT."""
+"""The results of each unit, read from its folder: one row for a site, with what TFO improves at each RTT."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
@@ -22,9 +22,10 @@ from harness.sweep.recordings import Recorded
 
 @dataclass(frozen=True)
 class AtRtt:
-    """A site at one RTT. Medians of PLT in ms without and with TFO; `percent` less with it, with the limits of its
-    95% interval from `pairs` of loads; what the loads without TFO predict; handshakes on their critical path that TFO
-    can save (median).
+    """A site at one RTT. Medians of PLT in ms without TFO and with it; how many percent less it is with TFO.
+
+    The 95% interval of the latter is from `pairs` of loads. From the loads without TFO come the prediction, and the
+    median number of handshakes on their critical path that TFO can save.
     """
 
     rtt_ms: float
@@ -39,12 +40,12 @@ class AtRtt:
 
     @property
     def theory_percent(self) -> float | None:
-        """What saving these handshakes comes to: handshakes x RTT / PLT, in percent."""
+        """The improvement that theory says, in percent: handshakes x RTT / PLT."""
         return None if self.handshakes is None else 100 * self.handshakes * self.rtt_ms / self.off_ms
 
     @property
     def verdict(self) -> str:
-        """Whether all of the interval is on one side of 0, in a word."""
+        """Say in a word whether all of the interval is on one side of 0."""
         if self.low_percent is None or self.high_percent is None:
             return "unknown"
         return "faster" if self.low_percent > 0 else "slower" if self.high_percent < 0 else "no difference told"
@@ -52,7 +53,7 @@ class AtRtt:
 
 @dataclass(frozen=True)
 class SiteRow:
-    """One unit: `outcome` says how it went, the rest what was measured; counts are medians of the loads without TFO."""
+    """One unit: its `outcome`, and what was measured; counts are medians over the loads without TFO."""
 
     outcome: Outcome
     synthetic: bool = False

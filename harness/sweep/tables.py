@@ -1,6 +1,6 @@
 """All loads and all sites of a sweep as tables: loads.parquet, loads.csv, sites.csv. One unit is in memory at a time.
 
-The columns of loads are those of ``client/loads.csv`` (docs/results.md), with which unit, options and machine it is of.
+The columns of loads are those of ``client/loads.csv`` (docs/results.md), and in front the unit, options and machine.
 """
 
 import csv
@@ -63,7 +63,7 @@ def _loads(folder: SweepFolder, outcomes: Iterable[Outcome]) -> Iterator[dict[st
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a load's row with texts where it has lists and counts by reason."""
+    """Return a load's row with a text in place of each list and each count by reason."""
     failed = row["failed_by_reason"]
     return {**row, "why_not": "; ".join(row["why_not"]), "failed_by_reason": None if failed is None else
             json.dumps(failed)} | {name: None if row[name] is None else float(row[name]) for name in REAL & row.keys()}

@@ -15,7 +15,7 @@ _here: dict[str, Any] = {"bed": None, "dismissed": ""}
 
 
 def set_bed(bed: Bed) -> None:
-    """Say what this machine is."""
+    """Set what this machine is."""
     _here["bed"] = bed
 
 
@@ -27,7 +27,7 @@ def own_bed() -> Bed:
 
 
 def dismissed() -> str:
-    """Return why a driver has sent this worker away, "" while none has."""
+    """Return why a driver has sent this worker away, "" if none has."""
     return str(_here["dismissed"])
 
 
@@ -61,7 +61,10 @@ def dismiss(why: str) -> str:
 
 
 def _still_wanted() -> Any:
-    """Return what tells whether Dask still wants the running task: not when it was cancelled, or the worker closes."""
+    """Return a function that tells whether Dask still wants the running task.
+
+    It does not when the task was cancelled, or when the worker is closing.
+    """
     from distributed import Status, get_worker
 
     worker = get_worker()

@@ -1,14 +1,14 @@
-"""Who may talk to scheduler and workers, and what they may be told.
+"""Who may connect to the scheduler and the workers, and what they may be sent.
 
     .sweep-tls/ca.pem, sweep.pem, sweep-key.pem      made once, copied to every machine of the sweep
 
-Every connection is TLS, and both ends must show a certificate that this sweep's authority signed. Its key is thrown
-away, so there are no others. All ends share one certificate: whoever has the folder is one of us.
+Every connection is TLS, and both ends must show a certificate that this sweep's authority signed. The authority's key
+is thrown away, so there is only one certificate, which all ends share: whoever has the folder can take part.
 
 Dask's messages hold pickles, and reading a pickle can run any function. So here a pickle may name nothing but ALLOWED:
 the tasks of harness.sweep.tasks, what Dask wraps them in, and plain exceptions; anything else is refused when it is
 read, by worker, scheduler and driver alike. A worker, which is root, takes no functions by other ways either
-(worker.py). What is left to one who has stolen the certificate: to have pages measured, and to stop machines doing so.
+(worker.py). Somebody who has stolen the certificate can have pages measured, and stop machines from measuring; no more.
 """
 
 import io
@@ -55,7 +55,7 @@ def make_certificates(folder: Path = TLS) -> Path:
 
 
 def security(folder: Path = TLS) -> Any:
-    """Return Dask's settings of TLS. Raises InputError where the certificates are not there or cannot be read."""
+    """Return Dask's settings of TLS. Raises InputError when the certificates are missing or cannot be read."""
     from distributed.security import Security
 
     ca, certificate, key = (str(folder / name) for name in (AUTHORITY, CERTIFICATE, KEY))
@@ -70,7 +70,7 @@ def security(folder: Path = TLS) -> Any:
 
 
 class RefusedError(pickle.UnpicklingError):
-    """A pickle that names something else than data and this program's tasks."""
+    """A pickle names something that is neither data nor one of this program's tasks."""
 
 
 class _DataUnpickler(pickle.Unpickler):
@@ -84,7 +84,7 @@ class _DataUnpickler(pickle.Unpickler):
 
 
 def only_data(more: Iterable[tuple[str, str]] = ()) -> None:
-    """Have Dask in this process read no pickle that names anything but ALLOWED and `more`, from here on."""
+    """From now on, have Dask in this process refuse every pickle that names something not in ALLOWED or `more`."""
     from distributed.protocol import pickle as of_dask
 
     class Unpickler(_DataUnpickler):

@@ -2,11 +2,11 @@
 
     sudo ./scripts/worker.sh tcp://host:8786        what people type; it sets up and starts this
 
-It is root, as tfo.py is, whose children alone touch pages: Chrome and the servers run as whoever called sudo. It keeps
-of Dask's ways to tell a worker something only those that carry no function (KEPT), see harness.sweep.trust. When the
-scheduler is gone it stops measuring and asks again every few seconds.
+It runs as root, since tfo.py does. Neither touches a page itself: Chrome and the servers run as the user who called
+sudo. Of the messages that Dask has for workers it takes only those that carry no function (KEPT), see
+harness.sweep.trust. When the scheduler is gone it stops measuring, and tries to connect again every few seconds.
 
-Exit status: 0 when it was ended or is not needed any more, 1 when the machine is not fit or was dismissed, 2 for wrong
+Exit status: 0 when it was ended or is no longer needed, 1 when the machine is not fit or was dismissed, 2 for wrong
 input.
 """
 
@@ -42,12 +42,12 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 KEPT = frozenset(("gather", "get_data", "free_keys", "terminate", "ping", "keys", "versions", "identity",
                   "connection_stream", "echo", "get_story", "get_logs", "get_monitor_info", "call_stack", "profile",
                   "profile_metadata"))
-"""What a worker answers to. Gone are those that run or import what they are sent (run, upload_file, plugin-add, …)."""
+"""The messages that a worker takes. Those that run or import what they are sent (run, upload_file, …) are removed."""
 AGAIN_S = 3.0
 LOOK_S = 0.3
 CONNECT_S = 20
 HEARTBEAT = "30s"
-"""A worker that dies is known by its connection's end; of 200 workers each second's news would keep a core busy."""
+"""Heartbeats of 200 workers each second would keep a core busy. That a worker has died is seen by its connection."""
 SECONDS = Decimal(0.1, 10**6, or_zero=True)
 
 
@@ -55,15 +55,15 @@ class Ending:
     """Why this worker should end: a signal, the end of standard input, or that it was dismissed."""
 
     def __init__(self) -> None:
-        """Not yet."""
+        """Begin without a reason."""
         self.why = ""
 
     def now(self, why: str) -> None:
-        """End for this reason, unless there is one already."""
+        """Have the worker end for this reason, unless there is one already."""
         self.why = self.why or why
 
     def is_due(self) -> bool:
-        """Tell whether it should."""
+        """Tell whether there is a reason."""
         if dismissed := tasks.dismissed():
             self.now(f"dismissed: {dismissed}")
         return bool(self.why)
@@ -77,7 +77,7 @@ def this_machine() -> Machine:
 
 
 def machine_id() -> str:
-    """Return what tells this machine from others: of machine-id(5), which is not to be told to others, a digest."""
+    """Return an id that no other machine has: a digest of machine-id(5), which itself is to be kept secret."""
     try:
         own = Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except OSError:
@@ -124,9 +124,9 @@ async def _work_for(address: str, tls: Path, ending: Ending) -> None:
 
 
 def scheduler_address(given: str) -> str:
-    """Return the scheduler's address: as given, or what stands in a file now; "" when nothing does.
+    """Return the scheduler's address: the one that was given, or what is in the file that was given.
 
-    tcp:// stands for tls://: there is no other here.
+    It is "" while there is no such file. tcp:// stands for tls://, since all connections are TLS.
     """
     if "://" not in given:
         try:
