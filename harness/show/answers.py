@@ -1,4 +1,4 @@
-"""What is said of answers that were not recorded for their request: under the table, in the figures and the report."""
+"""Says which answers were not recorded for their request: under the table, in the figures and in the report."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ LONGEST_URL = 100
 
 
 def answer_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """Give a line for each page of which a request got none of its own answer: a stand-in, nothing, or an error."""
+    """Give a line for each page with a request that did not get its own answer but a stand-in, nothing, or an error."""
     found = [page_answers(selection, page, results.rtts_ms) for page in results.urls]
     lines = [_line(answers) for answers in found if not answers.all_exact]
     if lines:
@@ -39,7 +39,7 @@ def stand_in_words(urls: Sequence[str]) -> str:
 
 
 def _parts_in_words(urls: Sequence[str]) -> str:
-    """Name the parts of a page that it has to do without; "" for none."""
+    """Name the parts of a page that are missing; "" for none."""
     return f", among them a document, script or style sheet: {_first(urls)}" if urls else ""
 
 

@@ -1,4 +1,4 @@
-"""One figure per page: what the time until the load event goes into, without TFO and with it, at every RTT."""
+"""One figure per page: where the time until the load event goes, without TFO and with it, at every RTT."""
 
 import textwrap
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ BAR_HEIGHT = 0.8
 
 @dataclass(frozen=True)
 class Style:
-    """How one kind of time is drawn: told apart by lightness and hatching where colours cannot be."""
+    """How one kind of time is drawn. Kinds differ in lightness and hatching, too, for whom colours look alike."""
 
     label: str
     face: str
@@ -51,12 +51,12 @@ class Bar:
 
     @property
     def title(self) -> str:
-        """RTT and TFO, as the axis says it."""
+        """RTT and TFO, as they are written at the axis."""
         return f"{self.rtt_name} ms, {TFO_NAMES[self.tfo]}"
 
 
 def breakdown_path(outputdir: Path, name: str) -> Path:
-    """Return where the breakdown of a page (`name` as harness.show.labels.figure_names gives it) lies."""
+    """Return the path of a page's breakdown; `name` is what harness.show.labels.figure_names calls the page."""
     return outputdir / f"breakdown-{name}.png"
 
 

@@ -12,7 +12,7 @@ COLUMNS = ("Page", "RTT(ms)", "what", "n A", "n B", "A", "B", "B - A", "+-", "p"
 
 
 def format_comparison(side_a: Side, side_b: Side) -> str:
-    """Return the comparison as it is printed: the two folders, their set-ups, the table, and what its columns mean."""
+    """Return the text of the comparison: the two folders, their set-ups, the table, and what its columns mean."""
     return "".join(f"{line}\n" for line in _lines(side_a, side_b))
 
 
@@ -27,7 +27,7 @@ def missing_rows(there: Side, not_there: Side) -> list[Row]:
 
 
 def half_measured(differences: Iterable[Difference]) -> list[tuple[Row, str]]:
-    """Return what was measured in one of the folders and not in the other, although both have the row."""
+    """Return what only one of the folders measured, of the rows that both have."""
     return [(difference.row, difference.what) for difference in differences
             if (difference.a is None) != (difference.b is None)]
 
@@ -63,7 +63,7 @@ def _table(differences: list[Difference], side_a: Side, side_b: Side) -> Iterato
 
 
 def _rtt_name(rtt_ms: float, side_a: Side, side_b: Side) -> str:
-    """Return what an RTT is called, in ms; where the folders differ in that, both words."""
+    """Return what an RTT is called, in ms; both names if the folders have different ones."""
     sides = [side for side in (side_a, side_b) if rtt_ms in side.results.rtts_ms]
     return " | ".join(dict.fromkeys(side.selection.rtt_name(rtt_ms) for side in sides))
 

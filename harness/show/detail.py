@@ -1,4 +1,4 @@
-"""The second table: how many loads, how far apart, and how sure each improvement is."""
+"""The second table: how many loads there are, how much they vary, and how sure each improvement is."""
 
 from collections.abc import Iterator, Sequence
 

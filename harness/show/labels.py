@@ -24,9 +24,9 @@ def span(low: int, high: int) -> str:
 
 
 def figure_names(urls: dict[str, str]) -> dict[str, str]:
-    """Return for each page what its figures go by: its URL without the scheme, sanitised.
+    """Return for each page what its figures are called: its URL without the scheme, sanitised.
 
-    A page that would share that with another one (http://a.org and https://a.org) goes by its full sanitised name.
+    If two pages would have the same name (http://a.org and https://a.org), theirs are their full sanitised names.
     """
     short = {page: sanitise(url.partition("://")[2] or page.removeprefix("http")) for page, url in urls.items()}
     taken = list(short.values())
@@ -34,7 +34,7 @@ def figure_names(urls: dict[str, str]) -> dict[str, str]:
 
 
 def short_names(urls: dict[str, str]) -> dict[str, str]:
-    """Return for each page what a legend calls it: its URL without the scheme, cut, unless two share that."""
+    """Return for each page what a legend calls it: its URL without the scheme, cut; or all of it if two share that."""
     cut = {page: _cut(url.partition("://")[2] or url) for page, url in urls.items()}
     taken = list(cut.values())
     return {page: name if taken.count(name) == 1 else urls[page] for page, name in cut.items()}

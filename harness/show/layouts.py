@@ -32,7 +32,7 @@ def layout_lines(rows: Sequence[LayoutRow]) -> Iterator[str]:
 
 
 def draw_layouts(rows: Sequence[LayoutRow], note: str = "", title: str = SHARED_SERVERS) -> Figure:
-    """Draw three panels, a group of bars for each page and RTT, a bar for each layout (or whatever `name` says)."""
+    """Draw three panels with a group of bars for each page and RTT, in which each row's `name` has a bar."""
     figure = Figure(figsize=(11, 9), layout="constrained")
     FigureCanvasAgg(figure)
     top, middle, bottom = figure.subplots(3, 1, sharex=True)

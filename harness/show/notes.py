@@ -1,4 +1,4 @@
-"""What must be said of single rows of the table: loads that do not count, a wide spread, no improvement."""
+"""Notes on single rows of the table: loads that do not count, a wide spread, no improvement."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ WORDS = {0: "without TFO", 1: "with TFO"}
 
 
 def note_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """Give a line for each row of the table that needs a word, and one on what the intervals are worth."""
+    """Give a line for each row of the table that needs a note, and a line on how reliable the intervals are."""
     rows = improvements(results, selection)
     notes = [(row, list(_notes(selection, row))) for row in rows]
     if any(words for _, words in notes):
@@ -34,7 +34,7 @@ def _busy(results: Results) -> Iterator[str]:
 
 
 def is_wide(spread: float | None) -> bool:
-    """Whether a coefficient of variation is so large that the cell is named."""
+    """Whether a coefficient of variation is so large that the cell gets a note."""
     return spread is not None and spread > WIDE_SPREAD
 
 

@@ -27,7 +27,7 @@ HEADER = "Page\tRTT(ms)\tPaper: no TFO (s)\tTFO (s)\tImprov.\tOurs: no TFO (s)\t
 
 
 def paper_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """Give the comparison, row by row; nothing unless all experiments were made in the paper's network."""
+    """Give the comparison, row by row, if all experiments were made in the paper's network; else nothing."""
     rows = [(page, rtt_ms, *found) for page, url in results.urls.items() for rtt_ms in results.rtts_ms
             if rtt_ms not in results.rtt_names
             and (found := TABLE_1.get(site_of(urlsplit(url).hostname or ""), {}).get(round(rtt_ms)))]

@@ -1,4 +1,4 @@
-"""The table that puts the theory beside the measurement: PLT with TFO as predicted from the loads without it."""
+"""The table that compares theory with measurement: PLT with TFO, predicted from the loads without TFO, and measured."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -26,13 +26,13 @@ UNPREDICTED = "No prediction: it needs loads without TFO and their HAR files, wh
 def predictions(results: Results, selection: Selection, page: str) -> dict[float, Prediction | None]:
     """Return what is predicted for a page at each RTT in ms; None where nothing can be.
 
-    PLT is the load event's time here, whatever `selection.metric` is: it is what has a critical path.
+    PLT is the time of the load event here, whatever `selection.metric` is, since the critical path leads to that event.
     """
     return {rtt_ms: predict(selection, page, rtt_ms) for rtt_ms in results.rtts_ms}
 
 
 def prediction_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """The table predicted / measured / difference, tab-separated, and the lines under it that say what it means."""
+    """Give the table predicted / measured / difference, tab-separated, and under it what its columns mean."""
     yield "\t".join(COLUMNS)
     for page in results.urls:
         yield printable(page)
@@ -43,7 +43,7 @@ def prediction_lines(results: Results, selection: Selection) -> Iterator[str]:
 
 
 def simulation_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """The same table where TFO could not be measured: above it stands that nothing in it was."""
+    """Give the same table for when TFO could not be measured, with a line above it that says so."""
     yield SIMULATED
     yield from prediction_lines(results, selection)
 
@@ -76,7 +76,7 @@ def prediction_notes(results: Results, selection: Selection) -> Iterator[str]:
 
 
 def _accuracy(found: Sequence[Prediction]) -> Iterator[str]:
-    """How far off the predictions are, and how far the simple rule of a student's own arithmetic would be."""
+    """Say how far off the predictions are, and how far the simple rule (PLT - handshakes x RTT) would be."""
     replayed = _differences(found, "predicted_ms")
     simple = _differences(found, "simple_ms")
     if replayed:
@@ -86,6 +86,6 @@ def _accuracy(found: Sequence[Prediction]) -> Iterator[str]:
 
 
 def _differences(predicted: Sequence[Prediction], name: str) -> list[float]:
-    """Return by how many percent each prediction called `name` is off, either way, where there is a measurement."""
+    """Return by how many percent, either way, each prediction called `name` is off. Only what was measured counts."""
     differences = (prediction.difference_percent(getattr(prediction, name)) for prediction in predicted)
     return [abs(difference) for difference in differences if difference is not None]

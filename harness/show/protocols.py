@@ -1,4 +1,4 @@
-"""What the pages were loaded over: the lines under the table that say how requests share connections."""
+"""The lines under the table that say over what the pages were loaded: protocols, connections, network, cookies."""
 
 from collections.abc import Iterable, Iterator
 
@@ -23,7 +23,7 @@ OVER_TLS = {"1.1": REUSED, "h2": SHARED}
 
 
 def protocol_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """Say what was spoken, over http and, where some of the requests went there, over https."""
+    """Say which protocol was spoken over http and, if some of the requests went there, over https."""
     experiments = [experiment for experiment in results.experiments if experiment.http]
     share = _https_share(url for urls in _asked_for(selection) for url in urls)
     which = "Requests over http: " if share else ""
@@ -35,14 +35,14 @@ def protocol_lines(results: Results, selection: Selection) -> Iterator[str]:
 
 
 def network_lines(results: Results) -> Iterator[str]:
-    """Say what user's own link was like, where it was narrower than the servers' links; and where there was none."""
+    """Say what user's own link was like if it was narrower than the servers' links; or that there was no network."""
     yield from loopback_lines(results)
     for words in sorted({_home_link(experiment) for experiment in results.experiments} - {""}):
         yield f"User's link: {words}, shared by all connections."
 
 
 def rtt_lines(results: Results) -> Iterator[str]:
-    """Say how far away the servers were, where each had an RTT of its own."""
+    """Say how far away the servers were, if each had an RTT of its own."""
     for experiment in results.experiments:
         if experiment.server_rtts_ms:
             asked, assumed = (experiment.settings.get(key) for key in ("rtt", "rtts_assumed"))
@@ -53,13 +53,13 @@ def rtt_lines(results: Results) -> Iterator[str]:
 
 
 def think_lines(results: Results) -> Iterator[str]:
-    """Say whether the servers took their time, where that was asked of them."""
+    """Say that the servers waited before an answer as they did when recorded, if that was asked for (--think)."""
     for mode in sorted({str(experiment.settings.get("think") or "") for experiment in results.experiments} - {""}):
         yield f"Servers: each waited before an answer for as long as it did when it was recorded (--think {mode})."
 
 
 def loopback_lines(results: Results) -> Iterator[str]:
-    """Say what stands for the network where servers on loopback made the delay, and what TFO is there."""
+    """Say how servers on loopback simulated the network, and who did TFO there; nothing about other experiments."""
     found = [experiment.settings for experiment in results.experiments if is_of_loopback(experiment)]
     if not found:
         return
@@ -90,20 +90,20 @@ def _home_link(experiment: ExperimentRecord) -> str:
 
 
 def connection_lines(results: Results) -> Iterator[str]:
-    """Say how many connections Chrome opened to a host, where that is not its own number."""
+    """Say how many connections Chrome opened to a host, if it was made to open another number than its own."""
     for per_host in sorted({experiment.connections_per_host for experiment in results.experiments} - {0, CHROMES_OWN}):
         yield f"Chrome opened at most {per_host} connections to a host at a time; its own limit is {CHROMES_OWN}."
 
 
 def layout_lines(results: Results) -> Iterator[str]:
-    """Say which host names shared a server, where any did."""
+    """Say which host names shared a server, if any did."""
     for layout in sorted({experiment.layout for experiment in results.experiments} - {HOST}):
         words = LAYOUTS.get(layout.partition(":")[0], "Which host names share a server is as a file says")
         yield printable(f"{words} (--layout {layout}).")
 
 
 def cookie_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """Say what was known of TFO cookies when a load began, where that was not all, and what the SYNs then carried."""
+    """Say which TFO cookies were known when a load began, if not all were, and what the SYNs then carried."""
     for mode in sorted({experiment.cookies for experiment in results.experiments} - {"warm"}):
         loads = [load.record for loads in selection.cells.values() for load in loads
                  if load.record and load.record.cookies and load.record.cookies.mode == mode]
@@ -118,7 +118,7 @@ def _over_tls(experiment: ExperimentRecord) -> str:
 
 
 def _asked_for(selection: Selection) -> Iterator[Iterable[str]]:
-    """Yield the URLs that each load asked for that counts; of loads without a record the page's own."""
+    """Yield the URLs that each load that counts asked for; for loads without a record, the page's own URL."""
     for loads in selection.cells.values():
         yield from ((load.record and load.record.request_urls) or (load.url,) for load in loads)
 

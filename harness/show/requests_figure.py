@@ -32,14 +32,15 @@ SAME_EACH_TIME = {"svg.hashsalt": "TFO Lab", "pdf.fonttype": 42}
 
 
 def figure_path(outputdir: Path, name: str, rtt_ms: float, ending: str = "png") -> Path:
-    """Return where the figure of a page at one RTT lies; `name` is of harness.show.labels.figure_names, `ending` of
-    FORMATS.
+    """Return the path of the figure of a page at one RTT; `ending` is one of FORMATS.
+
+    `name` is what harness.show.labels.figure_names calls the page.
     """
     return outputdir / f"timing-{name}-{rtt_ms:g}.{ending}"
 
 
 def draw_figure(results: Results, selection: Selection, page: str, rtt_ms: float) -> Figure | None:
-    """Draw one page at one RTT; None when it was measured neither without nor with TFO."""
+    """Draw one page at one RTT; return None when there is no load of it, neither without TFO nor with it."""
     off, on = (load_with_requests(selection, Cell(page, rtt_ms, tfo)) for tfo in (0, 1))
     if off is None and on is None:
         return None
@@ -61,7 +62,8 @@ def draw_figure(results: Results, selection: Selection, page: str, rtt_ms: float
 def save_figure(figure: Figure, path: Path) -> None:
     """Write `figure` to `path`, in one step and in the format of its ending (one of FORMATS), making its folder.
 
-    The same figure gives the same bytes: no date in it, and no random names. InputError when it cannot be written.
+    The same figure gives the same bytes, since there are no dates and no random names in it. Raises InputError when it
+    cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,13 +75,13 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 def pair_requests(off: Sequence[Transaction], on: Sequence[Transaction],
                   ) -> list[tuple[Transaction | None, Transaction | None]]:
-    """Put the two loads' requests side by side: place i of the result is request index i + 1 of the figure.
+    """Pair the requests of the two loads: place i of the result is request index i + 1 of the figure.
 
-    The order is that in which the load without TFO started its requests, so that its bars step down and to the right
-    as in a browser's own waterfall. A student compares the two bars of one index, so both must be the same
-    request: the one with TFO is found by its URL (the second request for a URL pairs with the second), not by its
-    place, which shifts as soon as the browser sends two requests the other way round. Requests without a partner keep
-    their place; those that only the load with TFO made come last, in order of their start.
+    The order is the one in which the load without TFO started its requests, so that its bars step down and to the right
+    as in a browser's own waterfall. The two bars of an index have to be the same request. So the one with TFO is found
+    by its URL (the second request for a URL pairs with the second), not by its place, which changes as soon as the
+    browser sends two requests in the other order. Requests without a partner keep their place; those that only the load
+    with TFO made come last, in order of their start.
     """
     waiting: dict[str, list[Transaction]] = defaultdict(list)
     for request in sorted(on, key=_by_start):
@@ -96,7 +98,7 @@ def _by_start(request: Transaction) -> tuple[float, float]:
 
 
 def _draw_load(axes: Axes, shown: ShownLoad, tfo: int, requests: Sequence[Transaction | None]) -> None:
-    """Bars and load event of one load; TFO on lies in front, at 3/4 of the height."""
+    """Draw the bars and the load event of one load. Those with TFO are in front, at 3/4 of the height."""
     bars = [(index, request) for index, request in enumerate(requests, start=1) if request]
     axes.barh([index for index, _ in bars], [request.end_ms - request.start_ms for _, request in bars],
               left=[request.start_ms for _, request in bars], height=BAR_HEIGHT * (0.75 if tfo else 1),
@@ -119,7 +121,7 @@ def _label_axes(axes: Axes, requests: int) -> None:
 
 
 def _legend(axes: Axes) -> None:
-    """Between title and bars, off to the left of on, so that it hides no bar and takes no width from them."""
+    """Draw the legend between title and bars, where it hides no bar and takes no width from them; off is left of on."""
     handles, labels = axes.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda at: (labels[at].startswith("Load event"), TFO_NAMES[1] in labels[at]))
     axes.legend([handles[at] for at in order], [labels[at] for at in order], loc="lower center",

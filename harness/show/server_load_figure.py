@@ -1,4 +1,4 @@
-"""A server's CPU utilisation against the rate of requests: the table, and the figure as the paper's Figure 6 has it."""
+"""A server's CPU utilisation against the rate of requests: a table, and a figure like the paper's Figure 6."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -29,7 +29,7 @@ Measured = tuple[str, Results, Selection]
 
 
 def side_by_side_rows(folders: Sequence[Measured]) -> list[LayoutRow]:
-    """Return a row for each folder, by its name, and each page and RTT in it; the page by its address."""
+    """Return a row for each folder and each page and RTT in it. A row has the folder's name and the page's address."""
     return [replace(row, name=name, url=_address(row.url)) for name, results, selection in folders
             for row in layout_rows([Side(results, selection)])]
 

@@ -1,4 +1,4 @@
-"""Improvement as a function of the RTT: one figure of all pages, and from which RTT on TFO matters for each page."""
+"""Improvement as a function of the RTT: one figure of all pages, and for each page from which RTT on TFO matters."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,12 +28,12 @@ SHIFT = 1.03
 
 
 def worth_a_curve(results: Results) -> bool:
-    """Tell whether there are RTTs enough for a curve."""
+    """Tell whether there are enough RTTs for a curve."""
     return len(results.rtts_ms) >= LEAST_RTTS
 
 
 def sweep_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """Say for each page from which RTT on TFO matters, as far as the measured RTTs can tell."""
+    """Say for each page from which RTT on TFO matters, as far as the measured RTTs show it."""
     curves = {page: curve(selection, page, results.rtts_ms) for page in results.urls}
     intervals = [point.interval for points in curves.values() for point in points if point.interval]
     if not intervals:
@@ -84,7 +84,7 @@ def _list(points: Sequence[Improvement]) -> str:
 
 
 def draw_sweep(results: Results, selection: Selection) -> Figure:
-    """Draw the improvement against the RTT, a line a page, with the 95% intervals as error bars."""
+    """Draw the improvement against the RTT: one line for each page, with the 95% intervals as error bars."""
     figure = Figure(figsize=(9, 5.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -112,7 +112,7 @@ def _draw_curve(axes: Axes, points: Sequence[Improvement], name: str, place: int
 
 
 def _label_axes(axes: Axes, rtts_ms: Sequence[float], selection: Selection) -> None:
-    """Logarithmic: 2 to 10 ms deserve as much room as 20 to 100. An RTT of 0 has no logarithm."""
+    """Label the axes. RTTs are on a logarithmic axis (2 to 10 ms take as much room as 20 to 100), unless one is 0."""
     if min(rtts_ms) > 0:
         axes.set_xscale("log")
     axes.set_xticks(list(rtts_ms), labels=[selection.rtt_name(rtt_ms).replace(" ", "\n") for rtt_ms in rtts_ms])

@@ -36,7 +36,7 @@ def format_report(results: Results, selection: Selection) -> str:
 
 
 def table_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """The table of design section 2: tab-separated, PLT in seconds, a slow-down with its minus sign."""
+    """Give the table, tab-separated: PLT in seconds, a slow-down with a minus sign."""
     yield HEADER
     for page in results.urls:
         yield printable(page)
@@ -45,14 +45,14 @@ def table_lines(results: Results, selection: Selection) -> Iterator[str]:
 
 
 def row_cells(selection: Selection, page: str, rtt_ms: float) -> list[str]:
-    """Return what stands in a row of the table: RTT, PLT without and with TFO, improvement, marked where need be."""
+    """Return the cells of a row: RTT, PLT without and with TFO, improvement, marked if there were stand-ins."""
     row = improvement(selection, page, rtt_ms)
     mark = MARK if row_stand_ins(selection, page, rtt_ms) else ""
     return [row.rtt_name, seconds(row.off_ms), seconds(row.on_ms), percent(row.percent) + mark]
 
 
 def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """What the numbers are, what they were measured on, which need a word, what was left out, and what is missing."""
+    """Say what the numbers are, what they were measured on, which need a note, what was left out, what is missing."""
     yield f"PLT: {METRICS[selection.metric]}."
     if selection.metric != selection.asked_metric:
         yield f'These are logs of the 2013 tool, which hold no load event: metric "{selection.metric}" instead of ' \
@@ -111,7 +111,7 @@ def _spread(selection: Selection) -> Iterator[str]:
 
 
 def _busy(results: Results) -> Iterator[str]:
-    """Warn of what kept the machine busy before the measurement; of several delays with the same cause once."""
+    """Warn of what kept the machine busy before the measurement; once for all delays with the same cause."""
     causes: dict[str, list[str]] = defaultdict(list)
     for experiment in results.experiments:
         if experiment.busy:

@@ -18,7 +18,7 @@ from harness.system.atomic import write_atomically
 def write_report(results: Results, selection: Selection, path: Path) -> Path:
     """Write the report to `path` in one step, making its folder, and return `path`.
 
-    The same results give the same bytes. InputError when it cannot be written.
+    The same results give the same bytes. Raises InputError when it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

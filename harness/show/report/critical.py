@@ -1,6 +1,6 @@
-"""The critical path, in two sections: where the time until the load event goes, and what PLT with TFO was predicted.
+"""The critical path, in two sections: where the time until the load event goes, and which PLT with TFO is predicted.
 
-Both are computed from bar load's HAR, so that logs of 2013 have neither; then the sections say so.
+Both are computed from a load's HAR. Logs of 2013 have none; then the sections say so.
 """
 
 from collections.abc import Sequence

@@ -80,7 +80,7 @@ def _figure(results: Results, measured: Sequence[Improvement]) -> dict[str, Any]
 
 def _trace(place: int, pages: int, name: str, points: Sequence[Improvement], rtts_ms: Sequence[float],
            ) -> dict[str, Any]:
-    """The points of one page. RTTs stand evenly spaced, whatever they are; pages a little beside each other."""
+    """Return the points of one page. RTTs are evenly spaced, whatever they are; pages stand a little apart."""
     aside = 0.4 * ((place + 0.5) / pages - 0.5)
     percents = [point.percent or 0.0 for point in points]
     return {

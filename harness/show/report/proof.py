@@ -1,6 +1,6 @@
-"""What proves that TFO was off or on: connections, data in their SYNs, the kernel's counters, the servers' answers.
+"""The proof that TFO was off or on: connections, data in their SYNs, the kernel's counters, the servers' answers.
 
-And what was not counted: loads that are not valid, and requests that failed.
+Also what was not counted: loads that are not valid, and requests that failed.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ T = TypeVar("T", int, float)
 
 
 def _kernel(name: str) -> Count:
-    """Return what counts a kernel's counter on both sides, user and servers; None where neither has it."""
+    """Return a function that adds up one of the kernel's counters, of user and servers; None if neither has it."""
     def count(record: LoadRecord) -> int | None:
         values = [counters[name] for counters in record.counters.values() if name in counters]
         return sum(values) if values else None
@@ -43,7 +43,7 @@ FROM_RECORD: dict[str, Count] = {
 
 
 def proof_table(results: Results, selection: Selection) -> Table:
-    """Return one row for each cell, summed over the loads that count. A cell without a record is UNKNOWN."""
+    """Return one row for each cell, summed over the loads that count. Without records its numbers are UNKNOWN."""
     caption = "Sums over the loads that count, and largest lateness, per page, RTT and TFO"
     heads = columns("RTT and TFO", "Loads that count", "Share with data in SYN", *FROM_RECORD, *LATEST)
     return Table(caption, heads, [
@@ -74,7 +74,7 @@ def _sum(records: Sequence[LoadRecord], count: Count) -> int | None:
 
 
 def _late_answer_ms(record: LoadRecord) -> float | None:
-    """Return by how much the latest answer was late; None where it was not looked at."""
+    """Return by how much the latest answer was late; None if that was not measured."""
     if record.timekeeping is None:
         return None
     return max((answer.late_ms for answer in record.timekeeping.late), default=0.0)
@@ -101,7 +101,7 @@ def invalid_loads_table(results: Results, selection: Selection) -> Table:
 
 
 def failed_requests_table(results: Results) -> Table:
-    """Return what requests failed in which loads: from the HAR by URL, else as the .json counts them by reason."""
+    """Return which requests failed in which loads: by URL if there is a HAR, else the .json's counts by reason."""
     failed: Counter[tuple[str, float, int, str, str]] = Counter()
     for load in results.loads:
         for url, reason, count in _failures(load):

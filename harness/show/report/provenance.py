@@ -51,7 +51,7 @@ class Provenance:
 
 
 def find_provenance(results: Results) -> Provenance:
-    """Read what is known; of logs of 2013 that is nothing, and all parts are empty."""
+    """Read what is known. Of logs of 2013 nothing is: then all parts are empty."""
     records = [(load.rtt_ms, load.record) for load in results.loads if load.record]
     sources = _sources(results, records)
     rtts_ms, experiments = list(sources), list(sources.values())
@@ -66,7 +66,7 @@ def find_provenance(results: Results) -> Provenance:
 
 
 def _sources(results: Results, records: list[tuple[float, LoadRecord]]) -> dict[float, Mapping[str, Any]]:
-    """Return what holds for all loads at each RTT (ms): its experiment file, without one what its first load says."""
+    """Return for each RTT (ms) what holds for all its loads: the experiment's file or, without one, its first load."""
     sources = {experiment.rtt_ms: experiment.settings for experiment in results.experiments}
     for rtt_ms, record in records:
         environment = _environment(record)
@@ -91,7 +91,7 @@ def _rows(sources: Sequence[Mapping[str, Any]], names: dict[str, str]) -> Iterat
 
 
 def _other_rows(experiments: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
-    """What an experiment says beyond SETTINGS, under its own key, so that nothing new goes unseen."""
+    """Return what an experiment says beside SETTINGS, by its own keys, so that new settings are shown, too."""
     shown = {*SETTINGS, "format", "id", "busy", "pages", "order", "measured_rtt_ms", "sysctls", "synthetic",
              "shared_servers"}
     others = dict.fromkeys(key for experiment in experiments for key in experiment if key not in shown)

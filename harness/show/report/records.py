@@ -1,4 +1,4 @@
-"""What stands beside a load's text log: its .json and .har. Either may be missing, or not be readable."""
+"""Reads what is beside a load's text log: its .json and .har. Either may be missing or unreadable."""
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ class ShownRequest:
 
 
 def read_entries(load: LoadResult) -> list[dict[str, Any]]:
-    """Return the entries of the load's HAR, in order of their start; [] when there is none that can be read."""
+    """Return the entries of the load's HAR, in order of their start; [] without a HAR that can be read."""
     try:
         return list(read_har(load)["entries"])
     except UnreadableFileError:
@@ -51,19 +51,20 @@ def entry_url(entry: dict[str, Any]) -> str:
 
 
 def finite(value: object) -> float | None:
-    """Return what JSON holds as a number, None if it is none."""
+    """Return `value` from JSON as a number, None if it is not a number."""
     return float(value) if isinstance(value, int | float) else None
 
 
 def dictionary(value: object) -> dict[str, Any]:
-    """Return `value` if it is a dictionary, else an empty transaction."""
+    """Return `value` if it is a dictionary, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def shown_requests(shown: ShownLoad) -> list[ShownRequest]:
     """Return the requests of a load in the order of `shown.requests`, with what its HAR knows of each.
 
-    A HAR's entry belongs to the text log's transaction of the same URL; of several, the first to start to the first.
+    A HAR's entry belongs to the text log's transaction of the same URL. If there are several, they are paired in order
+    of their start.
     """
     entries: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for entry in sorted(read_entries(shown.load), key=_started):

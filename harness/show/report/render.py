@@ -1,4 +1,4 @@
-"""One HTML file of all parts: Jinja escapes whatever is text, and a Content-Security-Policy forbids any network."""
+"""Makes one HTML file of all parts: Jinja escapes all text, and a Content-Security-Policy forbids any network."""
 
 import base64
 import hashlib
@@ -70,7 +70,7 @@ def _view(waterfall: Waterfall, url: str) -> dict[str, Any]:
 
 
 def _results_table(results: Results, selection: Selection) -> Table:
-    """The students' table: the very texts the console shows, each page heading its rows."""
+    """Return the students' table, with the same texts as on the console; each page's rows are under its name."""
     _, *titles = HEADER.split("\t")
     return Table("Page load time (PLT), without and with TFO", columns(titles[0], *titles[1:]), [
         (url, [row_cells(selection, page, rtt_ms) for rtt_ms in results.rtts_ms])
@@ -78,7 +78,7 @@ def _results_table(results: Results, selection: Selection) -> Table:
 
 
 def _notes(results: Results, selection: Selection) -> list[tuple[str, list[str]]]:
-    """The lines under the console's table, each with those that are set in below it."""
+    """Return the lines under the console's table, each with the lines that are indented below it."""
     notes: list[tuple[str, list[str]]] = []
     for line in footer_lines(results, selection):
         if line.startswith(" ") and notes:
@@ -96,7 +96,7 @@ def _subtitle(results: Results, provenance: Provenance) -> str:
 
 
 def _policy(*scripts: str) -> str:
-    """Allow the report's own scripts by their hashes, and no other; of all else nothing but inline styles and images.
+    """Return a policy that allows the report's own scripts by their hashes, inline styles and images; nothing else.
 
     Plotly writes styles as it draws. https://www.w3.org/TR/CSP3/#directive-default-src, #strict-dynamic-usage
     """

@@ -13,7 +13,7 @@ UNKNOWN = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class Column:
-    """`numeric` columns are set flush right. The first column of a table heads its rows."""
+    """A column; `numeric` ones are aligned to the right. The cells of a table's first column are row headings."""
 
     title: str
     numeric: bool = True
@@ -35,8 +35,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """`words` stand in front of the chart, `figure` is what report.js draws (None: nothing), `label` says the chart in
-    a sentence or two, `table` has the same numbers, `more` what goes further.
+    """A section: `words`, then a chart, then tables.
+
+    `figure` is what report.js draws (None: nothing), `label` describes the chart in a sentence or two, `table` has the
+    same numbers as the chart, `more` are further tables.
     """
 
     words: list[str]

@@ -53,7 +53,7 @@ def _waterfall(selection: Selection, page: str, rtt_ms: float, key: str) -> Wate
 
 
 def chart_data(waterfall: Waterfall) -> dict[str, Any]:
-    """Return what report.js draws, as JSON values: short lists, since there is one for every request of every load."""
+    """Return what report.js draws, as JSON values: a short list for each request, since there are very many."""
     return {
         "kind": "waterfall",
         "loads": [None if shown is None else {"name": TFO_NAMES[tfo], "load_event_ms": shown.load.plt_ms,
@@ -64,7 +64,7 @@ def chart_data(waterfall: Waterfall) -> dict[str, Any]:
 
 
 def _path(waterfall: Waterfall, shown: ShownLoad, tfo: int) -> list[list[float]]:
-    """Return the critical path's steps as [row, start, end]: of the rows with a step's URL, the one nearest in time."""
+    """Return the critical path's steps as [row, start, end]; the row is the nearest in time that has the step's URL."""
     explanation = shown.explanation
     rows: dict[str, list[tuple[int, ShownRequest]]] = defaultdict(list)
     for row, pair in enumerate(waterfall.pairs):
