@@ -117,7 +117,7 @@ def run_program(program: Path, *options: object) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return what knows the options; what tfo.py's decide otherwise is fixed here."""
+    """Return the parser of the options. What further options of tfo.py would decide is fixed here."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("--name", type=page_list_name, default=BUNDLED,
                         help="pages to load: NAME.pages, NAME/ and NAME.fetchlog/ (%(default)s)")

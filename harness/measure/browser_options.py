@@ -44,5 +44,5 @@ def add_time_options(parser: argparse.ArgumentParser) -> None:
 
 
 def browser_problems(arguments: argparse.Namespace) -> Problems:
-    """Return what is wrong with these options, each with what to say about it."""
+    """Return all that can be wrong with these options: whether it is, and what to say about it then."""
     return ((arguments.quiet > arguments.quiet_limit, "--quiet: longer than --quiet-limit waits for it"),)

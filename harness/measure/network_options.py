@@ -52,7 +52,7 @@ def as_in_the_paper(arguments: argparse.Namespace, words: Sequence[str]) -> None
 
 
 def network_problems(arguments: argparse.Namespace) -> Problems:
-    """Return what is wrong with these options, each with what to say about it."""
+    """Return all that can be wrong with these options: whether it is, and what to say about it then."""
     return (
         ((arguments.delaynet or 0.0) + arguments.delayhome > DELAY_MS.high,
          f"--delaynet, --delayhome: together at most {DELAY_MS.high:g} ms"),

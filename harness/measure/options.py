@@ -1,4 +1,4 @@
-"""The options of tfo.py, and which of them make no experiment."""
+"""The options of tfo.py: reads them, and refuses those that make no experiment."""
 
 import argparse
 import sys
@@ -40,7 +40,7 @@ def parse_arguments(description: str, words: Sequence[str] | None = None) -> arg
 
 
 def make_parser(description: str) -> argparse.ArgumentParser:
-    """Return what knows tfo.py's options."""
+    """Return the parser of tfo.py's options."""
     parser = OptionParser(description=description)
     parser.add_argument("--name", type=page_list_name, default=BUNDLED,
                         help="pages to load: NAME.pages, NAME/ and NAME.fetchlog/")
@@ -62,7 +62,7 @@ def make_parser(description: str) -> argparse.ArgumentParser:
 
 
 def problems(arguments: argparse.Namespace) -> Problems:
-    """Return what makes no experiment, each with what to say about it."""
+    """Return all that can be wrong with the options: whether it is, and what to say about it then."""
     return (
         *network_problems(arguments), *server_problems(arguments), *browser_problems(arguments),
         (arguments.resume and arguments.on_user, "--resume: loads pages, and --on-user loads none; leave one out"),

@@ -36,7 +36,7 @@ def chosen_goal(arguments: argparse.Namespace) -> Goal | None:
 
 
 def plan_problems(arguments: argparse.Namespace) -> Problems:
-    """Return what is wrong with these options, each with what to say about it."""
+    """Return all that can be wrong with these options: whether it is, and what to say about it then."""
     min_pairs = arguments.goal.min_pairs if arguments.goal else MINIMUM_PAIRS
     least = max(min_pairs, arguments.testruns - 1)
     return (

@@ -30,7 +30,7 @@ def tls_port_beside(port: int, tls_port: int | None = None) -> int:
 
 
 def server_problems(arguments: argparse.Namespace) -> Problems:
-    """Return which of these options do not go together, each with what to say about it."""
+    """Return all that can be wrong with these options: whether it is, and what to say about it then."""
     return (
         (arguments.tls_port > PORTS.high, f"--tls-port: there is no port after {PORTS.high}; choose another --port"),
         (arguments.tls_port == arguments.port, "--tls-port: one port cannot speak both; choose another than --port"),
