@@ -2,7 +2,8 @@
 
 Who caused what is read from the Referer, which over https may name a site only: then, as without one, it was the
 page's document. What an answer was asked for as follows from its type. How long the page's scripts worked before they
-asked is in no HAR: the synthetic page's work for no time. A size that nobody wrote down is 0.
+asked is in no HAR: the synthetic page's work for no time, so what was asked for after the load event would come before
+it, and is left out. A size that nobody wrote down is 0.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
     shapes = []
     for page, url in page_urls(list(entries)).items():
         answered = [entry for entry in entries
-                    if entry.page == page and entry.status not in (0, HTTPStatus.NOT_MODIFIED)]
+                    if entry.page == page and entry.status not in (0, HTTPStatus.NOT_MODIFIED) and not entry.late]
         if answered and answered[0].url.partition("#")[0] == url and _is_document(answered[_end(answered)]):
             shapes.append(_shape(url, answered))
     return shapes

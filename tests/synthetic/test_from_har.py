@@ -73,6 +73,16 @@ def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
     assert (recording.document("http://a.test/") or "").startswith("https://a.test/")
 
 
+def test_what_came_after_the_load_event_is_left_out(tmp_path: Path) -> None:
+    entries = [entry(0, PAGE, "text/html", 20_000), entry(1, f"{PAGE}a.png", "image/png", 9000, PAGE),
+               entry(3, f"{PAGE}beacon.png", "image/png", 9000, PAGE)]
+    for on_load_ms, images in ((2500, 1), (-1, 2)):
+        pages = [{"id": "p1", "startedDateTime": "2016-01-19T06:46:00.000Z", "pageTimings": {"onLoad": on_load_ms}}]
+        (tmp_path / "x.har").write_text(json.dumps({"log": {"pages": pages, "entries": entries}}))
+        shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+        assert len(shape.resources) == 1 + images
+
+
 def test_a_har_that_names_no_pages_says_so(tmp_path: Path) -> None:
     """As hdrgrab's, which hold several pages that somebody visited one after the other."""
     entries = [entry(0, PAGE, "text/html", 20_000, page=""), entry(9, f"{PAGE}next", "text/html", 5000, PAGE, page="")]
