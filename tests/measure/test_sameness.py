@@ -145,10 +145,20 @@ def test_what_some_loads_ask_for_just_before_the_load_event_and_others_just_afte
 
 def test_a_load_event_that_came_before_much_of_the_page_is_another_pages() -> None:
     """Seen on nytimes' synthetic page: 2.1 s instead of 5.1 s, with 45 of 197 answers after the load event."""
-    early = load_of({str(number): {"late": True} for number in range(10)})
+    late = {str(number): {"late": True} for number in range(10)}
+    early = replace(load_of(late), plt_ms=400)
     assert "its load event came before 10 of the" in verdicts(USUAL, early, USUAL)[1][0]
     assert verdicts(USUAL, early, USUAL)[::2] == [[], []]
-    assert verdicts(USUAL, load_of({str(number): {"late": True} for number in range(4)}), USUAL) == [[], [], []]
+    assert verdicts(USUAL, replace(load_of(dict(list(late.items())[:4])), plt_ms=400), USUAL) == [[], [], []]
+
+
+def test_a_load_event_in_the_middle_of_many_requests_is_the_same_page() -> None:
+    """Seen on wsj's page of 2013: 9 of 83 answers after the load event of a load that took as long as the others."""
+    late = load_of({str(number): {"late": True} for number in range(10)})
+    assert not any(verdicts(USUAL, replace(late, plt_ms=980), USUAL))
+    with_tfo = replace(late, plt_ms=700, tfo=1)
+    assert not any(verdicts(USUAL, with_tfo, USUAL)), "with TFO a page is faster"
+    assert verdicts(USUAL, with_tfo, replace(USUAL, plt_ms=900, tfo=1), USUAL)[1] != []
 
 
 def test_loads_that_failed_otherwise_do_not_say_what_the_page_is() -> None:
