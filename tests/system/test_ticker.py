@@ -147,9 +147,8 @@ def test_the_kernels_files_are_read() -> None:
 
 
 def test_this_machines_counts_grow() -> None:
-    before = read_pressure()
-    deadline = time.monotonic() + 0.3
-    while time.monotonic() < deadline:
+    before, worked_s = read_pressure(), time.process_time() + 0.3
+    while time.process_time() < worked_s:       # by the clock it may get no processor meanwhile
         pass
     grown = read_pressure().since(before)
     assert grown.busy_ms >= 100
