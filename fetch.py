@@ -99,8 +99,8 @@ def make_synthetic(options: argparse.Namespace) -> int:
     print(f"{printable(options.source.name)} has no bodies: its figures are in {shape_file.name}, from which pages are "
           "made")
     if not any(entry.page for entry in entries):
-        print(f"it does not say which page a request belongs to: all {len(entries)} are taken for those of "
-              f"{printable(shapes[0].url)}, also where somebody went on to other pages")
+        print(f"it does not say which page a request belongs to: all from {printable(shapes[0].url)} on are taken for "
+              "that page's, also where somebody went on to others")
     print(make_pages(options.dir, options.name, SYNTHETIC_SEED, shape_file))
     return 0
 

@@ -108,12 +108,17 @@ def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
 
     Of several loads of one page (first view, repeat view) the first one counts. One that begins with what is no
     document is no page: repeat views begin with what was not in the cache. Nor is what no URL alone asks for (POST).
+    A HAR that names no pages, such as Fiddler's, may hold what a browser asked for before: there the page is the first
+    document that nothing referred to.
     """
     begins: dict[str, ForeignEntry] = {}
     for entry in entries:
+        if entry.page or (_is_document(entry) and not entry.request_header("referer")):
+            begins.setdefault(entry.page, entry)
+    for entry in entries:
         begins.setdefault(entry.page, entry)
     begins = {page: entry for page, entry in begins.items() if entry.method == "GET"}
-    documents = {page: entry for page, entry in begins.items() if "html" in entry.mime_type or entry.redirect_url}
+    documents = {page: entry for page, entry in begins.items() if _is_document(entry)}
     urls = {page: entry.url.partition("#")[0] for page, entry in (documents or begins).items()}
     first: dict[str, str] = {}
     for page, url in urls.items():
@@ -122,10 +127,17 @@ def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
     return first
 
 
+def _is_document(entry: ForeignEntry) -> bool:
+    return "html" in entry.mime_type or bool(entry.redirect_url)
+
+
 def has_bodies(entries: list[ForeignEntry]) -> bool:
-    """Say whether most of the answers that have a body have it in the HAR."""
+    """Say whether most of the answers that have a body have it in the HAR, those of the pages' own URLs among them."""
     answered = [entry for entry in entries if entry.status == 200 and (entry.content_bytes or entry.body)]
-    return bool(answered) and 2 * sum(entry.body is not None for entry in answered) > len(answered)
+    pages = page_urls(entries)
+    documents = [entry.body is not None for entry in answered if entry.url.partition("#")[0] == pages.get(entry.page)]
+    most = 2 * sum(entry.body is not None for entry in answered) > len(answered)
+    return bool(answered) and most and (any(documents) or not documents)
 
 
 def _load_ends(pages: list[dict[str, Any]]) -> dict[str, datetime]:

@@ -27,8 +27,10 @@ def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
     for page, url in page_urls(list(entries)).items():
         answered = [entry for entry in entries
                     if entry.page == page and entry.status not in (0, HTTPStatus.NOT_MODIFIED) and not entry.late]
-        if answered and answered[0].url.partition("#")[0] == url and _is_document(answered[_end(answered)]):
-            shapes.append(_shape(url, answered))
+        begin = _index_of(url, answered, 0)
+        loaded = answered[begin:] if begin is not None else []
+        if loaded and _is_document(loaded[_end(loaded)]):
+            shapes.append(_shape(url, loaded))
     return shapes
 
 

@@ -90,7 +90,30 @@ def test_a_har_that_names_no_pages_says_so(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
                            str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    assert f"does not say which page a request belongs to: all 2 are taken for those of {PAGE}" in done.stdout
+    assert f"does not say which page a request belongs to: all from {PAGE} on are taken" in done.stdout
+
+
+def test_a_har_that_names_no_pages_begins_with_the_first_document_that_nothing_referred_to(tmp_path: Path) -> None:
+    """Fiddler's hold what the browser asked for before, too."""
+    entries = [entry(0, "http://other.test/x.js", "text/javascript", 438, "http://other.test/", page=""),
+               entry(1, "http://other.test/ad", "text/html", 500, "http://other.test/", page=""),
+               entry(2, PAGE, "text/html", 20_000, page=""), entry(3, f"{PAGE}a.png", "image/png", 3000, PAGE, page="")]
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    assert (shape.url, len(shape.resources)) == (PAGE, 2)
+
+
+def test_without_the_documents_own_body_there_are_figures_only(tmp_path: Path) -> None:
+    """As in GitHub janodvarko/harviewer, issue-61/chrome51.har: most bodies are there."""
+    entries = [entry(0, PAGE, "text/html", 900), *(entry(1, f"{PAGE}{number}.js", "text/javascript", 10, PAGE)
+                                                   for number in range(3))]
+    for number, made in enumerate(entries):
+        made["response"]["content"] |= {"size": 10, "text": "x" * 10 if number else ""}
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    assert not has_bodies(read_foreign_har(tmp_path / "x.har"))
+    entries[0]["response"]["content"]["text"] = "<p>page</p>"
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    assert has_bodies(read_foreign_har(tmp_path / "x.har"))
 
 
 def test_a_har_whose_redirects_lead_nowhere_makes_no_page(tmp_path: Path) -> None:
