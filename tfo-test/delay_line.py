@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Delay every packet of one interface, in both directions, on kernels without netem.
+"""Delay every packet that comes in by one interface for a whole round trip, on kernels without netem.
 
     iptables (mangle) --NFQUEUE--> this process: hold each packet for its delay --accept--> on its way
 
 Run it inside the network namespace of the host whose link is to be delayed (tfo.py does). It prints `ready` when
-packets are being delayed and ends on SIGTERM or Ctrl-C, taking its two iptables rules with it. All packets have one
-delay, or, with --delays, those from and to an address its own. Should it be killed,
-packets are dropped, not passed on undelayed: an experiment without its delay must fail, not look fast. How late it let
-each packet go is counted in the shared memory of --lateness-fd (harness/system/lateness.py).
+packets are being delayed and ends on SIGTERM or Ctrl-C, taking its iptables rule with it. All packets have one delay,
+or, with --delays, those from an address its own. Should it be killed, packets are dropped, not passed on undelayed: an
+experiment without its delay must fail, not look fast. How late it let each packet go is counted in the shared memory of
+--lateness-fd (harness/system/lateness.py).
+
+What goes out is not held. While a process holds a packet that leaves, the kernel takes it for not sent yet, and keeps
+back what its connection would send next (TCP small queues, net/ipv4/tcp_output.c): requests and uploads would be late.
+A packet that has come in belongs to no socket. To the host it makes no difference on which way the delay lies.
 """
 
 import argparse
@@ -24,17 +28,18 @@ use_project_python()
 from harness.errors import run_main
 from harness.system.delay_queue import DelayQueue, Packet, delay_packets
 from harness.system.lateness import LatenessCounts
-from harness.system.options import DELAY_MS, OptionParser, Whole
+from harness.system.options import DELAY_MS, Decimal, OptionParser, Whole
 
-SOURCE, DESTINATION, HEAD_BYTES = slice(12, 16), slice(16, 20), 20
-"""Where the addresses stand in an IPv4 header (RFC 791, section 3.1), and its length."""
+SOURCE, HEAD_BYTES = slice(12, 16), 20
+"""Where the sender's address stands in an IPv4 header (RFC 791, section 3.1), and its length."""
+ROUND_TRIP_MS = Decimal(2 * DELAY_MS.low, 2 * DELAY_MS.high, or_zero=True)
 
 
 def main() -> int:
     """Delay packets until told to stop; return the exit status."""
     parser = OptionParser(description=__doc__.splitlines()[0])
     parser.add_argument("--interface", required=True, help="network interface whose packets are delayed")
-    parser.add_argument("--delay-ms", type=DELAY_MS, required=True, help="delay each way, in ms")
+    parser.add_argument("--delay-ms", type=ROUND_TRIP_MS, required=True, help="how long, in ms")
     parser.add_argument("--delays", type=own_delays_s, default={}, metavar="ADDRESS=MS,...",
                         help="what those addresses have instead")
     parser.add_argument("--lateness-fd", type=Whole(0, 2**20),
@@ -48,14 +53,10 @@ def main() -> int:
         packets.hold(packet, delay_s)
 
     def hold_for_its_own(packet: Packet) -> None:
-        """Take a packet that has a delay by where it comes from, or goes to."""
-        head = packet.get_payload()
-        own_s = delays_s.get(head[DESTINATION])
-        packets.hold(packet, delays_s.get(head[SOURCE], delay_s) if own_s is None else own_s)
+        """Take a packet that has a delay by where it comes from."""
+        packets.hold(packet, delays_s.get(packet.get_payload()[SOURCE], delay_s))
 
-    interface = arguments.interface
-    delay_packets(hold_for_its_own if delays_s else hold, packets,
-                  [["PREROUTING", "-i", interface], ["POSTROUTING", "-o", interface]],
+    delay_packets(hold_for_its_own if delays_s else hold, packets, [["PREROUTING", "-i", arguments.interface]],
                   head_bytes=HEAD_BYTES if delays_s else 0)
     return 0
 
@@ -69,7 +70,7 @@ def own_delays_s(text: str) -> Mapping[bytes, float]:
     for word in text.split(","):
         address, _, delay_ms = word.partition("=")
         try:
-            delays_s[IPv4Address(address).packed] = DELAY_MS(delay_ms) / 1000
+            delays_s[IPv4Address(address).packed] = ROUND_TRIP_MS(delay_ms) / 1000
         except ValueError:
             raise argparse.ArgumentTypeError(f"not ADDRESS=MS: {word[:40]!r}") from None
     return delays_s

@@ -39,7 +39,7 @@ class Delay:
     """What delays the packets of a star: the delay line and its counts; neither where the links do it, or nothing.
 
     `held_ms`: for how long the delay line holds a packet that has reached `user` already (harness.network.arrivals), by
-    the address of the server that sent it.
+    the address of the server that sent it: for the whole round trip, as tfo-test/delay_line.py explains.
     """
 
     line: Companion | None = None
@@ -68,18 +68,18 @@ def read_lateness(delay: Delay, mark: list[int]) -> Lateness | None:
 
 @contextmanager
 def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay]:
-    """Delay every packet between user and each server by what `speeds` say for as long as this lasts.
+    """Make the RTT between user and each server what `speeds` say for as long as this lasts.
 
-    With netem the links do so already (see StarTopo). Either way the qdiscs are read back first.
+    With netem the links do so already (see StarTopo), half of it each way. Either way the qdiscs are read back first.
     """
     check_qdiscs(star, speeds, netem)
     if netem or speeds.longest_rtt_ms == 0:
         yield Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
         return
-    held_ms = {star.servers[name].address: rtt_ms / 2 for name, rtt_ms in speeds.rtts_ms(star.servers).items()}
+    held_ms = {star.servers[name].address: rtt_ms for name, rtt_ms in speeds.rtts_ms(star.servers).items()}
     with counting() as (descriptor, counts):
         command = [sys.executable, str(DELAY_LINE), "--interface", star.user.interface,
-                   "--delay-ms", f"{speeds.one_way_ms:g}", "--lateness-fd", str(descriptor)]
+                   "--delay-ms", f"{speeds.rtt_ms:g}", "--lateness-fd", str(descriptor)]
         if speeds.own_delays_ms:
             command += ["--delays", ",".join(f"{address}={delay_ms:g}" for address, delay_ms in held_ms.items())]
         with running(command, "ready", "the delay line", star.user.pid, [descriptor]) as line:

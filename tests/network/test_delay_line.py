@@ -41,14 +41,14 @@ def test_packets_it_loses_are_counted() -> None:
     with delay_line(delay_ms=5) as (star, _, line):
         pid = line.pid
         assert delay_line_drops(star.user) == 0
-        with inside(star.user.pid):
+        with inside(star.servers["one.test"].pid):
             sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES)
         deadline = time.monotonic() + LIMIT_S
         os.kill(pid, signal.SIGSTOP)
         try:
             while not delay_line_drops(star.user) and time.monotonic() < deadline:
-                send(sender, star.servers["one.test"].address)
+                send(sender, star.user.address)
         finally:
             os.kill(pid, signal.SIGCONT)
             sender.close()
@@ -64,28 +64,32 @@ def send(sender: socket.socket, address: str) -> None:
 
 @pytest.mark.root
 @pytest.mark.timeout(60)
-def test_what_is_sent_in_two_pieces_arrives_at_once() -> None:
-    """As the end of a TLS handshake and the first request are: the kernel does not hold the second back."""
-    one_way_ms = 40
+@pytest.mark.parametrize("pieces", [[b"1", b"2"], [b"x"] * 8, [bytes(1400)] * 8])
+def test_what_is_sent_in_pieces_arrives_at_once(pieces: list[bytes]) -> None:
+    """The end of a TLS handshake and the first request; requests over HTTP/2; an upload that one window holds.
+
+    While somebody holds packets of a connection on their way out, the kernel holds back those behind them.
+    """
+    one_way_ms = 100
     with delay_line(one_way_ms) as (star, _, _):
         server = star.servers["one.test"]
         with inside(server.pid):
             listener = socket.create_server((server.address, 0))
         with listener, inside(star.user.pid):
-            gaps_ms = [gap_ms(listener) for _ in range(5)]
-    assert min(gaps_ms) < one_way_ms / 2, f"the second piece came {gaps_ms} ms after the first"
+            gaps_ms = [gap_ms(listener, pieces) for _ in range(5)]
+    assert min(gaps_ms) < one_way_ms / 2, f"the last piece came {gaps_ms} ms after the first"
 
 
-def gap_ms(listener: socket.socket) -> float:
-    """Send two bytes, each on its own, over a new connection; return how long after the first the second came."""
+def gap_ms(listener: socket.socket, pieces: list[bytes]) -> float:
+    """Send each piece on its own over a new connection; return how long after the first byte the last one came."""
     with socket.create_connection(listener.getsockname(), timeout=LIMIT_S) as sender, listener.accept()[0] as receiver:
         sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sender.send(b"1")
-        sender.send(b"2")
+        for piece in pieces:
+            sender.send(piece)
         receiver.settimeout(LIMIT_S)
-        received, began_s = receiver.recv(2), time.monotonic()
-        if len(received) < 2:
-            receiver.recv(1)
+        received, began_s = len(receiver.recv(2**16)), time.monotonic()
+        while received < sum(map(len, pieces)):
+            received += len(receiver.recv(2**16))
         return (time.monotonic() - began_s) * 1000
 
 
@@ -96,8 +100,8 @@ def test_it_counts_how_late_it_was() -> None:
     """Both kinds of packets a stopped delay line makes late: those it holds, and those that nobody reads meanwhile."""
     one_way_ms = 20
     with delay_line(one_way_ms) as (star, delay, line):
-        address = star.servers["one.test"].address
-        with inside(star.user.pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        address = star.user.address
+        with inside(star.servers["one.test"].pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
             mark = delay.mark()
             sender.sendto(b"undisturbed", (address, 9))
             time.sleep(0.1)
@@ -115,11 +119,10 @@ def test_it_counts_how_late_it_was() -> None:
     assert undisturbed is not None
     assert held is not None
     assert unread is not None
-    # A packet to a closed port and the answer to it (ICMP): two passes. The kernel may have something to say, too.
-    assert min(undisturbed.packets, held.packets, unread.packets) >= 2
+    assert min(undisturbed.packets, held.packets, unread.packets) >= 1
     assert undisturbed.largest_ms < STOPPED_S * 1000 / 2, "three times what a busy machine was seen to take"
     for late, stopped_ms in ((held, held_ms), (unread, unread_ms)):
-        assert STOPPED_S * 1000 - one_way_ms <= late.largest_ms <= stopped_ms + 2 * one_way_ms
+        assert STOPPED_S * 1000 - 2 * one_way_ms <= late.largest_ms <= stopped_ms + 2 * one_way_ms
 
 
 def stopped(pid: int, seconds: float, meanwhile: Callable[[], object] = lambda: None) -> float:
