@@ -34,9 +34,8 @@ SYSCTLS = {"ipv4/tcp_no_metrics_save": "1", "ipv4/tcp_autocorking": "0", "ipv6/c
 """Settings of every namespace, below /proc/sys/net. No ssthresh or RTT is carried from one load to the next, while TFO
 cookies are still cached. No IPv6, and that before the first interface is up: else each greets all the others.
 
-No autocorking: it holds a small packet back until the network card has sent the one before. The delay line holds
-`user`'s packets before the card: what was to follow at once, as a request follows the end of a TLS handshake, would
-leave a one-way delay later."""
+No autocorking: it holds a small packet back until the network card has sent the one before. Here a card is a queue
+before a link of a few Mbit/s, and what waits there would decide how many packets are sent."""
 
 SLOW_LINK = ("qdisc add dev {name} root handle 5: htb default 1",
              "class add dev {name} parent 5: classid 5:1 htb rate {rate_mbit:f}Mbit burst 1600 cburst 1600",
