@@ -5,6 +5,7 @@ import math
 import os
 import re
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,14 +118,14 @@ def format_request(request: ServerRequest) -> str:
             f"{request.answer}\n")
 
 
-def read_server_log(path: Path, problems: list[str] | None = None) -> list[ServerRequest]:
-    """Read the log of one server, whose host is the file's name.
+def read_server_log(path: Path, problems: list[str] | None = None, *, since: int = 0) -> list[ServerRequest]:
+    """Read the log of one server, whose host is the file's name, from the byte `since` on (see `ends_of_logs`).
 
-    What is no request (a line cut short) is left out and reported in `problems` as ``file:line: problem``.
-    Raises UnreadableFileError.
+    What is no request (a line cut short) is left out and reported in `problems` as ``file:line: problem``, with lines
+    counted from there. Raises UnreadableFileError.
     """
     requests = []
-    lines = read_untrusted(path).decode("utf-8", errors="replace").split("\n")
+    lines = read_untrusted(path, since=since).decode("utf-8", errors="replace").split("\n")
     for number, line in enumerate(lines, start=1):
         if not line or line.startswith("#"):
             continue
@@ -136,16 +137,25 @@ def read_server_log(path: Path, problems: list[str] | None = None) -> list[Serve
     return requests
 
 
-def read_server_logs(directory: Path, problems: list[str] | None = None) -> list[ServerRequest]:
+def read_server_logs(directory: Path, problems: list[str] | None = None, *,
+                     since: Mapping[Path, int] | None = None) -> list[ServerRequest]:
     """Read the logs of all servers in `directory` (``serverlogs/<delaynet>-tfo-<0|1>``), in order of time.
 
-    A directory that does not exist has no requests. See `read_server_log` for `problems`.
+    A directory that does not exist has no requests. See `read_server_log` for `problems`. Of a log that is in `since`
+    (see `ends_of_logs`) what was there then is left out.
     """
     if not directory.is_dir():
         return []
     requests = [request for path in sorted(directory.iterdir()) if path.is_file()
-                for request in read_server_log(path, problems)]
+                for request in read_server_log(path, problems, since=(since or {}).get(path, 0))]
     return sorted(requests, key=lambda request: request.time_s)
+
+
+def ends_of_logs(directory: Path) -> dict[Path, int]:
+    """Return how many bytes each log in `directory` has now, so that later only what is new need be read."""
+    if not directory.is_dir():
+        return {}
+    return {path: path.stat().st_size for path in directory.iterdir() if path.is_file()}
 
 
 def _parse(host: str, line: str) -> ServerRequest:

@@ -1,7 +1,7 @@
 """One page load: Chrome inside `user`, the kernel's counters around it, and the record of all that happened."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +11,12 @@ from harness.files import load_mark
 from harness.files.load_mark import mark_load
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.results import cell_directory, write_load
-from harness.files.server_log import FoundAs, ServerRequest, read_server_logs
+from harness.files.server_log import FoundAs, ServerRequest, ends_of_logs, read_server_logs
 from harness.measure.chrome_run import run_chrome
 from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
 from harness.measure.reason import Reason, texts
-from harness.measure.watch import answers_of, cookies_of, explained, timekeeping_of, watching
+from harness.measure.watch import answers_of, cookies_of, explained, log_of, timekeeping_of, watching
 from harness.network.cookies import cookies_for_a_load
 from harness.network.links import home_drops
 from harness.system import environment, fastopen
@@ -33,6 +33,7 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
     A load that fails is a record too, with its "errors". Validity is judged by harness.measure.validity.
     """
     lab.switch_fastopen(load.tfo)
+    logs_before = _ends_of_logs(lab, load)
     before, drops_before, began_s = lab.counters(), lab.delay_line_drops(), time.time()
     full_before = home_drops(lab.star) if lab.speeds.home_is_narrow else {}
     servers = {server.pid for server in lab.star.servers.values()}
@@ -44,7 +45,7 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
         report = run_chrome(lab, load, directory)
     after = lab.counters()
     wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)
-    requests = _logged(lab, load, began_s)
+    requests = _logged(lab, load, began_s, logs_before)
     record = _record(report, {
         "url": load.page.url, "page": load.page.name, "delaynet_ms": lab.delaynet_ms, "rtt_ms": lab.rtt_ms,
         "tfo": load.tfo, "run": load.run, "experiment": lab.experiment_id, "network": lab.network,
@@ -59,10 +60,11 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
     })
     har = directory / f"{load.page.name}.har"
     with acting_as(lab.results_user):
-        loaded = explained(har, record)
+        log = log_of(har)
+        loaded = explained(log, record)
         return replace(record, cookies=cookies_of(watch, record) if load.tfo else None,
                        timekeeping=timekeeping_of(watch, record, report.get("silences"), loaded, requests),
-                       answers=answers_of(lab, record, har, loaded.path, requests))
+                       answers=answers_of(lab, record, log, loaded.path, requests))
 
 
 def _record(report: dict[str, Any], known: dict[str, Any]) -> LoadRecord:
@@ -91,11 +93,20 @@ def cell_of(lab: Laboratory, load: Load) -> Path:
     return lab.client_dir / cell_directory(lab.delaynet_ms, load.run, load.tfo)
 
 
-def _logged(lab: Laboratory, load: Load, since_s: float) -> list[ServerRequest]:
-    """Return what the servers logged of this load."""
+def _ends_of_logs(lab: Laboratory, load: Load) -> dict[Path, int]:
+    """Return where the servers' logs end before this load: they hold all earlier ones, and grow with each."""
     with acting_as(lab.results_user):
-        return [request for directory in lab.server_logs(load.tfo) for request in read_server_logs(directory)
-                if request.time_s >= since_s]
+        return {path: size for directory in lab.server_logs(load.tfo) for path, size in ends_of_logs(directory).items()}
+
+
+def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, int]) -> list[ServerRequest]:
+    """Return what the servers logged of this load, which began at `since_s`, when their logs ended at `since`.
+
+    Of connections of the load before that sent nothing, some may be noted only now.
+    """
+    with acting_as(lab.results_user):
+        return [request for directory in lab.server_logs(load.tfo)
+                for request in read_server_logs(directory, since=since) if request.time_s >= since_s]
 
 
 def _server_view(requests: Sequence[ServerRequest]) -> dict[str, int]:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -163,24 +164,34 @@ def server_address(connection: UsedConnection) -> str:
     return connection.address.rpartition(":")[0].strip("[]")
 
 
-def answers_of(lab: Laboratory, record: LoadRecord, har: Path, path: Sequence[Step],
-               requests: Sequence[ServerRequest]) -> ReceivedAnswers | None:
-    """Return what the requests of the load, whose critical path is `path`, got; None for a load without a HAR."""
+def log_of(har: Path) -> dict[str, Any]:
+    """Return the log of a load's HAR; {} if there is none, or it is none."""
     try:
-        log = read_har_file(har)
+        return read_har_file(har)
+    except UnreadableFileError:
+        return {}
+
+
+def answers_of(lab: Laboratory, record: LoadRecord, log: dict[str, Any], path: Sequence[Step],
+               requests: Sequence[ServerRequest]) -> ReceivedAnswers | None:
+    """Return what the requests of the load got; None for a load whose HAR has no such `log`.
+
+    `path` is the load's critical path, `requests` are what the servers logged.
+    """
+    try:
         began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
         urls = frozenset(step.url for step in path) if record.plt_ms else None
         answers = received_answers(log["entries"], began, record.plt_ms, requests, urls,
                                    silent=lab.silent.get(record.page, ()))
-    except (UnreadableFileError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
         return None     # as harness.analysis.timeline.read_timeline
     return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, {})))
 
 
-def explained(har: Path, record: LoadRecord) -> Explained:
-    """Return what a load's HAR tells."""
+def explained(log: dict[str, Any], record: LoadRecord) -> Explained:
+    """Return what the `log` of a load's HAR tells."""
     try:
-        timeline = make_timeline(read_har_file(har), record, record.plt_ms or 0.0)
-    except (UnreadableFileError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
+        timeline = make_timeline(log, record, record.plt_ms or 0.0)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
         return Explained(None, [])      # as harness.analysis.timeline.read_timeline
     return Explained(timeline, critical_path(timeline, dependencies(timeline)))

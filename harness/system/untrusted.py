@@ -51,10 +51,15 @@ def open_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None =
         yield file
 
 
-def read_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None) -> bytes:
-    """Return the bytes of a file. Raises UnreadableFileError; see `open_untrusted`."""
+def read_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None, since: int = 0) -> bytes:
+    """Return the bytes of a file from the byte `since` on; all of them if it has become shorter than that.
+
+    Raises UnreadableFileError; see `open_untrusted`.
+    """
     with open_untrusted(path, limit=limit, owner=owner) as file:
         try:
+            if since <= os.fstat(file.fileno()).st_size:
+                file.seek(since)
             content = file.read(limit + 1)
         except OSError as error:
             raise UnreadableFileError(path, error.strerror or str(error)) from None

@@ -11,6 +11,7 @@ from harness.files.server_log import (
     HEADER,
     RequestLog,
     ServerRequest,
+    ends_of_logs,
     format_request,
     read_server_log,
     read_server_logs,
@@ -32,6 +33,21 @@ def test_all_servers_in_order_of_time(tmp_path: Path) -> None:
     (tmp_path / "b.test").write_text(HEADER + format_request(other))
     assert read_server_logs(tmp_path) == [REQUEST, other, later]
     assert read_server_logs(tmp_path / "nothing") == []
+
+
+def test_only_what_is_new_in_a_log_is_read(tmp_path: Path) -> None:
+    later, log = replace(REQUEST, connection=4), tmp_path / "a.test"
+    log.write_text(HEADER + format_request(REQUEST))
+    before = ends_of_logs(tmp_path)
+    assert read_server_logs(tmp_path, since=before) == []
+    log.write_text(HEADER + format_request(REQUEST) + format_request(later))
+    (tmp_path / "b.test").write_text(HEADER + format_request(replace(REQUEST, host="b.test")))
+    assert read_server_logs(tmp_path, since=before) == [later, replace(REQUEST, host="b.test")]
+    log.write_text(HEADER)
+    assert read_server_log(log, since=before[log]) == [], "begun anew"
+    log.write_text(format_request(later))
+    assert read_server_log(log, since=before[log]) == [later], "begun anew: all of it is new"
+    assert ends_of_logs(tmp_path / "nothing") == {}
 
 
 def test_logs_from_before_tls_can_be_read(tmp_path: Path) -> None:
