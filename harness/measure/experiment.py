@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -23,7 +23,7 @@ from harness.measure.loads import cell_of, measure_load, write_record
 from harness.measure.plan import Load
 from harness.measure.reason import accident
 from harness.measure.resume import EMPTY, Earlier, recording_digest
-from harness.measure.series import Measured, failed_by_accident, judge_together, last_tries
+from harness.measure.series import Measured, Series, failed_by_accident, last_tries
 from harness.network.needs import real_time_allowed
 from harness.network.star import LinkSpeeds
 from harness.system import environment
@@ -51,7 +51,7 @@ class Experiment:
     def measure(self) -> list[Measured]:
         """Do all page loads in order, those that fail by accident again; return every try with its verdict."""
         self._describe([])
-        series = list(self.earlier.valid)
+        series = Series(self.earlier.valid)
         try:
             self._load_all(series)
         except BaseException:
@@ -59,9 +59,9 @@ class Experiment:
                 self._write_tables(series)
             raise
         self._write_tables(series)
-        return judge_together(series)
+        return series.judged
 
-    def _load_all(self, series: list[Measured]) -> None:
+    def _load_all(self, series: Series) -> None:
         loads = self.to_do
         with counted(len(loads)) as progress:
             if self.goal:
@@ -71,25 +71,25 @@ class Experiment:
                     for load in (load for load in loads if load.run == run):
                         self._load(load, series, progress)
                     self._load_again(series, progress)
-                loads = more_loads(judge_together(series), self.goal, self.seed) if self.goal else []
+                loads = more_loads(series.judged, self.goal, self.seed) if self.goal else []
                 if self.goal:
-                    progress.expect(expected_loads(judge_together(series), self.goal))
+                    progress.expect(expected_loads(series.judged, self.goal))
 
-    def _load_again(self, series: list[Measured], progress: Steps) -> None:
+    def _load_again(self, series: Series, progress: Steps) -> None:
         """At the end of a run, measure again what failed by accident in it, each load `retries` times at most."""
-        while failed := failed_by_accident(series, self.retries):
+        while failed := failed_by_accident(series.judged, self.retries):
             for measured in failed:
                 progress.expect_one_more()
                 self._load(measured.load, series, progress)
 
-    def _load(self, load: Load, series: list[Measured], progress: Steps) -> None:
+    def _load(self, load: Load, series: Series, progress: Steps) -> None:
         """Load a page once; write and print its record, and those of earlier loads whose verdict has changed by it.
 
         Raises ExperimentError when a companion has ended: before the load, or after it was written down as failed.
         """
         self.lab.check_companions()
         attempt = 1 + max([self.earlier.tries.get(load, 0),
-                           *(measured.attempt for measured in series if measured.load == load)])
+                           *(measured.attempt for measured in series.done if measured.load == load)])
         if attempt > 1:
             set_aside(cell_of(self.lab, load), load.page, attempt - 1, self.lab.results_user)
         try:
@@ -104,11 +104,11 @@ class Experiment:
         except ExperimentError as error:
             ended = error
             why_not.append(accident(str(error)))
-        before = judge_together(series)
-        series.append(Measured(load, record, why_not))
-        judged = judge_together(series)
+        before = series.judged
+        series.add(Measured(load, record, why_not))
+        judged = series.judged
         self._write_records(before, judged)
-        self._describe(series)
+        self._describe(series.done)
         if ended:
             raise ended
         progress.done(judged[-1].in_words())
@@ -123,16 +123,16 @@ class Experiment:
             if id(measured) in last and (number >= len(before) or before[number] != measured):
                 write_record(self.lab, measured.load, measured.record, measured.why_not)
 
-    def _describe(self, series: list[Measured]) -> None:
+    def _describe(self, series: Sequence[Measured]) -> None:
         """Write the experiment's file, with the order of all loads that were done."""
         new = series[len(self.earlier.valid):]
         order = [*self.earlier.order, *((done.load.page.url, done.load.run, done.load.tfo) for done in new)]
         with acting_as(self.lab.results_user):
             write_experiment(self.lab.client_dir, self.lab.delaynet_ms, {**self.description, "order": order})
 
-    def _write_tables(self, series: list[Measured]) -> None:
+    def _write_tables(self, series: Series) -> None:
         """Write the tables of all loads, which people read in other programs."""
-        if series:
+        if series.done:
             with acting_as(self.lab.results_user):
                 write_load_tables(self.lab.client_dir)
 

@@ -22,6 +22,7 @@ order of arrival, so they count as the same answer.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import median
 from urllib.parse import urlsplit
 
@@ -43,6 +44,8 @@ EARLY_RATIO = 0.9
 """The real page of wsj.com of 2013 asks for much just when its load event comes: 9 of 83 answers came after it in one
 load, whose PLT was 0.4% less than the others'."""
 EXAMPLE_LENGTH = 80
+MOST_MASKED = 2**14
+"""So many URLs are remembered without their volatile values: all loads of a page ask for the same ones."""
 OTHER = "got other answers than the page's other loads"
 """With these words the reason begins that is given for a load which is not the same page."""
 
@@ -180,9 +183,12 @@ def _compare(got: dict[str, Got], usual: dict[str, Got], common: Collection[str]
                      f"status, bytes or error, {len(more)} more ({examples[0]})")]
 
 
+_masked = lru_cache(MOST_MASKED)(mask_target)
+
+
 def _alike(answer: Got) -> tuple[str, tuple[int, int, str]]:
     """Return what answers have in common that differ in volatile values only."""
-    return mask_target(answer.url), answer.outcome
+    return _masked(answer.url), answer.outcome
 
 
 def _short(answer: Got) -> str:

@@ -1,7 +1,7 @@
 """The page loads of an experiment that are done: each with its record and the verdict on it, judged together."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from harness.errors import printable
@@ -37,10 +37,29 @@ class Measured:
                 f"{record.syn_data_connections} of {record.connections_with_request} in the SYN{lost}")
 
 
-def judge_together(series: Sequence[Measured]) -> list[Measured]:
-    """Return `series`, with a reason added to each load that got other or fewer answers than the page's other loads."""
-    judged = list(series)
-    for page in dict.fromkeys(measured.load.page for measured in series):
+class Series:
+    """The loads of an experiment in the order in which they were done, and what they are like beside each other."""
+
+    def __init__(self, done: Iterable[Measured]) -> None:
+        """Begin with what was `done` before."""
+        self.done: list[Measured] = [*done]
+        self.judged: list[Measured] = judge_together(self.done)
+
+    def add(self, measured: Measured) -> None:
+        """Add a load, and judge it and the page's other loads again."""
+        self.done.append(measured)
+        self.judged = judge_together(self.done, self.judged)
+
+
+def judge_together(series: Sequence[Measured], before: Sequence[Measured] = ()) -> list[Measured]:
+    """Return `series`, with a reason added to each load that got other or fewer answers than the page's other loads.
+
+    `before` is what was returned when `series` had only so many loads: of pages that were not loaded since, the
+    judgement still holds.
+    """
+    new = series[len(before):]
+    judged = [*before, *new]
+    for page in dict.fromkeys(measured.load.page for measured in new):
         places = [place for place, measured in enumerate(series) if measured.load.page == page]
         loads = [series[place] for place in places]
         records, are_good = [load.record for load in loads], [not load.why_not for load in loads]
@@ -55,10 +74,10 @@ def last_tries(series: Sequence[Measured]) -> list[Measured]:
     return list({measured.load: measured for measured in series}.values())
 
 
-def failed_by_accident(series: Sequence[Measured], retries: int) -> list[Measured]:
+def failed_by_accident(judged: Sequence[Measured], retries: int) -> list[Measured]:
     """Return the loads whose last try failed by accident, and which were tried again fewer than `retries` times."""
-    tries = Counter(measured.load for measured in series)
-    return [measured for measured in last_tries(judge_together(series))
+    tries = Counter(measured.load for measured in judged)
+    return [measured for measured in last_tries(judged)
             if worth_another_try(measured.why_not) and tries[measured.load] <= retries]
 
 

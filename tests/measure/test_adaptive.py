@@ -20,7 +20,7 @@ from harness.measure.adaptive import (
 )
 from harness.measure.plan import Load, plan_loads
 from harness.measure.reason import accident
-from harness.measure.series import Measured, judge_together, valid_pairs_ms
+from harness.measure.series import Measured, Series, judge_together, valid_pairs_ms
 from tests.support.made_record import made_answers, made_record
 
 STEADY, NOISY, BROKEN = (Page(f"http://{name}.test", f"http{name}.test") for name in ("steady", "noisy", "broken"))
@@ -136,6 +136,18 @@ def test_loads_that_asked_for_other_things_are_judged_before_they_count() -> Non
     assert judge_together(series) == judged, "judging changes nothing"
     assert len(valid_pairs_ms(judged, STEADY)[0]) == MINIMUM_PAIRS - 1
     assert {load.run for load in more_loads(judged, GOAL, SEED)} == {MINIMUM_PAIRS + 1}
+
+
+def test_loads_judged_one_by_one_are_judged_as_all_at_once() -> None:
+    loads = experiment([STEADY, NOISY], GOAL)[-1]
+    other = made_record(plt_ms=1, answers=made_answers("http://other.test/", purpose="document"))
+    for place in (2, 9):
+        loads[place] = replace(loads[place], record=replace(loads[place].record, answers=other.answers))
+    series = Series(loads[:3])
+    for number, measured in enumerate(loads[3:], start=4):
+        series.add(measured)
+        assert series.judged == judge_together(loads[:number])
+    assert sum(bool(measured.why_not) for measured in series.judged) == 2
 
 
 def test_what_is_said_at_the_end() -> None:
