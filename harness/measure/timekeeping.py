@@ -15,6 +15,7 @@ record has the proof, measured during the load, in the same way with netem and w
 All of this is measured from the navigation to the load event: what happens later does not change the page load time.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -133,7 +134,7 @@ def nothing_came(silence: Quiet, came_ms: Sequence[float], plt_ms: float) -> lis
     Chrome reads long after its arrival waited for Chrome itself, which has to share the processors: that is no fault of
     the network. A silence that lasts until the load event (at `plt_ms`) may not have ended then.
     """
-    inside = [at_ms for at_ms in came_ms if silence.start_ms < at_ms < silence.end_ms + CLOCKS_MS]
+    inside = came_ms[bisect_right(came_ms, silence.start_ms):bisect_left(came_ms, silence.end_ms + CLOCKS_MS)]
     if not inside and silence.end_ms >= plt_ms - TICK_MS:
         return [silence]
     points_ms = [silence.start_ms, *inside]
