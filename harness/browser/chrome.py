@@ -24,7 +24,7 @@ from harness.browser.page import ERRORS, limit_commands
 from harness.browser.workers import PROBLEMS, WorkerInjector
 from harness.errors import InputError
 from harness.system.privileges import browsing_user
-from harness.system.processes import killed_with_parent
+from harness.system.processes import killed_with_parent, wait_for_end
 from harness.system.scratch import MARK
 
 SHIM_SOURCE = ROOT / "tfo-test" / "chrome_shim.c"
@@ -202,7 +202,7 @@ def end(driver: webdriver.Chrome, patience_s: float = 10.0) -> None:
     if process is not None:
         process.terminate()
         try:
-            process.wait(1.0)
+            wait_for_end(process, 1.0)
         except subprocess.TimeoutExpired:
             process.kill()                      # and with it Chrome
             process.wait()

@@ -16,7 +16,7 @@ from harness.measure.plan import Load
 from harness.network.packets import captured_packets
 from harness.system.netns import inside
 from harness.system.privileges import acting_as
-from harness.system.processes import bound_to_us, descendants, end_strays, stop
+from harness.system.processes import bound_to_us, descendants, end_strays, stop, wait_for_end
 
 LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
 
@@ -71,7 +71,7 @@ def _run_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]
         process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=output, start_new_session=True)
     try:
-        process.wait(lab.limits.total_s)
+        wait_for_end(process, lab.limits.total_s)
     except subprocess.TimeoutExpired:
         return f"Chrome hung: no end after {lab.limits.total_s:g} s"
     finally:
