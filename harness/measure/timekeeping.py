@@ -16,6 +16,7 @@ All of this is measured from the navigation to the load event: what happens late
 """
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -99,9 +100,12 @@ def late_answers(quiet: Iterable[Quiet], answered: Sequence[Answered], allowed_m
     the server itself took for that answer. `path` is the load's critical path, `layout` says which server each host is
     on.
     """
-    late = []
+    late, by_server = [], defaultdict[str, list[Answered]](list)
+    for answer in answered:
+        by_server[answer.server].append(answer)
     for silence in quiet:
-        late_ms = silence.end_ms - silence.start_ms - allowed_ms[silence.server] - _own_ms(silence, answered)
+        own_ms = _own_ms(silence, by_server[silence.server])
+        late_ms = silence.end_ms - silence.start_ms - allowed_ms[silence.server] - own_ms
         if late_ms > 0:
             since_ms = silence.end_ms - late_ms
             critical = any(step.kind in WAITS and layout.server_of(urlsplit(step.url).hostname or "") == silence.server
@@ -142,8 +146,9 @@ def nothing_came(silence: Quiet, came_ms: Sequence[float], plt_ms: float) -> lis
 
 
 def _own_ms(silence: Quiet, answered: Iterable[Answered]) -> float:
-    return max((answer.own_ms for answer in answered if answer.server == silence.server
-                and silence.start_ms <= answer.begun_ms <= silence.end_ms), default=0.0)
+    """Return the longest that the server took for an answer which it began in the silence; `answered` are its own."""
+    return max((answer.own_ms for answer in answered
+                if silence.start_ms <= answer.begun_ms <= silence.end_ms), default=0.0)
 
 
 def silence_ms(rtt_ms: float, bw_mbit: float) -> float:
