@@ -100,17 +100,9 @@ class Load:
 
 
 def network_process(load: Load) -> int:
-    """Return the pid of Chrome's network process, 0 before it is there."""
-    return next((pid for pid in descendants(load.process.pid)
-                 if "network.mojom.NetworkService" in " ".join(command_of(pid))), 0)
-
-
-def wait_for(there: Callable[[], object]) -> None:
-    """Return as soon as it is true."""
-    deadline = time.monotonic() + 40
-    while not there():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    """Return the pid of Chrome's network process."""
+    return next(pid for pid in descendants(load.process.pid)
+                if "network.mojom.NetworkService" in " ".join(command_of(pid)))
 
 
 def runs(pid: int) -> bool:
@@ -183,7 +175,7 @@ def test_the_end_of_chrome_is_told(start: Callable[..., Load]) -> None:
 def test_another_network_process_is_told(start: Callable[..., Load]) -> None:
     """Chrome starts one in its place, whose log begins in the middle of the load: what the old one did is in none."""
     load = start()
-    wait_for(lambda: network_process(load))
+    load.chromedriver()
     os.kill(network_process(load), signal.SIGKILL)
     load.process.communicate(timeout=60)
     assert "Chrome: its network process ended, and it started another" in load.report()["errors"]
