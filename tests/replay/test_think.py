@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from h2.events import PingAckReceived
 
 from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import HOST, LIMIT_S, free_port, running, wait_until
@@ -102,7 +103,13 @@ def test_a_client_that_leaves_is_not_waited_for(thinking: Secure, version: str) 
         with thinking.connect("h2") as connection:
             client = Client(connection)
             client.ask("/forever")
+            client.h2.ping(bytes(8))            # when it is acknowledged the server has read the request before it
             connection.sendall(client.h2.data_to_send())
+            acknowledged = False
+            while not acknowledged:
+                piece = connection.recv(2**16)
+                assert piece
+                acknowledged = any(isinstance(event, PingAckReceived) for event in client.h2.receive_data(piece))
     else:
         plain = http.client.HTTPConnection("127.0.0.1", thinking.server.port, timeout=20)
         plain.request("GET", "/forever", headers={"Host": HOST})
