@@ -42,12 +42,17 @@ done)
 
 # mypy takes as long as all the others together, so it runs beside them.
 mypy_report=$(mktemp)
-trap 'rm -f "$mypy_report"' EXIT
+mypy=
+trap '[[ -z $mypy ]] || kill "$mypy" 2>/dev/null || true; rm -f "$mypy_report"' EXIT    # Ctrl-C does not end a job behind it
 "$PYTHON" -m mypy --no-error-summary >"$mypy_report" 2>&1 &
 mypy=$!
 # shellcheck disable=SC2317  # called through check
 types() {
-    wait "$mypy" || { cat "$mypy_report"; return 1; }
+    local found=0
+    wait "$mypy" || found=$?
+    mypy=
+    ((!found)) || cat "$mypy_report"
+    return "$found"
 }
 
 check "ruff" "$PYTHON" -m ruff check --quiet .

@@ -39,7 +39,7 @@ def main() -> int:
     """Delay packets until told to stop; return the exit status."""
     parser = OptionParser(description=__doc__.splitlines()[0])
     parser.add_argument("--interface", required=True, help="network interface whose packets are delayed")
-    parser.add_argument("--delay-ms", type=ROUND_TRIP_MS, required=True, help="how long, in ms")
+    parser.add_argument("--delay-ms", type=ROUND_TRIP_MS, required=True, help="how long each packet is held, in ms")
     parser.add_argument("--delays", type=own_delays_s, default={}, metavar="ADDRESS=MS,...",
                         help="what those addresses have instead")
     parser.add_argument("--lateness-fd", type=Whole(0, 2**20),

@@ -113,12 +113,12 @@ def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
     """
     begins: dict[str, ForeignEntry] = {}
     for entry in entries:
-        if entry.page or (_is_document(entry) and not entry.request_header("referer")):
+        if entry.page or (_begins_page(entry) and not entry.request_header("referer")):
             begins.setdefault(entry.page, entry)
     for entry in entries:
         begins.setdefault(entry.page, entry)
     begins = {page: entry for page, entry in begins.items() if entry.method == "GET"}
-    documents = {page: entry for page, entry in begins.items() if _is_document(entry)}
+    documents = {page: entry for page, entry in begins.items() if _begins_page(entry)}
     urls = {page: entry.url.partition("#")[0] for page, entry in (documents or begins).items()}
     first: dict[str, str] = {}
     for page, url in urls.items():
@@ -127,7 +127,8 @@ def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
     return first
 
 
-def _is_document(entry: ForeignEntry) -> bool:
+def _begins_page(entry: ForeignEntry) -> bool:
+    """Say whether a page can begin with this: a document, or a redirect to one."""
     return "html" in entry.mime_type or bool(entry.redirect_url)
 
 

@@ -69,14 +69,9 @@ class LinkSpeeds:
         return min(self.bw_home_mbit, self.up_mbit) < self.bw_net_mbit or self.buffer_kb is not None
 
     @property
-    def one_way_ms(self) -> float:
-        """Delay from user to any server that has none of its own."""
-        return self.delay_home_ms + self.delay_net_ms
-
-    @property
     def rtt_ms(self) -> float:
         """Round-trip time between user and any server that has none of its own."""
-        return 2 * self.one_way_ms
+        return 2 * (self.delay_home_ms + self.delay_net_ms)
 
     @property
     def longest_rtt_ms(self) -> float:

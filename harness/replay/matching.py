@@ -46,13 +46,14 @@ class Matcher:
         self._masked: dict[str, list[str]] = {}
         """Key without volatile values -> the keys (harness.mirror.transactions.answer_key) that have it."""
         self._by_path: dict[str, list[str]] = {}
-        self._by_form: dict[str | None, list[str]] = {}
+        self._by_form: dict[str, list[str]] = {}
         """Path without its format, of fonts and images."""
         files = recording.files.get(host, frozenset())
         for key in {**dict.fromkeys(recording.answers.get((scheme, host), {})), **dict.fromkeys(_plain_urls(files))}:
             self._masked.setdefault(mask_target(key), []).append(key)
             self._by_path.setdefault(_alike_path(key), []).append(key)
-            self._by_form.setdefault(self._form(key), []).append(key)
+            if form := self._form(key):
+                self._by_form.setdefault(form, []).append(key)
 
     def tiers(self, request: Request) -> Iterator[tuple[str, list[Recorded]]]:
         """Yield the candidates for `request`, the most alike first, each group with how it was found."""
