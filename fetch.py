@@ -42,6 +42,7 @@ from harness.record.sources.source import Source
 from harness.record.sources.wayback import INTERNET_ARCHIVE, WebArchive
 from harness.record.visit import VisitSettings
 from harness.replay.authority import HTTP_1, Authority, fingerprint
+from harness.replay.websocket import converse
 from harness.synthetic.build import make_pages
 from harness.synthetic.from_har import shapes_of_har
 from harness.synthetic.shape import format_shapes
@@ -126,7 +127,7 @@ def archive_server(options: argparse.Namespace) -> Iterator[ArchiveServer | None
                           else WebArchive(options.as_of, options.archive))
         authority = Authority(trustme.CA(), Path())
         yield stack.enter_context(ArchiveServer(source, authority.fingerprint,
-                                                lambda host: authority.server_context(host, HTTP_1)))
+                                                lambda host: authority.server_context(host, HTTP_1), converse))
 
 
 def make_plan(options: argparse.Namespace, pages: list[Page], archive: ArchiveServer | None) -> RecordingPlan:

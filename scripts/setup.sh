@@ -158,10 +158,12 @@ pip() {
         -u PYTHONPATH -u PYTHONHOME PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 "$VENV/bin/python" -m pip "$@"
 }
 
-# compile_packages: on all processors, where pip takes one. As pip, it passes over what is no Python of this version.
+# compile_packages: on all processors, where pip takes one. As pip, it passes over what is no Python of this version;
+# and over the packages' own tests, which nobody runs.
 # shellcheck disable=SC2317  # called through step
 compile_packages() {
-    exec "$VENV/bin/python" -c 'import compileall, sys; compileall.compile_dir(sys.argv[1], quiet=2, workers=0)' "$VENV/lib"
+    exec "$VENV/bin/python" -c 'import compileall, re, sys
+compileall.compile_dir(sys.argv[1], quiet=2, workers=0, rx=re.compile("/tests?/"))' "$VENV/lib"
 }
 
 # make_environment: fill .venv, and start it afresh when it was made by another Python or in another place.

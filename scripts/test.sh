@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Install what is missing, run every static check, then the tests: `sudo ./scripts/test.sh` is what CI runs.
+# Install what is missing, run every static check and all tests: `sudo ./scripts/test.sh` is what CI runs.
 # The tests that compare times run one after the other, since a busy machine makes packets late. They wait most of the
-# time: what they leave of the processors goes to all the others, which run side by side, each worker with a network and
-# a lock of its own. Where the kernel has no idle group for these (or without root), or where another program keeps a
-# processor busy, which would leave them hardly any, they run before, not beside.
+# time: what they leave of the processors goes to the checks and to all the other tests, which run side by side, each
+# worker with a network and a lock of its own. Where the kernel has no idle group for these (or without root), or where
+# another program keeps a processor busy, which would leave them hardly any, they run before, not beside.
 # Without root the tests that need it are skipped.
 # Arguments go to one pytest, and the checks are left out: `sudo ./scripts/test.sh -k table`.
-# The exit status is that of the first part that fails; when the checks fail, the tests do not run.
+# The exit status is that of the first part that fails.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -44,6 +44,17 @@ start() {
     running+=($!)
 }
 
+# Start a part in the idle group.
+start_idle() {
+    # shellcheck disable=SC2016  # the inner shell's arguments
+    start sh -c 'echo $$ >"$0" && exec "$@"' "$group/cgroup.procs" "$@"
+}
+
+# Wait for the part number $1, and keep the first status that is not 0.
+join() {
+    wait "${running[$1]}" || status=$((status ? status : $?))
+}
+
 # End what still runs, and remove what was made for the tests. After Ctrl-C all have been told to end already.
 # shellcheck disable=SC2317  # called by the trap
 tidy() {
@@ -60,11 +71,11 @@ tidy() {
 if (($#)); then
     exec .venv/bin/python -m pytest "$@"
 fi
-./scripts/check.sh
-echo "test: set-up and checks took $SECONDS s; now the tests"
+echo "test: set-up took $SECONDS s; now the checks and the tests"
 TFO_LAB_TEST_SHARED=$(mktemp -d)    # what both parts use, such as a recording of the test internet
 export TFO_LAB_TEST_SHARED
 log=$TFO_LAB_TEST_SHARED/side-by-side.log
+checks=$TFO_LAB_TEST_SHARED/checks.log
 running=()
 group=
 status=0
@@ -78,19 +89,23 @@ side_by_side=(.venv/bin/python -m pytest -n "$AT_ONCE" --dist loadfile --no-load
 busy=$(others_at_work)
 [[ -z $busy ]] || echo "test: $busy: one part of the tests runs after the other"
 if [[ -z $busy ]] && make_idle_group; then
-    # shellcheck disable=SC2016  # the inner shell's arguments
-    start sh -c 'echo $$ >"$0" && exec "$@"' "$group/cgroup.procs" "${side_by_side[@]}" >"$log" 2>&1
+    start_idle ./scripts/check.sh >"$checks" 2>&1
+    start_idle "${side_by_side[@]}" >"$log" 2>&1
     start "${one_by_one[@]}"
-    wait "${running[1]}" || status=$?
+    join 2
+    join 0
+    cat "$checks"
     echo "test: $SECONDS s; beside these run those that compare no times:"
-    start tail --lines=+1 --follow --pid="${running[0]}" "$log"
-    wait "${running[2]}"
-    wait "${running[0]}" || status=$((status ? status : $?))
+    start tail --lines=+1 --follow --pid="${running[1]}" "$log"
+    wait "${running[3]}"
+    join 1
 else
+    start ./scripts/check.sh
+    join 0
     start "${side_by_side[@]}"
-    wait "${running[0]}" || status=$?
+    join 1
     echo "test: $SECONDS s; now the tests that compare times, one after the other"
     start "${one_by_one[@]}"
-    wait "${running[1]}" || status=$((status ? status : $?))
+    join 2
 fi
 exit "$status"

@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -282,15 +283,17 @@ def _arguments(settings: Settings) -> list[str]:
     return arguments
 
 
-def visitors_user_agent(browser: Browser, work_dir: Path) -> str:
-    """Return Chrome's own user agent, but for the word Headless. Starts and ends a Chrome in `work_dir`."""
-    work_dir.mkdir(exist_ok=True)
-    driver = start(browser, Settings(work_dir))
-    try:
-        own = str(driver.execute_cdp_cmd("Browser.getVersion", {})["userAgent"])
-    finally:
-        end(driver)
-    return own.replace("HeadlessChrome", "Chrome")
+def visitors_user_agent(browser: Browser) -> str:
+    """Return the User-Agent of a Chrome with a window; without one it would say HeadlessChrome.
+
+    On Linux only the major version in it differs from Chrome to Chrome (https://www.chromium.org/updates/ua-reduction).
+    Raises WebDriverException when Chrome does not say its version.
+    """
+    version = re.search(r"\b(\d+)\.\d+\.\d+\.\d+\b", version_of(browser))
+    if version is None:
+        raise WebDriverException(f"{browser.binary} --version: no version in what it says")
+    chrome = f"Chrome/{version[1]}.0.0.0"
+    return f"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) {chrome} Safari/537.36"
 
 
 @cache

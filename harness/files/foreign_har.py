@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import ada_url
 
 from harness.errors import InputError
+from harness.files.har_times import handshake_ms, time_ms
 from harness.system.untrusted import UnreadableFileError, parse_json, read_untrusted
 
 UNKNOWN = -1
@@ -36,6 +37,7 @@ can have half.)"""
 OF_CERTIFICATES = frozenset(("application/ocsp-response", "application/pkix-crl", "application/pkix-cert"))
 """What a browser asks of authorities; no page does."""
 LONGEST_LOAD_MS = 86_400_000.0
+MESSAGES = "_webSocketMessages"
 REDIRECTS = (301, 302, 303, 307, 308)
 PROTOCOLS = {"h2": "h2", "http/2": "h2", "http/2.0": "h2", "spdy/3": "h2", "spdy/3.1": "h2", "h3": "h3",
              "http/3": "h3", "http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
@@ -46,7 +48,8 @@ class ForeignEntry:
     """One request of a foreign HAR. `body` is the decoded one, None where the HAR has none.
 
     `wire_bytes` is the size of the encoded body, `content_bytes` of the decoded one, -1 where nobody knows. `started`
-    is when it was asked for, `time_ms` how long it took. `late`: it was asked for after the page's load event.
+    is when it was asked for, `time_ms` how long it took, `connect_ms` how long the TCP handshake and `wait_ms` how long
+    the wait for the first byte, None where that is not told. `late`: it was asked for after the page's load event.
     """
 
     page: str
@@ -65,6 +68,8 @@ class ForeignEntry:
     redirect_url: str
     started: datetime | None
     time_ms: float
+    connect_ms: float | None = None
+    wait_ms: float | None = None
     late: bool = False
 
     def header(self, wanted: str) -> str:
@@ -91,6 +96,17 @@ def read_foreign_har(path: Path) -> list[ForeignEntry]:
     if not found:
         raise InputError(f"{path}:1: no request over http or https in it; give the HAR of a page load")
     return found
+
+
+def read_websocket_entries(path: Path) -> list[dict[str, Any]]:
+    """Return the entries of WebSockets with their messages, as Chrome's DevTools export them; harness.mirror.live reads
+    them. A HAR that read_foreign_har has read has none at worst.
+    """
+    content = _unzipped(read_untrusted(path, limit=MOST_BYTES))
+    if MESSAGES.encode() not in content:
+        return []
+    entries = parse_json(content, DEEPEST)["log"]["entries"]
+    return [entry for entry in entries if isinstance(entry, dict) and MESSAGES in entry]
 
 
 def _unzipped(content: bytes) -> bytes:
@@ -181,7 +197,9 @@ def _entry(entry: dict[str, Any]) -> ForeignEntry | None:
         mime_type, body,
         _wire_bytes(response, headers), len(body) if body is not None else _number(content.get("size"), UNKNOWN),
         _as_asked(there, url) if there and status in REDIRECTS else "",
-        moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)))
+        moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)),
+        handshake_ms(entry) or None,    # 0: over a connection that was there already
+        time_ms((entry.get("timings") or {}).get("wait")))
 
 
 def _as_asked(url: str, base: str | None = None) -> str:

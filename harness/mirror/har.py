@@ -14,7 +14,6 @@ Requests of one URL are told apart by their headers and their body. The body is 
 """
 
 import base64
-import math
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,6 +24,7 @@ from urllib.parse import urljoin, urlsplit
 from harness.files.foreign_har import moment_of
 from harness.files.hack_dns import PORTS, SCHEMES
 from harness.files.har import H2
+from harness.files.har_times import handshake_ms, time_ms
 from harness.mirror.asked import Asked, BodyHash, hash_body, headers_of
 from harness.mirror.live import Arrivals, LiveConnection, arrivals_of, load_event_s, read_live
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
@@ -61,7 +61,7 @@ class Exchange:
     after_load: bool = False
     """Whether it was asked for after the load event."""
     connect_ms: float | None = None
-    """How long the TCP handshake of its connection took, None where that is not told: see `handshake_ms`."""
+    """How long the TCP handshake of its connection took, None where that is not told: see harness.files.har_times."""
     wait_ms: float | None = None
     """From when the request was sent to the answer's first byte: a round trip and the server's own time."""
 
@@ -128,28 +128,7 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
                     _pairs(response.get("_earlyHints")), arrivals,
                     cut or bool(arrivals and entry.get("_partial")), bool(entry.get("_afterLoad")),
                     handshake_ms(entry) if status else None,
-                    None if entry.get("_refetched") else _time_ms((entry.get("timings") or {}).get("wait")))
-
-
-def handshake_ms(entry: dict[str, Any]) -> float | None:
-    """Return how long the TCP handshake of the connection took that an entry's request went over; None if not known.
-
-    It is the connect time less the time for TLS. QUIC does both at once: then all of it is the time of one handshake.
-    """
-    timings = entry.get("timings") or {}
-    known, whole, tls = (_time_ms(found) for found in (entry.get("_connectMs"), timings.get("connect"),
-                                                       timings.get("ssl")))
-    if known is not None or whole is None:
-        return known
-    is_quic = str((entry.get("response") or {}).get("httpVersion")).lower().startswith(("h3", "http/3"))
-    return whole if is_quic else max(0.0, whole - (tls or 0.0))
-
-
-def _time_ms(found: object) -> float | None:
-    """Return a time of a HAR; None for -1, which says that there is none."""
-    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
-        return None
-    return float(found) if found >= 0 else None
+                    None if entry.get("_refetched") else time_ms((entry.get("timings") or {}).get("wait")))
 
 
 def _pairs(headers: Any) -> tuple[tuple[str, str], ...]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from wsproto.frame_protocol import Opcode
 
-from harness.files.foreign_har import moment_of
+from harness.files.foreign_har import MESSAGES, moment_of
 
 SCHEMES = {"ws": "http", "wss": "https"}
 """A WebSocket's scheme -> that of the port it uses."""
@@ -72,7 +72,7 @@ def read_live(entries: list[dict[str, Any]], page: str, last_s: float) -> list[L
     for entry in entries:
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, OverflowError):
             scheme, _, rest = str(entry["request"]["url"]).partition(":")
-            if scheme.lower() in SCHEMES and isinstance(entry.get("_webSocketMessages"), list):
+            if scheme.lower() in SCHEMES and isinstance(entry.get(MESSAGES), list):
                 found.append(_connection(f"{SCHEMES[scheme.lower()]}:{rest}", page, entry, last_s))
     return found
 
@@ -117,13 +117,16 @@ def _messages(entry: dict[str, Any], last_s: float) -> Iterator[LiveMessage]:
     """Give the messages that the site sent, up to its close or `last_s`.
 
     When it was recorded, an answer to a message took a round trip as well. The handshake's time, which was a round
-    trip, is taken off, since the replay has a round trip of its own.
+    trip, is taken off, since the replay has a round trip of its own. What Chrome's DevTools write as that time lasts
+    until the connection's end, so it is never longer than until the first message.
     """
     awaits, answered = 0, True
     begun = moment_of(entry.get("startedDateTime"))
     round_trip_s = max(0.0, float(entry.get("time", 0))) / 1000
+    if begun and entry[MESSAGES]:
+        round_trip_s = min(round_trip_s, max(0.0, float(entry[MESSAGES][0]["time"]) - begun.timestamp()))
     before_s = begun.timestamp() + round_trip_s if begun else 0.0
-    for message in entry["_webSocketMessages"]:
+    for message in entry[MESSAGES]:
         time_s, opcode = float(message["time"]), int(message["opcode"])
         if time_s > last_s:
             return

@@ -129,7 +129,8 @@ def _text_of(message: Message) -> str:
 
 
 def _leave_out_times(log: dict[str, Any], recording: PageRecording) -> None:
-    """Say of a page that others recorded when, and over which protocol, each answer came, and no times."""
+    """Say of a page that others recorded when, and over which protocol, each answer came, and no times but those of the
+    handshake and of the wait, where the source has them."""
     log["comment"] = f"brought by fetch.py from {recording.brought_from}; how long anything took is unknown"
     log["pages"][0]["pageTimings"] = {"onContentLoad": UNKNOWN, "onLoad": UNKNOWN}
     captured = [exchange.archived.captured for exchange in recording.exchanges
@@ -144,6 +145,10 @@ def _leave_out_times(log: dict[str, Any], recording: PageRecording) -> None:
         entry["startedDateTime"] = first
         if answer is not None and answer.captured is not None:
             entry["startedDateTime"] = answer.captured.isoformat(timespec="milliseconds")
+        if answer is not None and answer.connect_ms is not None:
+            entry["_connectMs"] = answer.connect_ms
+        if answer is not None and answer.wait_ms is not None:
+            entry["timings"]["wait"] = answer.wait_ms
         if answer is not None and answer.protocol:
             entry["request"]["httpVersion"] = entry["response"]["httpVersion"] = answer.protocol
 

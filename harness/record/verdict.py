@@ -175,7 +175,9 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
     when = ""
     if days:
         when = f", captured on {days[0]}" if days[0] == days[-1] else f", captured from {days[0]} to {days[-1]}"
-    verdict.remarks.append(f"brought from {recording.brought_from}{when}; its times are unknown")
+    far = {urlsplit(answer.url).hostname for answer in answers if answer.connect_ms is not None}
+    told = f", but for how far away {len(far)} of {verdict.hosts} hosts were (--rtt recorded)" if far else ""
+    verdict.remarks.append(f"brought from {recording.brought_from}{when}; its times are unknown{told}")
     if lost := truth.missing_code(recording):
         some = ", ".join([*lost[:MOST_NAMED], *(["…"] if len(lost) > MOST_NAMED else [])])
         verdict.remarks.append(f"scripts and style sheets that the archive lacks, without which the page may look and "

@@ -106,7 +106,7 @@ def visit(settings: VisitSettings, work_dir: Path, report: Visit) -> None:
     """Load the page and fill in `report`."""
     browser = chrome.Browser(settings.binary, settings.driver)
     try:
-        report.user_agent = settings.user_agent or chrome.visitors_user_agent(browser, work_dir / "own")
+        report.user_agent = settings.user_agent or chrome.visitors_user_agent(browser)
         how = chrome.Settings(work_dir, settings.rules, Path(settings.shim) if settings.shim else None,
                               trusted_key=settings.trusted_key, capture_bodies=True, user_agent=report.user_agent,
                               unattended=True)

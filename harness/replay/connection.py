@@ -15,6 +15,8 @@ from harness.system.tcp import carried_data_in_syn
 
 LARGEST_BODY = 16 * 1024 * 1024
 """Bytes of a request's body that are read before the answer."""
+IDLE_LIMIT_S = 60.0
+"""A connection may be silent for so long, as a page load may last: no connection of a valid load is cut."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ from harness.replay.websocket import Conversation
 
 LARGEST_HEAD = 128 * 1024
 """Bytes a request's head may have. http.server itself bounds each line (64 KiB) and their number (100)."""
-IDLE_LIMIT_S = 60.0
-"""A connection may be silent for so long, as a page load may last: no connection of a valid load is cut."""
 LINGER_S = 1.0
 CHUNK = 64 * 1024
 """Bytes of a body held in memory at a time; the first chunk is sent together with the head."""

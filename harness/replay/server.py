@@ -11,8 +11,8 @@ from contextlib import closing, suppress
 
 from harness.files.har import H2
 from harness.files.server_log import RequestLog
-from harness.replay.connection import Accepted, Endpoint
-from harness.replay.http1 import IDLE_LIMIT_S, ReplayHandler
+from harness.replay.connection import IDLE_LIMIT_S, Accepted, Endpoint
+from harness.replay.http1 import ReplayHandler
 from harness.replay.http2 import Http2Connection
 from harness.system.fastopen import FastOpenSwitch
 

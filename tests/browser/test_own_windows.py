@@ -1,22 +1,40 @@
-"""Chrome's own windows: none of them is filled while a page loads, since that takes a processor from the page."""
+"""Chrome's own windows: none of them is filled while a page loads, since that takes a processor from the page.
+
+And what it says of itself to servers, as the same Chrome tells it."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
+from harness.browser.chrome import find_browser, visitors_user_agent
 from tests.support.own_chrome import answer_of
 
-TARGETS = """
+STARTED = """
 import time
 driver = start(browser, Settings(Path(work_dir)))
 try:
     driver.get("data:text/html,<p>hello")
     time.sleep(1)       # so long after the page Chrome fills them, were they wanted
-    print(json.dumps(driver.execute_cdp_cmd("Target.getTargets", {"filter": [{}]})["targetInfos"]))
+    print(json.dumps({"targets": driver.execute_cdp_cmd("Target.getTargets", {"filter": [{}]})["targetInfos"],
+                      "user_agent": driver.execute_cdp_cmd("Browser.getVersion", {})["userAgent"]}))
 finally:
     end(driver)
 """
 
 
+@pytest.fixture(scope="module")
+def started() -> Mapping[str, Any]:
+    answer: Mapping[str, Any] = answer_of(STARTED)
+    return answer
+
+
 @pytest.mark.chrome
-def test_nothing_is_open_but_the_page() -> None:
-    assert {target["type"]: target["url"].partition(",")[0] for target in answer_of(TARGETS)} == dict.fromkeys(
+def test_nothing_is_open_but_the_page(started: Mapping[str, Any]) -> None:
+    assert {target["type"]: target["url"].partition(",")[0] for target in started["targets"]} == dict.fromkeys(
         ("page", "tab"), "data:text/html")
+
+
+@pytest.mark.chrome
+def test_a_visitors_user_agent_is_its_own_but_for_one_word(started: Mapping[str, Any]) -> None:
+    assert started["user_agent"].replace("HeadlessChrome", "Chrome") == visitors_user_agent(find_browser())

@@ -26,6 +26,12 @@ def test_pauses_are_bounded() -> None:
     assert [after_ms for after_ms, _, _ in found] == [0, LONGEST_MS, 0]
 
 
+def test_a_handshake_was_over_when_the_first_message_came() -> None:
+    """What DevTools write as the time of a WebSocket's entry lasts until its end."""
+    assert messages(received("a"), received("b", time=1_790_000_000.3), time=60_000) == [
+        (0, 1, b"a"), (pytest.approx(200, abs=1), 1, b"b")]
+
+
 def test_nothing_follows_a_close() -> None:
     assert messages(received("1000", 8), received("x"))[-1][1:] == (8, b"1000")
 

@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.files.pages import read_pages, sanitise
+from harness.mirror.recording import read_recording
 from harness.record.export.write import export
 from harness.record.sources.encoding import decode
 from harness.record.sources.mahimahi import HTTPS, message_type
-from tests.support.https_recording import HttpsRecording
+from tests.support.https_recording import RECORDED, HttpsRecording
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
@@ -22,11 +24,16 @@ NAME = "Web"
 PAGE = "https://www.made.test/"
 STYLE = b"body { color: red }" * 50
 SCRIPT = """fetch('/api', {method: 'POST', body: 'question=1'}).then((answer) => answer.json())
-    .then((found) => { new Image().src = found.picture + '&t=' + Date.now(); });"""
+    .then((found) => { new Image().src = found.picture + '&t=' + Date.now(); });
+    const socket = new WebSocket('wss://www.made.test/news');
+    socket.onmessage = (message) => { if (message.data === 'hello') socket.send('thanks'); };"""
+TALK = (("receive", 1, "hello"), ("send", 1, "thanks"), ("receive", 2, "AAEC"))
+"""Who says what over the WebSocket, with its opcode: text, or bytes in base64."""
 DOCUMENT = ("<!doctype html><title>made</title><link rel=icon href=data:,><link rel=stylesheet href=/style.css>"
             f"<img src=/moved.png><body><script>{SCRIPT}</script>").encode()
 PICTURE = bytes(range(256)) * 8
 TIME = 1_363_348_800_000
+TALK_S = datetime.fromisoformat(RECORDED).timestamp() + 0.01
 
 
 def write_recording(directory: Path) -> None:
@@ -46,10 +53,22 @@ def write_recording(directory: Path) -> None:
         file = f"{host}/{target or 'index.html'}"
         if (directory / NAME / file).is_file():
             entry["_file"] = file
+        entry["timings"] = {"connect": 95, "ssl": 55, "send": 0, "wait": 50, "receive": 1}
         entry["request"].setdefault("httpVersion", entry["response"]["httpVersion"])
         entry["response"].setdefault("statusText", "")
         entry["response"].setdefault("redirectURL", "")
+    recorded.add("wss://www.made.test/news", status=101, time=5_000, _webSocketMessages=[
+        {"type": who, "time": TALK_S + number / 20, "opcode": opcode, "data": data}
+        for number, (who, opcode, data) in enumerate(TALK)])     # a time as DevTools write it: until the end
+    recorded.urls.pop()
     recorded.finish(PAGE)
+
+
+def talk(directory: Path) -> list[tuple[str, int, str]]:
+    """Return what was said over the only WebSocket of a recording; nothing without one."""
+    log = json.loads((directory / "back.fetchlog" / f"{sanitise(PAGE)}.har").read_text())["log"]
+    return [(message["type"], message["opcode"], message["data"])
+            for entry in log["entries"] for message in entry.get("_webSocketMessages", ())]
 
 
 def har(directory: Path) -> Path:
@@ -101,6 +120,11 @@ def test_what_was_exported_comes_back(tmp_path: Path, exported: Any) -> None:
     assert "fit for the experiment" in done.stdout
     assert "similar URL" not in done.stdout, "everything is found under its own URL and body"
     assert bodies(tmp_path / "back") == bodies(tmp_path / NAME)
+    recording = read_recording(tmp_path / "back", tmp_path / "back.fetchlog")
+    assert recording.rtts_ms == ({"www.made.test": 40, "img.made.test": 40} if exported is har else {})
+    assert ("how far away 2 of 2 hosts were" in done.stdout) == (exported is har)
+    assert talk(tmp_path) == (list(TALK) if exported is har else [])
+    assert ("live connections are not replayed (1 x WebSocket)" in done.stdout) == (exported is not har)
     if exported is not har:
         style = Path("www.made.test", "style.css")
         assert (tmp_path / "back" / style).read_bytes() == (tmp_path / NAME / style).read_bytes()

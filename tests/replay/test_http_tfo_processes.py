@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.replay.http1 import IDLE_LIMIT_S
+from harness.replay.connection import IDLE_LIMIT_S
 from harness.system.netns import inside
 from tests.support.namespaces import own_namespace
 from tests.support.replay_process import (

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from harness.files.foreign_har import read_websocket_entries
 from harness.files.pages import Page
 from harness.netlog.har import CREATOR, UNKNOWN
 from harness.record.export.exchanges import RecordedExchange
@@ -24,6 +25,7 @@ def write_har(file: Path, exchanges: Iterable[RecordedExchange], pages: list[Pag
         entry = _entry(exchange, numbers[exchange.page.name])
         starts.setdefault(exchange.page.name, entry["startedDateTime"])
         entries.append(entry)
+    entries += [{**entry, "pageref": numbers[page.name]} for page in pages for entry in _websockets(page, fetchlog)]
     listed = [_page(page, numbers[page.name], starts.get(page.name, ""), fetchlog) for page in pages
               if page.name in starts]
     log = {"version": "1.2", "creator": CREATOR, "pages": listed, "entries": entries}
@@ -37,6 +39,14 @@ def _page(page: Page, number: str, start: str, fetchlog: Path) -> dict[str, Any]
     except (UnreadableFileError, KeyError, IndexError, TypeError):
         known = {"startedDateTime": start, "pageTimings": {}}
     return {**known, "id": number, "title": page.url}
+
+
+def _websockets(page: Page, fetchlog: Path) -> list[dict[str, Any]]:
+    """Return the WebSockets of a page as its own HAR has them, which is as Chrome's DevTools write them."""
+    try:
+        return read_websocket_entries(fetchlog / f"{page.name}.har")
+    except (UnreadableFileError, ValueError, KeyError, TypeError):
+        return []
 
 
 def _entry(exchange: RecordedExchange, number: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from itertools import islice
 from urllib.parse import parse_qsl, urlsplit
 
 from harness.mirror.forms import may_be_in_another_format, without_format
+from harness.mirror.live import LiveConnection
 
 Headers = tuple[tuple[str, str], ...]
 VOLATILE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d+\.\d+|\b[0-9a-f]{8,}\b|\d{8,}", re.IGNORECASE)
@@ -40,7 +41,8 @@ NOT_FOUND = "not in the archive"
 class ArchivedAnswer:
     """One recorded answer. `body` is as on the wire, content-encoded, without chunks. `captured` is when it came.
 
-    `protocol` is the recorded one as HAR names it ("HTTP/1.1", "h2"), "" where nobody wrote it down.
+    `protocol` is the recorded one as HAR names it ("HTTP/1.1", "h2"), "" where nobody wrote it down. `connect_ms` is
+    how long the TCP handshake took, `wait_ms` the wait for the first byte, None where that is not known.
     """
 
     url: str
@@ -52,6 +54,8 @@ class ArchivedAnswer:
     captured: datetime | None = None
     stand_in: bool = False
     """Whether it was recorded for another URL than the one it answers."""
+    connect_ms: float | None = None
+    wait_ms: float | None = None
 
     def header(self, wanted: str) -> str:
         """Return the value of a header, "" without it."""
@@ -92,6 +96,7 @@ class Index:
     """All exchanges of one source, in recorded order."""
 
     entries: list[Entry] = field(default_factory=list)
+    live: list[LiveConnection] = field(default_factory=list)
     _asked: dict[tuple[str, ...], int] = field(default_factory=lambda: defaultdict(int))
     _tables: dict[str, Mapping[tuple[str, ...], list[Entry]]] = field(default_factory=dict)
 
@@ -116,6 +121,18 @@ class Index:
         standing = [entry for entry in same_path or () if not 300 <= entry.status < 400]
         if method == "GET" and not request.navigation and (standing := standing or self._in_another_format(url)):
             return replace(max(standing, key=lambda entry: _in_common(entry.url, url)).read(), stand_in=True)
+        return None
+
+    def find_live(self, url: str) -> LiveConnection | None:
+        """Return the WebSocket that was opened with `url` (http or https), or with one that differs in its volatile
+        values; of several the next in recorded order, and the last one from then on.
+        """
+        for alike in (str, mask):
+            found = [live for live in self.live if alike(live.url) == alike(url)]
+            if found:
+                turn = self._asked["live", alike(url)]
+                self._asked["live", alike(url)] += 1
+                return found[min(turn, len(found) - 1)]
         return None
 
     def _in_another_format(self, url: str) -> list[Entry]:

@@ -4,22 +4,25 @@ A HAR has the bodies decoded. So that as many bytes cross the network as did the
 Content-Encoding says, at the level that comes nearest to the recorded size.
 """
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
+from typing import Any
 
 from harness.files.foreign_har import ForeignEntry, page_urls
 from harness.mirror.asked import Asked, headers_of
+from harness.mirror.live import read_live
 from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, mask, without_fragment
 from harness.record.sources.encoding import encode
 
 WITHOUT_CONTENT = (204, 205, 301, 302, 303, 307, 308)
 
 
-def index_har(entries: list[ForeignEntry]) -> tuple[Index, list[str]]:
-    """Return the exchanges of a HAR's pages and the pages' URLs."""
+def index_har(entries: list[ForeignEntry], websockets: Sequence[dict[str, Any]] = ()) -> tuple[Index, list[str]]:
+    """Return the exchanges of a HAR's pages, with the `websockets` among its entries, and the pages' URLs."""
     pages = page_urls(entries)
-    index = Index()
+    index = Index(live=read_live([*websockets], page="", last_s=math.inf))
     for entry in entries:
         known = entry.body is not None or entry.status in WITHOUT_CONTENT or not entry.content_bytes
         if entry.page in pages and entry.status and entry.status != HTTPStatus.NOT_MODIFIED and known:
@@ -47,4 +50,5 @@ def _answer(entry: ForeignEntry) -> ArchivedAnswer:
         headers += (("Location", entry.redirect_url),)
     if entry.mime_type and not entry.header("content-type") and body:
         headers += (("Content-Type", entry.mime_type),)
-    return ArchivedAnswer(entry.url, entry.status, entry.reason, headers, body, entry.protocol, entry.started)
+    return ArchivedAnswer(entry.url, entry.status, entry.reason, headers, body, entry.protocol, entry.started,
+                          connect_ms=entry.connect_ms, wait_ms=entry.wait_ms)

@@ -10,18 +10,20 @@ from dataclasses import replace
 
 from harness.netlog.load import HttpTransaction
 from harness.record.page import CapturedExchange, PageRecording
-from harness.record.sources.answers import NOT_FOUND, ArchivedAnswer
+from harness.record.sources.answers import NOT_FOUND, ArchivedAnswer, Headers
 from harness.record.sources.server import MISSING, NUMBER, ArchiveServer
 
 
 def restore(recording: PageRecording, server: ArchiveServer) -> None:
     """Put into `recording` what the source of `server` has written down, and say that its times are unknown."""
     recording.brought_from = server.source.name
+    recording.websockets = [websocket for websocket in recording.websockets
+                            if _number_in(websocket.response_headers) != MISSING]
     recording.recorded_urls = server.source.urls_asked_for(recording.url)
     changed: dict[int, HttpTransaction] = {}
     for exchange in recording.exchanges:
         exchange.arrivals = ()
-        number = _number(exchange.transaction)
+        number = _number_in(exchange.transaction.response_headers)
         if number is None:
             continue
         before = exchange.transaction
@@ -36,9 +38,9 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
     netlog.transactions = [changed.get(id(transaction), transaction) for transaction in netlog.transactions]
 
 
-def _number(transaction: HttpTransaction) -> int | None:
+def _number_in(headers: Headers) -> int | None:
     """Return the number of the server's answer; None where Chrome answered itself, or nobody did."""
-    value = next((value for name, value in transaction.response_headers if name.lower() == NUMBER.lower()), "")
+    value = next((value for name, value in headers if name.lower() == NUMBER.lower()), "")
     return int(value) if value.isdigit() else None
 
 

@@ -3,19 +3,22 @@
 Headers are those that a replay sends, so what was to last a day then lasts a day now. Each answer carries one more with
 its number, by which harness.record.sources.restore knows afterwards what was answered. What the source does not have
 is answered 404 at once, with the number 0. Chrome's preflights (CORS) are not in most archives: they are allowed.
+A WebSocket says again what the source has of it.
 """
 
 import socket
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.headers import replayed
+from harness.mirror.live import LiveConnection
 from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.source import Source
 
@@ -26,14 +29,16 @@ LARGEST_REQUEST = 50_000_000
 MISSING = 0
 ServerContext = Callable[[str], ssl.SSLContext]
 """Makes what a TLS server needs that answers for a host."""
+Converse = Callable[[socket.socket, LiveConnection, str, Iterable[tuple[str, str]]], None]
+"""Holds a WebSocket: over a connection from which its request, of this target and these headers, was read."""
 
 
 class ArchiveServer:
     """Answers from `source` while it is entered as a context."""
 
-    def __init__(self, source: Source, trusted_key: str, server_context: ServerContext) -> None:
+    def __init__(self, source: Source, trusted_key: str, server_context: ServerContext, converse: Converse) -> None:
         """Bind both ports; `server_context` makes the certificates, whose authority's fingerprint is `trusted_key`."""
-        self.source, self.trusted_key = source, trusted_key
+        self.source, self.trusted_key, self.converse = source, trusted_key, converse
         self.answers: list[ArchivedAnswer | None] = [None]
         """What was answered, by number, without the bodies; number 0 is no answer."""
         self._server_context = server_context
@@ -118,6 +123,9 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "0")
         sent = self.rfile.read(min(int(length), LARGEST_REQUEST)) if length.isdigit() else b""
         url = f"{self.server.scheme}://{self.headers['Host']}{self.path}"
+        if self.headers.get("Upgrade", "").lower() == "websocket":
+            self._converse(url)
+            return
         navigation = bool(Asked(headers_of(self.headers.items())).navigation)
         request = ArchivedRequest(self.command, url, sent, navigation, by_page="Referer" in self.headers)
         answer = self.server.archive.source.find(request)
@@ -126,6 +134,15 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(answer)
 
     do_GET = do_POST = do_HEAD = do_OPTIONS = do_PUT = do_DELETE = do_PATCH = answer    # noqa: N815
+
+    def _converse(self, url: str) -> None:
+        """Hold a WebSocket, or refuse it: as the site did, or since it is not there."""
+        live = self.server.archive.source.find_live(url)
+        if live is None or live.status != HTTPStatus.SWITCHING_PROTOCOLS:
+            self._send(ArchivedAnswer(url, live.status, "", (), b"", "HTTP/1.1") if live else None)
+            return
+        self.close_connection = True
+        self.server.archive.converse(self.request, live, self.path, self.headers.items())
 
     def _send(self, answer: ArchivedAnswer | None) -> None:
         self.send_response_only(answer.status if answer else 404, answer.reason if answer else "Not Found")

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Protocol
 
+from harness.mirror.live import LiveConnection
 from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest, Index, without_fragment
 
 
@@ -15,6 +16,9 @@ class Source(Protocol):
 
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to a request, None when there is none. For any number of threads at a time."""
+
+    def find_live(self, url: str) -> LiveConnection | None:
+        """Return the WebSocket that was opened with `url` (http or https), None when there is none."""
 
     def documents(self) -> list[str]:
         """Return the URLs of a few HTML documents in it, of which some may be pages; none where nobody knows."""
@@ -40,6 +44,11 @@ class IndexedSource:
         """Return the answer to a request."""
         with self._lock:
             return self._index.find(request)
+
+    def find_live(self, url: str) -> LiveConnection | None:
+        """Return the WebSocket that was opened with `url`."""
+        with self._lock:
+            return self._index.find_live(url)
 
     def documents(self) -> list[str]:
         """Return the URLs of a few HTML documents in it."""

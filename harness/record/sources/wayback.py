@@ -64,6 +64,9 @@ class WebArchive:
                 self._known[url] = self._ask(url)
         return self._known[url]
 
+    def find_live(self, url: str) -> None:
+        """Return nothing: archives of the Web have no WebSockets."""
+
     def documents(self) -> list[str]:
         """Return nothing: all the Web is in it."""
         return []
