@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from harness.system import ticker
 from harness.system.pressure import MS_PER_TICK, Pressure, parse_pressure, parse_stat, read_pressure
 from harness.system.ticker import Stop, Ticks, is_stopped, process_name, ticking, worked_ms
 
@@ -50,6 +51,17 @@ def test_a_gap_of_the_whole_program_is_noted() -> None:
         ended_s = time.time()
     assert ticks.largest_gap_ms(began_s, ended_s) > 250
     assert ticks.largest_gap_ms(began_s - 100, began_s - 90) == 0
+
+
+def test_a_gap_in_the_middle_of_its_own_work_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly() -> Pressure:
+        time.sleep(0.3)
+        return read_pressure()
+
+    monkeypatch.setattr(ticker, "read_pressure", slowly)
+    with ticking() as ticks:
+        time.sleep(0.35)
+    assert max(late_ms for _, late_ms in ticks.gaps) > 250
 
 
 def test_only_what_overlaps_counts() -> None:
