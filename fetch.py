@@ -32,6 +32,7 @@ from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.limits import TimeLimits
 from harness.measure.trial import Trial, try_pages
+from harness.mirror.rtts import write_rtts
 from harness.record.export.write import ENDINGS, export
 from harness.record.recorder import Outcome, RecordingPlan, record, require_log_names, to_append
 from harness.record.refetch import BodyLimits, Refetcher
@@ -44,7 +45,7 @@ from harness.record.visit import VisitSettings
 from harness.replay.authority import HTTP_1, Authority, fingerprint
 from harness.replay.websocket import converse
 from harness.synthetic.build import make_pages
-from harness.synthetic.from_har import shapes_of_har
+from harness.synthetic.from_har import rtts_of_har, shapes_of_har
 from harness.synthetic.shape import format_shapes
 from harness.system.atomic import write_atomically
 from harness.system.options import TIMEOUT_S, Decimal, OptionParser, Whole, day, page_list_name, web_address
@@ -103,6 +104,9 @@ def make_synthetic(options: argparse.Namespace) -> int:
         print(f"it does not say which page a request belongs to: all from {printable(shapes[0].url)} on are taken for "
               "that page's, also where somebody went on to others")
     print(make_pages(options.dir, options.name, SYNTHETIC_SEED, shape_file))
+    rtts_file, rtts_ms = PageFiles(options.dir, options.name).rtts, rtts_of_har(entries, shapes)
+    if write_rtts(rtts_file, rtts_ms, options.source.name):
+        print(f"{rtts_file.name}: how far away {len(rtts_ms)} of its servers were, for --rtt recorded")
     return 0
 
 

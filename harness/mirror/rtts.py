@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import InputError
+from harness.errors import InputError, printable
 from harness.files.pages import PageFiles
 from harness.mirror.recording import Recording
+from harness.system.atomic import write_atomically
 from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 
 LARGEST_LIST = 2**20
@@ -83,6 +84,17 @@ def read_rtts(path: Path) -> dict[str, tuple[int, float]]:
                              "take one of them out")
         found[words[0]] = number, rtt_ms
     return found
+
+
+def write_rtts(path: Path, rtts_ms: Mapping[str, float], source: str) -> bool:
+    """Write a .rtts file that says where it comes from, unless there is one already; return whether it was written."""
+    rtts_ms = {host: rtt_ms for host, rtt_ms in rtts_ms.items() if rtt_ms <= LONGEST_MS}
+    if not rtts_ms or path.exists() or path.is_symlink():
+        return False
+    lines = [f"# From {printable(source)}: host, RTT in ms (the shortest TCP handshake to it).\n",
+             *(f"{host} {rtt_ms:.1f}\n" for host, rtt_ms in sorted(rtts_ms.items()))]
+    write_atomically(path, "".join(lines))
+    return True
 
 
 def _rtt_ms(word: str) -> float | None:

@@ -10,7 +10,9 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.files.foreign_har import has_bodies, read_foreign_har
+from harness.files.pages import PageFiles
 from harness.mirror.recording import read_recording
+from harness.mirror.rtts import read_rtts, recorded_rtts, write_rtts
 from harness.synthetic.build import make_page_set
 from harness.synthetic.from_har import shapes_of_har
 from harness.synthetic.shape import format_shapes, read_shapes
@@ -23,6 +25,7 @@ def entry(second: float, url: str, mime_type: str, size: int, referer: str = "",
     asked = [{"name": "Referer", "value": referer}] if referer else []
     headers = [{"name": "Content-Length", "value": str(size)}]
     return {"pageref": page, "startedDateTime": f"2016-01-19T06:46:{second:06.3f}Z", "time": 100,
+            "timings": {"connect": 30 + second if size > 4000 else -1, "ssl": -1},
             "request": {"method": "GET", "url": url, "headers": asked},
             "response": {"status": status, "statusText": "", "headers": headers, "redirectURL": redirect,
                          "content": {"mimeType": mime_type, "size": -1}, "bodySize": -1}}
@@ -71,6 +74,18 @@ def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
     recording = read_recording(tmp_path / "A", tmp_path / "A.fetchlog")
     assert recording.manifest.synthetic
     assert (recording.document("http://a.test/") or "").startswith("https://a.test/")
+    assert "A.rtts: how far away 2 of its servers were" in done.stdout
+    found = recorded_rtts(PageFiles(tmp_path, "A"), recording)
+    assert (found.rtts_ms, found.assumed) == ({"a.test": 30.1, "b.test": 30.5}, ())
+
+
+def test_distances_that_somebody_wrote_down_stay(tmp_path: Path) -> None:
+    path = tmp_path / "A.rtts"
+    assert write_rtts(path, {"a.test": 30.0, "b.test": 1e9}, "x.har")
+    assert read_rtts(path) == {"a.test": (2, 30.0)}
+    assert not write_rtts(path, {"a.test": 40.0}, "y.har")
+    assert not write_rtts(tmp_path / "B.rtts", {}, "x.har")
+    assert [*tmp_path.iterdir()] == [path]
 
 
 def test_what_came_after_the_load_event_is_left_out(tmp_path: Path) -> None:
