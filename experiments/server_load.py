@@ -60,6 +60,8 @@ from harness.system.signals import run_interruptible
 
 RATES = "500 1000 2000 3000 4000 6000 8000 10000 12000 14000 16000 20000"
 QUICK_RATES = "500 1000 2000"
+REPEATS, QUICK_REPEATS = 5, 3
+"""Of two repeats a 95% interval is 13 times as wide as they lie apart: it says nothing."""
 SWITCHES = {"off": (fastopen.OFF, fastopen.OFF), "on": (fastopen.ON, fastopen.ON),
             "refused": (fastopen.ON, fastopen.CLIENT_BIT)}
 """net.ipv4.tcp_fastopen of client and server. Refused: the client knows a cookie from before, the server takes none."""
@@ -94,10 +96,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=Decimal(0.5, 15), default=4.0, help="for how long each time (%(default)g)")
     parser.add_argument("--patience", type=Decimal(1, 3600, or_zero=True), default=30.0, metavar="SECONDS",
                         help="how long to wait for other programs to leave the machine alone (%(default)g)")
-    parser.add_argument("--quick", action="store_true", help=f"only {QUICK_RATES} a second, twice")
+    parser.add_argument("--quick", action="store_true", help=f"only {QUICK_RATES} a second, three times")
     arguments = parser.parse_args()
     arguments.rates = sorted(arguments.rates or map(float, (QUICK_RATES if arguments.quick else RATES).split()))
-    arguments.repeats = arguments.repeats or (2 if arguments.quick else 5)
+    arguments.repeats = arguments.repeats or (QUICK_REPEATS if arguments.quick else REPEATS)
     return arguments
 
 
