@@ -24,7 +24,7 @@ usage() {
     cat <<'END'
 Usage: sudo ./run.sh [options] [options of tfo.py]
 
-  --name NAME          pages to load: NAME.pages, NAME/ and NAME.fetchlog/ (Paper); demo: those of demo.har
+  --name NAME          pages to load: NAME.pages, NAME/ and NAME.fetchlog/ (Paper); demo: two small ones
   --delays "10 50 100" one-way delays in ms; the RTT is twice that
   --sweep-rtt 2,5,...  RTTs in ms instead: from which RTT on does TFO matter? output-figures/improvement-vs-rtt.png
                        (2,5,10,20,50,100,200 takes the paper's pages half an hour)
@@ -216,8 +216,8 @@ export TFO_LAB_LOCK_FD=9
 run_child ./scripts/setup.sh
 if [ "$name" = Paper ]; then
     run_child as_user ./scripts/make_pages.py --name Paper
-elif [ "$name" = demo ] && [ ! -e demo ]; then
-    run_child as_user ./fetch.py --from demo.har --name demo
+elif [ "$name" = demo ]; then
+    run_child as_user ./scripts/make_pages.py --name demo --shape demo.shape
 fi
 [ -f "$name.pages" ] || { echo "$name.pages:1: no such file; make it with one URL per line" >&2; exit 2; }
 

@@ -13,13 +13,10 @@ from harness.measure.plan_options import MAX_RUNS
 from harness.mirror.recording import read_recording
 from harness.mirror.rtts import recorded_rtts
 from harness.system.lock import LOCK_FILE
-from tests.support.internet.demo import RTTS_MS
 from tests.support.project_copy import copy_project, typed
 from tests.support.small_mirror import chain_of_hosts
 
 NOBODY = 65534
-RTT_ROUNDED_MS = 2
-"""The net-log counts whole milliseconds, and the star has some of its own."""
 SOON = ("--quiet", "0.3", "--patience", "0")
 """Nobody waits for a SYN that was lost and is sent again."""
 SUDO = {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
@@ -107,20 +104,12 @@ def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.chrome
-def test_the_demo_is_brought_in_and_knows_how_far_its_servers_were(project: Path) -> None:
-    """As its maker has them: tests/support/internet/demo.py."""
+def test_the_demo_is_made_and_knows_how_far_its_servers_were(project: Path) -> None:
     done = run(project, "--name", "demo", "--rtt", "recorded", "--dry-run")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count(": fit for the experiment") == 2
     assert "2 pages x 4 runs x TFO off and on x 1 delays = 16 page loads" in done.stdout
     files = PageFiles(project, "demo")
-    found = recorded_rtts(files, read_recording(files.mirror, files.fetchlog))
-    assert found.assumed == ()
-    assert {host: round(rtt_ms) for host, rtt_ms in found.rtts_ms.items()} == {
-        host: pytest.approx(RTTS_MS[host], abs=RTT_ROUNDED_MS) for host in found.rtts_ms}
-    again = run(project, "--name", "demo", "--dry-run")
-    assert (again.returncode, "fit for the experiment" in again.stdout) == (0, False), again.stdout + again.stderr
+    assert recorded_rtts(files, read_recording(files.mirror, files.fetchlog)).assumed == ()
 
 
 BAD_USE = [
