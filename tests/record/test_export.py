@@ -124,6 +124,22 @@ def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
     assert_har(tmp_path / "old.har")
 
 
+def test_a_page_of_2013s_format_begins_with_its_document(tmp_path: Path) -> None:
+    """Whichever of its hosts another page's log names first."""
+    first, second = Page("http://a.test", "a"), Page("http://b.test", "b")
+    (tmp_path / "old.fetchlog").mkdir()
+    for page, urls in ((first, ("http://a.test/", "http://b.test/x")), (second, ("http://b.test/", "http://a.test/x",
+                                                                               "http://b.test/y"))):
+        for url in urls:
+            write_file(tmp_path / "old", url, b"<title>old</title>")
+        (tmp_path / "old.fetchlog" / page.name).write_text(
+            "<responses>\nstatus       | mime_type       | charset | url -> redirect_url\n"
+            + "".join(f"          OK |       text/html |   utf-8 | {url} -> nil\n" for url in urls) + "</responses>\n")
+    export(tmp_path, "old", [first, second], tmp_path / "old.har")
+    with opened(tmp_path / "old.har") as source:
+        assert source.pages == ["http://a.test/", "http://b.test/"]
+
+
 @pytest.mark.parametrize("file", ["../secret", "/etc/passwd", "www.made.test/link", "www.made.test/fifo", 7])
 def test_a_har_of_somebody_elses_leads_to_no_other_file(tmp_path: Path, pages: list[Page], file: object) -> None:
     (tmp_path / "secret").write_text("mine")

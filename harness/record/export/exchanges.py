@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.errors import InputError
 from harness.files.pages import Page
+from harness.files.text_log import read_log
 from harness.mirror.paths import open_file
 from harness.mirror.recording import Recording, read_recording
 from harness.record.sources.answers import LARGEST_BODY
@@ -99,9 +100,11 @@ def _body(mirror: Path, file: str | None) -> bytes:
 
 
 def _of_text_log(recording: Recording, page: Page, mirror: Path, fetchlog: Path) -> Iterator[RecordedExchange]:
-    """Give a page of 2013's format: no headers but the body's type, and the log's date for all."""
-    captured = datetime.fromtimestamp((fetchlog / page.name).stat().st_mtime, timezone.utc)
-    for answer in recording.transactions(page.name):
+    """Give a page of 2013's format, in its log's order: no headers but the body's type, and the log's date for all."""
+    log = fetchlog / page.name
+    captured = datetime.fromtimestamp(log.stat().st_mtime, timezone.utc)
+    places = {response.url: place for place, response in reversed([*enumerate(read_log(log).responses)])}
+    for answer in sorted(recording.transactions(page.name), key=lambda answer: places.get(answer.url, len(places))):
         kind = f"{answer.mime_type}; charset={answer.charset}" if answer.charset else answer.mime_type
         headers = (("Location", answer.redirect_url),) if answer.redirect_url else (("Content-Type", kind),)
         file = recording.body_file(answer)
