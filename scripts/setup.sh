@@ -163,7 +163,7 @@ pip() {
 # shellcheck disable=SC2317  # called through step
 compile_packages() {
     exec "$VENV/bin/python" -c 'import compileall, re, sys
-compileall.compile_dir(sys.argv[1], quiet=2, workers=0, rx=re.compile("/tests?/"))' "$VENV/lib"
+compileall.compile_dir(sys.argv[1], quiet=2, workers=0, rx=re.compile(re.escape(sys.argv[1]) + ".*/tests?/"))' "$VENV/lib"
 }
 
 # make_environment: fill .venv, and start it afresh when it was made by another Python or in another place.

@@ -1,6 +1,7 @@
 """What a HAR's entry says of times on the network: the TCP handshake, and the wait for the first byte."""
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 BESIDE_TLS = ("blocked", "dns", "connect", "send", "wait", "receive")
@@ -29,6 +30,15 @@ def handshake_ms(entry: dict[str, Any]) -> float | None:
     if not tls or is_quic or _counts_tls_beside(entry, timings, tls):
         return whole
     return max(0.0, whole - tls)
+
+
+def shortest_ms(times: Iterable[tuple[str, float | None]]) -> dict[str, float]:
+    """Return the shortest time of each host, of (host, ms) pairs; without the hosts of which none is known."""
+    shortest: dict[str, float] = {}
+    for host, found_ms in times:
+        if found_ms is not None:
+            shortest[host] = min(found_ms, shortest.get(host, found_ms))
+    return shortest
 
 
 def _counts_tls_beside(entry: dict[str, Any], timings: dict[str, Any], tls_ms: float) -> bool:

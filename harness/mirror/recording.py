@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from harness.errors import InputError
 from harness.files.hack_dns import PORTS, SCHEMES
+from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
 from harness.files.text_log import read_log
 from harness.mirror.answers import FAILED_RATIO, Recorded, find_file
@@ -155,7 +156,7 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     # A host that never answered does not get a server: in the replay, too, nobody can reach it.
     silent = {origin for origin, _ in exchanges} - {origin for origin, exchange in exchanges if exchange.status}
     recording.silent = _silent_of_pages(logged, silent)
-    recording.rtts_ms = _shortest_handshakes_ms(exchanges)
+    recording.rtts_ms = shortest_ms((host, exchange.connect_ms) for (_, host), exchange in exchanges)
     recording.answers = end_redirects(sequences((item for item in logged if item.origin not in silent),
                                                 recording.files), recording.files)
     recording.http2_hosts = {host for (scheme, host), exchange in exchanges if scheme == "https" and exchange.http2}
@@ -175,14 +176,6 @@ def _is_empty(path: Path) -> bool:
         return path.lstat().st_size == 0
     except OSError:         # too long a path, or gone since
         return True
-
-
-def _shortest_handshakes_ms(exchanges: list[tuple[Origin, Exchange]]) -> dict[str, float]:
-    shortest: dict[str, float] = {}
-    for (_, host), exchange in exchanges:
-        if exchange.connect_ms is not None:
-            shortest[host] = min(exchange.connect_ms, shortest.get(host, exchange.connect_ms))
-    return shortest
 
 
 def _silent_of_pages(logged: list[Logged], silent: set[Origin]) -> dict[str, frozenset[Origin]]:

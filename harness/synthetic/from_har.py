@@ -13,6 +13,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from harness.files.foreign_har import ForeignEntry, page_urls
+from harness.files.har_times import shortest_ms
 from harness.synthetic.shape import PageShape, Resource
 
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
@@ -37,12 +38,8 @@ def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
 def rtts_of_har(entries: Sequence[ForeignEntry], shapes: Sequence[PageShape]) -> dict[str, float]:
     """Return how far away the hosts of `shapes` were, in ms: the shortest TCP handshake; without those not told of."""
     hosts = {resource.host for shape in shapes for resource in shape.resources}
-    shortest: dict[str, float] = {}
-    for entry in entries:
-        host = urlsplit(entry.url).hostname or ""
-        if host in hosts and entry.connect_ms is not None:
-            shortest[host] = min(entry.connect_ms, shortest.get(host, entry.connect_ms))
-    return shortest
+    found = shortest_ms((urlsplit(entry.url).hostname or "", entry.connect_ms) for entry in entries)
+    return {host: rtt_ms for host, rtt_ms in found.items() if host in hosts}
 
 
 def _is_document(entry: ForeignEntry) -> bool:

@@ -253,19 +253,6 @@ class _Duty:
             self._what(time.time())
 
 
-@contextmanager
-def _noting_gaps(ticks: Ticks, work_s: Callable[[], float], pause_s: float = 0.0) -> Iterator[None]:
-    """Note by how much what is done in this context takes longer than `pause_s` and its own work, by that clock.
-
-    The machine may stand still while the ticker waits, and just as well while it reads.
-    """
-    due_s = time.monotonic() + pause_s - work_s()
-    yield
-    late_ms = (time.monotonic() - due_s - work_s()) * 1000
-    if late_ms >= GAP_MS:
-        ticks.gaps.append((time.time() - late_ms / 1000, late_ms))
-
-
 def _tick(ticks: Ticks, watched: _Watched, ended: threading.Event) -> None:
     with suppress(PermissionError):     # no CAP_SYS_NICE: then its gaps also tell of programs that compute
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
@@ -273,11 +260,13 @@ def _tick(ticks: Ticks, watched: _Watched, ended: threading.Event) -> None:
               _Duty(watched.pause_s, watched.read_times), _Duty(SEARCH_S, lambda _: watched.find()),
               _Duty(LOOK_S, watched.look)]
     while not ended.is_set():
-        with _noting_gaps(ticks, time.thread_time):
-            for duty in duties:
-                duty.do_if_due()
-        with _noting_gaps(ticks, lambda: 0.0, TICK_S):
-            ended.wait(TICK_S)
+        due_s = time.monotonic() + TICK_S - time.thread_time()
+        for duty in duties:         # here, too, the machine may stand still; only the duties' own work is no gap
+            duty.do_if_due()
+        ended.wait(TICK_S)
+        late_ms = (time.monotonic() - due_s - time.thread_time()) * 1000
+        if late_ms >= GAP_MS:
+            ticks.gaps.append((time.time() - late_ms / 1000, late_ms))
     ticks.samples.append((time.time(), read_pressure()))
     watched.read_times(time.time())
     watched.close(time.time())

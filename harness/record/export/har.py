@@ -43,10 +43,8 @@ def _page(page: Page, number: str, start: str, fetchlog: Path) -> dict[str, Any]
 
 def _websockets(page: Page, fetchlog: Path) -> list[dict[str, Any]]:
     """Return the WebSockets of a page as its own HAR has them, which is as Chrome's DevTools write them."""
-    try:
-        return read_websocket_entries(fetchlog / f"{page.name}.har")
-    except (UnreadableFileError, ValueError, KeyError, TypeError):
-        return []
+    har = fetchlog / f"{page.name}.har"
+    return read_websocket_entries(har) if har.is_file() else []
 
 
 def _entry(exchange: RecordedExchange, number: str) -> dict[str, Any]:
