@@ -4,11 +4,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from harness.errors import InputError
+from harness.system.lock import only_experiment
 from tests.support.leaks import adopt_no_more, find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
 from tests.support.networks import Networks, network  # noqa: F401  # a fixture
 from tests.support.own_machine import enter_own_machine
@@ -49,6 +52,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Networks(scratch), "networks")
     if hasattr(config, "workerinput") and os.geteuid() == 0:    # one of pytest-xdist's, beside others
         enter_own_machine(scratch)
+    elif os.geteuid() == 0:
+        _put_back_what_a_killed_run_left()
+
+
+def _put_back_what_a_killed_run_left() -> None:
+    """Leave net.ipv4.tcp_fastopen as it was before: the first experiment of a test would, and look like its leak."""
+    with suppress(InputError), only_experiment():           # an experiment that runs now is not ours to end
+        pass
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.bootstrap import ROOT
+from harness.system.fastopen import SYSCTL
+from harness.system.lock import LOCK_FILE
 from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
 
 CLONE_NEWNET = 0x40000000
@@ -35,6 +38,9 @@ def _in_new_namespace(command: list[str]) -> list[str]:
     program = f"""
 import subprocess, sys
 from pathlib import Path
+from harness.bootstrap import ROOT
+from harness.system.fastopen import SYSCTL
+from harness.system.lock import LOCK_FILE
 from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
 scratch = Path({os.environ["TMPDIR"]!r})
 before = take_snapshot(scratch)
@@ -42,8 +48,7 @@ subprocess.run({command!r}, check=True)
 for leak in find_leaks(before, scratch, patience_s=0):
     print(leak)
 """
-    root = Path(__file__).resolve().parent.parent.parent
-    answer = subprocess.run(["unshare", "--net", sys.executable, "-c", program], cwd=root, capture_output=True,
+    answer = subprocess.run(["unshare", "--net", sys.executable, "-c", program], cwd=ROOT, capture_output=True,
                             text=True, check=True, timeout=20)
     return answer.stdout.splitlines()
 
@@ -210,22 +215,42 @@ def _took_s(work: Callable[[], object]) -> float:
     return time.perf_counter() - began_s
 
 
+def _run_pytest(directory: Path, *tests: str) -> subprocess.CompletedProcess[str]:
+    """Return what a pytest of its own, with this project's conftest.py, says of `tests`."""
+    (directory / "tests").mkdir()
+    (directory / "tests" / "conftest.py").symlink_to(ROOT / "tests" / "conftest.py")
+    (directory / "tests" / "test_some.py").write_text("\n".join(tests))
+    return subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT}",
+                           "-o", "markers=chrome", directory / "tests"],
+                          cwd=directory, capture_output=True, text=True, check=False, timeout=60,
+                          env={**os.environ, "TFO_LAB_CHROME": sys.executable})
+
+
 def test_failing_test_names_its_leak(tmp_path: Path) -> None:
-    """Run pytest on a test that leaks: the report must name the leak."""
-    root = Path(__file__).resolve().parent.parent.parent
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "conftest.py").symlink_to(root / "tests" / "conftest.py")
-    (tmp_path / "tests" / "test_leaky.py").write_text(
-        "import os, tempfile, pytest\n"
-        "@pytest.mark.chrome\n"
-        "def test_leaky():\n"
-        "    tempfile.mkdtemp(prefix='tfo-lab-forgotten-')\n"
-        "def test_leaky_in_itself():\n"
-        "    os.dup(0)\n")
-    answer = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", f"pythonpath={root}",
-                             "-o", "markers=chrome", tmp_path / "tests"],
-                            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
-                            env={**os.environ, "TFO_LAB_CHROME": sys.executable})
+    answer = _run_pytest(tmp_path, "import os, tempfile, pytest",
+                         "@pytest.mark.chrome",
+                         "def test_leaky():",
+                         "    tempfile.mkdtemp(prefix='tfo-lab-forgotten-')",
+                         "def test_leaky_in_itself():",
+                         "    os.dup(0)")
     assert answer.returncode == 1, answer.stdout
     assert "file in TMPDIR left behind: tfo-lab-forgotten-" in answer.stdout
     assert "descriptor left behind: " in answer.stdout
+
+
+@pytest.mark.root
+def test_what_a_run_left_that_was_killed_before_the_tests_is_no_leak_of_theirs(tmp_path: Path) -> None:
+    before = SYSCTL.read_text()
+    try:
+        SYSCTL.write_text("3")
+        LOCK_FILE.write_text(f"pid 999999999 (./run.sh) since 12:00:00\ntcp_fastopen {before}")
+        answer = _run_pytest(tmp_path, "import pytest",
+                             "from harness.system.lock import only_experiment",
+                             "@pytest.mark.chrome",
+                             "def test_an_experiment():",
+                             "    with only_experiment():",
+                             "        pass")
+        assert answer.returncode == 0, answer.stdout
+        assert SYSCTL.read_text() == before
+    finally:
+        SYSCTL.write_text(before)
