@@ -8,6 +8,7 @@ from pathlib import Path
 from harness.files.experiment import experiment_file
 from harness.files.results import parse_cell_directory
 from harness.files.server_log import directory_name
+from harness.system.atomic import move
 from harness.system.privileges import acting_as, invoking_user
 from harness.system.run_log import run_log
 
@@ -58,7 +59,7 @@ def _move(results_dir: Path, paths: Sequence[Path]) -> Path | None:
     for path in paths:
         target = kept / path.relative_to(results_dir)
         target.parent.mkdir(exist_ok=True)
-        path.rename(target)
+        move(path, target)
     return kept
 
 

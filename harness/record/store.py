@@ -23,6 +23,7 @@ from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles
 from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
 from harness.mirror.paths import md5_name, mirror_file, split_url, write_file
+from harness.system.atomic import move
 from harness.system.locked_folder import left_behind, locked, remove
 from harness.system.privileges import User, give
 from harness.system.signals import ENDING_SIGNALS
@@ -118,7 +119,7 @@ class Store:
                 for old, kept in zip(self._replaced, (files.mirror, files.fetchlog), strict=True):
                     if old.exists():
                         shutil.rmtree(kept, ignore_errors=True)
-                        old.rename(kept)
+                        move(old, kept)
 
     def clean_up(self) -> None:
         """Remove whatever is hidden: all of it unless it was published. What was moved aside in vain comes back."""
@@ -151,19 +152,19 @@ def _put_back(hidden: Path, ends: tuple[Path, Path]) -> None:
         fetchlog.rename(ends[1])
     for end, old in zip(ends, _replaced(hidden), strict=True):
         if old.exists() and not end.exists():
-            old.rename(end)
+            move(old, end)
 
 
 def _rename_all(pairs: list[tuple[Path, Path]]) -> None:
-    """Rename each to the other of its pair; all of them, or none when one cannot be: then raises OSError."""
+    """Move each to the other of its pair; all of them, or none when one cannot be: then raises OSError."""
     done: list[tuple[Path, Path]] = []
     try:
         for source, target in pairs:
-            source.rename(target)
+            move(source, target)
             done.append((source, target))
     except OSError:
         for source, target in reversed(done):
-            target.rename(source)
+            move(target, source)
         raise
 
 

@@ -24,7 +24,7 @@ from harness.synthetic.fetchlog import make_log
 from harness.synthetic.plan import PagePlan, make_plan, typical_sizes
 from harness.synthetic.shape import SHAPE_FILE, PageShape, over_tls, read_shapes
 from harness.synthetic.urls import make_paths
-from harness.system.atomic import write_atomically
+from harness.system.atomic import move, write_atomically
 from harness.system.privileges import User, give
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
@@ -89,7 +89,7 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
             give(hidden, User("", owner.st_uid, owner.st_gid))
         for old, place in ((mirror, "old-mirror"), (logs, "old-logs")):
             if old.exists():
-                old.rename(hidden / place)
+                move(old, hidden / place)
         (hidden / "logs").rename(logs)
         (hidden / "mirror").rename(mirror)
     count = sum(len(page.urls) for page in made)
