@@ -37,13 +37,20 @@ LOOK_S = 0.2
 def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Iterator[None]:
     """Hold the machine's lock (flock(2)): the kernel releases it however we end.
 
-    What a killed run.sh left of net.ipv4.tcp_fastopen is put back. Raises InputError that names the holder when
-    another experiment has the lock, and when what is lent to us as the lock is another file.
+    What a killed run.sh left of net.ipv4.tcp_fastopen is put back: by the next experiment, or by that run's own when it
+    was not killed with it. Raises InputError that names the holder when another experiment has the lock, or one without
+    root has its own (only_experiment_of_anybody), and when what is lent to us as the lock is another file.
     """
+    _refuse_if_locked(Path(tempfile.gettempdir()))
     lent = os.environ.get(INHERITED_FD)
     if lent is not None:
         _check_lent(lent, lock_file)
-        yield           # the caller outlives us, and lets go
+        lender = os.getppid()
+        try:
+            yield           # the caller outlives us, and lets go
+        finally:
+            if os.getppid() != lender:      # unless it was killed
+                _put_back_what_was_noted(int(lent), sysctl)
         return
     with _held(lock_file, sysctl):
         yield
@@ -67,8 +74,7 @@ def _held(lock_file: Path, sysctl: Path, wait_s: float = 0.0, go_on: Callable[[]
     try:
         os.fchmod(lock_fd, 0o600)
         _wait_and_take(lock_fd, lock_file, wait_s, go_on)
-        _put_fastopen_back(os.pread(lock_fd, LONGEST, 0).decode(errors="replace"), sysctl)
-        os.ftruncate(lock_fd, 0)
+        _put_back_what_was_noted(lock_fd, sysctl)
         own = f"pid {os.getpid()} ({shlex.join(sys.argv)}) since {time.strftime('%H:%M:%S')}\n"
         os.pwrite(lock_fd, own.encode(errors="replace"), 0)
         yield lock_fd
@@ -99,8 +105,7 @@ def only_experiment_of_anybody(lock_file: Path = LOCK_FILE) -> Iterator[None]:
     """Hold the machine's lock as root; as anybody else, who cannot open it, one on the directory of temporary files.
 
     Raises InputError when another experiment without root has that one, or one of root the machine's: who locked a file
-    stands in /proc/locks (proc(5)) for all to read. An experiment of root does not look for ours, but it waits for a
-    quiet machine all the same.
+    stands in /proc/locks (proc(5)) for all to read.
     """
     if os.geteuid() == 0:
         with only_experiment(lock_file):
@@ -193,9 +198,11 @@ def _is_running(lock: Path, who: str) -> InputError:
     return InputError(f"{lock}: another experiment is running: {who}; wait for its end or stop it")
 
 
-def _put_fastopen_back(left: str, sysctl: Path) -> None:
-    """Write back the net.ipv4.tcp_fastopen that a killed run.sh noted in the lock file, and say so."""
-    noted = _FASTOPEN.search(left)
+def _put_back_what_was_noted(lock_fd: int, sysctl: Path) -> None:
+    """Write back the net.ipv4.tcp_fastopen that a killed run.sh noted in the lock file, say so, and empty the file."""
+    noted = _FASTOPEN.search(os.pread(lock_fd, LONGEST, 0).decode(errors="replace"))
     if noted:
         sysctl.write_text(f"{noted[1]}\n")
+    os.ftruncate(lock_fd, 0)
+    if noted:
         print(f"net.ipv4.tcp_fastopen is {noted[1]} again, as it was before a run that was killed", file=sys.stderr)

@@ -162,8 +162,7 @@ def test_killed_tfo_leaves_nothing(project: Path, caller: dict[str, str]) -> Non
 
 
 @pytest.mark.slow
-def test_a_killed_run_ends_its_experiment_and_the_next_puts_the_switch_back(project: Path,
-                                                                            caller: dict[str, str]) -> None:
+def test_a_killed_run_ends_its_experiment_which_puts_the_switch_back(project: Path, caller: dict[str, str]) -> None:
     fastopen_before = ROOT_FASTOPEN.read_text()
     process = start_run(project, caller)
     try:
@@ -171,6 +170,8 @@ def test_a_killed_run_ends_its_experiment_and_the_next_puts_the_switch_back(proj
         process.kill()
         output, _ = process.communicate(timeout=LIMIT_S)        # at the end of all who write to this pipe
         assert "stopped by SIGTERM; everything is cleaned up" in output
+        assert f"net.ipv4.tcp_fastopen is {fastopen_before.strip()} again" in output
+        assert ROOT_FASTOPEN.read_text() == fastopen_before
     finally:
         process.kill()
         with only_experiment():

@@ -10,7 +10,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
-from harness.system.lock import only_experiment_of_anybody
+from harness.system.lock import only_experiment, only_experiment_of_anybody
 
 PROGRAM = """
 import os, subprocess, sys
@@ -83,6 +83,9 @@ def test_the_machines_lock_is_for_root_and_others_have_their_own(tmp_path: Path,
             pass
     with only_experiment_of_anybody(lock):
         monkeypatch.setattr("os.geteuid", lambda: 0)
-        with only_experiment_of_anybody(lock):
-            assert f"pid {os.getpid()}" in lock.read_text()
+        for locked in (only_experiment_of_anybody, only_experiment):
+            with pytest.raises(InputError, match=f"{shared}: {running}"), locked(lock):
+                pass
+    with only_experiment_of_anybody(lock):
+        assert f"pid {os.getpid()}" in lock.read_text()
     assert list(shared.iterdir()) == []
