@@ -4,14 +4,15 @@
     benchmarks/sweep.py --sites 10000 --workers 200
 
 Scheduler, driver, TLS, restricted pickles and the sweep's folder are the real ones; only the test beds are not: each
-unit is SECONDS of sleep, and its result a parcel of so many bytes. The overhead of a site is how much longer all took
-than SITES x SECONDS / WORKERS, divided by the sites. CPU is what the driver and the scheduler used themselves. Needs no
-root.
+unit is half to one and a half SECONDS of sleep (sites differ), and its result a parcel of so many bytes. The overhead
+of a site is how much longer all took than all sleep / WORKERS, divided by the sites. CPU is what the driver and the
+scheduler used themselves. Needs no root.
 """
 
 import argparse
 import asyncio
 import os
+import random
 import resource
 import subprocess
 import sys
@@ -85,9 +86,9 @@ def measure(folder: Path, sites: int, options: argparse.Namespace) -> None:
         tally = Driver(sweep, cluster, VERSIONS, lambda _: None, lambda _: None).run(jobs)
         took_s = time.monotonic() - began_s
         driver_cpu_s, scheduler_cpu_s = own_cpu_s() - before, cpu_s(scheduler.pid) - scheduler_before
-        ideal_s = sites * options.seconds / (options.workers // PROCESSES * PROCESSES)
-        print(f"{sites} sites on {options.workers} workers, {options.seconds:g} s each: {took_s:.1f} s, "
-              f"{(took_s - ideal_s) / sites * 1000:.2f} ms of overhead a site; CPU a site: driver "
+        ideal_s = sum(nap_s(job.unit, options.seconds) for job in jobs) / (options.workers // PROCESSES * PROCESSES)
+        print(f"{sites} sites on {options.workers} workers, {options.seconds:g} s each: {took_s:.1f} s, {ideal_s:.1f} s "
+              f"of them sleep, {(took_s - ideal_s) / sites * 1000:.2f} ms of overhead a site; CPU a site: driver "
               f"{driver_cpu_s / sites * 1000:.2f} ms, scheduler {scheduler_cpu_s / sites * 1000:.2f} ms; most memory: "
               f"driver {peak_mb(os.getpid()):.0f} MB, scheduler {peak_mb(scheduler.pid):.0f} MB; {tally.measured} "
               "measured", flush=True)
@@ -139,8 +140,9 @@ def simulate(seconds: float, content: bytes, scratch: Path) -> None:
     calibration = Calibration(time.time(), 0.0, 1.0, 100.0)
 
     def measured(unit: str, _parcel: bytes) -> bytes:
-        time.sleep(seconds)
-        outcome = replace(of_unit(Unit.from_json(unit), "measured"), machine=machine, calibration=calibration)
+        site = Unit.from_json(unit)
+        time.sleep(nap_s(site, seconds))
+        outcome = replace(of_unit(site, "measured"), machine=machine, calibration=calibration)
         with tempfile.TemporaryDirectory(dir=scratch) as name:
             (Path(name) / FILE).write_text(outcome.to_json())
             (Path(name) / "console.log").write_bytes(content)
@@ -148,6 +150,11 @@ def simulate(seconds: float, content: bytes, scratch: Path) -> None:
 
     tasks.set_bed(Bed(machine, 0, 0, calibration))
     vars(tasks)["measure"] = measured
+
+
+def nap_s(unit: Unit, seconds: float) -> float:
+    """Return how long a site takes, the same each time: were all alike, all workers would ask for more at once."""
+    return seconds * random.Random(unit.url).uniform(0.5, 1.5)
 
 
 def own_cpu_s() -> float:
@@ -175,7 +182,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = OptionParser(description=__doc__)
     parser.add_argument("--sites", type=Whole(1, 1_000_000), nargs="+", default=[1000, 3000, 10000])
     parser.add_argument("--workers", type=Whole(1, 1000), default=200)
-    parser.add_argument("--seconds", type=Decimal(0.01, 3600), default=2.0, help="of sleep for each site (%(default)g)")
+    parser.add_argument("--seconds", type=Decimal(0.01, 3600), default=2.0, help="of sleep for a site, on average (%(default)g)")
     parser.add_argument("--recording", type=Whole(1, 10**8), default=20_000, metavar="BYTES",
                         help="size of each site's recording (%(default)s)")
     parser.add_argument("--result", type=Whole(1, 10**8), default=20_000, metavar="BYTES",

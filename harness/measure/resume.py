@@ -94,9 +94,9 @@ def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed:
 
 
 def recording_digest(files: PageFiles) -> str:
-    """Return a digest of a list of pages and its recording: names, sizes and contents of all files."""
+    """Return a digest of a list of pages, its recording and their RTTs: names, sizes and contents of all files."""
     digest = hashlib.sha256()
-    for base in (files.pages, files.mirror, files.fetchlog):
+    for base in (files.pages, files.mirror, files.fetchlog, files.rtts):
         found = [base / name for name in list_files(base)] if base.is_dir() else [base]
         for path in sorted(found, key=os.fsencode):
             if path.is_file() and not path.is_symlink():

@@ -94,7 +94,7 @@ def _loads(folder: Path, pages: dict[str, str], words: tuple[str, ...], lock_fd:
 
 def make_recording(folder: Path, documents: dict[str, str]) -> None:
     """Write a recording of `documents` (HTML by URL), the first of which is the page, into a new folder."""
-    listed, mirror, fetchlog = (folder / part for part in PARTS)
+    listed, mirror, fetchlog, _ = (folder / part for part in PARTS)
     folder.mkdir()
     fetchlog.mkdir()
     for url, html in documents.items():

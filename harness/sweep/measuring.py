@@ -32,7 +32,7 @@ from harness.system.scratch import temporary_directory
 
 SITE = "site"
 """Name of every unit's list of pages and recording: their digest must not depend on who recorded them."""
-PARTS = (f"{SITE}.pages", SITE, f"{SITE}.fetchlog")
+PARTS = (f"{SITE}.pages", SITE, f"{SITE}.fetchlog", f"{SITE}.rtts")
 RESULTS = (FILE, "console.log", "client", "serverlogs")
 STOPPED = -1
 """In the place of tfo.py's exit status, when it was ended by us."""

@@ -25,8 +25,8 @@ FORMAT = 1
 """Of a unit's description; another one makes other keys."""
 OPTIONS = frozenset((
     "http", "server", "bwhome", "bwnet", "buffer", "delayhome", "paper", "tfo", "testruns", "retries", "post-quantum",
-    "predict", "cookies", "layout", "connections-per-host", "until-ci", "max-runs", "min-pairs", "timeout", "quiet",
-    "quiet-limit", "seed"))
+    "predict", "cookies", "layout", "connections-per-host", "rtt", "think", "until-ci", "max-runs", "min-pairs",
+    "timeout", "quiet", "quiet-limit", "seed"))
 """Options of tfo.py that a sweep passes on, and a worker takes: each changes what is measured, none names a file."""
 MOST_COMBINATIONS = 1000
 SECOND_OF = 10
@@ -129,7 +129,7 @@ def check_options(words: Sequence[str]) -> tuple[str, ...]:
                              "another")
         found[match[1]] = f"--{match[1]}" if value is None else f"--{match[1]}={value}"
     options = tuple(found[name] for name in sorted(found))
-    parse_arguments("", options)
+    parse_arguments("", ("--delaynet=1", *options))         # a unit always has delays
     return options
 
 

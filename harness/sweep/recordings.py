@@ -20,8 +20,9 @@ from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.resume import recording_digest
 from harness.mirror.manifest import MANIFEST, read_manifest
 from harness.mirror.recording import Recording, read_recording
+from harness.mirror.rtts import read_rtts, write_rtts
 from harness.sweep.folder import STAGING, SweepFolder
-from harness.sweep.measuring import SITE
+from harness.sweep.measuring import PARTS, SITE
 from harness.sweep.options import Asked
 from harness.sweep.parcel import LARGEST, pack
 from harness.sweep.plan import Job, Settings, Unit
@@ -45,7 +46,7 @@ class Recorded:
 
     def parcel(self) -> bytes:
         """Return it as it travels. Raises ValueError when it is too large."""
-        return pack(self.folder, (f"{SITE}.pages", SITE, f"{SITE}.fetchlog"))
+        return pack(self.folder, PARTS)
 
 
 def installed_recordings(folder: Path, first: PageFiles) -> dict[str, PageFiles]:
@@ -106,7 +107,7 @@ def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> Rec
 
 
 def cut(source: PageFiles, page: Page, target: PageFiles) -> str:
-    """Copy one page's logs and hosts out of a recording; return why that is not possible, "" when it was."""
+    """Copy one page's logs, hosts and their RTTs out of a recording; return why that is not possible, "" when it was."""
     target.fetchlog.mkdir()
     target.mirror.mkdir()
     for name in (page.name, f"{page.name}.har", MANIFEST):
@@ -114,11 +115,14 @@ def cut(source: PageFiles, page: Page, target: PageFiles) -> str:
             shutil.copyfile(source.fetchlog / name, target.fetchlog / name, follow_symlinks=False)
     try:
         whole, own = (read_recording(source.mirror, fetchlog) for fetchlog in (source.fetchlog, target.fetchlog))
+        rtts_ms = read_rtts(source.rtts) if source.rtts.exists() else {}
     except InputError as error:
         return str(error)
     of_others = _hosts(whole) - _hosts(own)
     for host in sorted({*whole.files} - of_others):
         shutil.copytree(source.mirror / host, target.mirror / host, ignore=_links)
+    write_rtts(target.rtts, {host: rtt_ms for host, (_, rtt_ms) in rtts_ms.items() if host not in of_others},
+               "the recording it was cut out of")
     return "" if own.document(page.url) else f"{source.mirror.name}/ has no document of this page"
 
 

@@ -35,6 +35,7 @@ def test_what_is_no_unit_is_refused(text: str) -> None:
 
 def test_options_are_put_in_order_so_that_they_mean_one_unit() -> None:
     assert check_options(["--testruns", "3", "--predict", "--http=1.1"]) == ("--http=1.1", "--predict", "--testruns=3")
+    assert check_options(["--think", "recorded", "--rtt=recorded"]) == ("--rtt=recorded", "--think=recorded")
     assert check_options([]) == ()
 
 
@@ -50,6 +51,8 @@ def test_options_that_are_none_of_a_sweep_are_refused(words: list[str]) -> None:
 def test_wrong_values_are_found_before_anything_is_sent() -> None:
     with pytest.raises(InputError, match=r"--quiet: longer than --quiet-limit"):
         check_options(["--quiet=5", "--quiet-limit=1"])
+    with pytest.raises(InputError, match=r"--rtt recorded\*K: with other delays"):
+        check_options(["--rtt=recorded*2"])
     with pytest.raises(SystemExit):
         check_options(["--testruns=1"])
 

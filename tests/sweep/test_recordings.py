@@ -8,9 +8,10 @@ import pytest
 from harness.files.pages import PageFiles, read_pages
 from harness.measure.resume import recording_digest
 from harness.mirror.recording import read_recording
+from harness.mirror.rtts import recorded_rtts
 from harness.sweep import recordings
 from harness.sweep.folder import SweepFolder
-from harness.sweep.measuring import SITE
+from harness.sweep.measuring import PARTS, SITE
 from harness.sweep.options import Asked
 from harness.sweep.parcel import unpack
 from harness.sweep.recordings import installed_recordings, planned, record_missing
@@ -27,6 +28,8 @@ def sweep(tmp_path: Path) -> SweepFolder:
     for url in (ONE, "http://img.one.test/a.png", TWO, f"{TWO}b.css"):
         mirror.add(url, f"body of {url}")
     mirror.finish(ONE, TWO)
+    mirror_rtts = "# by hand\none.test 20\nimg.one.test 35.5\ntwo.test 80\nin-no-log.test 5\n"
+    (tmp_path / "both.rtts").write_text(mirror_rtts)
     (tmp_path / "both" / "in-no-log.test").mkdir()
     (tmp_path / "both" / "in-no-log.test" / "x.js").write_text("asked for by today's browser")
     made = SweepFolder(tmp_path, "x")
@@ -45,6 +48,8 @@ def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp
     whole = read_recording(both.mirror, both.fetchlog)
     alone = read_recording(one.folder / SITE, one.folder / f"{SITE}.fetchlog")
     assert alone.manifest == whole.manifest
+    assert recorded_rtts(PageFiles(one.folder, SITE), alone).rtts_ms == {"one.test": 20, "img.one.test": 35.5,
+                                                                         "in-no-log.test": 5}
     assert alone.exact_url("http://img.one.test/a.png") == whole.exact_url("http://img.one.test/a.png") != ()
     assert record_missing(sweep, read_pages(both.pages), {}, said.append) == [one, two], "and are not cut again"
     assert len(said) == 2
@@ -56,7 +61,8 @@ def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: 
     [job, _] = planned([one, one], Asked(both.pages, (10.0,), ((),), VERSIONS))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    unpack(job.parcel(), elsewhere, (f"{SITE}.pages", SITE, f"{SITE}.fetchlog"))
+    unpack(job.parcel(), elsewhere, PARTS)
+    assert (elsewhere / f"{SITE}.rtts").is_file()
     assert recording_digest(PageFiles(elsewhere, SITE)) == job.unit.recording
 
 
