@@ -1,14 +1,16 @@
-"""Notes on single rows of the table: loads that do not count, a wide spread, no improvement."""
+"""Notes on single rows of the table: loads that do not count, a wide spread, more saved than handshakes took."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from harness.analysis.improvement import Improvement, improvements
 from harness.analysis.intervals import ENOUGH_PAIRS
+from harness.analysis.plausible import awaited_answers, unexplained_saving
 from harness.analysis.selection import Cell, Selection
 from harness.analysis.stats import coefficient_of_variation, median_confidence
 from harness.errors import printable
 from harness.files.results import Results
+from harness.show.labels import seconds
 
 WIDE_SPREAD = 0.05
 """Coefficient of variation from which a cell is named: faithful runs stay under 0.03 (the design's prototype)."""
@@ -56,6 +58,14 @@ def _notes(selection: Selection, row: Improvement) -> Iterator[str]:
     if row.interval and not row.interval.excludes_zero:
         yield f"not significant: the improvement's 95% interval, {row.interval.low_percent:.2f}% to " \
               f"{row.interval.high_percent:.2f}%, contains 0"
+    awaited = awaited_answers(selection, row)
+    if awaited:
+        yield f"its load event waited for {awaited[0]:g} answers without TFO and for {awaited[1]:g} with it, a race " \
+              "in the page: the improvement need not be TFO's"
+    saving = unexplained_saving(selection, row)
+    if saving:
+        yield f"{seconds(saving[0])} s saved, of which handshakes explain {seconds(saving[1])} s: the rest need " \
+              "not be TFO's; load the page more often (--until-ci 3)"
 
 
 def _too_few(rows: Iterable[Improvement]) -> Iterator[str]:
