@@ -87,7 +87,7 @@ def measure(folder: Path, sites: int, options: argparse.Namespace) -> None:
         took_s = time.monotonic() - began_s
         driver_cpu_s, scheduler_cpu_s = own_cpu_s() - before, cpu_s(scheduler.pid) - scheduler_before
         ideal_s = sum(nap_s(job.unit, options.seconds) for job in jobs) / (options.workers // PROCESSES * PROCESSES)
-        print(f"{sites} sites on {options.workers} workers, {options.seconds:g} s each: {took_s:.1f} s, {ideal_s:.1f} s "
+        print(f"{sites} sites on {options.workers} workers, {options.seconds:g} s each: {took_s:.1f} s, {ideal_s:.1f} "
               f"of them sleep, {(took_s - ideal_s) / sites * 1000:.2f} ms of overhead a site; CPU a site: driver "
               f"{driver_cpu_s / sites * 1000:.2f} ms, scheduler {scheduler_cpu_s / sites * 1000:.2f} ms; most memory: "
               f"driver {peak_mb(os.getpid()):.0f} MB, scheduler {peak_mb(scheduler.pid):.0f} MB; {tally.measured} "
@@ -182,7 +182,8 @@ def parse_arguments() -> argparse.Namespace:
     parser = OptionParser(description=__doc__)
     parser.add_argument("--sites", type=Whole(1, 1_000_000), nargs="+", default=[1000, 3000, 10000])
     parser.add_argument("--workers", type=Whole(1, 1000), default=200)
-    parser.add_argument("--seconds", type=Decimal(0.01, 3600), default=2.0, help="of sleep for a site, on average (%(default)g)")
+    parser.add_argument("--seconds", type=Decimal(0.01, 3600), default=2.0,
+                        help="of sleep for a site, on average (%(default)g)")
     parser.add_argument("--recording", type=Whole(1, 10**8), default=20_000, metavar="BYTES",
                         help="size of each site's recording (%(default)s)")
     parser.add_argument("--result", type=Whole(1, 10**8), default=20_000, metavar="BYTES",

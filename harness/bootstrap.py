@@ -14,8 +14,12 @@ PYTHON = ROOT / ".venv" / "bin" / "python"
 def use_project_python() -> None:
     """Re-execute the running script under ``.venv/bin/python``, unless that is what runs already.
 
+    Root by sudo leaves no compiled modules behind, since a folder of root's in .venv could not be removed by the user.
     Exits with status 2 and one line when the environment has not been made yet.
     """
+    if os.geteuid() == 0 and "SUDO_UID" in os.environ:
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     if Path(sys.prefix) == PYTHON.parent.parent:
         return
     if not PYTHON.exists():

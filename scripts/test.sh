@@ -65,6 +65,7 @@ tidy() {
     find "$TFO_LAB_TEST_SHARED" -name 'scratch-*' -exec readlink -z {} + | xargs -0 --no-run-if-empty rm -rf
     rm -rf "$TFO_LAB_TEST_SHARED"
     [[ -z $group ]] || rmdir "$group"
+    [[ -z ${SUDO_UID:-} ]] || find .venv -user root -exec chown -h "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" {} +
 }
 
 ./scripts/setup.sh --tests

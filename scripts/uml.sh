@@ -122,6 +122,8 @@ gcc -O1 -shared -fPIC -o "$state/xstate.so" "$ROOT/scripts/uml/xstate.c" -ldl ||
 together=()
 # shellcheck disable=SC2016  # the inner shell's arguments
 ((EUID != 0)) || together=(unshare --pid --fork --kill-child sh -c '"$@"; exit' sh)
+# It keeps a file of ours open for each that is in its cache.
+ulimit -Sn "$(ulimit -Hn)"
 set -m
 setpriv --pdeathsig KILL -- ${together[@]+"${together[@]}"} env -i "TMPDIR=$memory_dir" "LD_PRELOAD=$state/xstate.so" "$KERNEL" "mem=${memory_mb}M" \
     root=/dev/root rootfstype=hostfs ro "init=$state/init" "tfo_lab_state=$state" "uml_dir=$state/" umid=kernel \

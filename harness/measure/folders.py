@@ -19,7 +19,7 @@ from harness.system.privileges import User, acting_as
 def check_folders(directory: Path, files: PageFiles, user: User) -> None:
     """Raise InputError when `directory` or the experiment's files in it cannot be used as `user`."""
     with acting_as(user):
-        if not directory.is_dir():
+        if not _is_there(directory, user):
             raise InputError(f"{directory}: no such folder; make it, or give another --dir")
         for path in _used(directory, files):
             if path.is_symlink():
@@ -30,6 +30,14 @@ def check_folders(directory: Path, files: PageFiles, user: User) -> None:
         for folder in (directory, directory / "client", directory / "serverlogs"):
             if folder.exists():
                 _require_writable(folder, user)
+
+
+def _is_there(directory: Path, user: User) -> bool:
+    try:
+        return directory.is_dir()
+    except PermissionError:
+        raise InputError(f"{directory}: {_named(user)} may not go there; type sudo as the user whose folder it is, or "
+                         "give another --dir") from None
 
 
 def _used(directory: Path, files: PageFiles) -> Iterator[Path]:
@@ -52,6 +60,9 @@ def _require_writable(folder: Path, user: User) -> None:
         os.close(descriptor)
         Path(name).unlink()
     except OSError as error:
-        who = user.name or f"user {user.uid}"
-        raise InputError(f"{folder}: {who} cannot write there ({error.strerror}); give another --dir, or make it "
-                         f"theirs: sudo chown -R {user.uid} {folder}") from None
+        raise InputError(f"{folder}: {_named(user)} cannot write there ({error.strerror}); give another --dir, or make "
+                         f"it theirs: sudo chown -R {user.uid} {folder}") from None
+
+
+def _named(user: User) -> str:
+    return user.name or f"user {user.uid}"

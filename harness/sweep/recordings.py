@@ -107,7 +107,7 @@ def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> Rec
 
 
 def cut(source: PageFiles, page: Page, target: PageFiles) -> str:
-    """Copy one page's logs, hosts and their RTTs out of a recording; return why that is not possible, "" when it was."""
+    """Copy one page's logs, hosts and RTTs out of a recording; return why that is not possible, "" when it was."""
     target.fetchlog.mkdir()
     target.mirror.mkdir()
     for name in (page.name, f"{page.name}.har", MANIFEST):

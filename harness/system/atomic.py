@@ -36,8 +36,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 def move(source: Path, target: Path) -> None:
     """Rename a file or folder; where the kernel cannot, copy it beside `target`, rename the copy, and remove `source`.
 
-    It cannot from one file system to another, nor, within one, a folder that came with a container's image (EXDEV; Linux
-    Documentation/filesystems/overlayfs.rst, "Renaming directories").
+    It cannot from one file system to another, nor, within one, a folder that came with a container's image (EXDEV;
+    Linux Documentation/filesystems/overlayfs.rst, "Renaming directories").
     """
     try:
         source.rename(target)

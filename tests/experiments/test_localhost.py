@@ -22,17 +22,17 @@ from harness.files.pages import sanitise
 from harness.files.results import Results, read_results
 from harness.system.fastopen import ON
 from tests.support.explained_pages import CHAIN, CHAIN_HOSTS, make_pages
+from tests.support.ordinary import AS_ORDINARY, ORDINARY
 from tests.support.project_copy import ANY_TIME
 
 PROGRAM = ROOT / "experiments" / "localhost.py"
-NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 RTT_MS = 200
 TOLERANCE_RTTS = 0.5
 """Loads differ by some 20 ms of the processor's, beside others by more; a whole handshake is what is counted."""
 REAL = pytest.mark.skipif(
-    os.geteuid() == 0 and subprocess.run([*NOBODY, "unshare", "--user", "--net", "true"], capture_output=True,
+    os.geteuid() == 0 and subprocess.run([*AS_ORDINARY, "unshare", "--user", "--net", "true"], capture_output=True,
                                          check=False).returncode != 0,
-    reason="this system gives nobody a namespace of their own")
+    reason="this system gives ordinary users no namespace of their own")
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Ran:
 def run(base: Path, *options: str) -> Ran:
     make_pages(base, CHAIN)
     for path in (base, *base.rglob("*")):
-        os.chown(path, 65534, 65534)
-    done = subprocess.run([*NOBODY, *ANY_TIME, str(PROGRAM), "--dir", str(base), "--name", "small", "--delays",
+        os.chown(path, ORDINARY.uid, ORDINARY.gid)
+    done = subprocess.run([*AS_ORDINARY, *ANY_TIME, str(PROGRAM), "--dir", str(base), "--name", "small", "--delays",
                            str(RTT_MS // 2), "--quick", "--quiet", "0.2", "--patience", "0", *options],
                           capture_output=True, text=True, timeout=110, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

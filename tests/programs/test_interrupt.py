@@ -20,6 +20,7 @@ from harness.system.lock import LOCK_FILE, only_experiment
 from harness.system.privileges import User, give
 from harness.system.processes import descendants, is_running
 from harness.system.scratch import temporary_directory
+from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed
 from tests.support.small_mirror import chain_of_hosts
 
@@ -27,7 +28,6 @@ pytestmark = [pytest.mark.root, pytest.mark.chrome]
 
 LIMIT_S = 10.0
 START_LIMIT_S = 60.0
-STUDENT = User("nobody", 65534, 65534)
 ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 
@@ -51,8 +51,8 @@ def caller(request: pytest.FixtureRequest, project: Path) -> Iterator[dict[str, 
     if request.param == "root":
         yield dict(os.environ)
         return
-    give(project, STUDENT)
-    yield {**os.environ, "SUDO_UID": str(STUDENT.uid), "SUDO_GID": str(STUDENT.gid)}
+    give(project, ORDINARY)
+    yield {**os.environ, **SUDO}
     give(project, User("root", 0, 0))
 
 

@@ -13,13 +13,12 @@ from harness.measure.plan_options import MAX_RUNS
 from harness.mirror.recording import read_recording
 from harness.mirror.rtts import recorded_rtts
 from harness.system.lock import LOCK_FILE
+from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed
 from tests.support.small_mirror import chain_of_hosts
 
-NOBODY = 65534
 SOON = ("--quiet", "0.3", "--patience", "0")
 """Nobody waits for a SYN that was lost and is sent again."""
-SUDO = {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
 ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 
@@ -52,16 +51,14 @@ def run(project: Path, *options: str, **environment: str) -> "subprocess.Complet
 @pytest.mark.timeout(400)
 def test_two_runs_and_nothing_lost(project: Path) -> None:
     """The first by sudo: its results are the user's. The second as root itself."""
-    if not all(directory.stat().st_mode & 0o001 for directory in ROOT.parents):
-        pytest.skip("the project lies in a directory that other users may not enter")
     fastopen_before = ROOT_FASTOPEN.read_text()
     for path in (project, *project.rglob("*")):
-        os.lchown(path, NOBODY, NOBODY)
+        os.lchown(path, ORDINARY.uid, ORDINARY.gid)
     first = run(project, "--name", "small", "--quick", *SOON, "--sweep-rtt", "2,20", "--detail", "--pcap", **SUDO)
     assert first.returncode == 0, first.stdout + first.stderr
     results = [path for name in ("client", "serverlogs", "output-figures") for path in (project / name).rglob("*")]
     assert {"loads.csv", "httpwww.nytimes.com.pcap"} <= {path.name for path in results}
-    assert {path.lstat().st_uid for path in results} == {NOBODY}
+    assert {path.lstat().st_uid for path in results} == {ORDINARY.uid}
     assert "setup: everything is there" in first.stdout
     assert "1 pages x 2 runs x TFO off and on x 2 delays = 8 page loads;" in first.stdout
     rows = [line.split("\t")[1] for line in first.stdout.splitlines() if line.startswith("\t")]
@@ -86,8 +83,6 @@ def test_two_runs_and_nothing_lost(project: Path) -> None:
 @pytest.mark.chrome
 def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
     """Links of every name that the folder for old results may get in the next minutes, to a folder of root's."""
-    if not all(directory.stat().st_mode & 0o001 for directory in ROOT.parents):
-        pytest.skip("the project lies in a directory that other users may not enter")
     (tmp_path / "of_root").mkdir(mode=0o700)
     (project / "client").mkdir()
     (project / "client" / "precious").touch()
@@ -95,7 +90,7 @@ def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
     for second in range(100):
         (project / f"results-{now + timedelta(seconds=second):%Y%m%d-%H%M%S}").symlink_to(tmp_path / "of_root")
     for path in (project, *project.rglob("*")):
-        os.lchown(path, NOBODY, NOBODY)
+        os.lchown(path, ORDINARY.uid, ORDINARY.gid)
     done = run(project, "--name", "small", "--delays", "5", *SOON, **SUDO)
     assert done.returncode != 0
     assert "results-" in done.stderr.splitlines()[-1], done.stdout + done.stderr

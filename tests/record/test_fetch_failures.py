@@ -2,9 +2,7 @@
 
 import json
 import os
-import pwd
 import signal
-import stat
 import subprocess
 import tempfile
 import time
@@ -13,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.files.pages import sanitise
 from harness.mirror.recording import read_recording
 from harness.record.store import Store
-from harness.system.privileges import User, give, passable_temp_root
+from harness.system.privileges import give, passable_temp_root
 from harness.system.processes import descendants, is_running
 from harness.system.scratch import temporary_directory
 from tests.support.fetched import command, fetch, names, tree
@@ -25,6 +22,7 @@ from tests.support.internet import site
 from tests.support.internet.recorded import NAME
 from tests.support.internet.server import NGINX, Internet
 from tests.support.internet.site import CDN, ODD
+from tests.support.ordinary import ORDINARY, SUDO
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(300),
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
@@ -69,22 +67,19 @@ def test_pages_that_never_rest_end_all_the_same(internet: Internet, tmp_path: Pa
 
 
 @pytest.mark.root
-@pytest.mark.skipif(not all(parent.stat().st_mode & stat.S_IXOTH for parent in ROOT.parents),
-                    reason="the project lies where nobody else may go")
 @pytest.mark.parametrize("sudo", [False, True])
 def test_no_root_is_needed_and_none_is_kept(internet: Internet, sudo: bool) -> None:
-    account = pwd.getpwnam("nobody")
-    called: dict[str, Any] = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+    called: dict[str, Any] = {"user": ORDINARY.uid, "group": ORDINARY.gid, "extra_groups": []}
     if sudo:
-        called = {"env": {**os.environ, "SUDO_UID": str(account.pw_uid), "SUDO_GID": str(account.pw_gid)}}
+        called = {"env": {**os.environ, **SUDO}}
     with tempfile.TemporaryDirectory(dir=passable_temp_root()) as name:
         directory = Path(name)
         (directory / f"{NAME}.pages").write_text(GOOD)
-        give(directory, User(account.pw_name, account.pw_uid, account.pw_gid))
+        give(directory, ORDINARY)
         done = subprocess.run(command(internet, directory), capture_output=True, text=True, timeout=60, check=False,
                               **called)
         assert done.returncode == 0, done.stderr
-        assert {path.lstat().st_uid for path in directory.rglob("*")} == {account.pw_uid}
+        assert {path.lstat().st_uid for path in directory.rglob("*")} == {ORDINARY.uid}
         assert (directory / NAME / CDN / "twice.png").read_bytes() == internet.hosts[CDN].files["/twice.png"].body
 
 

@@ -19,6 +19,7 @@ from harness.browser.chrome import CLOCK_SHIFT_DAYS
 from harness.errors import InputError
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, fingerprint, open_authority
 from harness.system.privileges import User, acting_as
+from tests.support.ordinary import GIT_ENVIRONMENT
 
 NOBODY = User("nobody", 65534, 65534)
 
@@ -76,7 +77,7 @@ def test_it_is_not_committed() -> None:
     if not shutil.which("git") or not (ROOT / ".git").exists():
         pytest.skip("not a clone")
     ignored = subprocess.run(["git", "check-ignore", AUTHORITY / "ca-key.pem"], cwd=ROOT, capture_output=True,
-                             check=False, timeout=10)
+                             check=False, timeout=10, env=GIT_ENVIRONMENT)
     assert ignored.returncode == 0
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from tests.support.any_time import judge_no_time_in
+from tests.support.ordinary import GIT_ENVIRONMENT
 
 # In a mount namespace of its own the copy stands where the project stands, with the project's own environment in it:
 # so nothing has to be set up again.
@@ -27,7 +28,7 @@ def copy_project(target: Path) -> Path:
     The copy refuses nothing for its times: see any_time.py.
     """
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT,
-                            capture_output=True, check=False)
+                            capture_output=True, check=False, env=GIT_ENVIRONMENT)
     if listed.returncode != 0:
         pytest.skip("not a git checkout")
     for name in filter(None, listed.stdout.decode().split("\0")):

@@ -1,4 +1,4 @@
-"""What is moved is there in whole or not at all, also where rename(2) cannot: between file systems, as in containers."""
+"""What is moved is there in whole or not at all, also where rename(2) cannot: between file systems."""
 
 import tempfile
 from collections.abc import Iterator

@@ -11,6 +11,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.system.lock import only_experiment, only_experiment_of_anybody
+from tests.support.ordinary import AS_ORDINARY, ORDINARY
 
 PROGRAM = """
 import os, subprocess, sys
@@ -28,7 +29,6 @@ if not why:
     status = subprocess.run(["grep", "CapEff", "/proc/self/status"], capture_output=True, text=True).stdout.split()
     print("children", int(status[1], 16))
 """
-NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 
 
 def entered(script: Path, *before: str, **environment: str) -> str:
@@ -46,11 +46,11 @@ def script(open_to_all: Path) -> Path:
 
 @pytest.mark.root
 def test_an_ordinary_user_switches_tfo_there_and_its_programs_have_no_rights(script: Path) -> None:
-    allowed = subprocess.run([*NOBODY, "unshare", "--user", "--net", "true"], capture_output=True, check=False)
+    allowed = subprocess.run([*AS_ORDINARY, "unshare", "--user", "--net", "true"], capture_output=True, check=False)
     if allowed.returncode != 0:
-        pytest.skip("this system gives nobody a namespace of their own")
-    assert entered(script, *NOBODY).splitlines() == [
-        "why ", "uid 65534", "lo: 1500", "children 0"]
+        pytest.skip("this system gives ordinary users no namespace of their own")
+    assert entered(script, *AS_ORDINARY).splitlines() == [
+        "why ", f"uid {ORDINARY.uid}", "lo: 1500", "children 0"]
 
 
 @pytest.mark.root
