@@ -70,6 +70,7 @@ def serve(*, applications: bool = False) -> Iterator[Internet]:
     With `applications` the pages of today.py are there, too: a second more until it runs.
     """
     directory = Path(tempfile.mkdtemp(prefix="tfo-net-", dir=passable_temp_root()))
+    directory.chmod(0o755)              # whoever runs fetch.py reads hack_dns file and CA
     try:
         hosts = make_hosts() | (today.make_hosts() if applications else {})
         ports = _free_ports(3)
