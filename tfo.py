@@ -37,7 +37,7 @@ from harness.network.on_user import run_on_user
 from harness.network.star import check_host_count
 from harness.system.busy import wait_for_quiet
 from harness.system.fastopen import ON, set_fastopen
-from harness.system.lock import only_experiment
+from harness.system.lock import check_alone, only_experiment
 from harness.system.privileges import acting_as, invoking_user, passable_temp_root, require_root
 from harness.system.signals import run_interruptible
 
@@ -48,6 +48,7 @@ def main() -> int:
 
     # Check: nothing is touched before it is known that all of this can be measured.
     require_root("./tfo.py")
+    check_alone()
     check_programs(pcap=arguments.pcap)
     browser = check_browser()
     check_room(passable_temp_root())

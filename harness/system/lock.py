@@ -41,7 +41,7 @@ def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Itera
     was not killed with it. Raises InputError that names the holder when another experiment has the lock, or one without
     root has its own (only_experiment_of_anybody), and when what is lent to us as the lock is another file.
     """
-    _refuse_if_locked(Path(tempfile.gettempdir()))
+    check_alone()
     lent = os.environ.get(INHERITED_FD)
     if lent is not None:
         _check_lent(lent, lock_file)
@@ -54,6 +54,11 @@ def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Itera
         return
     with _held(lock_file, sysctl):
         yield
+
+
+def check_alone() -> None:
+    """Raise InputError when an experiment without root is running: it has a lock of its own."""
+    _refuse_if_locked(Path(tempfile.gettempdir()))
 
 
 @contextmanager

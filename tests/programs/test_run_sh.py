@@ -1,7 +1,9 @@
 """run.sh as a student types it, in a copy of the project with a small mirror."""
 
+import fcntl
 import os
 import subprocess
+import tempfile
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -183,6 +185,12 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
         done = run(project, *options)
         assert done.returncode == 2, done.stdout + done.stderr
         assert complaint in done.stderr.splitlines()[-1]
+    localhost = os.open(tempfile.gettempdir(), os.O_RDONLY)
+    fcntl.flock(localhost, fcntl.LOCK_EX)           # as experiments/localhost.py does for somebody without root
+    done = run(project, "--name", "small", "--quick")
+    os.close(localhost)
+    assert (done.returncode, done.stderr) == (2, f"{tempfile.gettempdir()}: another experiment is running: pid "
+                                                 f"{os.getpid()}; wait for its end or stop it\n")
     (project / "client" / "precious").unlink()
     (project / "client").rmdir()
     assert not list(project.glob("results-*"))

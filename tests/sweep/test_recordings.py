@@ -28,8 +28,7 @@ def sweep(tmp_path: Path) -> SweepFolder:
     for url in (ONE, "http://img.one.test/a.png", TWO, f"{TWO}b.css"):
         mirror.add(url, f"body of {url}")
     mirror.finish(ONE, TWO)
-    mirror_rtts = "# by hand\none.test 20\nimg.one.test 35.5\ntwo.test 80\nin-no-log.test 5\n"
-    (tmp_path / "both.rtts").write_text(mirror_rtts)
+    (tmp_path / "both.rtts").write_text("# by hand\none.test 20\nimg.one.test 35.5\ntwo.test 80\nin-no-log.test 5\n")
     (tmp_path / "both" / "in-no-log.test").mkdir()
     (tmp_path / "both" / "in-no-log.test" / "x.js").write_text("asked for by today's browser")
     made = SweepFolder(tmp_path, "x")

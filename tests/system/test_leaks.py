@@ -38,10 +38,7 @@ def _in_new_namespace(command: list[str]) -> list[str]:
     program = f"""
 import subprocess, sys
 from pathlib import Path
-from harness.bootstrap import ROOT
-from harness.system.fastopen import SYSCTL
-from harness.system.lock import LOCK_FILE
-from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
+from tests.support.leaks import find_leaks, take_snapshot
 scratch = Path({os.environ["TMPDIR"]!r})
 before = take_snapshot(scratch)
 subprocess.run({command!r}, check=True)
