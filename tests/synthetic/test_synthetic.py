@@ -104,9 +104,9 @@ def test_images_can_be_decoded_and_are_of_their_type(pages: list[SyntheticPage])
     assert seen > 130
 
 
-@pytest.mark.parametrize(("mime", "sizes"), [("image/gif", [35, *range(38, 320, 7), 5000]),
-                                             ("image/png", [*range(90, 400, 7), 5001]),
-                                             ("image/jpeg", [*range(660, 900, 7), 5002, 200_000])])
+@pytest.mark.parametrize(("mime", "sizes"), [("image/gif", [*range(35, 320), 5000]),
+                                             ("image/png", [*range(35, 400), 5001]),
+                                             ("image/jpeg", [*range(35, 900, 7), 5002, 200_000])])
 def test_an_image_of_any_size_can_be_made(mime: str, sizes: list[int]) -> None:
     for size in sizes:
         encoded = make_image(mime, size, random.Random(size))
@@ -114,8 +114,7 @@ def test_an_image_of_any_size_can_be_made(mime: str, sizes: list[int]) -> None:
         Image.open(io.BytesIO(encoded)).load()
 
 
-@pytest.mark.parametrize(("mime", "size"), [("image/gif", 34), ("image/gif", 36), ("image/png", 40),
-                                            ("image/jpeg", 50)])
+@pytest.mark.parametrize(("mime", "size"), [("image/gif", 34), ("image/png", 34), ("image/jpeg", 1)])
 def test_an_image_that_cannot_be_so_small_is_refused(mime: str, size: int) -> None:
     with pytest.raises(ValueError, match="can be made"):
         make_image(mime, size, random.Random(1))
