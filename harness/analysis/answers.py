@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from harness.analysis.explanation import explain
 from harness.analysis.selection import Cell, Selection
 from harness.analysis.timeline import DOCUMENT, SCRIPT, STYLE
+from harness.files.load_parts import Coverage
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult
 
 STAND_IN = "stand-in"
+WHOLE_RATIO = 0.90
+"""Loads that get this share of the recorded answers and bytes have the page whole (harness.measure.coverage)."""
 PARTS = frozenset((DOCUMENT, SCRIPT, STYLE))
 """What a page is made of: without one of these it is another page."""
 
@@ -58,12 +61,19 @@ class PageAnswers:
     """What the counted loads of one page got. `counts` has one item a load; `critical` the URLs on a critical path.
 
     `unanswered` are the URLs of documents, scripts and style sheets that got no answer when the page was recorded.
+    `least` is the coverage of the load that got least of what the recording holds, None where that is not known.
     """
 
     page: str
     counts: tuple[AnswerCounts, ...]
     critical: tuple[str, ...]
     unanswered: tuple[str, ...]
+    least: Coverage | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its loads got what the recording holds, as far as is known."""
+        return self.least is None or _share(self.least) >= WHOLE_RATIO
 
     @property
     def all_exact(self) -> bool:
@@ -79,7 +89,15 @@ def page_answers(selection: Selection, page: str, rtts_ms: Sequence[float]) -> P
     unanswered = dict.fromkeys(answer.url for load in loads if load.record and load.record.answers
                                for answer in load.record.answers.each
                                if answer.expected and not answer.late and answer.purpose in PARTS)
-    return PageAnswers(page, counts, tuple(critical), tuple(unanswered))
+    covers = [load.record.answers.coverage for load in loads if load.record and load.record.answers]
+    least = min((cover for cover in covers if cover), key=_share, default=None)
+    return PageAnswers(page, counts, tuple(critical), tuple(unanswered), least)
+
+
+def _share(cover: Coverage) -> float:
+    """Return the share of the recorded answers, or of their bytes if that is less, that a load got."""
+    return min(got / held if held else 1.0 for got, held in ((cover.got, cover.recorded),
+                                                             (cover.got_bytes, cover.recorded_bytes)))
 
 
 def row_stand_ins(selection: Selection, page: str, rtt_ms: float) -> list[str]:

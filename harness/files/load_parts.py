@@ -90,12 +90,17 @@ class ReceivedAnswer:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many recorded answers the recording has for the page, of how many bytes, and how much of it the load got."""
+    """How many recorded answers the recording has for the page, of how many bytes, and how much of it the load got.
+
+    `of_a_load`: the recording is what one load of Chrome's asked for up to its load event, so another load asks for it,
+    too. What the scraper of 2013 stored may be more than a load of today asks for.
+    """
 
     recorded: Count
     recorded_bytes: Count
     got: Count
     got_bytes: Count
+    of_a_load: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,15 @@ A load is hollow for one of two reasons:
                  Hosts that did not answer when the page was recorded do not count.
     too little   It got less than HOLLOW_RATIO of the answers, or of their bytes, that the recording holds for the page.
                  If even the page's best load gets less than the recording holds, the others are compared with that
-                 load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is not hollow. But a
-                 load with less than LEAST_RATIO of the recording's answers is hollow even if all loads agree:
-                 recordings of 2013 hold more than today's Chrome asks for, but not that much more.
+                 load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is not hollow. But
+                 where the recording is what a load asked for, no load gets enough if even the best one gets less than
+                 HOLLOW_RATIO of it. And a load with less than LEAST_RATIO of any recording's answers is hollow even if
+                 all loads agree: recordings of 2013 hold more than today's Chrome asks for, but not that much more.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -35,13 +37,22 @@ ICON = "/favicon.ico"
 MOST_HOSTS = 3
 
 
-def recorded_sizes(recording: Recording, mirror: Path, page: str) -> dict[str, int]:
-    """Return what the recording holds for the page of this name: the size of each answer's body by its identity.
+@dataclass(frozen=True)
+class RecordedPage:
+    """What a recording holds for a page: the size of each answer's body by its identity. `of_a_load`: see Coverage."""
 
-    Answers to requests after the load event are left out: they may be due to scrolling, which no load does.
+    sizes: Mapping[str, int]
+    of_a_load: bool = False
+
+
+def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage:
+    """Return what the recording holds for the page of this name.
+
+    Answers to requests after the load event are left out: they may be due to scrolling, which no load does. Whether
+    there was a load at all shows in the headers: a text log, which has none, lists what a scraper stored.
     """
-    sizes = {}
-    for answer in recording.transactions(page):
+    sizes, logged = {}, recording.transactions(page)
+    for answer in logged:
         if answer.after_load:
             continue
         file = recording.body_file(answer)
@@ -49,19 +60,20 @@ def recorded_sizes(recording: Recording, mirror: Path, page: str) -> dict[str, i
             sizes[answer.identity] = (mirror / file).stat().st_size if file else 0
         except OSError:
             sizes[answer.identity] = 0
-    return sizes
+    return RecordedPage(sizes, bool(logged) and all(answer.headers is not None for answer in logged))
 
 
-def coverage(answers: ReceivedAnswers, recorded: Mapping[str, int]) -> Coverage:
-    """Return how much of what was `recorded` (sizes by identity) a load got, at whatever time.
+def coverage(answers: ReceivedAnswers, recorded: RecordedPage) -> Coverage:
+    """Return how much of what was `recorded` a load got, at whatever time.
 
     A page that loads itself again takes from Chrome's cache what it got the first time. Answers to requests that the
     page itself cancelled need not be there: whether they arrive before that is chance.
     """
     sent = {answer.identity for answer in answers.each
             if answer.kind in ("exact", "stand-in") or is_cancelled(answer)}
-    got = (sent | {*answers.from_cache}) & recorded.keys()
-    return Coverage(len(recorded), sum(recorded.values()), len(got), sum(recorded[identity] for identity in got))
+    got = (sent | {*answers.from_cache}) & recorded.sizes.keys()
+    return Coverage(len(recorded.sizes), sum(recorded.sizes.values()), len(got),
+                    sum(recorded.sizes[identity] for identity in got), recorded.of_a_load)
 
 
 def reasons(load: LoadRecord) -> list[Reason]:
@@ -85,7 +97,7 @@ def reasons(load: LoadRecord) -> list[Reason]:
 def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Reason]]:
     """Return for each load of a page why it is hollow, compared with the page's best load.
 
-    Only loads that `are_good` otherwise can be the best one.
+    Only loads that `are_good` otherwise can be the best one. It may be the only one, if there is no other load.
     """
     found = [load.answers.coverage if load.answers else None for load in loads]
     known = [cover for cover, good in zip(found, are_good, strict=True) if cover and good]
@@ -99,6 +111,9 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list
 def _too_little(cover: Coverage, best: int, best_bytes: int) -> list[Reason]:
     for got, held, most, unit in ((cover.got, cover.recorded, best, "answers"),
                                   (cover.got_bytes, cover.recorded_bytes, best_bytes, "bytes")):
+        if cover.of_a_load and most < HOLLOW_RATIO * held:
+            return [of_the_page(f"got {got} of the {held} {unit} that the recording holds, and no load got more than "
+                                f"{most}")]
         wanted, whose = (held, "the recording holds") if most >= held else (most, "the page's best load got")
         if got < HOLLOW_RATIO * wanted:
             return [accident(f"got {got} of the {wanted} {unit} that {whose}")]

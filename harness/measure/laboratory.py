@@ -19,7 +19,7 @@ from harness.files.hack_dns import Remap, write_hack_dns
 from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.files.load_parts import CookieMode, Counters, NetworkKind
 from harness.files.server_log import directory_name
-from harness.measure.coverage import recorded_sizes
+from harness.measure.coverage import RecordedPage, recorded_page
 from harness.measure.limits import TimeLimits
 from harness.measure.preflight import PageSet
 from harness.measure.proven_rtts import proven_rtts_of_star_ms
@@ -106,8 +106,8 @@ class Laboratory:
     """Which TFO cookies are known when a load begins: see harness.network.cookies."""
     pcap: bool
     """Whether to keep a capture of each load's packets."""
-    recorded: Mapping[str, Mapping[str, int]]
-    """What the recording holds for each page, by the page's name: see harness.measure.coverage.recorded_sizes."""
+    recorded: Mapping[str, RecordedPage]
+    """What the recording holds for each page, by the page's name: see harness.measure.coverage."""
     silent: Mapping[str, Collection[tuple[str, str]]]
     """Which hosts did not answer when a page was recorded, see harness.mirror.recording.Recording."""
     delay: Delay
@@ -203,7 +203,7 @@ def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authorit
         "key_shares": small_client_hello(chrome) if authority else None, "connection_limit": chrome.connection_limit,
         "cookies": chrome.cookies, "pcap": chrome.pcap, "one_by_one": web.server == "2013", "silent": recording.silent,
         "layout": web.layout, "names": web.servers,
-        "recorded": {page.name: recorded_sizes(recording, web.page_set.files.mirror, page.name)
+        "recorded": {page.name: recorded_page(recording, web.page_set.files.mirror, page.name)
                      for page in web.page_set.pages},
     }
 

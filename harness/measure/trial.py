@@ -27,7 +27,7 @@ from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.files.server_log import ServerRequest, directory_name, read_server_logs
 from harness.measure import validity
-from harness.measure.coverage import coverage, recorded_sizes
+from harness.measure.coverage import compared, coverage, recorded_page
 from harness.measure.preflight import document_bytes
 from harness.measure.reason import Kind, texts
 from harness.measure.received import received_answers
@@ -85,6 +85,7 @@ def _try(servers: _Loopback, page: Page, timeout_s: float, recorded_bytes: int |
     except (ExperimentError, InputError) as error:
         return Trial(failed=str(error))
     verdict = validity.of_the_content(load, recorded_bytes)
+    verdict += compared([load], [not verdict])[0]
     own = [reason for reason in verdict if reason.kind is Kind.PAGE]
     return Trial(tuple(texts(own)), "" if own or not verdict else texts(verdict)[0])
 
@@ -155,5 +156,5 @@ def _record(report: Any, page: Page, har: Path, requests: Sequence[ServerRequest
         raise
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise ExperimentError(f"what Chrome's side says of the load makes no sense ({error})") from None
-    sizes = recorded_sizes(servers.recording, servers.files.mirror, page.name)
-    return replace(record, answers=replace(answers, coverage=coverage(answers, sizes)))
+    recorded = recorded_page(servers.recording, servers.files.mirror, page.name)
+    return replace(record, answers=replace(answers, coverage=coverage(answers, recorded)))

@@ -18,7 +18,7 @@ from harness.files.load_har import read_har_file
 from harness.files.load_parts import CookieCounts, LateAnswer, ReceivedAnswers, Timekeeping, UsedConnection
 from harness.files.load_record import LoadRecord
 from harness.files.server_log import ServerRequest
-from harness.measure.coverage import coverage
+from harness.measure.coverage import RecordedPage, coverage
 from harness.measure.home_link import HomeLink, sent_upwards
 from harness.measure.laboratory import Laboratory
 from harness.measure.received import received_answers
@@ -185,7 +185,7 @@ def answers_of(lab: Laboratory, record: LoadRecord, log: dict[str, Any], path: S
                                    silent=lab.silent.get(record.page, ()))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
         return None     # as harness.analysis.timeline.read_timeline
-    return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, {})))
+    return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, RecordedPage({}))))
 
 
 def explained(log: dict[str, Any], record: LoadRecord) -> Explained:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.analysis.answers import PageAnswers, page_answers
 from harness.analysis.selection import Selection
+from harness.files.load_parts import Coverage
 from harness.files.results import Results
 
 MARK = "*"
@@ -26,6 +27,11 @@ def answer_lines(results: Results, selection: Selection) -> Iterator[str]:
               "not in the archive that it was brought from):"
         yield from (f"  {answers.page}: {_span([each.failed_as_recorded for each in answers.counts])}"
                     f"{_parts_in_words(answers.unanswered)}" for answers in silent)
+    partial = [answers for answers in found if answers.least and not answers.is_whole]
+    if partial:
+        yield "Pages that ask for less than the recording holds, which others made or another browser: what a load got at " \
+              "least:"
+        yield from (f"  {_part_of_recording(answers.page, answers.least)}" for answers in partial if answers.least)
     if any(answers.critical for answers in found):
         yield f"{MARK} a stand-in lies on the critical path of a load of this row: its time may not be the page's."
 
@@ -36,6 +42,11 @@ def stand_in_words(urls: Sequence[str]) -> str:
         return ""
     more = f" (and {len(urls) - 1} more)" if len(urls) > 1 else ""
     return f" A stand-in on the critical path: {shortened(urls[0])}{more}."
+
+
+def _part_of_recording(page: str, least: Coverage) -> str:
+    return f"{page}: {least.got} of {least.recorded} answers, {least.got_bytes / 1000:,.0f} of " \
+           f"{least.recorded_bytes / 1000:,.0f} kB"
 
 
 def _parts_in_words(urls: Sequence[str]) -> str:

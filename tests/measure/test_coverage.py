@@ -9,7 +9,7 @@ import pytest
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
-from harness.measure.coverage import compared, coverage, reasons, recorded_sizes
+from harness.measure.coverage import RecordedPage, compared, coverage, reasons, recorded_page
 from harness.measure.reason import Kind, texts
 from harness.mirror.recording import read_recording
 from tests.support.made_record import made_record
@@ -26,9 +26,11 @@ def failed(name: str, error: str = NOT_RESOLVED, host: str = "blog.example", **k
     return answer(name, url=f"https://{host}/{name}", kind="failed", identity="", status=0, error=error, **known)
 
 
-def load_of(*answers: dict[str, Any], cover: tuple[int, int, int, int] | None = None, **more: Any) -> LoadRecord:
+def load_of(*answers: dict[str, Any], cover: tuple[int, int, int, int] | None = None, of_a_load: bool = False,
+            **more: Any) -> LoadRecord:
     """Return a load with these answers; `cover` is recorded, its bytes, got, its bytes."""
-    covered = dict(zip(("recorded", "recorded_bytes", "got", "got_bytes"), cover, strict=True)) if cover else None
+    names = ("recorded", "recorded_bytes", "got", "got_bytes", "of_a_load")
+    covered = dict(zip(names, (*cover, of_a_load), strict=True)) if cover else None
     received = {"exact": 0, "stand_in": 0, "missing": 0, "failed": 0, "each": list(answers), "coverage": covered}
     return made_record(**{"plt_ms": 900, "answers": received, **more})
 
@@ -107,6 +109,21 @@ def test_one_answer_less_than_usual_makes_no_page_hollow() -> None:
         [], [], ["got 46 of the 52 answers that the page's best load got"]]
 
 
+def test_a_page_of_which_no_load_gets_what_one_asked_for_when_it_was_recorded_is_hollow() -> None:
+    """Half of the answers, or all of them but a tenth of the bytes: all loads agree, and none is the page."""
+    for cover, held in (((100, 9000, 55, 9000), "55 of the 100 answers"), ((100, 9000, 95, 900), "900 of the 9000 bytes")):
+        first, second = (load_of(cover=cover, of_a_load=True) for _ in range(2))
+        for found in compared([first, second], [True, True]):
+            [reason] = found
+            assert reason.text.startswith(f"got {held} that the recording holds, and no load got more than ")
+            assert reason.kind == Kind.PAGE
+        assert compared([first], [True])[0]
+    assert compared([load_of(cover=(100, 9000, 90, 8100), of_a_load=True)], [True]) == [[]]
+    better = load_of(cover=(100, 9000, 100, 9000), of_a_load=True)
+    [[reason], []] = compared([load_of(cover=(100, 9000, 55, 9000), of_a_load=True), better], [True, True])
+    assert reason.kind == Kind.ACCIDENT, "another load got it all"
+
+
 def test_a_load_that_is_not_good_otherwise_is_not_the_best() -> None:
     loads = [load_of(cover=(200, 9000, got, 5000)) for got in (180, 120)]
     assert [bool(found) for found in compared(loads, [False, True])] == [False, False]
@@ -121,20 +138,22 @@ def test_what_a_recording_holds_for_each_page(tmp_path: Path) -> None:
     mirror.add_redirect("http://one.test/go", "http://one.test/a.css")
     base = mirror.finish("http://one.test")
     recording = read_recording(base / "small", base / "small.fetchlog")
-    sizes = recorded_sizes(recording, base / "small", sanitise("http://one.test"))
+    recorded = recorded_page(recording, base / "small", sanitise("http://one.test"))
+    sizes = recorded.sizes
     assert sorted(sizes.values()) == [0, 4, len(f"<!doctype html>{ICON}")]
-    assert recorded_sizes(recording, base / "small", "another") == {}
+    assert not recorded.of_a_load, "a text log lists what a scraper stored"
+    assert recorded_page(recording, base / "small", "another") == RecordedPage({})
     style_answer = recording.exact("http", "one.test", "/a.css")[0]
     recording.answers["http", "one.test"]["/a.css"] = (replace(style_answer, after_load=True),)
-    assert 4 not in recorded_sizes(recording, base / "small", sanitise("http://one.test")).values()
+    assert 4 not in recorded_page(recording, base / "small", sanitise("http://one.test")).sizes.values()
     style = next(identity for identity, size in sizes.items() if size == 4)
     got = ReceivedAnswers(2, 0, 0, 0, tuple(_received(identity) for identity in (style, style, "other")))
-    assert coverage(got, sizes) == Coverage(3, sum(sizes.values()), 1, 4)
-    assert coverage(ReceivedAnswers(0, 0, 1, 0, (_received(style, "missing"),)), sizes).got == 0
-    assert coverage(ReceivedAnswers(0, 0, 0, 0, from_cache=(style, "")), sizes).got == 1
+    assert coverage(got, recorded) == Coverage(3, sum(sizes.values()), 1, 4)
+    assert coverage(ReceivedAnswers(0, 0, 1, 0, (_received(style, "missing"),)), recorded).got == 0
+    assert coverage(ReceivedAnswers(0, 0, 0, 0, from_cache=(style, "")), recorded).got == 1
     for error, count in (("net::ERR_ABORTED", 1), ("net::ERR_CONNECTION_RESET", 0)):
         broken_off = replace(_received(style, "failed"), error=error)
-        assert coverage(ReceivedAnswers(0, 0, 0, 1, (broken_off,)), sizes).got == count, "by the page, or by the server"
+        assert coverage(ReceivedAnswers(0, 0, 0, 1, (broken_off,)), recorded).got == count, "by the page, or by the server"
 
 
 def test_requests_that_the_cache_answered_did_not_fail() -> None:
