@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import ada_url
+
 from harness.errors import InputError
 from harness.files.hack_dns import PORTS, SCHEMES
 from harness.files.har_times import shortest_ms
@@ -88,18 +90,21 @@ class Recording:
 
     @cached_property
     def unrecorded_ends(self) -> frozenset[str]:
-        """The URLs that recorded redirects lead to and that were not recorded themselves, without fragments."""
-        led = {answer.redirect_url.partition("#")[0] for answers in self.answers.values()
+        """The URLs that recorded redirects lead to and that were not recorded themselves, as browsers ask for them."""
+        led = {answer.redirect_url for answers in self.answers.values()
                for sequence in answers.values() for answer in sequence if answer.redirect_url is not None}
-        return frozenset(url for url in led if not self.exact_url(url))
+        return frozenset(_as_asked(url) for url in led if not self.exact_url(url))
 
     def exact_url(self, url: str) -> tuple[Recorded, ...]:
-        """Return the recorded answers to a GET of exactly this URL, in recorded order."""
-        try:
-            host, target = split_url(url)
-        except ValueError:
-            return ()
-        return self.exact(url.partition(":")[0].lower(), host, target.partition("#")[0])
+        """Return the recorded answers to a GET of exactly this URL, or of what browsers make of it, in recorded order."""
+        for form in dict.fromkeys((url, _as_asked(url))):
+            try:
+                host, target = split_url(form)
+            except ValueError:
+                continue
+            if found := self.exact(form.partition(":")[0].lower(), host, target.partition("#")[0]):
+                return found
+        return ()
 
     def transactions(self, page: str) -> list[Recorded]:
         """Return the transactions in the log named `page`: everything that a load of the page may get."""
@@ -161,6 +166,17 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
                                                 recording.files), recording.files)
     recording.http2_hosts = {host for (scheme, host), exchange in exchanges if scheme == "https" and exchange.http2}
     return recording
+
+
+def _as_asked(url: str) -> str:
+    """Return a URL as browsers ask for it (https://url.spec.whatwg.org), without fragment; as it is when it is none.
+
+    Redirects are written in many ways: HTTP://A.test?x=1, http://a.test:80/?x=1, with spaces, with Unicode.
+    """
+    try:
+        return str(ada_url.URL(url).href).partition("#")[0]
+    except ValueError:
+        return url
 
 
 def _bodies(host_dir: Path) -> frozenset[str]:

@@ -31,6 +31,11 @@ def fitting(candidates: list[Recorded], request: Request, page: str) -> list[Rec
     return _with_cookies(candidates, asked.cookies)
 
 
+def answered_a_navigation(answer: Recorded, request: Request) -> bool:
+    """Tell whether an answer that became a document is given to a request that is known to be for something else."""
+    return request.asked.navigation is False and answer.asked.navigation is True
+
+
 def choose(candidates: list[Recorded], given: set[str]) -> tuple[Recorded, bool]:
     """Return the first that was not `given` (identities), the last once all were; and whether all were."""
     fresh = next((answer for answer in candidates if answer.identity not in given), None)

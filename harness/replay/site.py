@@ -15,7 +15,7 @@ from harness.mirror.masks import mask_target
 from harness.mirror.paths import split_url
 from harness.mirror.recording import Recording
 from harness.mirror.transactions import answer_key
-from harness.replay.choice import choose, fitting
+from harness.replay.choice import answered_a_navigation, choose, fitting
 from harness.replay.matching import EXACT, LOOP, RECORDED, Matcher, Request, path_and_query
 
 MISSING = Recorded(404, found=FoundAs.MISSING)
@@ -80,6 +80,8 @@ class Site:
                     return ended(chosen, request.asked)
                 held = chosen.live and not chosen.arrivals
                 found = FoundAs.NO_BODY if chosen.lacks_body else FoundAs.LIVE if held else tier
+                if found == EXACT and answered_a_navigation(chosen, request):
+                    found = FoundAs.BEST_MATCH      # a server that tells them apart would have sent something else
                 return chosen if found == EXACT else dataclasses.replace(chosen, found=found)
             led_here = self._matcher.is_unrecorded_end(request)
         return ended(MISSING, request.asked) if led_here else MISSING

@@ -235,6 +235,16 @@ def test_only_what_answered_a_navigation_answers_a_navigation(written: Written) 
     assert site.answer("/data?x=1", "GET", navigated).found == "missing"
 
 
+def test_a_document_that_a_script_gets_is_a_stand_in(written: Written) -> None:
+    """The server may have sent the script a fragment; that was not recorded."""
+    written.add("/list", "the page", asked=NAVIGATION)
+    site = written.site()
+    fetched = site.answer("/list", "GET", Asked(FETCH | {"hx-request": "true"}))
+    assert (body(written, fetched), fetched.found) == ("the page", "best-match")
+    assert site.answer("/list", "GET", Asked(NAVIGATION)).found == "plain"
+    assert site.answer("/list").found == "plain", "what asks is not known"
+
+
 def test_over_http_a_navigation_is_known_by_what_only_navigations_send(written: Written) -> None:
     written.add("/list", "a fragment", asked={"accept": "*/*"})
     written.add("/list", "the page", asked={"accept": "text/html,*/*", "upgrade-insecure-requests": "1"})
@@ -308,6 +318,28 @@ def test_a_stand_in_is_no_redirect_to_itself(written: Written) -> None:
     assert (first.redirect_url, first.found) == ("https://a.test/dcs.gif?redirect=126&t=1363139399378", "masked")
     second = site.answer("/dcs.gif?redirect=126&t=1363139399378")
     assert (second.status, second.redirect_url, second.found) == (204, None, "ended")
+
+
+@pytest.mark.parametrize(("written_as", "asked_as"), [
+    ("https://a.test?redirect=126&t=1363139399378", "/?redirect=126&t=1363139399378"),
+    ("HTTPS://A.test:443/px?redirect=126&t=1363139399378#x", "/px?redirect=126&t=1363139399378"),
+    ("https://a.test/p x?n=\u00fc&redirect=126&t=1363139399378", "/p%20x?n=%C3%BC&redirect=126&t=1363139399378")])
+def test_that_holds_however_its_end_was_written(written: Written, written_as: str, asked_as: str) -> None:
+    """A browser asks for what the standard makes of a URL, and not as some server wrote it."""
+    path = asked_as.partition("?")[0]
+    written.add(f"{path}?t=1363139399378", to=written_as)
+    site = written.site()
+    assert site.answer(f"{path}?t=1785000000000").redirect_url, "the redirect itself"
+    assert (site.answer(asked_as).status, site.answer(asked_as).redirect_url) == (204, None)
+
+
+def test_a_recorded_end_is_found_however_the_redirect_was_written(written: Written) -> None:
+    written.add("/go?ord=1", to="HTTPS://A.test:443/next?s=5")
+    written.add("/next?s=5", to="https://a.test/end")
+    written.add("/end", "end")
+    recording = written.read()
+    assert recording.exact_url("HTTPS://A.test:443/next?s=5#top")
+    assert "https://a.test/next?s=5" not in recording.unrecorded_ends
 
 
 def test_a_chain_of_redirects_across_hosts_ends_after_what_was_recorded(written: Written) -> None:
