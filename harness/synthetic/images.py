@@ -8,6 +8,7 @@ import io
 import random
 import struct
 import zlib
+from collections.abc import Iterator
 
 from PIL import Image, ImageDraw
 
@@ -100,12 +101,8 @@ def _jpeg_remark(missing: int, rng: random.Random) -> bytes | None:
     """COM segments (ITU-T T.81, B.2.4.5): marker, and a length of at most 65535 that counts its own two bytes."""
     if missing < 4:
         return None
-    length = min(missing, 65_000)
-    length -= 4 if 0 < missing - length < 4 else 0
-    segment = b"\xff\xfe" + struct.pack(">H", length - 2) + _remark_text(rng, length - 4)
-    rest = _jpeg_remark(missing - length, rng) if missing > length else b""
-    assert rest is not None
-    return segment + rest
+    return b"".join(b"\xff\xfe" + struct.pack(">H", length - 2) + _remark_text(rng, length - 4)
+                    for length in _parts(missing, most=65_000, least=4))
 
 
 def _gif_remark(missing: int, rng: random.Random) -> bytes | None:
@@ -114,9 +111,15 @@ def _gif_remark(missing: int, rng: random.Random) -> bytes | None:
         return b"\x21\xfe\x00"
     if missing < 5:
         return None
-    length = min(missing, 3 + 256)
-    while 0 < missing - length < 5:
-        length -= 1
-    rest = _gif_remark(missing - length, rng) if missing > length else b""
-    assert rest is not None
-    return b"\x21\xfe" + bytes([length - 4]) + _remark_text(rng, length - 4) + b"\x00" + rest
+    return b"".join(b"\x21\xfe" + bytes([length - 4]) + _remark_text(rng, length - 4) + b"\x00"
+                    for length in _parts(missing, most=3 + 256, least=5))
+
+
+def _parts(total: int, *, most: int, least: int) -> Iterator[int]:
+    """Give `total` in parts of at most `most`, none of which is shorter than `least`."""
+    while total > 0:
+        part = min(total, most)
+        if 0 < total - part < least:
+            part = total - least
+        yield part
+        total -= part
