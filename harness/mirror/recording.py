@@ -96,7 +96,7 @@ class Recording:
         return frozenset(_as_asked(url) for url in led if not self.exact_url(url))
 
     def exact_url(self, url: str) -> tuple[Recorded, ...]:
-        """Return the recorded answers to a GET of exactly this URL, or of what browsers make of it, in recorded order."""
+        """Return the recorded answers to a GET of exactly this URL, or of what browsers make of it, in their order."""
         for form in dict.fromkeys((url, _as_asked(url))):
             try:
                 host, target = split_url(form)

@@ -29,8 +29,8 @@ def answer_lines(results: Results, selection: Selection) -> Iterator[str]:
                     f"{_parts_in_words(answers.unanswered)}" for answers in silent)
     partial = [answers for answers in found if answers.least and not answers.is_whole]
     if partial:
-        yield "Pages that ask for less than the recording holds, which others made or another browser: what a load got at " \
-              "least:"
+        yield "Pages whose loads ask for less than the recording holds, which another browser made (what a load got " \
+              "at least):"
         yield from (f"  {_part_of_recording(answers.page, answers.least)}" for answers in partial if answers.least)
     if any(answers.critical for answers in found):
         yield f"{MARK} a stand-in lies on the critical path of a load of this row: its time may not be the page's."

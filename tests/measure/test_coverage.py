@@ -111,7 +111,8 @@ def test_one_answer_less_than_usual_makes_no_page_hollow() -> None:
 
 def test_a_page_of_which_no_load_gets_what_one_asked_for_when_it_was_recorded_is_hollow() -> None:
     """Half of the answers, or all of them but a tenth of the bytes: all loads agree, and none is the page."""
-    for cover, held in (((100, 9000, 55, 9000), "55 of the 100 answers"), ((100, 9000, 95, 900), "900 of the 9000 bytes")):
+    for cover, held in (((100, 9000, 55, 9000), "55 of the 100 answers"),
+                        ((100, 9000, 95, 900), "900 of the 9000 bytes")):
         first, second = (load_of(cover=cover, of_a_load=True) for _ in range(2))
         for found in compared([first, second], [True, True]):
             [reason] = found
@@ -153,7 +154,8 @@ def test_what_a_recording_holds_for_each_page(tmp_path: Path) -> None:
     assert coverage(ReceivedAnswers(0, 0, 0, 0, from_cache=(style, "")), recorded).got == 1
     for error, count in (("net::ERR_ABORTED", 1), ("net::ERR_CONNECTION_RESET", 0)):
         broken_off = replace(_received(style, "failed"), error=error)
-        assert coverage(ReceivedAnswers(0, 0, 0, 1, (broken_off,)), recorded).got == count, "by the page, or by the server"
+        covered = coverage(ReceivedAnswers(0, 0, 0, 1, (broken_off,)), recorded)
+        assert covered.got == count, "by the page, or by the server"
 
 
 def test_requests_that_the_cache_answered_did_not_fail() -> None:

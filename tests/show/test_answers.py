@@ -10,7 +10,7 @@ import pytest
 
 from harness.analysis.answers import answer_counts, critical_stand_ins
 from harness.analysis.selection import Selection, select
-from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
+from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
 from harness.files.results import Results, read_results, write_load
 from harness.files.text_log import PageLog, Transaction, format_log
@@ -52,6 +52,23 @@ def add(client: Path, stand_ins: Sequence[str], runs: Sequence[int] = (1, 2), cr
 def read(client: Path) -> tuple[Results, Selection]:
     results = read_results(client)
     return results, select(results, "load")
+
+
+@pytest.mark.parametrize(("got", "got_bytes", "said"), [(90, 9000, False), (73, 9000, True), (100, 800, True)])
+def test_a_page_that_asks_for_less_than_was_recorded_is_named(tmp_path: Path, got: int, got_bytes: int,
+                                                              said: bool) -> None:
+    add(tmp_path, [])
+    loads = read_results(tmp_path).loads
+    for load in loads:
+        assert load.record is not None
+        assert load.record.answers is not None
+        least = load is loads[0]
+        cover = Coverage(100, 9000, got if least else 100, got_bytes if least else 9000)
+        write_load(load.log.parent, replace(load.record, answers=replace(load.record.answers, coverage=cover)))
+    lines = list(answer_lines(*read(tmp_path)))
+    assert lines == (["Pages whose loads ask for less than the recording holds, which another browser made (what a "
+                      "load got at least):", f"  {NAME}: {got} of 100 answers, {got_bytes / 1000:,.0f} of 9 kB"]
+                     if said else [])
 
 
 def test_what_failed_as_when_it_was_recorded_is_said(tmp_path: Path) -> None:
