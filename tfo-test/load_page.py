@@ -37,6 +37,7 @@ from harness.files.hack_dns import read_hack_dns, resolver_rules
 from harness.files.pages import sanitise
 from harness.measure.client_log import shows_error_page, write_client_log
 from harness.measure.limits import TimeLimits
+from harness.netlog import moved_on
 from harness.system.atomic import write_atomically
 from harness.system.options import SILENCE_S, TIMEOUT_S, OptionParser, Whole
 from harness.system.privileges import User, become
@@ -141,7 +142,7 @@ def evaluate(settings: LoadSettings, net_log: Path, report: dict[str, Any]) -> N
     try:
         figures = write_client_log(net_log.parent, settings.page, net_log, report)
         if elsewhere := figures.pop("moved_on_to"):
-            report["errors"].append(f"a script of the page led on to another page, {elsewhere}: list that one instead")
+            report["errors"].append(moved_on.in_words(elsewhere))
         report.update(figures)
     except ExperimentError as error:
         report["errors"].append(str(error))

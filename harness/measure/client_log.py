@@ -4,14 +4,12 @@ import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from urllib.parse import urldefrag
 
 from harness.browser.chrome import CLOCK_SHIFT_DAYS
 from harness.files.har import UNFINISHED
 from harness.files.text_log import format_log
 from harness.netlog.har import har
 from harness.netlog.load import (
-    SLACK_MS,
     NetLog,
     leave_out_previous_document,
     of_load,
@@ -19,6 +17,7 @@ from harness.netlog.load import (
     read_netlog,
     summarise,
 )
+from harness.netlog.moved_on import moved_on_to
 from harness.netlog.silences import silences
 from harness.system.atomic import write_atomically
 
@@ -30,7 +29,7 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
     """Write ``<page>`` and ``<page>.har`` into `directory` from Chrome's net-log and what load_page.py saw.
 
     Returns the load's figures (times in ms from the start of the navigation; None for what is not known) and
-    "moved_on_to" (see the function of that name).
+    "moved_on_to" (see harness.netlog.moved_on).
     """
     netlog = read_netlog(netlog_file)
     timing = report.get("timing") or {} if shows_a_page(report) else {}
@@ -59,21 +58,6 @@ def shows_a_page(report: dict[str, Any]) -> bool:
     and a time for it, too, which must not be taken for the page's.
     """
     return str(report.get("document_uri")).startswith(("http://", "https://"))
-
-
-def moved_on_to(netlog: NetLog, start_tick: float) -> str | None:
-    """Return the URL of the document that Chrome shows if a script led there from another document, else None.
-
-    Then the load that began at `start_tick` is that of the last document, which is not the page that was asked for.
-    A page that loads itself again is still the same page, and so is a page that HTTP redirects lead to.
-    """
-    documents = [transaction for transaction in netlog.transactions
-                 if transaction.main_frame and not transaction.redirect_url and transaction.status]
-    before = [document.url for document in documents if document.start < start_tick - SLACK_MS]
-    shown = [document.url for document in documents if document.start >= start_tick - SLACK_MS]
-    if before and shown and urldefrag(before[-1]).url != urldefrag(shown[-1]).url:
-        return shown[-1]
-    return None
 
 
 def start_of_load(netlog: NetLog, report: dict[str, Any]) -> float:

@@ -12,6 +12,7 @@ from harness.measure import coverage, timekeeping
 from harness.measure.reason import Reason, accident, of_the_page
 from harness.measure.received import is_cut
 from harness.mirror.answers import DOCUMENT_IS_GOOD
+from harness.netlog.moved_on import LED_ON
 from harness.network.cookies import DOMAIN, WARM
 
 SYN_DATA_SHARE = 0.99
@@ -31,7 +32,10 @@ def of_the_content(load: LoadRecord, recorded_bytes: int | None) -> list[Reason]
     """Return what is wrong with the content that the load got, whatever the network and the machine did.
 
     Of a load that broke off only a part came. Whatever is wrong with that part is an accident, not the page's fault.
+    Where a script led on to another page, all that is known of the load is about that one.
     """
+    if any(error.startswith(LED_ON) for error in load.errors):
+        return [(of_the_page if error.startswith(LED_ON) else accident)(error) for error in load.errors]
     found = [*map(accident, load.errors), *_no_load_event(load), *_document(load, recorded_bytes),
              *coverage.reasons(load)]
     return [accident(reason.text) for reason in found] if _broke_off(load) else found

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
+from harness.netlog.moved_on import moved_on_to
 from harness.netlog.transactions import EVENT_STREAM, HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import ABORTED, CapturedExchange, PageRecording
@@ -64,9 +65,9 @@ def _is_code(transaction: HttpTransaction) -> bool:
 
 
 def left_for(recording: PageRecording) -> str:
-    """Return the URL of the last page when scripts led from the asked one to another; "" when they did not."""
-    shown = [exchange.url for exchange in recording.documents() if exchange.status]
-    return shown[-1] if shown and shown[-1] != shown[0] else ""
+    """Return the URL of the page that is shown when scripts led there from the asked one; "" when they did not."""
+    visit, netlog = recording.visit, recording.netlog
+    return moved_on_to(netlog, netlog.tick(visit.time_origin_ms)) if visit.time_origin_ms else ""
 
 
 def live_connections(recording: PageRecording) -> Counter[str]:

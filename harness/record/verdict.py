@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from harness.files.hack_dns import PORTS
 from harness.mirror.answers import DOCUMENT_IS_GOOD
+from harness.netlog import moved_on
 from harness.record import truth
 from harness.record.page import PageRecording
 from harness.record.sources.answers import NOT_FOUND
@@ -101,6 +102,8 @@ def _reasons(recording: PageRecording) -> list[str]:
         reasons.append("the page itself never arrived")
     if reasons:
         return reasons
+    if other := truth.left_for(recording):
+        return [moved_on.in_words(other)]
     return [reason for reason in (truth.hollowness(recording), truth.strayed(recording)) if reason]
 
 
@@ -139,9 +142,7 @@ def _find_not_recordable(recording: PageRecording, verdict: Verdict) -> None:
 
 
 def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
-    visit, other = recording.visit, truth.left_for(recording)
-    if other:
-        verdict.remarks.append(f"its scripts lead on to another page, {other}: that is what is shown, and measured")
+    visit = recording.visit
     live = truth.live_connections(recording)
     if live:
         verdict.remarks.append(f"live connections are not replayed ({counted(live)}): what comes over them is missing, "

@@ -14,6 +14,7 @@ from harness.errors import run_main
 from harness.measure import validity
 from harness.measure.left_behind import LeftBehind
 from harness.measure.reason import Kind, texts, worth_another_try
+from harness.netlog import moved_on
 from harness.system.fastopen import COUNTERS
 from harness.system.privileges import User
 from tests.support.made_record import made_record
@@ -92,6 +93,7 @@ def test_one_broken_rule_is_one_reason(change: Callable[[Record], object], reaso
 @pytest.mark.parametrize(("change", "kind"), [
     (lambda record: put(record, "plt_ms", None), Kind.ACCIDENT),
     (lambda record: put(record, "errors", ["Chrome did not start"]), Kind.ACCIDENT),
+    (lambda record: put(record, "errors", [moved_on.LED_ON]), Kind.PAGE),
     (lambda record: put(record, "failed_requests", "unfinished", 2), Kind.ACCIDENT),
     (lambda record: put(record, "document", None), Kind.ACCIDENT),
     (lambda record: put(record, "document", "status", 404), Kind.PAGE),
@@ -115,6 +117,15 @@ def test_a_part_of_the_document_in_a_load_that_broke_off_is_an_accident() -> Non
     failed = {"url": "http://a.org/", "kind": "failed", "error": "net::ERR_FAILED"}
     record["answers"] = {"exact": 100, "stand_in": 0, "missing": 0, "failed": 1, "each": [failed]}
     assert worth_another_try(validity.reasons(made_record(**record), BYTES))
+
+
+def test_a_load_that_was_led_on_to_another_page_is_refused_for_that_alone_and_not_tried_again() -> None:
+    record = broken(lambda record: record.update(
+        errors=[moved_on.in_words("http://b.org/")], plt_ms=None,
+        document={"url": "http://b.org/", "status": 200, "bytes": 7}))
+    (reason,) = validity.reasons(made_record(**record), BYTES)
+    assert reason.kind is Kind.PAGE
+    assert "http://b.org/" in reason.text
 
 
 @pytest.mark.parametrize("document", [None, {"url": "http://a.org/", "status": 0, "bytes": 0}])

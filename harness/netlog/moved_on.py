@@ -1,0 +1,26 @@
+"""Whether a page's script led on to another page, which then is the page that is shown, and whose load is timed."""
+
+from urllib.parse import urldefrag
+
+from harness.netlog.load import SLACK_MS, NetLog
+
+LED_ON = "a script of the page led on to another page"
+
+
+def moved_on_to(netlog: NetLog, start_tick: float) -> str:
+    """Return the URL of the document that Chrome shows if scripts led there from that of another page, else "".
+
+    `start_tick` is when the navigation to the document that is shown began. A page that loads itself again is still the
+    same page, also by way of others, and so is a page that HTTP redirects lead to. What came later than that document
+    is not shown (a file to download).
+    """
+    documents = [transaction for transaction in netlog.transactions
+                 if transaction.main_frame and not transaction.redirect_url and transaction.status]
+    before = [urldefrag(document.url).url for document in documents if document.start < start_tick - SLACK_MS]
+    shown = [document.url for document in documents if document.start >= start_tick - SLACK_MS]
+    return shown[0] if before and shown and before[0] != urldefrag(shown[0]).url else ""
+
+
+def in_words(url: str) -> str:
+    """Say that a page's script led on to the page at `url`, and what to do."""
+    return f"{LED_ON}, {url}: list that one instead"
