@@ -4,12 +4,13 @@
 
    Time: Date stands still at a fixed instant and moves on by a millisecond every few questions, so that a script that
    waits by asking does not wait for ever. What else tells the time of day agrees with it: Temporal.Now,
-   Intl.DateTimeFormat without an argument, performance.timeOrigin, document.lastModified.
+   Intl.DateTimeFormat without an argument, performance.timeOrigin and .timing, document.lastModified.
 
    Randomness: Math.random and crypto's have one stream of numbers for each script, seeded by its URL and its frame's.
    Scripts arrive in another order in each load; with one stream for all, none of them would get the same numbers.
-   Who asks is looked up in the stack, which takes some 20 us: too long for what draws thousands. After as many lookups as
-   `mostLookups` all numbers of the frame come from one stream.
+   Who asks is looked up in the stack, which takes some 20 us: too long for what draws thousands. After `mostLookups` in
+   a frame it is the script that document.currentScript names, which costs next to nothing; where it names none
+   (callbacks, modules, workers) all numbers come from one stream.
 
    The harness needs the real time origin: it is performance[Symbol.for('tfo-lab.timeOrigin')]. */
 (() => {
@@ -59,6 +60,27 @@
   if (globalThis.document)
     Object.defineProperty(performance, Symbol.for('tfo-lab.timeOrigin'), {value: performance.timeOrigin});
   replaceGetter(globalThis.Performance && Performance.prototype, 'timeOrigin', () => () => instant);
+  /* All times of the old clock are moved by as much, but for 0: not yet. The native toJSON asks no getter. */
+  if (globalThis.PerformanceTiming) {
+    const {prototype} = PerformanceTiming;
+    const names = Object.keys(prototype).filter(name => name !== 'toJSON');
+    const began = Object.getOwnPropertyDescriptor(prototype, 'navigationStart').get;
+    for (const name of names)
+      replaceGetter(prototype, name, get => function () {
+        const time = get.call(this);
+        return time && instant + time - began.call(this);
+      });
+    prototype.toJSON = {toJSON() {
+      return Object.fromEntries(names.map(name => [name, this[name]]));
+    }}.toJSON;
+  }
+  if (globalThis.Performance) {
+    const {toJSON} = Performance.prototype;
+    Performance.prototype.toJSON = {toJSON() {
+      const found = {...toJSON.call(this), timeOrigin: instant};
+      return found.timing ? {...found, timing: this.timing.toJSON()} : found;
+    }}.toJSON;
+  }
   const two = number => String(number).padStart(2, '0');
   const date = new RealDate(instant);
   const modified = `${two(date.getMonth() + 1)}/${two(date.getDate())}/${date.getFullYear()} ` +
@@ -101,9 +123,21 @@
   const {captureStackTrace} = Error;
   const mostLookups = 256;
   let lookups = 0;
+  const runningScript = globalThis.Document &&
+    Object.getOwnPropertyDescriptor(Document.prototype, 'currentScript').get.bind(document);
+  let lastScript, lastUrl;
+  const runningUrl = () => {
+    const script = runningScript && runningScript();
+    if (!script)
+      return 'whoever asks often';
+    if (script !== lastScript)
+      [lastScript, lastUrl] = [script, String(script.src || document.URL)];
+    return lastUrl;
+  };
+  const withoutBlob = url => url.replace(/^blob:.*/, 'blob');
   const callerOf = called => {
     if (lookups++ >= mostLookups)
-      return 'whoever asks often';
+      return withoutBlob(runningUrl());
     const limit = Error.stackTraceLimit;
     const prepare = Error.prepareStackTrace;
     const holder = {};
@@ -111,7 +145,7 @@
       Error.stackTraceLimit = 1;
       Error.prepareStackTrace = firstSite;
       captureStackTrace(holder, called);
-      return String(holder.stack || '').replace(/^blob:.*/, 'blob');
+      return withoutBlob(String(holder.stack || ''));
     } catch (problem) {
       return '';
     } finally {

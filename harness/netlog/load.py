@@ -1,7 +1,7 @@
 """What Chrome's net-log says about one page load: transactions, look-ups, connections, and what failed.
 
     netlog = read_netlog(Path("netlog.json"))
-    start_tick = netlog.tick(navigation_start_unix_ms)          # performance.timing.navigationStart
+    start_tick = netlog.tick(navigation_start_unix_ms)          # the real one (harness.browser.page.TIME_ORIGIN)
     log = page_log(netlog, start_tick)                          # the 2013 text format, see harness.files.text_log
     summary = summarise(netlog, start_tick)
 

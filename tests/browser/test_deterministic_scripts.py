@@ -12,10 +12,16 @@ pytestmark = pytest.mark.chrome
 
 INSTANT_MS = 1_363_348_800_000
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+MANY = 300
+"""More numbers than are looked up in the stack one by one."""
 SCRIPT = """
 (window.found ||= {})['NAME'] = {
   randoms: [Math.random(), Math.random()], uuids: [crypto.randomUUID(), crypto.randomUUID()],
   values: Array.from(crypto.getRandomValues(new Uint16Array(4)))};
+if (window.many) {
+  const drawn = Array.from({length: MANY}, () => Math.random());
+  found['NAME'].many = [...drawn.slice(-2), crypto.randomUUID()];
+}
 setTimeout(() => { found['NAME'].later = Math.random(); found.left = (found.left || 0) + 1; });
 """
 PAGE = """<!doctype html><link rel=icon href=data:,><script>
@@ -29,13 +35,16 @@ window.clock = {
   real: performance[Symbol.for('tfo-lab.timeOrigin')], hidden: Object.keys(performance).length,
   refuses: [refuses(new Uint8Array(65537)), refuses(new Float32Array(1)), refuses(5)],
   returns: (a => crypto.getRandomValues(a) === a)(new Uint8Array(1)),
+  timing: performance.timing.toJSON(), began: performance.timing.navigationStart,
+  future: performance.timing.loadEventEnd,
+  json: performance.toJSON(),
   untouched: [Error.stackTraceLimit, 'prepareStackTrace' in Error],
   get speed() {         // asked for last: so many questions end the streams of single scripts
     const began = performance.now();
     for (let i = 0; i < 20000; i++) Math.random();
     return (performance.now() - began) / 20000;
   }};
-</script>SCRIPTS<iframe src="/frame"></iframe>"""
+INLINE</script>SCRIPTS<iframe src="/frame"></iframe>"""
 CHROME = """
 driver = start(browser, Settings(Path(work_dir)))
 try:
@@ -55,22 +64,30 @@ def answer(path: str) -> tuple[str, str]:
     """Answer /page?ORDER, which loads its scripts in that order and its frame, and both."""
     path, _, order = path.partition("?")
     if path.endswith(".js"):
-        return "text/javascript", SCRIPT.replace("NAME", path[1:-3])
-    tags = "".join(f"<script src=/{name}.js></script>" for name in (order or "a"))
-    return "text/html", tags if path == "/frame" else PAGE.replace("SCRIPTS", tags)
+        return "text/javascript", SCRIPT.replace("NAME", path[1:-3]).replace("MANY", str(MANY))
+    names, _, many = (order or "a").partition("&")
+    tags = "".join(f"<script src=/{name}.js></script>" for name in names)
+    inline = "window.many = 1;" if many else ""
+    return "text/html", tags if path == "/frame" else PAGE.replace("INLINE", inline).replace("SCRIPTS", tags)
 
 
 @pytest.fixture(scope="module")
 def loads() -> list[dict[str, Any]]:
-    """Load the page twice with scripts a and b, then with b before a."""
+    """Load the page twice with scripts a and b, then with b before a; and so that both scripts draw many numbers."""
     with serving(answer) as web:
-        found: list[dict[str, Any]] = answer_of(CHROME, *(f"{web}/page?{order}" for order in ("ab", "ab", "ba")))
+        orders = ("ab", "ab", "ba", "ab&many", "ba&many")
+        found: list[dict[str, Any]] = answer_of(CHROME, *(f"{web}/page?{order}" for order in orders))
     return found
 
 
 def test_whatever_tells_the_time_of_day_agrees(loads: list[dict[str, Any]]) -> None:
     for clock in (load["clock"] for load in loads):
         assert clock["origin"] == INSTANT_MS
+        assert clock["json"]["timeOrigin"] == INSTANT_MS
+        assert clock["began"] == clock["timing"]["navigationStart"] == INSTANT_MS
+        assert clock["json"]["timing"] == clock["timing"]
+        assert INSTANT_MS < clock["timing"]["responseStart"] < INSTANT_MS + 10_000
+        assert clock["timing"]["loadEventEnd"] == clock["future"] == 0, "it has not come yet"
         assert clock["modified"] == "03/15/2013 12:00:00"
         assert re.fullmatch(r"3/15/13, 12:00:00.PM", clock["formatted"]), clock["formatted"]
         assert re.fullmatch(r"1/1/70, 12:00:00.AM", clock["given"])
@@ -81,17 +98,24 @@ def test_whatever_tells_the_time_of_day_agrees(loads: list[dict[str, Any]]) -> N
 
 
 def test_the_harness_still_knows_when_the_page_began(loads: list[dict[str, Any]]) -> None:
-    first, second, third = (load["clock"]["real"] for load in loads)
+    first, second, third, *_ = (load["clock"]["real"] for load in loads)
     assert INSTANT_MS < first < second < third
     assert loads[0]["clock"]["hidden"] == 0
 
 
 def test_each_script_gets_the_same_numbers_whatever_ran_before_it(loads: list[dict[str, Any]]) -> None:
-    first, second, other_order = (load["found"] for load in loads)
+    first, second, other_order, *_ = (load["found"] for load in loads)
     assert first == second
     assert first["a"] == other_order["a"]
     assert first["b"] == other_order["b"]
     assert "later" in first["a"], "in a callback, too"
+
+
+def test_a_script_that_draws_many_numbers_changes_nobody_elses(loads: list[dict[str, Any]]) -> None:
+    first, other_order = (load["found"] for load in loads[3:])
+    assert first["a"]["many"] == other_order["a"]["many"]
+    assert first["b"]["many"] == other_order["b"]["many"]
+    assert not set(first["a"]["many"]) & set(first["b"]["many"])
 
 
 def test_scripts_and_frames_get_numbers_of_their_own(loads: list[dict[str, Any]]) -> None:
