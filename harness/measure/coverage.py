@@ -134,7 +134,7 @@ def _is_icon(answer: ReceivedAnswer) -> bool:
 
 
 def _word(answer: ReceivedAnswer) -> str:
-    name = answer.error.removeprefix("net::")
+    name = "" if answer.kind == "missing" else answer.error.removeprefix("net::")
     return WORDS.get(name, name)
 
 

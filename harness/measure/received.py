@@ -20,8 +20,8 @@ from harness.files.server_log import FoundAs, ServerRequest
 
 OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)
 """What a WebSocket is answered that was recorded, and one that was not."""
-CANCELLED = ("net::ERR_ABORTED", "net::ERR_BLOCKED_BY")
-"""How Chrome's names begin of what a page took back, or may not read: no fault of the replay."""
+ABORTED, BLOCKED = "net::ERR_ABORTED", "net::ERR_BLOCKED_BY"
+"""How Chrome's names begin of what a page took back, and of what it may not read."""
 Key = tuple[str, str, str, str]
 
 
@@ -72,8 +72,16 @@ def _take(waiting: deque[ServerRequest], came: dict[str, Any]) -> ServerRequest:
 
 
 def is_cancelled(answer: ReceivedAnswer) -> bool:
-    """Tell whether the page itself did not want the answer."""
-    return answer.error.startswith(CANCELLED)
+    """Tell whether the page itself did not want the answer, or may not read the one that was recorded.
+
+    Where the recorded answer was not sent, what was sent in its place may be the cause (a 404 that is no script).
+    """
+    return answer.error.startswith(ABORTED) or (is_blocked(answer) and answer.kind == "failed")
+
+
+def is_blocked(answer: ReceivedAnswer) -> bool:
+    """Tell whether the page may not read the answer. How many of its bytes Chrome read before that is chance."""
+    return answer.error.startswith(BLOCKED)
 
 
 def is_cut(answer: ReceivedAnswer) -> bool:
@@ -85,14 +93,14 @@ def _answer(entry: dict[str, Any], served: ServerRequest | None, critical_urls: 
             late: bool) -> ReceivedAnswer:
     asked, got, error = entry["request"], entry["response"], str(entry.get("_error", ""))
     kind: Literal["exact", "stand-in", "missing", "failed"] = "exact"
-    if not got["status"] or error not in ("", UNFINISHED):
-        kind = "failed"
-    elif served is None:        # the log may have had no room for it: what came was no 404 then
-        kind = "missing" if got["status"] == HTTPStatus.NOT_FOUND else "exact"
-    elif served.found == FoundAs.MISSING:
+    if served is not None and served.found == FoundAs.MISSING:
         kind = "missing"
-    elif served.stand_in:
+    elif served is not None and served.stand_in:
         kind = "stand-in"
+    if (not got["status"] or error not in ("", UNFINISHED)) and (kind == "exact" or not error.startswith(BLOCKED)):
+        kind = "failed"
+    elif served is None and got["status"] == HTTPStatus.NOT_FOUND:      # the log may have had no room for it
+        kind = "missing"
     url = str(asked["url"])
     accept = next((str(pair["value"]) for pair in asked["headers"] if str(pair["name"]).lower() == "accept"), "")
     return ReceivedAnswer(

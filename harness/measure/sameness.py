@@ -30,7 +30,7 @@ from harness.analysis.answers import PARTS
 from harness.files.load_parts import ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.measure.reason import Reason, accident
-from harness.measure.received import is_cancelled, is_cut
+from harness.measure.received import is_blocked, is_cancelled, is_cut
 from harness.mirror.masks import mask_target
 
 REST_RATIO = 0.05
@@ -111,7 +111,8 @@ def answers_by_identity(load: LoadRecord) -> dict[str, Got]:
     found: dict[str, Got] = {}
     for answer in load.answers.each if load.answers else ():
         got = Got((answer.status, answer.bytes, answer.error), answer.purpose in PARTS, bool(answer.critical),
-                  answer.url, no_matter=answer.late or is_cancelled(answer) or is_cut(answer), late=answer.late)
+                  answer.url, late=answer.late,
+                  no_matter=answer.late or is_cancelled(answer) or is_blocked(answer) or is_cut(answer))
         key = answer.identity if answer.identity not in ("", "-") else _unrecorded(answer)
         known = found.get(key)
         if known is None or (not got.no_matter and (known.no_matter or (got.outcome[2] and not known.outcome[2]))):

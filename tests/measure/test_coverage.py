@@ -73,6 +73,14 @@ def test_what_no_page_waits_for_is_no_failure(harmless: dict[str, Any]) -> None:
     assert reasons(load_of(*good(2), *({**failed(str(number)), **harmless} for number in range(20)))) == []
 
 
+def test_what_chrome_keeps_from_the_page_since_it_is_no_answer_at_all_is_a_failure() -> None:
+    """A 404 in the place of a picture: Chrome's opaque response blocking."""
+    blocked = [answer(str(number), kind="missing", identity="", status=404, error="net::ERR_BLOCKED_BY_ORB")
+               for number in range(3)]
+    [reason] = reasons(load_of(*good(5), *blocked))
+    assert (reason.text, reason.kind) == ("3 of 8 requests failed: not in the recording (a.test)", Kind.PAGE)
+
+
 def test_a_recording_of_which_no_half_comes_is_unfit() -> None:
     [reason] = reasons(load_of(*good(9), cover=(139, 10**6, 69, 5)))
     assert reason.text == "got only 69 of the 139 answers that the recording holds for this page"

@@ -80,6 +80,16 @@ def test_kinds_of_answers() -> None:
     assert (got.exact, got.stand_in, got.missing, got.failed) == (2, 1, 2, 0)
 
 
+@pytest.mark.parametrize(("found", "kind", "own_will"), [
+    ("plain", "failed", True), ("status", "failed", True), ("masked", "stand-in", False), ("ended", "stand-in", False),
+    ("missing", "missing", False)])
+def test_what_the_page_may_not_read_is_its_own_will_only_where_it_was_recorded_so(found: str, kind: str,
+                                                                                 own_will: bool) -> None:
+    got = of([entry("http://a.test/x", error="net::ERR_BLOCKED_BY_ORB")], [served("/x", found=found)])
+    assert [(answer.kind, is_cancelled(answer)) for answer in got.each] == [(kind, own_will)]
+    assert (got.failed, got.stand_in, got.missing) == (0, int(kind == "stand-in"), int(kind == "missing"))
+
+
 def test_what_is_not_counted_is_told_as_far_as_it_is_known() -> None:
     late, cached = entry("http://a.test/late", 1001), entry("http://a.test/cached", _fromCache="disk")
     cancelled = entry("http://a.test/cancelled", error="net::ERR_ABORTED")

@@ -128,7 +128,8 @@ def test_one_beacon_may_differ_on_the_smallest_page() -> None:
 
 
 @pytest.mark.parametrize("change", [
-    {"late": True}, {"error": "net::ERR_ABORTED", "status": 0}, {"error": "unfinished", "status": 200}])
+    {"late": True}, {"error": "net::ERR_ABORTED", "status": 0}, {"error": "unfinished", "status": 200},
+    {"error": "net::ERR_BLOCKED_BY_ORB", "kind": "stand-in", "bytes": 7}])
 def test_what_came_after_the_load_event_or_was_cancelled_does_not_count(change: dict[str, Any]) -> None:
     scripts = {f"late{number}": {"purpose": "script", **change} for number in range(30)}
     assert verdicts(USUAL, load_of(more=scripts), load_of(more=scripts), USUAL) == [[], [], [], []]
