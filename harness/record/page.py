@@ -4,6 +4,7 @@ harness.record.archive makes the HAR of it.
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from harness.errors import DISK_FAILURES
@@ -40,6 +41,8 @@ class CapturedExchange:
     """What a source has written down of it, where it did not come from the Internet."""
     arrivals: tuple[tuple[float, int], ...] = ()
     """Of an answer that stays open: how long after its head, in ms, how many bytes of the body had come."""
+    pause_ms: float = 0.0
+    """Of an answer of unknown length that had an end: for how long at most nothing came of its body."""
     note: str = ""
     file: str = ""
 
@@ -167,9 +170,14 @@ def _captured(transaction: HttpTransaction, body: Body | None, end_tick: float |
             exchange.note = f"still arriving when the recording ended; {len(exchange.body)} bytes are kept"
         elif not exchange.whole:
             exchange.note = f"{transaction.error or 'incomplete'}; {len(exchange.body)} bytes are kept"
-        if body and transaction.is_news(over=exchange.over):
+        if body:
             head_tick = transaction.start + transaction.phases.until_head
-            exchange.arrivals = tuple((max(0.0, tick - head_tick), size) for tick, size in body.arrivals)
+            came = tuple((max(0.0, tick - head_tick), size) for tick, size in body.arrivals)
+            if transaction.is_news(over=exchange.over):
+                exchange.arrivals = came
+            elif exchange.over and not length:
+                times_ms = (0.0, *(time_ms for time_ms, _ in came))
+                exchange.pause_ms = max((later - earlier for earlier, later in pairwise(times_ms)), default=0.0)
     return exchange
 
 

@@ -19,6 +19,8 @@ LEAST_AGAIN = 0.5
 """A page that others recorded asks for at least this share of the URLs again, or it is not that page."""
 FEWEST_RECORDED = 10
 """Of fewer URLs a share says little: an image in another size can be half of it."""
+LONG_PAUSE_MS = 1000
+"""Longer than what loss on the way usually takes: a server that lets its answer wait."""
 TOO_MUCH = f"WebSocket with more than {MOST_BYTES // 1_000_000} MB"
 
 
@@ -94,6 +96,12 @@ def replayed_connections(recording: PageRecording) -> Counter[str]:
             kind = "EventSource" if exchange.transaction.mime_type == EVENT_STREAM else "answer without an end"
             found[kind] += 1
     return +found
+
+
+def paused(recording: PageRecording) -> list[CapturedExchange]:
+    """Return the answers up to the load event that came in pieces with long pauses, which no replay makes."""
+    return [exchange for exchange in recording.exchanges
+            if exchange.pause_ms >= LONG_PAUSE_MS and not recording.is_late(exchange)]
 
 
 def _counts(exchange: CapturedExchange, recording: PageRecording) -> bool:

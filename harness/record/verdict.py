@@ -151,6 +151,12 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
     if replayed:
         verdict.remarks.append(f"live connections ({counted(replayed)}): what came over them is replayed, with its "
                                "times up to the load event")
+    if paused := truth.paused(recording):
+        longest_s = max(exchange.pause_ms for exchange in paused) / 1000
+        urls = [exchange.url for exchange in paused]
+        some = ", ".join([*urls[:MOST_NAMED], *(["…"] if len(urls) > MOST_NAMED else [])])
+        verdict.remarks.append(f"{_many(len(urls), 'answer')} came in pieces, with pauses of up to {longest_s:.1f} s, "
+                               f"which are not replayed: {some}")
     inline = Counter({scheme: count for scheme, count in visit.inline.items() if count})
     if inline:
         verdict.remarks.append(f"nothing to record, they need no network: {counted(inline)}")

@@ -263,6 +263,26 @@ def test_a_page_that_reloads_is_the_same_page(log: MadeNetLog, tmp_path: Path) -
     assert judge(seen(log, tmp_path, time_origin_ms=began)).fit
 
 
+@pytest.mark.parametrize(("ms", "header", "remarked"), [
+    (2500, "Content-Type: text/html", True), (900, "Content-Type: text/html", False),
+    (2500, "Content-Length: 4", False)])
+def test_the_pauses_of_a_stream_that_ended_are_said_not_to_be_replayed(log: MadeNetLog, tmp_path: Path, ms: int,
+                                                                       header: str, *, remarked: bool) -> None:
+    log.begin("http://a.test/streamed")
+    log.head("200 OK", header)
+    log.body(b"ab", b"cd")
+    log.end()
+    second = len(log.events) - 3
+    assert log.events[second]["params"]["bytes"]
+    for event in log.events[second:]:
+        event["time"] = str(int(event["time"]) + ms)
+    verdict = judge(seen(log, tmp_path, end_tick=1000.0 + len(log.events) + ms))
+    said = [remark for remark in verdict.remarks if "in pieces" in remark]
+    assert said == (["1 answer came in pieces, with pauses of up to 2.5 s, which are not replayed: "
+                     "http://a.test/streamed"] if remarked else [])
+    assert verdict.fit
+
+
 def test_live_connections_are_said_to_be_missing(log: MadeNetLog, tmp_path: Path) -> None:
     log.request("wss://a.test/live", "101 Switching Protocols")
     log.begin("http://a.test/news")

@@ -22,7 +22,7 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
     recording.recorded_urls = server.source.urls_asked_for(recording.url)
     changed: dict[int, HttpTransaction] = {}
     for exchange in recording.exchanges:
-        exchange.arrivals = ()
+        exchange.arrivals, exchange.pause_ms = (), 0.0     # the source's own
         number = _number_in(exchange.transaction.response_headers)
         if number is None:
             continue
