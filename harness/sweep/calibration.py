@@ -20,10 +20,11 @@ from harness.files.results import read_results
 from harness.files.text_log import PageLog, Response, Transaction, format_log
 from harness.mirror.manifest import MANIFEST
 from harness.mirror.paths import write_file
-from harness.sweep.measuring import PARTS, SITE, Bed, GoOn, last_line, run_tfo
+from harness.sweep.measuring import PARTS, SITE, Bed, GoOn, console_of, last_line, run_tfo
 from harness.sweep.outcome import Calibration
 from harness.system.lock import lent_lock
 from harness.system.options import plain
+from harness.system.privileges import acting_as, invoking_user
 from harness.system.scratch import temporary_directory
 
 HANDSHAKES = 5
@@ -56,7 +57,8 @@ def calibrate(bed: Bed, go_on: GoOn = lambda: True) -> Calibration:
         if isinstance(chain, str) or isinstance(compute, str):
             return replace(found, fault=chain if isinstance(chain, str) else str(compute))
         off_ms, on_ms = (chain.median_ms(Cell(sanitise(CHAIN[0]), 2 * DELAY_MS, tfo)) for tfo in (0, 1))
-        measured = read_experiment(experiment_file(work_dir / "chain" / "client", DELAY_MS)).settings
+        with acting_as(invoking_user()):
+            measured = read_experiment(experiment_file(work_dir / "chain" / "client", DELAY_MS)).settings
         found = replace(found, rtt_error_percent=rtt_error_percent(measured.get("measured_rtt_ms")),
                         page_ms=compute.median_ms(Cell(sanitise(COMPUTE), 0.0, 0)),
                         saved_rtts=None if off_ms is None or on_ms is None else
@@ -87,9 +89,10 @@ def _loads(folder: Path, pages: dict[str, str], words: tuple[str, ...], lock_fd:
     """Measure the recording made of `pages` with the options `words`; return the loads that count, or why not."""
     make_recording(folder, pages)
     run_tfo(folder, SITE, ("--testruns", str(LOADS), *words), lock_fd, go_on)
-    if not any((folder / "client").glob("*-tfo-*/*.json")):
-        return f"its calibration page cannot be measured: {last_line(folder / 'console.log')}"
-    return select(read_results(folder / "client"), "load")
+    with acting_as(invoking_user()):
+        if any((folder / "client").glob("*-tfo-*/*.json")):
+            return select(read_results(folder / "client"), "load")
+    return f"its calibration page cannot be measured: {last_line(console_of(folder))}"
 
 
 def make_recording(folder: Path, documents: dict[str, str]) -> None:

@@ -2,6 +2,9 @@
 
 The recording is unpacked into a scratch folder, which is removed in the end. The result is a parcel with ``client/``,
 ``serverlogs/``, what was printed (``console.log``), and ``site.json``. Whatever goes wrong is an outcome with a reason.
+
+The folder with recording and results is given to Chrome's user, who may put links there. So root writes nothing into it
+and reads it as that user; what root writes, ``console.log``, is beside it.
 """
 
 import contextlib
@@ -26,14 +29,17 @@ from harness.sweep.parcel import pack, unpack
 from harness.sweep.plan import Unit, check_options, own_versions
 from harness.system.lock import INHERITED_FD, lent_lock
 from harness.system.options import DELAY_MS, plain
-from harness.system.privileges import give, invoking_user
+from harness.system.privileges import acting_as, give, invoking_user
 from harness.system.processes import stop
 from harness.system.scratch import temporary_directory
 
 SITE = "site"
 """Name of every unit's list of pages and recording: their digest must not depend on who recorded them."""
 PARTS = (f"{SITE}.pages", SITE, f"{SITE}.fetchlog", f"{SITE}.rtts")
-RESULTS = (FILE, "console.log", "client", "serverlogs")
+CONSOLE = "console.log"
+MEASURED = ("client", "serverlogs")
+"""What tfo.py makes in its folder."""
+RESULTS = (FILE, CONSOLE, *MEASURED)
 STOPPED = -1
 """In the place of tfo.py's exit status, when it was ended by us."""
 LOOK_S = 0.5
@@ -70,13 +76,19 @@ def measure_unit(bed: Bed, unit: Unit, parcel: bytes, go_on: GoOn) -> tuple[Outc
         except OSError as error:
             outcome = of_unit(unit, "failed", f"the machine: {error.strerror or error}")
         outcome = replace(outcome, machine=bed.machine, calibration=bed.calibration)
-        (work_dir / FILE).write_text(outcome.to_json())
         try:
-            return outcome, pack(work_dir, RESULTS)
+            return outcome, _packed(outcome, work_dir, MEASURED)
         except ValueError as error:     # too large: what is said of it is not
             outcome = replace(outcome, status="failed", why=(f"its results have {error}",))
-            (work_dir / FILE).write_text(outcome.to_json())
-            return outcome, pack(work_dir, RESULTS[:2])
+            return outcome, _packed(outcome, work_dir, ())
+
+
+def _packed(outcome: Outcome, work_dir: Path, names: tuple[str, ...]) -> bytes:
+    """Return the outcome, what was printed, and `names` of `work_dir`, as a parcel."""
+    console = console_of(work_dir)
+    own = {FILE: outcome.to_json().encode()} | ({CONSOLE: console.read_bytes()} if console.is_file() else {})
+    with acting_as(invoking_user()):
+        return pack(work_dir, names, own)
 
 
 def _measure(bed: Bed, unit: Unit, parcel: bytes, work_dir: Path, go_on: GoOn) -> Outcome:
@@ -105,17 +117,23 @@ def _measure(bed: Bed, unit: Unit, parcel: bytes, work_dir: Path, go_on: GoOn) -
     return replace(judge(unit, work_dir, exits), began_s=began_s, took_s=round(time.time() - began_s, 1))
 
 
+def console_of(work_dir: Path) -> Path:
+    """Return where that stands which tfo.py prints about `work_dir`: beside it, since that is the user's."""
+    return work_dir.parent / CONSOLE
+
+
 def run_tfo(work_dir: Path, name: str, words: tuple[str, ...], lock_fd: int, go_on: GoOn) -> int:
     """Run tfo.py on the recording `name` in `work_dir` while `go_on` says so; return its exit status.
 
-    If this process is killed, tfo.py ends as it does on Ctrl-C, and cleans up.
+    `work_dir` becomes the user's; the folder it is in has to be ours alone. If this process is killed, tfo.py ends as
+    it does on Ctrl-C, and cleans up.
     """
     give(work_dir, invoking_user())
     command = ["setpriv", "--pdeathsig", "TERM", "--", sys.executable, str(ROOT / "tfo.py"), "--name", name,
                "--dir", str(work_dir), *words]
     environment = {**os.environ, INHERITED_FD: str(lock_fd), "PYTHONUNBUFFERED": "1"}
     deadline_s = time.monotonic() + LONGEST_S
-    with (work_dir / "console.log").open("ab") as log:
+    with console_of(work_dir).open("ab") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
                                    pass_fds=(lock_fd,), cwd=ROOT)
         try:
@@ -129,13 +147,16 @@ def run_tfo(work_dir: Path, name: str, words: tuple[str, ...], lock_fd: int, go_
 
 def judge(unit: Unit, work_dir: Path, exits: dict[str, int]) -> Outcome:
     """Return the unit's outcome: it follows from what is in ``client/`` and from tfo.py's exit status at each delay."""
-    console = work_dir / "console.log"
-    if not any((work_dir / "client").glob("*-tfo-*/*.json")):
+    console = console_of(work_dir)
+    with acting_as(invoking_user()):
+        any_load = any((work_dir / "client").glob("*-tfo-*/*.json"))
+    if not any_load:
         return of_unit(unit, "failed", last_line(console), exits=exits)
-    results = read_results(work_dir / "client")
-    selection = select(results, "load")
-    usable = [improvement(selection, page, rtt_ms).percent is not None
-              for page in results.urls for rtt_ms in results.rtts_ms]
+    with acting_as(invoking_user()):
+        results = read_results(work_dir / "client")
+        selection = select(results, "load")
+        usable = [improvement(selection, page, rtt_ms).percent is not None
+                  for page in results.urls for rtt_ms in results.rtts_ms]
     whole = len(exits) == len(unit.settings.delays) and set(exits.values()) == {0}
     status: Status = "measured" if whole and all(usable) else "partly" if any(usable) else "failed"
     why = () if status == "measured" else _reasons(results) or (last_line(console),)

@@ -7,12 +7,15 @@ file in it may be a link or a device, and none is written outside of the folder 
 import io
 import os
 import shutil
+import sys
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from harness.mirror.paths import list_files
+from harness.system.untrusted import UnreadableFileError, open_untrusted
 
 LARGEST = 2**29
 """Bytes of all files of a parcel."""
@@ -21,21 +24,32 @@ COMPRESSION = 1
 """gzip's fastest: most bodies of a recording are compressed already."""
 
 
-def pack(folder: Path, names: Iterable[str]) -> bytes:
-    """Return the files and folders `names` of `folder` as a parcel. Raises ValueError when they are too large."""
+def pack(folder: Path, names: Iterable[str], more: Mapping[str, bytes] | None = None) -> bytes:
+    """Return the files and folders `names` of `folder` as a parcel, and in front the files `more`, name and content.
+
+    Links and special files are left out. Raises ValueError when it is too large.
+    """
     content, total = io.BytesIO(), 0
     with tarfile.open(fileobj=content, mode="w:gz", compresslevel=COMPRESSION) as tar:
+        for name, body in (more or {}).items():
+            total = _add(tar, name, io.BytesIO(body), len(body), total)
         for name in names:
             place = folder / name
-            inside = sorted(f"{name}/{file}" for file in list_files(place)) if place.is_dir() else [name]
-            for file in inside:
-                if not (folder / file).is_file():
-                    continue
-                total += (folder / file).stat().st_size
-                if total > LARGEST:
-                    raise ValueError(f"more than {LARGEST // 2**20} MB")
-                tar.add(folder / file, arcname=file, recursive=False, filter=_plain)
+            whole = place.is_dir() and not place.is_symlink()
+            for inside in sorted(f"{name}/{file}" for file in list_files(place)) if whole else [name]:
+                with suppress(UnreadableFileError), open_untrusted(folder / inside, limit=sys.maxsize) as file:
+                    total = _add(tar, inside, file, os.fstat(file.fileno()).st_size, total)
     return content.getvalue()
+
+
+def _add(tar: tarfile.TarFile, name: str, body: IO[bytes], size: int, before: int) -> int:
+    """Add a file to a parcel that has `before` bytes; return how many it has then."""
+    if before + size > LARGEST:
+        raise ValueError(f"more than {LARGEST // 2**20} MB")
+    member = tarfile.TarInfo(name)      # of nobody, from 1970: the parcel says nothing of the machine
+    member.size = size
+    tar.addfile(member, body)
+    return before + size
 
 
 def unpack(parcel: bytes, folder: Path, allowed: Iterable[str], *, to_disk: bool = False) -> None:
@@ -60,13 +74,6 @@ def unpack(parcel: bytes, folder: Path, allowed: Iterable[str], *, to_disk: bool
         if isinstance(error, OSError) and error.errno:      # the disk's, not the parcel's
             raise
         raise ValueError(f"no parcel ({error})") from None
-
-
-def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    member.uid = member.gid = 0
-    member.uname = member.gname = ""
-    member.mtime, member.mode = 0, 0o644
-    return member
 
 
 def _write(path: Path, body: IO[bytes], to_disk: bool) -> None:
