@@ -23,13 +23,16 @@ from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles
 from harness.files.results import Results, read_results
+from harness.measure.preflight import check_browser, check_room
 from harness.measure.resume import recording_digest
+from harness.network.links import kernel_has_netem
+from harness.network.needs import check_kernel, check_programs
 from harness.sweep.outcome import FILE, Calibration, Machine, Outcome, Status, of_unit
 from harness.sweep.parcel import pack, unpack
 from harness.sweep.plan import Unit, check_options, own_versions
 from harness.system.lock import INHERITED_FD, lent_lock
 from harness.system.options import DELAY_MS, plain
-from harness.system.privileges import acting_as, give, invoking_user
+from harness.system.privileges import acting_as, give, invoking_user, passable_temp_root
 from harness.system.processes import stop
 from harness.system.scratch import temporary_directory
 
@@ -107,6 +110,8 @@ def _measure(bed: Bed, unit: Unit, parcel: bytes, work_dir: Path, go_on: GoOn) -
         for delay in delays:
             if not go_on():
                 return of_unit(unit, "refused", "stopped")
+            if fault := fault_of_machine():
+                return of_unit(unit, "refused", fault)
             status = run_tfo(work_dir, SITE, ("--delaynet", plain(delay), "--patience", plain(bed.patience_s),
                                               *options), lock_fd, go_on)
             exits[f"{delay:g}"] = status
@@ -115,6 +120,21 @@ def _measure(bed: Bed, unit: Unit, parcel: bytes, work_dir: Path, go_on: GoOn) -
     if not go_on():
         return of_unit(unit, "refused", "stopped")
     return replace(judge(unit, work_dir, exits), began_s=began_s, took_s=round(time.time() - began_s, 1))
+
+
+def fault_of_machine() -> str:
+    """Return what this machine lacks for any page, "" when it lacks nothing.
+
+    For it tfo.py would end with exit status 2, as it does for a page that is to blame (Outcome.of_the_page).
+    """
+    try:
+        check_programs()
+        check_browser()
+        check_room(passable_temp_root())
+        check_kernel(delay_line=not kernel_has_netem())
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def console_of(work_dir: Path) -> Path:

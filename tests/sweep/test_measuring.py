@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.measure.resume import recording_digest
 from harness.sweep import measuring
@@ -20,6 +21,7 @@ from tests.support.small_mirror import SmallMirror
 
 URL = "http://one.test/"
 USER = 54321
+CHECKS = ("check_programs", "check_browser", "check_room", "check_kernel")
 TFO_PY = """
 import os, pathlib, sys
 place = pathlib.Path(sys.argv[sys.argv.index("--dir") + 1])
@@ -67,6 +69,9 @@ def here(open_to_all: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(measuring, "lent_lock", lock)
     monkeypatch.setattr(measuring, "own_versions", lambda: VERSIONS)
     monkeypatch.setattr(measuring, "ROOT", made.project)
+    monkeypatch.setattr(measuring, "kernel_has_netem", lambda: True)
+    for check in CHECKS:
+        monkeypatch.setattr(measuring, check, lambda *_, **__: None)
     return made
 
 
@@ -107,3 +112,19 @@ def test_root_gives_nothing_away_that_the_user_may_not_read(here: Machine, monke
     monkeypatch.setattr(measuring, "MEASURED", ("client/secret",))
     _, files = here.measure(f"(place / 'client').symlink_to({str(of_root)!r})\nsys.exit(1)")
     assert sorted(files) == ["console.log", "site.json"]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_sick_machine_blames_no_page(here: Machine, monkeypatch: pytest.MonkeyPatch, check: str) -> None:
+    """It refuses the unit, so that the driver dismisses it, and others measure the unit."""
+    def sick(*_: object, **__: object) -> None:
+        raise InputError("/tmp: 3 MB free")
+    monkeypatch.setattr(measuring, check, sick)
+    outcome, files = here.measure("sys.exit(2)")
+    assert (outcome.status, outcome.why, outcome.of_the_page) == ("refused", ("/tmp: 3 MB free",), False)
+    assert list(files) == ["site.json"]
+
+
+def test_a_page_that_tfo_py_refuses_is_to_blame(here: Machine) -> None:
+    outcome, _ = here.measure("print('an empty document')\nsys.exit(2)")
+    assert (outcome.status, outcome.why, outcome.of_the_page) == ("failed", ("an empty document",), True)
