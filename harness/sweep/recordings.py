@@ -19,6 +19,7 @@ from harness.errors import InputError
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.resume import recording_digest
 from harness.mirror.manifest import MANIFEST, read_manifest
+from harness.mirror.paths import list_files
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.rtts import read_rtts, write_rtts
 from harness.sweep.folder import STAGING, SweepFolder
@@ -57,11 +58,20 @@ def installed_recordings(folder: Path, first: PageFiles) -> dict[str, PageFiles]
     listed = [PageFiles(folder, path.stem) for path in sorted(folder.glob("*.pages"))]
     there = [files for files in [first, *listed] if files.mirror.is_dir() and files.fetchlog.is_dir()]
     found: dict[str, PageFiles] = {}
-    for files in sorted(there, key=lambda files: files != first and read_manifest(files.fetchlog, []).synthetic):
+    for files in sorted(there, key=lambda files: files != first and not _is_real(files)):
+        logs = list_files(files.fetchlog)
         for page in _pages_of(files):
-            if (files.fetchlog / page.name).is_file():
+            if page.name in logs:
                 found.setdefault(page.url, files)
     return found
+
+
+def _is_real(files: PageFiles) -> bool:
+    """Tell whether it is a recording of real pages; one that a newer program made is nothing to prefer."""
+    try:
+        return not read_manifest(files.fetchlog, []).synthetic
+    except InputError:
+        return False
 
 
 def _pages_of(files: PageFiles) -> list[Page]:
@@ -108,6 +118,16 @@ def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> Rec
 
 def cut(source: PageFiles, page: Page, target: PageFiles) -> str:
     """Copy one page's logs, hosts and RTTs out of a recording; return why that is not possible, "" when it was."""
+    try:
+        return _cut(source, page, target)
+    except shutil.Error as error:       # of several files; each with where it was to go, and why not
+        path, _, why = error.args[0][0]
+        return f"{path}: cannot be copied ({why})"
+    except OSError as error:
+        return f"{error.filename or source.mirror}: cannot be copied ({error.strerror or error})"
+
+
+def _cut(source: PageFiles, page: Page, target: PageFiles) -> str:
     target.fetchlog.mkdir()
     target.mirror.mkdir()
     for name in (page.name, f"{page.name}.har", MANIFEST):

@@ -1,5 +1,6 @@
 """A site's own recording, cut out of one that holds several, and what is said where there is none."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -75,6 +76,25 @@ def test_the_lists_own_recording_comes_first_and_real_pages_before_synthetic_one
     assert installed_recordings(tmp_path, PageFiles(tmp_path, "c-own"))[ONE].name == "c-own"
     shutil.rmtree(tmp_path / "c-own")
     assert installed_recordings(tmp_path, PageFiles(tmp_path, "c-own"))[ONE].name == "b-real"
+
+
+def test_a_recording_of_a_later_program_is_taken_last(tmp_path: Path) -> None:
+    for name in ("a-later", "b-now", "c-own"):
+        mirror = SmallMirror(tmp_path, name)
+        mirror.add(ONE, name)
+        mirror.finish(ONE)
+    (tmp_path / "a-later.fetchlog" / "manifest.json").write_text('{"format": 99}')
+    (tmp_path / "b-now.fetchlog" / "manifest.json").unlink()
+    shutil.rmtree(tmp_path / "c-own")
+    assert installed_recordings(tmp_path, PageFiles(tmp_path, "c-own"))[ONE].name == "b-now"
+
+
+def test_a_site_that_cannot_be_copied_leaves_the_others(sweep: SweepFolder, tmp_path: Path) -> None:
+    both = PageFiles(tmp_path, "both")
+    os.mkfifo(tmp_path / "both" / "img.one.test" / "fifo")
+    one, two = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
+    assert "img.one.test/fifo: cannot be copied (" in one.why_not
+    assert two.why_not == ""
 
 
 def test_what_cannot_be_recorded_is_a_row_with_its_reason(sweep: SweepFolder, tmp_path: Path,
