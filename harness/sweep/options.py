@@ -110,14 +110,15 @@ def asked_for(options: argparse.Namespace) -> tuple[Asked, SweepFolder]:
     pages = options.pages if options.pages.exists() or options.pages.is_absolute() else ROOT / options.pages
     read_pages(pages)
     combinations = grid(_toml(options.grid), str(options.grid)) if options.grid else [()]
-    checked = tuple(check_options([*options.passed_on, *combination]) for combination in combinations)
+    checked = [check_options([*options.passed_on, *combination]) for combination in combinations]
     delays = tuple(options.delays or map(float, DELAYS.split()))
     name = options.name or pages.stem
     try:
         page_list_name(name)
     except argparse.ArgumentTypeError as error:
         raise InputError(f"{pages}: {error}; give a --name") from None
-    return Asked(pages.resolve(), delays, checked, own_versions()), SweepFolder(options.dir, name)
+    different = tuple(dict.fromkeys(checked))           # a grid's "1.1" and 1.1 are one
+    return Asked(pages.resolve(), delays, different, own_versions()), SweepFolder(options.dir, name)
 
 
 def asked_before(folder: SweepFolder) -> tuple[Asked, SweepFolder]:

@@ -1,10 +1,10 @@
 """``sweep-NAME/report.html``: one file with figures and tables of all sites, and the tables and PNGs beside it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import Asked
@@ -31,28 +31,19 @@ def write_outputs(folder: SweepFolder, asked: Asked, sites: Sequence[Recorded], 
         what = f": {' '.join(options) or 'as by default'}" if several else ""
         parts += result_parts(shown, what, f"-{place}" if several else "",
                               [row for row in rows if row.outcome.options == options])
-    parts += [failure_part(rows), machine_part(rows, rtts_ms)]
+    parts += [failure_part(shown, rows), machine_part(rows, rtts_ms)]
     measured = len({row.outcome.url for row in rows if row.at})
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
     html = environment.get_template("report.html.j2").render(
         name=folder.name, count=measured, lead=_lead(asked, sites, rows), parts=parts,
-        style=Markup(CSS.read_text(encoding="utf-8")),
-        linked=_linker({row.outcome.url: row.outcome.key for row in rows if row.outcome.key in shown.linked}))
+        style=Markup(CSS.read_text(encoding="utf-8")))
     write_atomically(folder.path / "report.html", html.encode("utf-8", "backslashreplace"))
     return [*shown.written, folder.path / "report.html"]
 
 
-def _linker(keys: dict[str, str]) -> Callable[[str], str]:
-    def linked(url: str) -> str:
-        if url not in keys:
-            return escape(url)
-        return Markup('<a href="waterfalls/{}.html">{}</a>').format(keys[url], url)
-    return linked
-
-
 def _lead(asked: Asked, sites: Sequence[Recorded], rows: Sequence[SiteRow]) -> list[str]:
     recorded = sum(not site.why_not for site in sites)
-    synthetic = sum(row.synthetic and not row.outcome.replica for row in rows)
+    synthetic = len({row.outcome.url for row in rows if row.synthetic})
     lead = [f"The list {asked.pages.name} has {len(sites)} pages, {recorded} of which have a recording.",
             "Intervals and bands are bootstrapped over sites: they say what other sites, chosen as those of this list "
             "were, would give. A list is no random sample of the Web, nor are the pages that could be recorded and "

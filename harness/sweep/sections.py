@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from harness.analysis.intervals import ENOUGH_PAIRS
@@ -17,8 +18,9 @@ from harness.show.report.tables import UNKNOWN, Table, columns, number, plain_ta
 from harness.show.requests_figure import save_figure
 from harness.sweep.figures import draw_ecdf, draw_theory
 from harness.sweep.folder import SweepFolder
-from harness.sweep.outcome import Calibration
+from harness.sweep.outcome import Calibration, Outcome
 from harness.sweep.over_sites import Estimate, agreement, distribution, median_improvement, share_faster, theory_slope
+from harness.sweep.plan import Settings
 from harness.sweep.site_rows import AtRtt, SiteRow
 
 SHOWN = 10
@@ -80,7 +82,7 @@ def result_parts(shown: Shown, what: str, ending: str, rows: Sequence[SiteRow]) 
         theory.figures = [_drawn(shown, f"theory{ending}", figure, "Each site's improvement with its own 95% interval, "
                                  "against what its handshakes come to. In the legend: the slope of a line through the "
                                  "origin.")]
-    return [over, theory, _extremes(shown, once, what), Part(f"All sites{what}", tables=[_site_table(once, rtts_ms)])]
+    return [over, theory, _extremes(shown, once, what), Part(f"All sites{what}", tables=[_site_table(shown, once)])]
 
 
 def _drawn(shown: Shown, name: str, figure: Figure, label: str) -> Drawing:
@@ -133,7 +135,7 @@ def _extremes(shown: Shown, rows: Sequence[SiteRow], what: str) -> Part:
         shown.linked.add(row.outcome.key)
     part.lines = [f"By the improvement at {rtt_ms:g} ms RTT. A site's name leads to its requests, one by one, without "
                   "and with TFO."]
-    part.tables = [_site_table(best, rtts_ms, "Best")] + ([_site_table(worst, rtts_ms, "Worst")] if worst else [])
+    part.tables = [_site_table(shown, best, "Best")] + ([_site_table(shown, worst, "Worst")] if worst else [])
     return part
 
 
@@ -143,14 +145,22 @@ def _at(row: SiteRow, rtt_ms: float) -> AtRtt:
     return found
 
 
-def _site_table(rows: Sequence[SiteRow], rtts_ms: Sequence[float], caption: str = "Every site measured") -> Table:
+def _name(shown: Shown, outcome: Outcome) -> str:
+    """Return the site's URL for a table, as a link where this unit has a waterfall."""
+    if outcome.key not in shown.linked:
+        return outcome.url
+    return Markup('<a href="waterfalls/{}.html">{}</a>').format(outcome.key, outcome.url)
+
+
+def _site_table(shown: Shown, rows: Sequence[SiteRow], caption: str = "Every site measured") -> Table:
+    rtts_ms = shown.rtts_ms
     heads = columns("Site", "Requests", "Hosts", "Connections", "kB", *(f"{what} at {rtt_ms:g} ms" for rtt_ms in rtts_ms
                     for what in ("PLT, no TFO (s),", "Improvement", "95% interval", "Handshakes", "Predicted")))
     body = []
     for row in rows:
         if row.at:
             cells = [cell for rtt_ms in rtts_ms for cell in _cells(row.at_rtt(rtt_ms))]
-            body.append([row.outcome.url, *map(number, (row.requests, row.hosts, row.connections,
+            body.append([_name(shown, row.outcome), *map(number, (row.requests, row.hosts, row.connections,
                                                         row.bytes and row.bytes / 1000)), *cells])
     return plain_table(caption, heads, body)
 
@@ -163,19 +173,27 @@ def _cells(at: AtRtt | None) -> list[str]:
             percent(at.predicted_percent)]
 
 
-def failure_part(rows: Sequence[SiteRow]) -> Part:
+def failure_part(shown: Shown, rows: Sequence[SiteRow]) -> Part:
     """Return the section of the sites that were not measured, or only in part, and why."""
     bad = [row.outcome for row in rows if row.outcome.status in ("failed", "partly")]
     part = Part("Not measured, or in part", [] if bad else ["None: every site of the list was measured."])
-    part.tables = [plain_table(f"Sites: {len(bad)}", columns("Site", words=("Status", "Machine", "Reason")), [
-        [outcome.url, outcome.status, outcome.machine.name or UNKNOWN, "; ".join(outcome.why) or UNKNOWN]
-        for outcome in bad])]
+    part.tables = [plain_table(f"Sites: {len({outcome.url for outcome in bad})}", columns(
+        "Site", words=("Settings", "Status", "Machine", "Reason")), [
+            [_name(shown, outcome), _settings(outcome), outcome.status, outcome.machine.name or UNKNOWN,
+             "; ".join(outcome.why) or UNKNOWN] for outcome in bad])]
     return part
+
+
+def _settings(outcome: Outcome) -> str:
+    if not outcome.key:
+        return UNKNOWN          # a page without a recording is measured under none
+    return str(Settings(outcome.delays, outcome.options)) + (", a second time" if outcome.replica else "")
 
 
 def machine_part(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Part:
     """Return the section of the machines: what their calibrations say, and how far they agree on the same sites."""
-    counts = Counter(row.outcome.machine for row in rows if row.outcome.machine.name)
+    measured = {(row.outcome.machine, row.outcome.url) for row in rows if row.outcome.machine.name}
+    counts = Counter(machine for machine, _ in measured)
     calibrations = {row.outcome.machine: row.outcome.calibration for row in rows if row.outcome.calibration}
     body = []
     for machine, count in sorted(counts.items(), key=lambda pair: pair[0].name):
@@ -192,7 +210,7 @@ def machine_part(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Part:
         return part
     part.lines = ["These sites were measured on two machines each:"]
     part.tables.append(plain_table("Agreement of machines", columns(
-        "RTT (ms)", "Sites", "Improvements differ by (points, median)", "at most",
+        "RTT (ms)", "Measured twice", "Improvements differ by (points, median)", "at most",
         "PLT without TFO differs by (median)", "Intervals that overlap"), [
             [f"{pair.rtt_ms:g}", str(pair.sites), f"{pair.median_points:.1f}", f"{pair.largest_points:.1f}",
              f"{pair.median_plt_percent:.1f}%", f"{pair.within_intervals} of {pair.sites}"] for pair in pairs]))

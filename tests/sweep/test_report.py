@@ -120,3 +120,28 @@ def test_with_nothing_measured_there_is_a_report_that_says_so(tmp_path: Path) ->
     write_outputs(folder, Asked(tmp_path / "L.pages", (10.0,), ((),), VERSIONS), sites, [])
     assert "it is gone" in (folder.path / "report.html").read_text()
     assert [row["why"] for row in rows_of(folder.path / "sites.csv")] == ["it is gone"]
+
+
+def test_a_grid_is_told_apart_by_its_settings(tmp_path: Path) -> None:
+    """A site is measured under each combination: it counts once in each, and has a waterfall for each."""
+    made = Sweep.__new__(Sweep)
+    made.folder = SweepFolder(tmp_path, "grid")
+    made.folder.make()
+    both = (("--http=1.0",), OPTIONS)
+    units = [unit(number, settings=Settings((10.0,), options)) for options in both for number in range(2)]
+    for of in units[:3]:
+        made.add(outcome(of, "partly" if of is units[2] else "measured", by="lab1"), of.url)
+    made.add(outcome(units[3], "failed", "it hangs", by="lab1"), "")
+    sites = [Recorded(Page(of.url, f"p{place}"), tmp_path, "digest") for place, of in enumerate(units[:2])]
+    write_outputs(made.folder, Asked(tmp_path / "L.pages", (10.0,), both, VERSIONS), sites,
+                  [Job(of, lambda: b"") for of in units])
+    html = (made.folder.path / "report.html").read_text()
+    assert "TCP Fast Open over 2 sites: grid" in html
+    assert "2 of the measured sites are synthetic" in html
+    for of in (units[0], units[2]):
+        assert f'<a href="waterfalls/{of.key}.html">{of.url}</a>' in html, "each combination's own"
+    failures = html[html.index("Not measured, or in part"):]
+    assert "<caption>Sites: 2</caption>" in failures
+    assert re.findall(r"<td>(--http=1..)</td><td>(\w+)</td>", failures) == [("--http=1.1", "partly"),
+                                                                             ("--http=1.1", "failed")]
+    assert re.search(r'<th scope="row">lab1</th><td class="number">2</td>', failures), "sites, not units"

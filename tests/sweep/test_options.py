@@ -1,0 +1,32 @@
+"""Which sweep the command line asks for."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.sweep import options
+from harness.sweep.options import Asked, asked_for, parse_arguments
+from tests.support.made_units import VERSIONS
+
+
+@pytest.fixture
+def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a list of one page; the versions are those of no program."""
+    monkeypatch.setattr(options, "own_versions", lambda: VERSIONS)
+    (tmp_path / "list.pages").write_text("http://one.test/\n")
+    return tmp_path / "list.pages"
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, *words: str) -> Asked:
+    """Return what the command line `words` asks for."""
+    monkeypatch.setattr(sys, "argv", ["sweep.py", *words])
+    return asked_for(parse_arguments(""))[0]
+
+
+def test_equal_combinations_of_a_grid_are_one(pages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise each site would count twice among those that intervals are drawn from."""
+    grid = pages.with_name("grid.toml")
+    grid.write_text('http = ["1.1", 1.1, "1.0"]')
+    found = asked(monkeypatch, "--pages", str(pages), "--grid", str(grid))
+    assert found.combinations == (("--http=1.1",), ("--http=1.0",))
