@@ -14,7 +14,7 @@ from harness.errors import InputError, printable
 from harness.files.pages import read_pages
 from harness.sweep.driver import Tally
 from harness.sweep.options import asked_for, named
-from harness.sweep.recordings import Recorded, planned, recorded
+from harness.sweep.recordings import Recorded, not_tried, planned, recorded
 from harness.sweep.report import write_outputs
 from harness.sweep.trust import make_certificates
 from harness.system.privileges import leave_root
@@ -93,7 +93,7 @@ def report(options: argparse.Namespace) -> int:
     """Make the tables and the report of the results that a sweep has so far."""
     leave_root()
     asked, folder = asked_for(options)
-    sites = [found for page in read_pages(asked.pages) if (found := recorded(folder, page))]
+    sites = [recorded(folder, page) or not_tried(folder, page) for page in read_pages(asked.pages)]
     for path in write_outputs(folder, asked, sites, planned(sites, asked)):
         print(path)
     return 0

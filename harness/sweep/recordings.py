@@ -32,6 +32,7 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 FETCH_S = 900.0
 """For one page; fetch.py bounds its own steps."""
+NOT_TRIED = "not recorded yet"
 BECAUSE = "because "
 """What stands in fetch.py's verdict before each reason."""
 
@@ -44,6 +45,11 @@ class Recorded:
     folder: Path
     digest: str = ""
     why_not: str = ""
+
+    @property
+    def tried(self) -> bool:
+        """Whether it was recorded, or could not be."""
+        return self.why_not != NOT_TRIED
 
     def parcel(self) -> bytes:
         """Return it as it travels. Raises ValueError when it is too large."""
@@ -93,6 +99,11 @@ def recorded(sweep: SweepFolder, page: Page) -> Recorded | None:
     if not files.pages.is_file():
         return None
     return Recorded(page, folder, recording_digest(files))
+
+
+def not_tried(sweep: SweepFolder, page: Page) -> Recorded:
+    """Return what stands for a page that the sweep has not come to yet."""
+    return Recorded(page, sweep.recording(page), why_not=NOT_TRIED)
 
 
 def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> Recorded:

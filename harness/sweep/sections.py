@@ -175,12 +175,12 @@ def _cells(at: AtRtt | None) -> list[str]:
 
 def failure_part(shown: Shown, rows: Sequence[SiteRow]) -> Part:
     """Return the section of the sites that were not measured, or only in part, and why."""
-    bad = [row.outcome for row in rows if row.outcome.status in ("failed", "partly")]
+    bad = [row for row in rows if row.outcome.status in ("failed", "partly")]
     part = Part("Not measured, or in part", [] if bad else ["None: every site of the list was measured."])
-    part.tables = [plain_table(f"Sites: {len({outcome.url for outcome in bad})}", columns(
+    part.tables = [plain_table(f"Sites: {len({row.outcome.url for row in bad})}", columns(
         "Site", words=("Settings", "Status", "Machine", "Reason")), [
-            [_name(shown, outcome), _settings(outcome), outcome.status, outcome.machine.name or UNKNOWN,
-             "; ".join(outcome.why) or UNKNOWN] for outcome in bad])]
+            [_name(shown, row.outcome), _settings(row.outcome), row.status, row.outcome.machine.name or UNKNOWN,
+             "; ".join(row.outcome.why) or UNKNOWN] for row in bad])]
     return part
 
 

@@ -15,7 +15,7 @@ from harness.errors import InputError
 from harness.files.load_record import LoadRecord
 from harness.files.results import Results, read_results
 from harness.sweep.folder import SweepFolder
-from harness.sweep.outcome import Outcome
+from harness.sweep.outcome import Outcome, of_unit
 from harness.sweep.plan import Job
 from harness.sweep.recordings import Recorded
 
@@ -53,9 +53,13 @@ class AtRtt:
 
 @dataclass(frozen=True)
 class SiteRow:
-    """One unit: its `outcome`, and what was measured; counts are medians over the loads without TFO."""
+    """One unit: its `outcome`, and what was measured; counts are medians over the loads without TFO.
+
+    A unit that is not `tried` yet has no outcome of its own: `outcome` says only which unit it is.
+    """
 
     outcome: Outcome
+    tried: bool = True
     synthetic: bool = False
     requests: float | None = None
     hosts: float | None = None
@@ -63,17 +67,23 @@ class SiteRow:
     bytes: float | None = None
     at: tuple[AtRtt, ...] = ()
 
+    @property
+    def status(self) -> str:
+        """The outcome's status, as tables have it."""
+        return self.outcome.status if self.tried else "not measured yet"
+
     def at_rtt(self, rtt_ms: float) -> AtRtt | None:
         """Return what was found at an RTT, None where nothing was."""
         return next((found for found in self.at if found.rtt_ms == rtt_ms), None)
 
 
 def read_rows(folder: SweepFolder, sites: Sequence[Recorded], jobs: Sequence[Job]) -> list[SiteRow]:
-    """Return a row for each unit that has an outcome, second measurements too, and for each page without a recording.
+    """Return a row for each unit, and for each page without a recording; second measurements if there are any.
 
     A folder that cannot be read is a failure with its reason, like any other.
     """
-    rows = [SiteRow(Outcome("", site.page.url, "failed", (site.why_not,))) for site in sites if site.why_not]
+    rows = [SiteRow(Outcome("", site.page.url, "failed", (site.why_not,)), site.tried)
+            for site in sites if site.why_not]
     for job in jobs:
         for unit in (job.unit, job.second.unit):
             try:
@@ -83,6 +93,8 @@ def read_rows(folder: SweepFolder, sites: Sequence[Recorded], jobs: Sequence[Job
                                   options=unit.settings.options)
             if outcome is not None:
                 rows.append(read_row(folder, outcome))
+            elif not unit.replica:
+                rows.append(SiteRow(of_unit(unit, "failed"), tried=False))
     return rows
 
 
@@ -97,7 +109,8 @@ def read_row(folder: SweepFolder, outcome: Outcome) -> SiteRow:
         return SiteRow(outcome)
     selection = select(results, "load")
     requests, hosts, connections, size = _counts(results)
-    row = SiteRow(outcome, results.synthetic, requests, hosts, connections, size, tuple(_at(results, selection)))
+    row = SiteRow(outcome, True, results.synthetic, requests, hosts, connections, size,
+                  tuple(_at(results, selection)))
     for cached in (explain, improvement):      # of thousands of sites, nobody asks again
         cached.cache_clear()
     return row
@@ -139,7 +152,7 @@ def flat(row: SiteRow, rtts_ms: Sequence[float]) -> dict[str, Any]:
     """Return a row as it stands in sites.csv."""
     outcome, calibration = row.outcome, row.outcome.calibration
     found: dict[str, Any] = {
-        "url": outcome.url, "options": " ".join(outcome.options), "second": outcome.replica, "status": outcome.status,
+        "url": outcome.url, "options": " ".join(outcome.options), "second": outcome.replica, "status": row.status,
         "why": "; ".join(outcome.why), "synthetic": str(row.synthetic).lower(), "requests": row.requests,
         "hosts": row.hosts, "connections": row.connections, "bytes": row.bytes}
     for rtt_ms in rtts_ms:

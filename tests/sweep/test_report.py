@@ -13,7 +13,7 @@ from harness.sweep.folder import SweepFolder
 from harness.sweep.options import Asked
 from harness.sweep.outcome import FILE, Calibration, Outcome
 from harness.sweep.plan import Job, Settings
-from harness.sweep.recordings import Recorded
+from harness.sweep.recordings import Recorded, not_tried
 from harness.sweep.report import write_outputs
 from harness.sweep.site_rows import read_rows
 from tests.support.client_folder import make_client
@@ -120,6 +120,22 @@ def test_with_nothing_measured_there_is_a_report_that_says_so(tmp_path: Path) ->
     write_outputs(folder, Asked(tmp_path / "L.pages", (10.0,), ((),), VERSIONS), sites, [])
     assert "it is gone" in (folder.path / "report.html").read_text()
     assert [row["why"] for row in rows_of(folder.path / "sites.csv")] == ["it is gone"]
+
+
+def test_what_an_unfinished_sweep_has_not_come_to_is_a_row_too(tmp_path: Path) -> None:
+    made = Sweep(tmp_path)
+    later = unit(8, settings=Settings((10.0, 100.0), OPTIONS))
+    pages = [*(site.page.url for site in made.sites), later.url, "http://last.test/"]
+    waiting = [Recorded(Page(later.url, "p8"), tmp_path, "digest"),
+               not_tried(made.folder, Page("http://last.test/", "last"))]
+    write_outputs(made.folder, made.asked, [*made.sites, *waiting], [*made.jobs, Job(later, lambda: b"")])
+    rows = {row["url"]: row for row in rows_of(made.folder.path / "sites.csv")}
+    assert set(rows) == set(pages)
+    assert [(rows[url]["status"], rows[url]["why"], rows[url]["key"]) for url in pages[-2:]] == [
+        ("not measured yet", "", later.key), ("not measured yet", "not recorded yet", "")]
+    html = (made.folder.path / "report.html").read_text()
+    assert "The list List.pages has 11 pages, 9 of which have a recording." in html
+    assert html.count("<td>not measured yet</td>") == 2
 
 
 def test_a_grid_is_told_apart_by_its_settings(tmp_path: Path) -> None:
