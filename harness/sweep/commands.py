@@ -7,10 +7,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from harness.bootstrap import ROOT
-from harness.errors import InputError, printable
+from harness.errors import ExperimentError, InputError, printable
 from harness.files.pages import read_pages
 from harness.sweep.driver import Tally
 from harness.sweep.options import asked_for, named
@@ -58,11 +59,8 @@ def status(options: argparse.Namespace) -> int:
     folder = named(options, options.status)
     found, driver = folder.read_progress(), folder.driver()
     sites, done = found.get("sites", 0), found.get("done", 0)
-    left_s = found.get("left_s")
-    left = f", {duration(left_s)} left" if driver and isinstance(left_s, int | float) and done != sites else ""
     state = f"running (pid {driver})" if driver else "not running"
-    print(printable(f"sweep-{folder.name}: {state}; {done} of {sites} sites done, {found.get('failed', 0)} of them "
-                    f"failed, {found.get('partly', 0)} partly measured{left}"))
+    print(printable(f"sweep-{folder.name}: {state}; {_how_far(found)}{_left(found) if driver else ''}"))
     for name in found.get("workers", ()) if driver else ():
         print(printable(f"    {name} works"))
     dismissed = found.get("dismissed")
@@ -71,8 +69,23 @@ def status(options: argparse.Namespace) -> int:
     return 0 if sites and done == sites else 1
 
 
+def _how_far(found: Mapping[str, Any]) -> str:
+    if "recorded" in found:
+        return f"recordings of {found['recorded']} of {found.get('pages')} pages done, no site is measured yet"
+    if not found:
+        return "no site is measured yet"
+    return f"{found.get('done', 0)} of {found.get('sites', 0)} sites done, {found.get('failed', 0)} of them failed, " \
+           f"{found.get('partly', 0)} partly measured"
+
+
+def _left(found: Mapping[str, Any]) -> str:
+    left_s = found.get("left_s")
+    over = found.get("done") == found.get("sites")
+    return f", {duration(left_s)} left" if isinstance(left_s, int | float) and not over else ""
+
+
 def halt(options: argparse.Namespace) -> int:
-    """End a sweep's driver, and wait until it has."""
+    """End a sweep's driver, and wait until it has. Raises ExperimentError when it does not end."""
     folder = named(options, options.stop)
     driver = folder.driver()
     if driver is None:
@@ -85,7 +98,10 @@ def halt(options: argparse.Namespace) -> int:
     deadline_s = time.monotonic() + ENDING_S
     while folder.driver() is not None and time.monotonic() < deadline_s:
         time.sleep(0.2)
-    print(f"stopped; go on with: sudo ./sweep.py --resume {folder.name}")
+    if folder.driver() is not None:
+        raise ExperimentError(f"{folder.path}: has not ended {ENDING_S:g} s after it was told to (pid {driver}); wait, "
+                              f"and see ./sweep.py --status {folder.name}")
+    print(f"stopped; go on with: sudo ./sweep.py --resume {folder.name} (and --scheduler or --hosts, if it had them)")
     return 0
 
 

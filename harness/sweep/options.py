@@ -46,6 +46,7 @@ def parse_arguments(description: str) -> argparse.Namespace:
     options, passed_on = parser.parse_known_args()
     options.passed_on = check_options(passed_on)
     options.dir = options.dir.resolve()
+    _check_as_begun(options)
     if options.scheduler is not None and not options.scheduler.startswith(("tcp://", "tls://")):
         raise InputError(f"sweep.py: --scheduler: {options.scheduler[:80]!r} is no address; write tcp://host:8786")
     if options.hosts is not None:
@@ -61,12 +62,23 @@ def host_names(text: str) -> list[str]:
     return hosts
 
 
+def _check_as_begun(options: argparse.Namespace) -> None:
+    """Raise InputError when a sweep that was begun is to go on, or be shown, otherwise than it was begun."""
+    if not (options.resume or options.report):
+        return
+    given = [*options.passed_on, *(f"--{name}" for name in ("delays", "grid", "name") if getattr(options, name))]
+    if given:
+        raise InputError(f"sweep.py: {' '.join(given)}: not for a sweep that was begun without; leave it out, or begin "
+                         "another one with --pages and --name")
+
+
 def make_parser(description: str) -> argparse.ArgumentParser:
     """Return the parser of sweep.py's own options."""
     parser = OptionParser(prog="sweep.py", description=description)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--pages", type=Path, metavar="LIST", help="measure the pages of this list, one URL a line")
-    what.add_argument("--resume", type=page_list_name, metavar="NAME", help="go on with sweep-NAME as it was begun")
+    what.add_argument("--resume", type=page_list_name, metavar="NAME", help="go on with sweep-NAME as it was begun; "
+                      "where it measures (--scheduler, --hosts) is to be given again")
     what.add_argument("--serve", nargs="?", type=Whole(1, 65535), const=8786, metavar="PORT",
                       help="run a scheduler for other machines (8786), until Ctrl-C")
     what.add_argument("--status", nargs="?", type=page_list_name, const=LATEST, metavar="NAME", help="how far it is")
@@ -126,7 +138,7 @@ def asked_before(folder: SweepFolder) -> tuple[Asked, SweepFolder]:
     found = folder.read_asked()
     try:
         asked = Asked(Path(str(found["pages"])), tuple(map(float, found["delays"])),
-                      tuple(check_options(list(map(str, words))) for words in found["combinations"]),
+                      tuple(dict.fromkeys(check_options(list(map(str, words))) for words in found["combinations"])),
                       Versions(**found["versions"]))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{folder.path / 'sweep.json'}:1: not what a sweep was asked for ({error!r}); begin it again "

@@ -200,6 +200,7 @@ def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[st
         done = recorded(sweep, page)
         if done is None:
             sweep.check_room()
+            sweep.write_progress({"recorded": number - 1, "pages": len(pages)})
             source = installed.get(page.url)
             done = record_site(sweep, page, source)
             how = done.why_not or (f"cut out of {source.name}" if source else "recorded")

@@ -1,14 +1,18 @@
 """What sweep.py does besides sweeping, and what it says."""
 
 import csv
+import os
 from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
-from harness.sweep import commands
+from harness.errors import ExperimentError
+from harness.files.pages import read_pages
+from harness.sweep import commands, recordings
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import Asked
+from harness.sweep.recordings import record_missing
 from tests.support.made_units import VERSIONS
 
 
@@ -28,3 +32,30 @@ def test_a_report_has_the_pages_that_were_not_tried_yet(folder: SweepFolder) -> 
     with (folder.path / "sites.csv").open(newline="") as table:
         assert [(row["url"], row["status"]) for row in csv.DictReader(table)] == [
             ("http://one.test/", "not measured yet"), ("http://two.test/", "not measured yet")]
+
+
+def test_status_says_how_far_the_recordings_are(folder: SweepFolder, monkeypatch: pytest.MonkeyPatch,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    pages = read_pages(folder.path.parent / "list.pages")
+    options = Namespace(dir=folder.path.parent, status="x")
+
+    def fetch(_: Path) -> str:
+        assert commands.status(options) == 1
+        return "it is gone"
+    monkeypatch.setattr(recordings, "fetch", fetch)
+    assert commands.status(options) == 1
+    record_missing(folder, pages, {}, lambda _: None)
+    folder.write_progress({"sites": 3, "done": 2, "failed": 1, "partly": 0, "left_s": 70})
+    assert commands.status(options) == 1
+    assert capsys.readouterr().out.splitlines() == [f"sweep-x: not running; {how_far}" for how_far in (
+        "no site is measured yet",
+        "recordings of 0 of 2 pages done, no site is measured yet",
+        "recordings of 1 of 2 pages done, no site is measured yet",
+        "2 of 3 sites done, 1 of them failed, 0 partly measured")]
+
+
+def test_a_sweep_that_does_not_end_is_not_called_stopped(folder: SweepFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "ENDING_S", 0.1)
+    monkeypatch.setattr(os, "kill", lambda *_: None)
+    with folder.only_driver(), pytest.raises(ExperimentError, match=r"has not ended 0.1 s after it was told to \(pid"):
+        commands.halt(Namespace(dir=folder.path.parent, stop="x"))

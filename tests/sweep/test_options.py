@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import InputError
 from harness.sweep import options
 from harness.sweep.options import Asked, asked_for, parse_arguments
 from tests.support.made_units import VERSIONS
@@ -30,3 +31,11 @@ def test_equal_combinations_of_a_grid_are_one(pages: Path, monkeypatch: pytest.M
     grid.write_text('http = ["1.1", 1.1, "1.0"]')
     found = asked(monkeypatch, "--pages", str(pages), "--grid", str(grid))
     assert found.combinations == (("--http=1.1",), ("--http=1.0",))
+
+
+@pytest.mark.parametrize("words", [("--delays", "5"), ("--http=1.1",), ("--grid", "grid.toml"), ("--name", "other")])
+@pytest.mark.parametrize("what", ["--resume", "--report"])
+def test_what_was_begun_goes_on_as_it_was(monkeypatch: pytest.MonkeyPatch, what: str, words: tuple[str, ...]) -> None:
+    """Other options were ignored, and something else measured than was asked for."""
+    with pytest.raises(InputError, match=rf"^sweep.py: {words[0]}: not for a sweep that was begun without"):
+        asked(monkeypatch, what, "x", *words)
