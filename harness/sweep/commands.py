@@ -123,8 +123,8 @@ def summarise(tally: Tally, sites: Sequence[Recorded]) -> int:
     for name, why in tally.dismissed.items():
         print(printable(f"{name} was dismissed: {why}"), file=sys.stderr)
     if tally.seconds_left:
-        print(f"{tally.seconds_left} sites were to be measured on a second machine, too, and there was none: how far "
-              "machines agree is not known")
+        print(f"{tally.seconds_left} sites were to be measured on a second machine, too, and none was there for them: "
+              "how far machines agree on these is not known")
     print(f"{tally.measured} of {tally.total} sites measured, {tally.partly} in part, {tally.failed} failed; "
           f"{len(unrecorded)} of {len(sites)} pages have no recording", flush=True)
     return 0 if tally.whole and not unrecorded else 1

@@ -24,10 +24,13 @@ from harness.mirror.paths import list_files
 FORMAT = 1
 """Of a unit's description; another one makes other keys."""
 OPTIONS = frozenset((
-    "http", "server", "bwhome", "bwnet", "buffer", "delayhome", "paper", "tfo", "testruns", "retries", "post-quantum",
+    "http", "server", "bwhome", "bwnet", "buffer", "delayhome", "paper", "testruns", "retries", "post-quantum",
     "predict", "cookies", "layout", "connections-per-host", "rtt", "think", "until-ci", "max-runs", "min-pairs",
     "timeout", "quiet", "quiet-limit", "seed"))
-"""Options of tfo.py that a sweep passes on, and a worker takes: each changes what is measured, none names a file."""
+"""Options of tfo.py that a sweep passes on, and a worker takes: each changes what is measured, none names a file.
+
+Without --tfo: a sweep compares loads with and without TFO, and a site with one of them only has no result.
+"""
 MOST_COMBINATIONS = 1000
 SECOND_OF = 10
 """A site of so many is measured on a second machine, too."""

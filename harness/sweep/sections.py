@@ -77,6 +77,10 @@ def result_parts(shown: Shown, what: str, ending: str, rows: Sequence[SiteRow]) 
         "Each TCP handshake on a page's critical path costs one RTT, and TFO saves it where the request fits into the "
         "SYN. So theory expects an improvement of handshakes x RTT / PLT. A site lies below the line where another "
         "chain of requests becomes the longest one, or where a link was full."])
+    if any(option.startswith("--rtt=recorded") for row in once for option in row.outcome.options):
+        theory.lines.append("Here (--rtt recorded) each server has an RTT of its own, and the RTT in handshakes x RTT "
+                            "/ PLT is the nominal one, their median: a site whose handshakes go to nearer or to "
+                            "farther servers is off the line for that reason, too.")
     if slopes:
         figure = draw_theory(once, slopes, f"Improvement and handshakes{what}")
         theory.figures = [_drawn(shown, f"theory{ending}", figure, "Each site's improvement with its own 95% interval, "

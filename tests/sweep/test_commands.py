@@ -10,6 +10,7 @@ import pytest
 from harness.errors import ExperimentError
 from harness.files.pages import read_pages
 from harness.sweep import commands, recordings
+from harness.sweep.driver import Tally
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import Asked
 from harness.sweep.recordings import record_missing
@@ -59,3 +60,10 @@ def test_a_sweep_that_does_not_end_is_not_called_stopped(folder: SweepFolder, mo
     monkeypatch.setattr(os, "kill", lambda *_: None)
     with folder.only_driver(), pytest.raises(ExperimentError, match=r"has not ended 0.1 s after it was told to \(pid"):
         commands.halt(Namespace(dir=folder.path.parent, stop="x"))
+
+
+def test_the_summary_does_not_deny_what_a_second_machine_did(capsys: pytest.CaptureFixture[str]) -> None:
+    """Some sites were measured there, perhaps: the tally counts only those that were not."""
+    commands.summarise(Tally(total=20, done=20, measured=20, seconds_left=1), [])
+    assert "1 sites were to be measured on a second machine, too, and none was there for them: how far machines " \
+           "agree on these is not known" in capsys.readouterr().out

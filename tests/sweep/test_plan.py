@@ -41,7 +41,8 @@ def test_options_are_put_in_order_so_that_they_mean_one_unit() -> None:
 
 @pytest.mark.parametrize("words", [
     ["--on-user", "id"], ["--on-user=id"], ["--dir", "/"], ["--name=x"], ["--pcap"], ["--dry-run"], ["--resume"],
-    ["--delaynet", "5"], ["x"], ["--http=1.1", "extra"], ["-x"], ["--port=1024"]])
+    ["--delaynet", "5"], ["x"], ["--http=1.1", "extra"], ["-x"], ["--port=1024"],
+    ["--tfo=0"]])
 def test_options_that_are_none_of_a_sweep_are_refused(words: list[str]) -> None:
     """Some would run a command or write elsewhere, as root, on every worker."""
     with pytest.raises(InputError, match=r"is no option of a sweep"):

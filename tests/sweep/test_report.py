@@ -113,6 +113,20 @@ def test_the_report_is_one_file_in_which_no_text_is_run(sweep: Sweep) -> None:
     assert "The list List.pages has 9 pages, 8 of which have a recording." in html
 
 
+def test_the_report_says_which_rtt_stands_for_several(tmp_path: Path, sweep: Sweep) -> None:
+    options = ("--rtt=recorded",)
+    made = Sweep.__new__(Sweep)
+    made.folder = SweepFolder(tmp_path, "recorded")
+    made.folder.make()
+    of = unit(settings=Settings((10.0,), options))
+    made.add(outcome(of), of.url)
+    write_outputs(made.folder, Asked(tmp_path / "L.pages", (10.0,), (options,), VERSIONS),
+                  [Recorded(Page(of.url, "p"), tmp_path, "digest")], [Job(of, lambda: b"")])
+    said = "each server has an RTT of its own"
+    assert said in (made.folder.path / "report.html").read_text()
+    assert said not in (sweep.folder.path / "report.html").read_text()
+
+
 def test_with_nothing_measured_there_is_a_report_that_says_so(tmp_path: Path) -> None:
     folder = SweepFolder(tmp_path, "none")
     folder.make()
