@@ -3,7 +3,7 @@
 import argparse
 import re
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,15 @@ LATEST = True
 class Asked:
     """What a sweep is to measure: a list of pages, one-way delays in ms, combinations of tfo.py's options.
 
-    `versions` are those of the programs that measure it.
+    `versions` are those of the programs that measure it. `sample_of` says what the list is a sample of, "" when nobody
+    has said it.
     """
 
     pages: Path
     delays: tuple[float, ...]
     combinations: tuple[tuple[str, ...], ...]
     versions: Versions
+    sample_of: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as it stands in sweep.json."""
@@ -91,6 +93,8 @@ def make_parser(description: str) -> argparse.ArgumentParser:
                         "the RTT is twice that")
     parser.add_argument("--grid", type=Path, metavar="FILE", help="TOML: several values of tfo.py's options, all "
                         'combinations of which are measured, such as http = ["1.0", "1.1"]')
+    parser.add_argument("--sample-of", default="", metavar="TEXT", help="what the list is a sample of, for the report: "
+                        "'Tranco, 2026-11-01, ranks 1 to 500'")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--hosts", metavar="HOST,HOST,...", help="start a scheduler here, and workers there by SSH")
     parser.add_argument("--remote", default=str(ROOT), metavar="FOLDER", help="where the project lies on --hosts "
@@ -111,11 +115,10 @@ def make_parser(description: str) -> argparse.ArgumentParser:
 
 def asked_for(options: argparse.Namespace) -> tuple[Asked, SweepFolder]:
     """Return what is to be measured, and the folder of its results. Raises InputError."""
-    if options.report:
-        return asked_before(SweepFolder(options.dir, options.report))
-    if options.resume:
-        asked, folder = asked_before(SweepFolder(options.dir, options.resume))
-        if asked.versions != own_versions():
+    if options.report or options.resume:
+        asked, folder = asked_before(SweepFolder(options.dir, options.report or options.resume))
+        asked = replace(asked, sample_of=options.sample_of or asked.sample_of)
+        if options.resume and asked.versions != own_versions():
             raise InputError(f"{folder.path}: was measured by {asked.versions}, and here is {own_versions()}; measure "
                              f"all anew with --pages {asked.pages}, or only --report {folder.name}")
         return asked, folder
@@ -130,7 +133,7 @@ def asked_for(options: argparse.Namespace) -> tuple[Asked, SweepFolder]:
     except argparse.ArgumentTypeError as error:
         raise InputError(f"{pages}: {error}; give a --name") from None
     different = tuple(dict.fromkeys(checked))           # a grid's "1.1" and 1.1 are one
-    return Asked(pages.resolve(), delays, different, own_versions()), SweepFolder(options.dir, name)
+    return Asked(pages.resolve(), delays, different, own_versions(), options.sample_of), SweepFolder(options.dir, name)
 
 
 def asked_before(folder: SweepFolder) -> tuple[Asked, SweepFolder]:
@@ -139,7 +142,7 @@ def asked_before(folder: SweepFolder) -> tuple[Asked, SweepFolder]:
     try:
         asked = Asked(Path(str(found["pages"])), tuple(map(float, found["delays"])),
                       tuple(dict.fromkeys(check_options(list(map(str, words))) for words in found["combinations"])),
-                      Versions(**found["versions"]))
+                      Versions(**found["versions"]), str(found.get("sample_of", "")))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{folder.path / 'sweep.json'}:1: not what a sweep was asked for ({error!r}); begin it again "
                          "with ./sweep.py --pages LIST") from None

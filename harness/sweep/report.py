@@ -6,6 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from harness.bootstrap import ROOT
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import Asked
 from harness.sweep.plan import Job
@@ -16,6 +17,9 @@ from harness.sweep.tables import write_loads, write_sites
 from harness.system.atomic import write_atomically
 
 HERE = Path(__file__).resolve().parent
+SAMPLES = {ROOT / "Top100US.pages": "the hundred most visited sites of the US in 2013, by the list's name; its makers "
+           "(github.com/jfbastien/tcp-fastopen) do not say whose ranking it was"}
+"""What the project's own lists are samples of."""
 CSS = HERE.parent / "show" / "report" / "report.css"
 
 
@@ -44,7 +48,9 @@ def write_outputs(folder: SweepFolder, asked: Asked, sites: Sequence[Recorded], 
 def _lead(asked: Asked, sites: Sequence[Recorded], rows: Sequence[SiteRow]) -> list[str]:
     recorded = sum(not site.why_not for site in sites)
     synthetic = len({row.outcome.url for row in rows if row.synthetic})
+    sample = asked.sample_of or SAMPLES.get(asked.pages)
     lead = [f"The list {asked.pages.name} has {len(sites)} pages, {recorded} of which have a recording.",
+            f"It is a sample of: {sample}." if sample else "What it is a sample of was not said (--sample-of).",
             "Intervals and bands are bootstrapped over sites: they say what other sites, chosen as those of this list "
             "were, would give. A list is no random sample of the Web, nor are the pages that could be recorded and "
             "measured one of the list: what is missing stands below, with the reasons."]

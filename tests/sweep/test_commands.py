@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> SweepFolder:
 
 
 def test_a_report_has_the_pages_that_were_not_tried_yet(folder: SweepFolder) -> None:
-    assert commands.report(Namespace(dir=folder.path.parent, report="x")) == 0
+    assert commands.report(Namespace(dir=folder.path.parent, report="x", resume=None, sample_of="")) == 0
     assert "The list list.pages has 2 pages, 0 of which" in (folder.path / "report.html").read_text()
     with (folder.path / "sites.csv").open(newline="") as table:
         assert [(row["url"], row["status"]) for row in csv.DictReader(table)] == [

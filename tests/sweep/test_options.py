@@ -7,6 +7,7 @@ import pytest
 
 from harness.errors import InputError
 from harness.sweep import options
+from harness.sweep.folder import SweepFolder
 from harness.sweep.options import Asked, asked_for, parse_arguments
 from tests.support.made_units import VERSIONS
 
@@ -39,3 +40,17 @@ def test_what_was_begun_goes_on_as_it_was(monkeypatch: pytest.MonkeyPatch, what:
     """Other options were ignored, and something else measured than was asked for."""
     with pytest.raises(InputError, match=rf"^sweep.py: {words[0]}: not for a sweep that was begun without"):
         asked(monkeypatch, what, "x", *words)
+
+
+def test_what_the_list_is_a_sample_of_is_kept(pages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep that was begun before there was this option goes on, too."""
+    at = ("--dir", str(pages.parent))
+    for words, kept in (((), ""), (("--sample-of", "Tranco, ranks 1 to 9"), "Tranco, ranks 1 to 9")):
+        begun = asked(monkeypatch, "--pages", str(pages), *at, *words)
+        SweepFolder(pages.parent, "list").make()
+        SweepFolder(pages.parent, "list").write_asked(begun.to_json())
+        assert asked(monkeypatch, "--resume", "list", *at).sample_of == kept
+    assert asked(monkeypatch, "--report", "list", *at, "--sample-of", "another").sample_of == "another"
+    SweepFolder(pages.parent, "list").write_asked({
+        name: value for name, value in begun.to_json().items() if name != "sample_of"})
+    assert asked(monkeypatch, "--resume", "list", *at).sample_of == ""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
+from harness.bootstrap import ROOT
 from harness.files.pages import Page
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import Asked
@@ -125,6 +126,17 @@ def test_the_report_says_which_rtt_stands_for_several(tmp_path: Path, sweep: Swe
     said = "each server has an RTT of its own"
     assert said in (made.folder.path / "report.html").read_text()
     assert said not in (sweep.folder.path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("pages", "sample_of", "said"), [
+    (ROOT / "Top100US.pages", "", "It is a sample of: the hundred most visited sites of the US in 2013, by the list"),
+    (Path("/L.pages"), "<b>Tranco</b>", "It is a sample of: &lt;b&gt;Tranco&lt;/b&gt;."),
+    (Path("/L.pages"), "", "What it is a sample of was not said (--sample-of).")])
+def test_the_report_says_what_the_list_is_a_sample_of(tmp_path: Path, pages: Path, sample_of: str, said: str) -> None:
+    folder = SweepFolder(tmp_path, "none")
+    folder.make()
+    write_outputs(folder, Asked(pages, (10.0,), ((),), VERSIONS, sample_of), [], [])
+    assert said in (folder.path / "report.html").read_text()
 
 
 def test_with_nothing_measured_there_is_a_report_that_says_so(tmp_path: Path) -> None:
