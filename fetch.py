@@ -85,7 +85,7 @@ def record_pages(options: argparse.Namespace, list_file: Path, archive: ArchiveS
         print(f"{options.name}: every page of {list_file.name} is recorded already")
         return 0
     plan = make_plan(options, wanted, archive)
-    with counted(len(wanted)) as progress:
+    with counted(len(wanted), "pages") as progress:
         outcome = record(plan, progress.done)
     return report(outcome, options)
 

@@ -96,8 +96,10 @@ def measure(folder: SweepFolder, cluster: AnyCluster, asked: Asked, jobs: list[J
     """Have all units measured that have no results yet."""
     missing = sum(folder.outcome(job.unit.key) is None for job in jobs)
     print(f"{len(jobs)} sites to measure, {len(jobs) - missing} of them measured already", flush=True)
-    with counted(missing) as progress:
-        return Driver(folder, cluster, asked.versions, progress.say, progress.done).run(jobs)
+    with counted(missing, "sites") as progress:
+        driver = Driver(folder, cluster, asked.versions, progress.say,
+                        lambda line: progress.done(commands.with_failures(line, driver.tally)))
+        return driver.run(jobs)
 
 
 if __name__ == "__main__":

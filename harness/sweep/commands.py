@@ -115,6 +115,11 @@ def report(options: argparse.Namespace) -> int:
     return 0
 
 
+def with_failures(line: str, tally: Tally) -> str:
+    """Return the line for a finished site, with how many sites have failed, if any."""
+    return f"{line}; {tally.failed} failed so far" if tally.failed else line
+
+
 def summarise(tally: Tally, sites: Sequence[Recorded]) -> int:
     """Say how the sweep went; return its exit status."""
     unrecorded = [site for site in sites if site.why_not]

@@ -55,13 +55,13 @@ class Steps:
 
 
 @contextmanager
-def counted(total: int) -> Iterator[Steps]:
-    """Show the progress of `total` steps while this lasts."""
+def counted(total: int, what: str = "loads") -> Iterator[Steps]:
+    """Show the progress of `total` steps while this lasts; `what` they are stands before the bar."""
     console = Console(emoji=False, file=uncopied())
     if not console.is_terminal:
         yield Steps(console, None, total)
         return
-    columns = (TextColumn("loads"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True))
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True))
     with Progress(*columns, console=console) as bar:
         yield Steps(console, bar, total)
 

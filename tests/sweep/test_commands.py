@@ -67,3 +67,9 @@ def test_the_summary_does_not_deny_what_a_second_machine_did(capsys: pytest.Capt
     commands.summarise(Tally(total=20, done=20, measured=20, seconds_left=1), [])
     assert "1 sites were to be measured on a second machine, too, and none was there for them: how far machines " \
            "agree on these is not known" in capsys.readouterr().out
+
+
+def test_a_finished_sites_line_counts_the_failures() -> None:
+    assert commands.with_failures("http://one.test/: measured", Tally(done=3)) == "http://one.test/: measured"
+    assert commands.with_failures("http://one.test/: measured", Tally(done=3, failed=2)) == \
+        "http://one.test/: measured; 2 failed so far"

@@ -19,7 +19,7 @@ SCRIPT = """
 import sys, time
 from harness.system.progress import counted
 steps = sys.argv[2:]
-with counted(len(steps)) as progress:
+with counted(len(steps), "sites") as progress:
     for what in steps:
         time.sleep(float(sys.argv[1]))
         progress.done(what)
@@ -115,7 +115,7 @@ def test_on_a_terminal_it_is_a_bar_with_the_time_left() -> None:
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written)
     assert "first page" in plain
     assert "second page" in plain
-    assert "loads" in plain
+    assert "sites" in plain
     assert "2/2" in plain
     assert re.search(r"\d:\d\d", plain), "the time"
     assert "━" in plain
