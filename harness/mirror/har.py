@@ -124,7 +124,7 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
                     failed, size if size >= 0 else None,
                     str(entry["_file"]).partition("/")[2] if entry.get("_file") else None,
                     Asked(headers_of(_pairs(request.get("headers"))), _body(request.get("postData") or {})),
-                    bool(entry.get("_fromCache")), None if entry.get("_refetched") else _part(status, headers),
+                    bool(entry.get("_fromCache")), _part(status, headers, whole=bool(entry.get("_refetched"))),
                     _pairs(response.get("_earlyHints")), arrivals,
                     cut or bool(arrivals and entry.get("_partial")), bool(entry.get("_afterLoad")),
                     handshake_ms(entry) if status else None,
@@ -137,13 +137,17 @@ def _pairs(headers: Any) -> tuple[tuple[str, str], ...]:
                  if not str(pair["name"]).startswith(":"))
 
 
-def _part(status: int, headers: tuple[tuple[str, str], ...]) -> tuple[int, int] | None:
-    """Return where a part begins and how large the whole is; None if it is not a part (RFC 9110, section 14.4)."""
+def _part(status: int, headers: tuple[tuple[str, str], ...], *, whole: bool) -> tuple[int, int] | None:
+    """Return where a part begins and how large the whole is; None if it is not a part (RFC 9110, section 14.4).
+
+    `whole`: what is kept is all of the body, whichever part was asked for. A part that is said to be all may have been
+    given up half way, and what was asked for afterwards is joined to it.
+    """
     text = next((value for name, value in headers if name.lower() == "content-range"), "")
     match = re.fullmatch(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})", text.strip())
-    if status != 206 or match is None or (int(match[1]) == 0 and int(match[2]) + 1 == int(match[3])):
+    if status != 206 or match is None:
         return None
-    return int(match[1]), int(match[3])
+    return 0 if whole else int(match[1]), int(match[3])
 
 
 def _body(posted: dict[str, Any]) -> BodyHash | None:

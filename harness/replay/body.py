@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from harness.replay.ranges import Span
+from harness.mirror.ranges import Span
 
 
 @dataclass

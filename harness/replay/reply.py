@@ -16,11 +16,11 @@ from harness.mirror.answers import WITHOUT_BODY, Recorded
 from harness.mirror.headers import OF_THE_BODY, location
 from harness.mirror.live import Arrivals
 from harness.mirror.paths import open_file
+from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
 from harness.replay.body import Body, Piece
 from harness.replay.callbacks import LARGEST, new_names, renamed
 from harness.replay.content_type import SNIFFED, content_type
 from harness.replay.matching import Request, path_and_query
-from harness.replay.ranges import NotSatisfiableError, Span, wanted_span
 from harness.replay.site import MISSING, Site
 
 if TYPE_CHECKING:
@@ -143,6 +143,8 @@ def _select_part(reply: Reply, body: Body, answer: Recorded, asked: Mapping[str,
     try:
         span = wanted_span(answer, asked, size)
         if span is None:
+            if body.end < size:    # the parts that were recorded are not all of the body that is asked for
+                reply.found = FoundAs.BEST_MATCH
             return
         body.select(span)
         if not body.left:    # that part was not recorded

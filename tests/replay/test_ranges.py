@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.files.server_log import FoundAs
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
+from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
 from harness.replay.body import Body, Piece
 from harness.replay.matching import Request
-from harness.replay.ranges import NotSatisfiableError, Span, wanted_span
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
 from tests.support.written import HOST, Written
@@ -110,6 +111,32 @@ def test_a_gap_between_recorded_parts_is_no_part(written: Written) -> None:
     reply, body = fetch(written, site, {"range": "bytes=2-"})
     assert (reply.status, body, dict(reply.headers)["content-range"]) == (206, b"23", "bytes 2-3/10")
     assert fetch(written, site, {"range": "bytes=5-"})[0].status == 416
+
+
+def test_a_beginning_is_not_said_to_be_the_whole_body(written: Written) -> None:
+    add_part(written, 0, 3)
+    add_part(written, 8, 9)
+    reply, body = fetch(written, written.site(), {})
+    assert (reply.status, body, reply.found) == (200, b"0123", FoundAs.BEST_MATCH)
+
+
+def test_a_player_that_gave_up_all_of_it_for_the_end_gets_both(written: Written) -> None:
+    """What players do with a film whose index stands at its end: the first answer is of `bytes=0-`."""
+    headers = [("Content-Range", "bytes 0-9/10"), ("Content-Type", "video/mp4")]
+    written.add("/v.mp4", "0123", status=206, headers=headers, _partial=True)
+    written.add("/v.mp4", "89", status=206, headers=[("Content-Range", "bytes 8-9/10"), *headers[1:]])
+    site = written.site()
+    reply, body = fetch(written, site, {"range": "bytes=0-"})
+    assert (reply.status, body, dict(reply.headers)["content-range"]) == (206, b"0123", "bytes 0-3/10")
+    assert fetch(written, site, {"range": "bytes=8-"})[1] == b"89"
+
+
+def test_what_was_fetched_again_is_all_of_it(written: Written) -> None:
+    headers = [("Content-Range", "bytes 4-9/10"), ("Content-Type", "video/mp4")]
+    written.add("/v.mp4", "0123456789", status=206, headers=headers, _refetched=True)
+    written.add("/v.mp4", "89", status=206, headers=[("Content-Range", "bytes 8-9/10"), *headers[1:]])
+    reply, body = fetch(written, written.site(), {"range": "bytes=2-5"})
+    assert (reply.status, body, dict(reply.headers)["content-range"]) == (206, b"2345", "bytes 2-5/10")
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.binary(min_size=1, max_size=10)), min_size=1, max_size=6),
