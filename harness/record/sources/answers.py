@@ -11,7 +11,8 @@ A request is answered, in this order, by what was recorded for
 
 3 to 5 are stand-ins, and never redirect. The page itself is never answered by one, a frame in it only by 3. A
 navigation (the page, a frame) is answered only by what answered one when it was recorded, as far as the source knows
-that; all else rather by what did not.
+that; all else rather by what did not. Of answers that are parts of a body (206) only one answers that holds what is
+asked for.
 """
 
 import hashlib
@@ -26,6 +27,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from harness.mirror.forms import may_be_in_another_format, without_format
 from harness.mirror.live import LiveConnection
+from harness.mirror.ranges import NotSatisfiableError
+from harness.record.sources.parts import Held, held_by, wanted_of
 
 Headers = tuple[tuple[str, str], ...]
 VOLATILE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d+\.\d+|\b[0-9a-f]{8,}\b|\d{8,}", re.IGNORECASE)
@@ -74,6 +77,8 @@ class ArchivedRequest:
     body: bytes = b""
     navigation: bool = False
     by_page: bool = False
+    range: str = ""
+    """The header Range: which part of the body is asked for; "" for all of it."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,8 @@ class Index:
     live: list[LiveConnection] = field(default_factory=list)
     _asked: dict[tuple[str, ...], int] = field(default_factory=lambda: defaultdict(int))
     _tables: dict[str, Mapping[tuple[str, ...], list[Entry]]] = field(default_factory=dict)
+    _held: dict[int, Held | None] = field(default_factory=dict)
+    """What the entries that are parts hold, by their `id`."""
 
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to `request`, None when there is none. Not for several threads at a time."""
@@ -119,7 +126,8 @@ class Index:
             return replace(self._next((*masked_key, str(request.navigation)), standing), stand_in=True)
         same_path = self._table("path", lambda entry: (entry.method, url_path(entry.url))).get((method, url_path(url)))
         standing = [entry for entry in same_path or () if not 300 <= entry.status < 400]
-        if method == "GET" and not request.navigation and (standing := standing or self._in_another_format(url)):
+        standing = self._holding(standing or self._in_another_format(url), request)
+        if method == "GET" and not request.navigation and standing:
             return replace(max(standing, key=lambda entry: _in_common(entry.url, url)).read(), stand_in=True)
         return None
 
@@ -154,12 +162,39 @@ class Index:
 
         Where no entry is known to be a navigation's, who recorded them marks none, as crawlers do.
         """
+        entries = self._holding(entries, request)
         marked = self._table("navigations", lambda entry: (str(entry.navigation),))
         if (str(True),) not in marked:
             return entries
         if request.navigation:
             return [entry for entry in entries if entry.navigation is not False]
         return [entry for entry in entries if not entry.navigation] or entries
+
+    def _holding(self, entries: list[Entry], request: ArchivedRequest) -> list[Entry]:
+        """Return those that may answer a request for these bytes: of parts the longest one that begins with them, or
+        all of the others.
+        """
+        parts = [entry for entry in entries if entry.status == HTTPStatus.PARTIAL_CONTENT]
+        others = [entry for entry in entries if entry.status != HTTPStatus.PARTIAL_CONTENT]
+        if not parts or (others and not request.range):
+            return others
+        longest = max(parts, key=lambda entry: self._reach(entry, request))
+        return [longest] if self._reach(longest, request) else others
+
+    def _reach(self, entry: Entry, request: ArchivedRequest) -> int:
+        """Return how far the bytes that a part has go from where `request` wants them; 0 when it lacks the first."""
+        if id(entry) not in self._held:
+            self._held[id(entry)] = held_by(entry.read())
+        held = self._held[id(entry)]
+        if held is None:
+            return 1    # it does not say what it is: several ranges at once, perhaps
+        try:
+            wanted = wanted_of(held, request.range)
+        except NotSatisfiableError:
+            return 0
+        if wanted is None:
+            return held.end if held.whole else 0
+        return held.end if held.start <= wanted.start < held.end else 0
 
     def _next(self, key: tuple[str, ...], entries: list[Entry]) -> ArchivedAnswer:
         turn = self._asked[key]

@@ -20,6 +20,7 @@ from harness.mirror.asked import Asked, headers_of
 from harness.mirror.headers import replayed
 from harness.mirror.live import LiveConnection
 from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest
+from harness.record.sources.parts import as_asked, content_range_of
 from harness.record.sources.source import Source
 
 NUMBER = "X-TFO-Lab-Answer"
@@ -126,9 +127,12 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("Upgrade", "").lower() == "websocket":
             self._converse(url)
             return
-        navigation = bool(Asked(headers_of(self.headers.items())).navigation)
-        request = ArchivedRequest(self.command, url, sent, navigation, by_page="Referer" in self.headers)
+        asked = headers_of(self.headers.items())
+        request = ArchivedRequest(self.command, url, sent, bool(Asked(asked).navigation),
+                                  by_page="Referer" in self.headers, range=asked.get("range", ""))
         answer = self.server.archive.source.find(request)
+        if answer is not None and self.command == "GET":
+            answer = as_asked(answer, asked)
         if answer is None and self.command == "OPTIONS" and self.headers.get("Access-Control-Request-Method"):
             answer = ArchivedAnswer(url, 204, "No Content", self._permission(), b"", "HTTP/1.1")
         self._send(answer)
@@ -148,6 +152,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response_only(answer.status if answer else 404, answer.reason if answer else "Not Found")
         for name, value in replayed(answer.headers, answer.captured) if answer else self._permission():
             self.send_header(name, value)
+        if answer and (content_range := content_range_of(answer)):
+            self.send_header("Content-Range", content_range)
         self.send_header(NUMBER, str(self.server.archive.number_of(answer) if answer else MISSING))
         body = answer.body if answer else b""
         if answer is None or answer.status not in (204, 304):

@@ -1,0 +1,106 @@
+"""Parts of bodies that others recorded: what a player of videos gets while the page is imported."""
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+import pytest
+
+from harness.record.sources.answers import ArchivedAnswer, Entry, Headers, Index
+from harness.record.sources.server import NUMBER, ArchiveServer
+from harness.record.sources.source import IndexedSource
+
+FILM = "http://a.test/film.mp4"
+BODY = b"0123456789"
+RANGES = (("Accept-Ranges", "bytes"), ("Content-Type", "video/mp4"))
+Got = tuple[int, bytes, str | None]
+
+
+def recorded(status: int, body: bytes, *headers: tuple[str, str], url: str = FILM) -> Entry:
+    answer = ArchivedAnswer(url, status, "", headers, body, "HTTP/1.1")
+    return Entry("GET", url, status, lambda: answer)
+
+
+def part(first: int, end: int, total: str = "10") -> Entry:
+    return recorded(206, BODY[first:end], ("Content-Range", f"bytes {first}-{end - 1}/{total}"), *RANGES)
+
+
+def no_tls(host: str) -> ssl.SSLContext:
+    raise AssertionError(host)
+
+
+@contextmanager
+def serving(*entries: Entry) -> Iterator[ArchiveServer]:
+    """Answer from these entries."""
+    source = IndexedSource("made", Index([*entries]))
+    with ArchiveServer(source, "", no_tls, lambda *_: None) as server:
+        yield server
+
+
+def ask(server: ArchiveServer, asked: str = "", method: str = "GET", url: str = FILM) -> tuple[Got, Headers]:
+    """Return what a browser gets for a film, and the headers that the recording has of the answer."""
+    port = int(server.rules.partition("127.0.0.1:")[2].partition(",")[0])
+    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    parts = urlsplit(url)
+    connection.request(method, parts.path, headers={"Host": parts.netloc} | ({"Range": asked} if asked else {}))
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    noted = server.answers[int(answer.headers[NUMBER])]
+    return (answer.status, body, answer.headers["Content-Range"]), noted.headers if noted else ()
+
+
+def test_a_whole_body_is_sliced() -> None:
+    with serving(recorded(200, BODY, ("Content-Length", "10"), *RANGES)) as server:
+        got, noted = ask(server, "bytes=2-4")
+        assert got == (206, b"234", "bytes 2-4/10")
+        assert dict(noted) == {**dict(RANGES), "Content-Range": "bytes 2-4/10"}, "the recording says what it has"
+        assert ask(server, "bytes=10-")[0] == (416, b"", "bytes */10")
+        assert ask(server)[0] == ask(server, "lines=1-2")[0] == (200, BODY, None)
+        assert ask(server, "bytes=2-4", "HEAD")[0] == (200, b"", None)
+
+
+def test_a_site_that_knew_no_ranges_sends_everything() -> None:
+    with serving(recorded(200, BODY, RANGES[1])) as server:
+        assert ask(server, "bytes=2-4")[0] == (200, BODY, None)
+
+
+def test_of_parts_the_one_that_holds_what_is_asked_for_answers() -> None:
+    with serving(part(0, 3), part(8, 10), part(2, 6)) as server:
+        assert ask(server, "bytes=8-")[0] == (206, b"89", "bytes 8-9/10")
+        assert ask(server, "bytes=0-")[0] == (206, b"012", "bytes 0-2/10")
+        got, noted = ask(server, "bytes=2-3")
+        assert got == (206, b"23", "bytes 2-3/10")
+        assert dict(noted)["Content-Range"] == "bytes 2-3/10"
+        assert ask(server, "bytes=-1")[0] == (206, b"9", "bytes 9-9/10")
+
+
+@pytest.mark.parametrize("asked", ["bytes=6-", "bytes=10-", ""])
+def test_what_no_part_holds_is_not_in_the_archive(asked: str) -> None:
+    with serving(part(0, 3), part(8, 10)) as server:
+        assert ask(server, asked)[0] == (404, b"", None)
+
+
+def test_a_part_that_is_all_answers_whoever_asks_for_all() -> None:
+    with serving(part(0, 10)) as server:
+        assert ask(server)[0] == (200, BODY, None)
+        assert ask(server, "bytes=0-")[0] == (206, BODY, "bytes 0-9/10")
+
+
+def test_whole_bodies_answer_beside_parts() -> None:
+    with serving(part(0, 3), recorded(200, BODY, *RANGES)) as server:
+        assert ask(server)[0] == (200, BODY, None)
+        assert ask(server, "bytes=1-1")[0] == (206, b"1", "bytes 1-1/10")
+        assert ask(server, "bytes=7-")[0] == (206, b"789", "bytes 7-9/10")
+
+
+def test_a_part_that_does_not_say_which_is_sent_as_it_is() -> None:
+    with serving(recorded(206, b"--x\r\n", ("Content-Type", "multipart/byteranges; boundary=x"))) as server:
+        assert ask(server, "bytes=0-1,4-5")[0] == (206, b"--x\r\n", None)
+
+
+def test_of_an_unknown_size_what_came_is_all_there_is() -> None:
+    with serving(part(0, 4, "*")) as server:
+        assert ask(server, "bytes=1-")[0] == (206, b"123", "bytes 1-3/4")
