@@ -7,6 +7,7 @@ and HTTP/2 (RFC 9113). The log's own events for uploads tell sizes only; the deb
 import contextlib
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from hpack import Decoder, HPACKError
@@ -21,21 +22,30 @@ Wanted = tuple[str, str]
 """Method and URL."""
 
 
-def read_sent_bodies(path: Path) -> dict[Wanted, list[bytes]]:
-    """Return the bodies of the requests that have one, by method and URL, in the order in which they were sent.
+@dataclass(frozen=True)
+class Sent:
+    """One request's body, b"" where it has none, and the id of the socket it was written to."""
+
+    connection: int
+    body: bytes
+
+
+def read_sent_bodies(path: Path) -> dict[Wanted, list[Sent]]:
+    """Return what was sent with the requests, by method and URL, in the order in which they were sent.
 
     What cannot be read as a request is left out, and with it what follows on that socket. Raises ExperimentError when
     the file cannot be read.
     """
-    found: list[tuple[int, Wanted, bytes]] = []
-    for socket in (socket.sent for socket in read_sockets(path)):
-        scheme = "https" if socket.encrypted else "http"
-        read = _over_http2 if socket.data.startswith(HTTP2_PREFACE) else _over_http1
+    found: list[tuple[int, Wanted, Sent]] = []
+    for socket in read_sockets(path):
+        scheme = "https" if socket.sent.encrypted else "http"
+        read = _over_http2 if socket.sent.data.startswith(HTTP2_PREFACE) else _over_http1
         with contextlib.suppress(HPACKError, HyperframeError, ValueError):
-            found += [request for request in read(socket, scheme) if request[2]]
-    bodies: dict[Wanted, list[bytes]] = defaultdict(list)
-    for _, wanted, body in sorted(found, key=lambda request: request[0]):
-        bodies[wanted].append(body)
+            for tick, wanted, body in read(socket.sent, scheme):
+                found.append((tick, wanted, Sent(socket.source, body)))
+    bodies: dict[Wanted, list[Sent]] = defaultdict(list)
+    for _, wanted, sent in sorted(found, key=lambda request: request[0]):
+        bodies[wanted].append(sent)
     return dict(bodies)
 
 

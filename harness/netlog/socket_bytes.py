@@ -45,8 +45,9 @@ class Stream:
 
 @dataclass
 class Socket:
-    """One socket."""
+    """One socket. `source` is its id in the net-log, as of harness.netlog.connections.Connection."""
 
+    source: int
     sent: Stream
     received: Stream
 
@@ -68,8 +69,8 @@ def read_sockets(path: Path, keep_received: Callable[[Stream], bool] = lambda _:
             if name is None:
                 continue
             encrypted = name.startswith(TLS)
-            socket = sockets.setdefault((int(event["source"]["id"]), encrypted),
-                                        Socket(Stream(encrypted), Stream(encrypted)))
+            source = int(event["source"]["id"])
+            socket = sockets.setdefault((source, encrypted), Socket(source, Stream(encrypted), Stream(encrypted)))
             if name.endswith(SENT):
                 socket.sent.add(int(event["time"]), base64.b64decode(event["params"]["bytes"]))
             elif keep_received(socket.sent):

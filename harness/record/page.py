@@ -144,13 +144,23 @@ def _websockets(netlog: NetLog, netlog_file: Path, visit: Visit) -> list[WebSock
 
 
 def _add_sent_bodies(exchanges: list[CapturedExchange], netlog_file: Path) -> None:
-    """Give each request that was sent its body: of several with one method and URL in the order of sending."""
+    """Give each request that was sent its body: of several with one method and URL on its connection in the order of
+    sending. Requests over other connections may overtake it, or be its own first try on one that was dead.
+    """
     bodies = read_sent_bodies(netlog_file)
-    for exchange in exchanges:
-        transaction = exchange.transaction
-        waiting = bodies.get((transaction.method, exchange.url))
-        if waiting and transaction.sends:
-            exchange.sent = waiting.pop(0)
+    sent = [exchange for exchange in exchanges if exchange.transaction.sends]
+    for exchange in sorted(sent, key=lambda exchange: (exchange.transaction.connection is None, _send_tick(exchange))):
+        waiting = bodies.get((exchange.transaction.method, exchange.url), [])
+        found = next((one for one in waiting if exchange.transaction.connection in (None, one.connection)), None)
+        if found is not None:
+            waiting.remove(found)
+            exchange.sent = found.body
+
+
+def _send_tick(exchange: CapturedExchange) -> float:
+    """Return when the request was sent."""
+    phases = exchange.transaction.phases
+    return exchange.transaction.start + sum(max(0.0, part) for part in (phases.blocked, phases.dns, phases.connect))
 
 
 def _captured(transaction: HttpTransaction, body: Body | None, end_tick: float | None) -> CapturedExchange:

@@ -1,5 +1,6 @@
 """A visit turned into a recording and a verdict: what is kept of answers that came half, in parts, or never."""
 
+import base64
 import errno
 import os
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from harness.files.text_log import read_log
 from harness.mirror.recording import read_recording
+from harness.netlog.file import BEGIN, END
 from harness.netlog.load import HttpTransaction
 from harness.record.archive import to_har
 from harness.record.page import CapturedExchange, PageRecording, evaluate
@@ -56,6 +58,38 @@ def test_an_answer_is_whole_when_its_length_came(log: MadeNetLog, tmp_path: Path
     recording = seen(log, tmp_path)
     assert [exchange.whole for exchange in recording.exchanges] == [True, True, False, False]
     assert answer(recording, "http://a.test/half").body == b"12345"
+
+
+def post_over(log: MadeNetLog, connection: int, body: bytes) -> None:
+    """Write a POST to a socket, which is made for it unless it stands."""
+    log.source, log.kind = connection, "SOCKET"
+    head = f"POST /api HTTP/1.1\r\nHost: a.test\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    log.add("SOCKET_BYTES_SENT", bytes=base64.b64encode(head + body).decode())
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_requests_at_once_over_two_connections_keep_their_bodies(log: MadeNetLog, tmp_path: Path, ties: bool) -> None:
+    """The second POST overtakes the first, which was also tried over a connection that was dead."""
+    for job, connection in ((91, 81), (92, 82)):
+        log.source, log.kind = connection, "SOCKET"
+        log.add("TCP_CONNECT", BEGIN)
+        log.add("TCP_CONNECT", END, remote_address="10.0.0.1:80")
+        log.add("SOCKET_IN_USE", BEGIN, source_dependency={"id": job, "type": 9})
+    log.source, log.kind = 1, "URL_REQUEST"
+    for job in (91, 92):
+        log.begin("http://a.test/api", "POST", job=job)
+        log.head("200 OK")
+        log.end()
+    for connection, body in ((80, b"first"), (82, b""), (82, b"second"), (81, b"first")):
+        post_over(log, connection, body)
+    if ties:
+        for event in log.events[-4:]:
+            event["time"] = log.events[-1]["time"]
+    log.source, log.kind = 3, "URL_REQUEST"
+    log.begin("http://a.test/api", "POST", job=92)
+    log.head("200 OK")
+    posts = [exchange for exchange in seen(log, tmp_path).exchanges if exchange.transaction.method == "POST"]
+    assert [exchange.sent for exchange in posts] == [b"first", b"", b"second"]
 
 
 @pytest.mark.parametrize(("content_range", "whole"), [
