@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urljoin
@@ -38,6 +39,10 @@ LONGEST_WAIT_S = 60.0
 ANSWER_S = 60.0
 
 
+class _UnansweredError(Exception):
+    """The archive did not say whether it has something."""
+
+
 class WebArchive:
     """The pages as they were on `day`, as far as the archive at the address `archive` has them."""
 
@@ -55,14 +60,17 @@ class WebArchive:
         self._places = threading.Semaphore(AT_ONCE)
 
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
-        """Return the capture of a GET that is nearest to the day; None without one. Each URL is asked for once."""
+        """Return the capture of a GET that is nearest to the day; None without one.
+
+        Each URL is asked for once, unless the archive did not answer: another page may need it, too.
+        """
         url = without_fragment(request.url)
         if request.method not in ("GET", "HEAD"):
             return None
         if url not in self._known:
-            with self._places:
+            with self._places, suppress(_UnansweredError):
                 self._known[url] = self._ask(url)
-        return self._known[url]
+        return self._known.get(url)
 
     def find_live(self, url: str) -> None:
         """Return nothing: archives of the Web have no WebSockets."""
@@ -83,19 +91,20 @@ class WebArchive:
         return told
 
     def _ask(self, url: str) -> ArchivedAnswer | None:
+        """Return the capture, None when there is none. Raises _UnansweredError."""
         address = self._prefix + url
         for _ in range(MOST_HOPS):
             answer = self._get(address)
-            if answer is None or "memento-datetime" in answer.headers:
-                return self._capture(url, answer) if answer is not None else None
+            if "memento-datetime" in answer.headers:
+                return self._capture(url, answer)
             there = urljoin(address, answer.headers.get("location", ""))
             if not answer.is_redirect or not CAPTURE.search(there):
                 return None
             address = there
         return None
 
-    def _get(self, address: str) -> requests.Response | None:
-        """Return what the archive answers, after another try or more when it is busy."""
+    def _get(self, address: str) -> requests.Response:
+        """Return what the archive answers, after another try or more when it is busy. Raises _UnansweredError."""
         trouble = ""
         for attempt in range(TRIES):
             try:
@@ -111,14 +120,15 @@ class WebArchive:
             answer.close()
             time.sleep(min(LONGEST_WAIT_S, float(after) if after.isdigit() else self._pause_s * 2**attempt))
         self.troubles[trouble] += 1
-        return None
+        raise _UnansweredError
 
-    def _capture(self, url: str, answer: requests.Response) -> ArchivedAnswer | None:
+    def _capture(self, url: str, answer: requests.Response) -> ArchivedAnswer:
+        """Return the answer as it was captured. Raises _UnansweredError when it breaks off."""
         try:
             body = answer.raw.read(decode_content=False)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self.troubles[type(error).__name__] += 1
-            return None
+            raise _UnansweredError from None
         headers = _captured_headers(answer)
         pair = next(((name, value) for name, value in headers if name.lower() == "location"), None)
         if pair is not None:
