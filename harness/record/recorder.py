@@ -123,6 +123,8 @@ def _record_all(plan: RecordingPlan, store: Store, done: Callable[[str], None]) 
 
 
 def _record_page(settings: VisitSettings, page: Page, plan: RecordingPlan, store: Store) -> tuple[Verdict, Visit]:
+    if plan.archive is not None:
+        plan.archive.source.begin_page(page.url)
     with _work_dir() as (work_dir, user):
         visit = _visit(settings, work_dir, user)
         _require_room(work_dir)

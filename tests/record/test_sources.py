@@ -82,6 +82,19 @@ def test_one_url_with_several_answers_gives_them_in_order_and_then_the_last(tmp_
     assert [find(source, PAGE).body for _ in range(3)] == [b"1", b"2", b"2"]
 
 
+def test_each_page_gets_its_own_answers_from_the_first_one_on(tmp_path: Path) -> None:
+    """Two pages count their visits under one URL; the second one is loaded twice, and asks once more than the first."""
+    ok, other, count = "HTTP/1.1 200 OK", "http://a.test/other", "http://a.test/count"
+    path = write_warc(tmp_path / "x.warc", *(("response", url, ok, [], body) for url, body in (
+        (PAGE, b"page"), (count, b"1"), ("http://a.test/shared", b"both"),
+        (other, b"other"), (count, b"2"), (count, b"3"))))
+    source = IndexedSource("x", read_warcs([path], path))
+    for url, answers in ((PAGE, [b"1", b"2"]), (other, [b"2", b"3", b"3"]), (other, [b"2", b"3"]), (PAGE, [b"1"])):
+        source.begin_page(f"{url}#top")
+        assert [find(source, count).body for _ in answers] == answers
+        assert find(source, "http://a.test/shared").body == b"both"
+
+
 def test_stand_ins_differ_in_volatile_values_or_parameters_and_are_no_documents(tmp_path: Path) -> None:
     ok = "HTTP/1.1 200 OK"
     path = write_warc(tmp_path / "x.warc", ("response", "http://a.test/b?t=1363082400123&r=0.123", ok, [], b"beacon"),

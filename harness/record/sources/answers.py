@@ -2,7 +2,8 @@
 
 A request is answered, in this order, by what was recorded for
 
-1. the same method, URL and body; of several the next in recorded order, and the last one from then on;
+1. the same method, URL and body; of several the next in recorded order, and the last one from then on, for each page
+   from its own document on;
 2. the same with http for https or the other way round: archives file both under one name;
 3. the same URL but for volatile values (numbers and hexadecimal ones of 8 digits and more, fractions, UUIDs, the
    parameters that pages add against caches): pages put the time of day into URLs, and Chrome's clock is fixed;
@@ -103,9 +104,19 @@ class Index:
     entries: list[Entry] = field(default_factory=list)
     live: list[LiveConnection] = field(default_factory=list)
     _asked: dict[tuple[str, ...], int] = field(default_factory=lambda: defaultdict(int))
+    _opened: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    _before: frozenset[int] = frozenset()
+    """The entries that were recorded before the document of the page under way, by their `id`."""
     _tables: dict[str, Mapping[tuple[str, ...], list[Entry]]] = field(default_factory=dict)
     _held: dict[int, Held | None] = field(default_factory=dict)
     """What the entries that are parts hold, by their `id`."""
+
+    def begin_page(self, url: str) -> None:
+        """Begin to answer for another page: what was recorded with it comes first, and nothing was asked for yet."""
+        self._asked.clear()
+        wanted = (without_fragment(url), other_scheme(without_fragment(url)))
+        at = next((at for at, entry in enumerate(self.entries) if entry.method == "GET" and entry.url in wanted), 0)
+        self._before = frozenset(map(id, self.entries[:at]))
 
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to `request`, None when there is none. Not for several threads at a time."""
@@ -138,8 +149,8 @@ class Index:
         for alike in (str, mask):
             found = [live for live in self.live if alike(live.url) == alike(url)]
             if found:
-                turn = self._asked["live", alike(url)]
-                self._asked["live", alike(url)] += 1
+                turn = self._opened[alike(url)]
+                self._opened[alike(url)] += 1
                 return found[min(turn, len(found) - 1)]
         return None
 
@@ -197,6 +208,7 @@ class Index:
         return held.end if held.start <= wanted.start < held.end else 0
 
     def _next(self, key: tuple[str, ...], entries: list[Entry]) -> ArchivedAnswer:
+        entries = [entry for entry in entries if id(entry) not in self._before] or entries
         turn = self._asked[key]
         self._asked[key] += 1
         return entries[min(turn, len(entries) - 1)].read()

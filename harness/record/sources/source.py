@@ -14,6 +14,9 @@ class Source(Protocol):
     name: str
     pages: Sequence[str]
 
+    def begin_page(self, url: str) -> None:
+        """Learn which page asks from now on."""
+
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to a request, None when there is none. For any number of threads at a time."""
 
@@ -39,6 +42,11 @@ class IndexedSource:
         self.name, self.pages = name, pages
         self._index, self._lock = index, Lock()
         self._asked_for = asked_for or {}
+
+    def begin_page(self, url: str) -> None:
+        """Learn which page asks from now on: it gets several answers to one URL from the first one on."""
+        with self._lock:
+            self._index.begin_page(url)
 
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to a request."""

@@ -72,6 +72,9 @@ class WebArchive:
                 self._known[url] = self._ask(url)
         return self._known.get(url)
 
+    def begin_page(self, url: str) -> None:
+        """Do nothing: the archive has one answer to each URL."""
+
     def find_live(self, url: str) -> None:
         """Return nothing: archives of the Web have no WebSockets."""
 
