@@ -8,8 +8,10 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.pages import sanitise
+from harness.files.server_log import FoundAs
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked, hash_body
+from harness.mirror.paths import write_file
 from harness.replay.site import Site
 from tests.support.written import HOST, Written
 
@@ -399,6 +401,17 @@ def test_what_is_not_recorded_is_missing(written: Written) -> None:
     written.add("/x", "x")
     answer = written.site().answer("/y")
     assert (answer.status, answer.found, answer.identity) == (404, "missing", "-")
+
+
+@pytest.mark.parametrize("asked", ["/1363139399019", "/deadbeef01", f"/{'0' * 32}"])
+def test_a_file_named_by_an_md5_stands_in_for_no_number(written: Written, asked: str) -> None:
+    long = "/a/long/path?" + "x" * 80
+    written.add(long, "long")
+    file = write_file(written.directory / "Web", f"https://{HOST}{long}", b"long").name
+    site = written.site()
+    assert site.answer(long).status == 200
+    assert len(file) == 32
+    assert site.answer(asked).found == FoundAs.MISSING
 
 
 def test_transactions_of_a_page_have_identities_of_their_own(written: Written) -> None:
