@@ -200,6 +200,19 @@ def test_a_recording_of_mahimahi(tmp_path: Path) -> None:
     assert (message.ip, message.port, message.scheme) == ("10.0.0.1", 80, 2)
 
 
+def test_what_mahimahi_recorded_is_in_the_order_of_its_dates_and_files(tmp_path: Path) -> None:
+    second, first = "Tue, 12 Mar 2013 10:00:02 GMT", "Tue, 12 Mar 2013 10:00:01 GMT"
+    for name, mtime_ns, date, body in (("a", 4, second, b"4"), ("b", 3, second, b"3"), ("c", 9, first, b"1"),
+                                       ("d", 10**9 * 1363082401 + 999, "", b"2"), ("e", 4, second, b"5")):
+        headers = field(2, field(1, b"Date") + field(2, date.encode())) if date else b""
+        response = field(1, b"HTTP/1.1 200 OK") + headers + field(3, body)
+        request = field(1, b"GET / HTTP/1.1") + field(2, field(1, b"Host") + field(2, b"a.test"))
+        (tmp_path / name).write_bytes(bytes([3 << 3, 1]) + field(4, request) + field(5, response))
+        os.utime(tmp_path / name, ns=(0, mtime_ns))
+    source = IndexedSource("x", read_mahimahi(tmp_path))
+    assert b"".join(find(source, PAGE).body for _ in range(5)) == b"12345"
+
+
 def test_bodies_of_a_har_are_compressed_again(tmp_path: Path) -> None:
     script = b"const answer = 42;\n" * 500
     sent = gzip.compress(script, 9, mtime=0)

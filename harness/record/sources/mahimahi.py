@@ -1,10 +1,12 @@
 """Recordings of mahimahi (http://mahimahi.mit.edu): a directory with one protobuf message a file, one for each request.
 
 The field numbers are those that mahimahi documents for its RequestResponse message. A body is kept as it came over the
-connection, in chunks where it came so.
+connection, in chunks where it came so. The order is that of the answers' Date, then that in which the files were
+written: their names are made up.
 """
 
 from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -54,10 +56,9 @@ def read_mahimahi(directory: Path) -> Index:
         files = sorted((path for path in directory.iterdir() if path.is_file()), key=lambda path: path.name)
     except OSError as error:
         raise InputError(f"{directory}:1: cannot be read ({error.strerror}); give a recording of mahimahi") from None
-    for path in files:
-        entry = _entry(path)
-        if entry is not None:
-            index.entries.append(entry)
+    found = [(_when(path, message), entry) for path in files
+             if (message := _load(path)) is not None and (entry := _entry(path, message)) is not None]
+    index.entries = [entry for _, entry in sorted(found, key=lambda exchange: exchange[0])]
     if not index.entries:
         raise InputError(f"{directory}:1: no recording of mahimahi; give the directory that mm-webrecord wrote")
     return index
@@ -77,11 +78,20 @@ def message_type() -> type[Message]:
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.RequestResponse"))
 
 
-def _entry(path: Path) -> Entry | None:
-    """Return one file's exchange; None for a file that is none."""
-    message = _load(path)
-    if message is None:
-        return None
+def _when(path: Path, message: Any) -> tuple[float, int]:
+    """Return when an answer came, in s, and when its file was written, in ns: mm-webrecord makes up the names, and
+    copies of the files may be as old as each other.
+    """
+    written_ns = path.stat().st_mtime_ns
+    headers = headers_of((pair.key.decode("latin-1"), pair.value.decode("latin-1")) for pair in message.response.header)
+    try:
+        return parsedate_to_datetime(headers["date"]).timestamp(), written_ns
+    except (KeyError, ValueError, OverflowError):
+        return written_ns // 10**9, written_ns
+
+
+def _entry(path: Path, message: Any) -> Entry | None:
+    """Return a file's exchange; None for a file that has none."""
     method, _, rest = message.request.first_line.decode("latin-1").partition(" ")
     target = rest.rpartition(" ")[0]
     status = status_code("".join(message.response.first_line.decode("latin-1").split(" ")[1:2]))
