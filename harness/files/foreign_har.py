@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import ada_url
 
 from harness.errors import InputError
+from harness.files.charsets import encode_text
 from harness.files.har_times import handshake_ms, time_ms
 from harness.system.untrusted import UnreadableFileError, parse_json, read_untrusted
 
@@ -182,7 +183,7 @@ def _entry(entry: dict[str, Any]) -> ForeignEntry | None:
     mime_type = str(content.get("mimeType") or _header(headers, "content-type"))
     if mime_type.partition(";")[0].strip().lower() in OF_CERTIFICATES:
         return None
-    body = _body(content)
+    body = _body(content, _header(headers, "content-type") or mime_type)
     status, reason = max(0, _number(response.get("status"), 0)), str(response.get("statusText") or "")
     if body and status in (0, HTTPStatus.NOT_MODIFIED):     # what was pushed has no status; a 304's body is the cache's
         headers += _encoding_then(status, response, body)
@@ -213,13 +214,13 @@ def _as_asked(url: str, base: str | None = None) -> str:
         return ""
 
 
-def _body(content: dict[str, Any]) -> bytes | None:
+def _body(content: dict[str, Any], content_type: str) -> bytes | None:
     """Return the decoded body; None when the HAR has none, or only a part or a word instead of it."""
     text = content.get("text")
     if not isinstance(text, str):
         return None
     try:
-        body = base64.b64decode(text) if content.get("encoding") == "base64" else text.encode("utf-8", "surrogatepass")
+        body = base64.b64decode(text) if content.get("encoding") == "base64" else encode_text(text, content_type)
     except binascii.Error:
         return None
     return None if len(body) < LEAST_OF_BODY * _number(content.get("size"), 0) else body

@@ -233,6 +233,29 @@ def test_bodies_of_a_har_are_compressed_again(tmp_path: Path) -> None:
         assert source.find(ArchivedRequest("GET", "https://b.test/lost.js")) is None
 
 
+@pytest.mark.parametrize(("content_type", "text", "body"), [
+    ("text/html; charset=gbk", "中文€", "中文€".encode("gb18030")),
+    ('text/javascript;charset="GB2312"', "var a = '镕'", "var a = '镕'".encode("gbk")),
+    ("text/css; charset=ISO-8859-1", "ä € “", "ä € “".encode("cp1252")),
+    ("text/html; charset=Shift_JIS", "①日本", "①日本".encode("cp932")),
+    ("text/html; charset=euc-kr", "똠방각하", "똠방각하".encode("cp949")),
+    ("text/html", "<meta charset='koi8-r'>да", "<meta charset='koi8-r'>да".encode("koi8-r")),
+    ("text/plain", "<meta charset='koi8-r'>да", "<meta charset='koi8-r'>да".encode()),
+    ("text/html; charset=utf-8", "<meta charset=gbk>中", "<meta charset=gbk>中".encode()),
+    ("text/html; charset=sjis", "\ufffd中", "\ufffd中".encode()),
+    ("text/html; charset=ISO-8859-1", "中", "中".encode()), ("text/html; charset=idna", "ü", "ü".encode()),
+    ("text/html; charset=x-none", "ü", "ü".encode()), ("text/html; charset=\0", "ü", "ü".encode()),
+    ("text/html; charset=zip", "ü", "ü".encode())])
+def test_texts_of_a_har_are_in_the_charset_that_they_are_sent_with(tmp_path: Path, content_type: str, text: str,
+                                                                  body: bytes) -> None:
+    told = entry(PAGE, b"", headers={"Content-Type": content_type})
+    told["response"]["content"] = {"size": len(body), "mimeType": content_type.partition(";")[0], "text": text}
+    with opened(har(tmp_path / "page.har", told)) as source:
+        assert isinstance(source, IndexedSource)
+        answer = find(source, PAGE)
+    assert (answer.body, answer.header("content-type")) == (body, content_type)
+
+
 def test_a_har_without_bodies_is_figures_only(tmp_path: Path) -> None:
     assert is_figures_only(har(tmp_path / "page.har", entry(PAGE, None), entry("https://b.test/x.js", None)))
 
