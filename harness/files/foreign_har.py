@@ -11,6 +11,7 @@ import base64
 import binascii
 import gzip
 import io
+import math
 import re
 import zlib
 from dataclasses import dataclass, replace
@@ -103,11 +104,25 @@ def read_websocket_entries(path: Path) -> list[dict[str, Any]]:
     """Return the entries of WebSockets with their messages, as Chrome's DevTools export them; harness.mirror.live reads
     them. A HAR that read_foreign_har has read has none at worst.
     """
+    return _websockets_in(_log_with_websockets(path))
+
+
+def read_websockets_of_loads(path: Path) -> list[tuple[dict[str, Any], float]]:
+    """Return the same, each with its page's load event in s since the epoch, infinity where that is not known."""
+    log = _log_with_websockets(path)
+    ends_s = {page: end.timestamp() for page, end in _load_ends(log.get("pages") or []).items()}
+    return [(entry, ends_s.get(str(entry.get("pageref", "")), math.inf)) for entry in _websockets_in(log)]
+
+
+def _log_with_websockets(path: Path) -> dict[str, Any]:
+    """Return a HAR's log, or an empty one where it has no messages: reading a large one takes a while."""
     content = _unzipped(read_untrusted(path, limit=MOST_BYTES))
-    if MESSAGES.encode() not in content:
-        return []
-    entries = parse_json(content, DEEPEST)["log"]["entries"]
-    return [entry for entry in entries if isinstance(entry, dict) and MESSAGES in entry]
+    log: dict[str, Any] = parse_json(content, DEEPEST)["log"] if MESSAGES.encode() in content else {"entries": []}
+    return log
+
+
+def _websockets_in(log: dict[str, Any]) -> list[dict[str, Any]]:
+    return [entry for entry in log["entries"] if isinstance(entry, dict) and MESSAGES in entry]
 
 
 def _unzipped(content: bytes) -> bytes:

@@ -321,6 +321,23 @@ def test_a_har_tells_what_its_page_asked_for_up_to_the_load_event(tmp_path: Path
         assert source.urls_asked_for("http://other.test/") == frozenset()
 
 
+@pytest.mark.parametrize(("on_load_ms", "said"), [(1_500, 1), (2_500, 2), (-1, 2), (None, 2)])
+def test_websockets_of_a_har_end_with_its_load_event(tmp_path: Path, on_load_ms: float | None, said: int) -> None:
+    """As in our own recordings (harness.mirror.live), or a load could wait for what the recorded one did not."""
+    began_s = datetime.fromisoformat(DAY.replace("Z", "+00:00")).timestamp()
+    messages = [{"type": "receive", "time": began_s + after_s, "opcode": 1, "data": "news"} for after_s in (1, 2)]
+    talk = {"pageref": "p", "startedDateTime": DAY, "time": 5, "request": {"method": "GET", "url": "wss://a.test/s"},
+            "response": {"status": 101, "headers": []}, "_webSocketMessages": messages}
+    path = har(tmp_path / "page.har", entry(PAGE, b"page"), talk)
+    log = json.loads(path.read_text())
+    log["log"]["pages"] = [{"id": "p", "startedDateTime": DAY, "pageTimings": {"onLoad": on_load_ms}}]
+    path.write_text(json.dumps(log))
+    with opened(path) as source:
+        live = source.find_live("https://a.test/s")
+    assert live is not None
+    assert len(live.messages) == said
+
+
 def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
     nonsense = {"x.har": b"{}", "y.har": b'{"log": {"entries": []}}', "x.warc.gz": gzip.compress(b"no warc at all"),
                 "x.warc": b"", "y.warc": b"WARC/1.0\r\n", "x.wacz": b"PK no zip", "x.txt": b"?", "z.har": b'{"log": 1}',

@@ -4,7 +4,6 @@ A HAR has the bodies decoded. So that as many bytes cross the network as did the
 Content-Encoding says, at the level that comes nearest to the recorded size.
 """
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
@@ -19,10 +18,13 @@ from harness.record.sources.encoding import encode
 WITHOUT_CONTENT = (204, 205, 301, 302, 303, 307, 308)
 
 
-def index_har(entries: list[ForeignEntry], websockets: Sequence[dict[str, Any]] = ()) -> tuple[Index, list[str]]:
-    """Return the exchanges of a HAR's pages, with the `websockets` among its entries, and the pages' URLs."""
+def index_har(entries: list[ForeignEntry], websockets: Sequence[tuple[dict[str, Any], float]] = ()
+              ) -> tuple[Index, list[str]]:
+    """Return the exchanges of a HAR's pages, and the pages' URLs; with the `websockets` among its entries, each up to a
+    time in s since the epoch, its page's load event.
+    """
     pages = page_urls(entries)
-    index = Index(live=read_live([*websockets], page="", last_s=math.inf))
+    index = Index(live=[live for entry, last_s in websockets for live in read_live([entry], page="", last_s=last_s)])
     for entry in entries:
         known = entry.body is not None or entry.status in WITHOUT_CONTENT or not entry.content_bytes
         if entry.page in pages and entry.status and entry.status != HTTPStatus.NOT_MODIFIED and known:

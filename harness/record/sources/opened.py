@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.errors import InputError
-from harness.files.foreign_har import has_bodies, read_foreign_har, read_websocket_entries
+from harness.files.foreign_har import has_bodies, read_foreign_har, read_websockets_of_loads
 from harness.record.sources.har import index_har, urls_asked_for
 from harness.record.sources.mahimahi import read_mahimahi
 from harness.record.sources.source import IndexedSource, Source
@@ -44,7 +44,7 @@ def _read(path: Path, work_dir: Path) -> Source:
         raise InputError(f"{path}:1: no such file or directory; give {KINDS}")
     if name.endswith(HARS):
         entries = read_foreign_har(path)
-        return IndexedSource(path.name, *index_har(entries, read_websocket_entries(path)), urls_asked_for(entries))
+        return IndexedSource(path.name, *index_har(entries, read_websockets_of_loads(path)), urls_asked_for(entries))
     if name.endswith(WARCS):
         return IndexedSource(path.name, read_warcs([path], path))
     if name.endswith(".wacz"):
