@@ -151,7 +151,7 @@ def _add_sent_bodies(exchanges: list[CapturedExchange], netlog_file: Path) -> No
     sent = [exchange for exchange in exchanges if exchange.transaction.sends]
     for exchange in sorted(sent, key=lambda exchange: (exchange.transaction.connection is None, _send_tick(exchange))):
         waiting = bodies.get((exchange.transaction.method, exchange.url), [])
-        found = next((one for one in waiting if exchange.transaction.connection in (None, one.connection)), None)
+        found = next((sent for sent in waiting if exchange.transaction.connection in (None, sent.connection)), None)
         if found is not None:
             waiting.remove(found)
             exchange.sent = found.body
