@@ -122,7 +122,7 @@ def shape_of(page: Page, month: str, near: Measured, far: Measured, page_set: Pa
     loading_ms = load.record.navigation_timing.get("loadEventStart")
     return make_shape(page.url, month, near[1], timeline, Told(
         load.record.initiators, texts(timeline, page_set),
-        float(loading_ms) if isinstance(loading_ms, (int, float)) else None))
+        float(loading_ms) if isinstance(loading_ms, (int, float)) else None, page_set.recording.http2_hosts))
 
 
 def texts(timeline: Timeline, page_set: PageSet) -> dict[str, str]:

@@ -12,11 +12,15 @@ MANIFEST_FORMAT = 1
 
 @dataclass(frozen=True)
 class Manifest:
-    """Where a recording comes from: `source` is "synthetic", "recorded", or "made" (make_tiny.py)."""
+    """Where a recording comes from: `source` is "synthetic", "recorded", or "made" (make_tiny.py).
+
+    `http2_hosts` are hosts that speak HTTP/2: of synthetic pages, whose text logs do not say it.
+    """
 
     source: str = "recorded"
     seed: int | None = None
     note: str = ""
+    http2_hosts: frozenset[str] = frozenset()
 
     @property
     def synthetic(self) -> bool:
@@ -33,7 +37,8 @@ def read_manifest(fetchlog_dir: Path, problems: list[str]) -> Manifest:
     try:
         content = read_untrusted_json(path)
         version = content["format"]
-        manifest = Manifest(str(content.get("source", "recorded")), content.get("seed"), str(content.get("note", "")))
+        manifest = Manifest(str(content.get("source", "recorded")), content.get("seed"), str(content.get("note", "")),
+                            frozenset(map(str, content.get("http2_hosts", ()))))
     except MissingFileError:
         return Manifest()
     except UnreadableFileError as error:

@@ -165,6 +165,7 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     recording.answers = end_redirects(sequences((item for item in logged if item.origin not in silent),
                                                 recording.files), recording.files)
     recording.http2_hosts = {host for (scheme, host), exchange in exchanges if scheme == "https" and exchange.http2}
+    recording.http2_hosts |= recording.manifest.http2_hosts
     return recording
 
 

@@ -97,7 +97,10 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
 
 
 def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: dict[str, object]) -> None:
-    """Write mirror and logs below `hidden`; in the manifest stands how many files and bytes they are."""
+    """Write mirror and logs below `hidden`; in the manifest stands how many files and bytes they are.
+
+    Text logs do not tell which hosts spoke HTTP/2, so the manifest does.
+    """
     mirror, logs = hidden / "mirror", hidden / "logs"
     logs.mkdir()
     for synthetic, page in zip(made, pages, strict=True):
@@ -107,7 +110,8 @@ def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: d
         log = format_log(make_log(synthetic.plan, synthetic.urls))
         (logs / page.name).write_text(heading + log, encoding="ascii")
     files, size_bytes = _extent(mirror)
-    manifest = {"format": MANIFEST_FORMAT, "source": "synthetic", **wanted,
+    http2_hosts = sorted({host for synthetic in made for host in synthetic.shape.http2_hosts})
+    manifest = {"format": MANIFEST_FORMAT, "source": "synthetic", **wanted, "http2_hosts": http2_hosts,
                 "files": files, "bytes": size_bytes}
     (logs / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
 

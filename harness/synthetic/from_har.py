@@ -3,7 +3,8 @@
 Who caused what is read from the Referer, which over https may name a site only: then, as without one, it was the
 page's document. What an answer was asked for as follows from its type. How long the page's scripts worked before they
 asked is in no HAR: the synthetic page's work for no time, so what was asked for after the load event would come before
-it, and is left out. A size that nobody wrote down is 0.
+it, and is left out. A size that nobody wrote down is 0. A host that spoke HTTP/3 counts as one of HTTP/2's, as in a
+recording: the replay has no HTTP/3.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 """What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
 SMALLEST_PICTURE = 1000
 """Bytes; a smaller image is made as a GIF, since a JPEG or PNG cannot be made as small."""
+OVER_HTTP2 = ("h2", "h3")
+"""What the replay answers over HTTP/2, of harness.files.foreign_har.PROTOCOLS."""
 
 
 def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
@@ -64,7 +67,9 @@ def _shape(url: str, entries: list[ForeignEntry]) -> PageShape:
         resources.append(_resource(index, entry, _parent(index, entry, entries), redirect_to, first))
     # As in harness.synthetic.plan: a document behind redirects has the size that stands at the first of them.
     resources[0] = replace(resources[0], size_bytes=resources[_end(entries)].size_bytes)
-    return PageShape(url, f"{first:%Y-%m}" if first else "-", tuple(resources))
+    http2_hosts = {resource.host for resource, entry in zip(resources, entries, strict=True)
+                   if resource.scheme == "https" and entry.protocol in OVER_HTTP2}
+    return PageShape(url, f"{first:%Y-%m}" if first else "-", tuple(resources), http2_hosts=frozenset(http2_hosts))
 
 
 def _resource(index: int, entry: ForeignEntry, parent: int | None, redirect_to: int | None,

@@ -5,7 +5,7 @@ request stands in; from both harness.synthetic.found tells how it was found. The
 the page worked between a cause and its effect: there hardly anything else takes time.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
@@ -22,12 +22,13 @@ LONG_MS = 50.0
 @dataclass(frozen=True)
 class Told:
     """What else is known of the load over a round trip: what caused its requests, as Chrome says, its documents'
-    texts by URL, and when, in ms, its load event began.
+    texts by URL, and when, in ms, its load event began; and which hosts spoke HTTP/2 when they were recorded.
     """
 
     initiators: Sequence[Initiator] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
     loading_ms: float | None = None
+    http2_hosts: Collection[str] = ()
 
 
 NOTHING_TOLD = Told()
@@ -54,7 +55,8 @@ def make_shape(url: str, month: str, near: Timeline, far: Timeline, told: Told =
         if number:
             resource = _caused(resource, finder.find(request), request, numbers, near)
         resources.append(resource)
-    return PageShape(url, month, tuple(resources), _last_work_ms(near))
+    http2_hosts = {resource.host for resource in resources if resource.scheme == "https"} & {*told.http2_hosts}
+    return PageShape(url, month, tuple(resources), _last_work_ms(near), frozenset(http2_hosts))
 
 
 def _is_after_load(request: TimedRequest, plt_ms: float, loading_ms: float | None) -> bool:

@@ -1,11 +1,12 @@
 """The figures of pages: which resources they have, where from, of what type and size, and what caused them when.
 
 A page-shape file holds them, and nothing of the pages' content. It is text, its columns separated by tabs, "-" for what
-is unknown. A line ``format<TAB>3`` stands before the first page; files without one are of format 1, which has neither
-the page's last column nor the resources' last seven; format 2 lacks the last three. Lines that begin with # are
-comments.
+is unknown. A line ``format<TAB>4`` stands before the first page; files without one are of format 1, which has neither
+the page's last column nor the resources' last seven; format 2 lacks the last three, format 3 the line ``http2``. Lines
+that begin with # are comments.
 
     page        URL, month (``2013-03``), work_ms (see PageShape)
+    http2       the page's hosts that spoke HTTP/2 over TLS; no such line where none did, or nobody knows
     resource    index, host, scheme, mime, charset, bytes, path_chars, parent, redirect_to, start_ms, end_ms,
                 kind, work_ms, idle_ms, after_load, way, offset, blocking (see Resource)
 """
@@ -19,8 +20,8 @@ from harness.files.host_names import is_host_name
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper.tsv"
-FORMAT = 3
-COLUMNS = {1: 11, 2: 15, 3: 18}
+FORMAT = 4
+COLUMNS = {1: 11, 2: 15, 3: 18, 4: 18}
 KINDS = ("document", "image", "style", "script", "data", "font", "media")
 TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
 WAYS = (TAG, INLINE, EVENT, PARSED)
@@ -71,13 +72,15 @@ class Resource:
 class PageShape:
     """One page: its URL, the month its figures are from (``2013-03``) and its resources, in order of request.
 
-    `work_ms` is how long the page worked between the last arrival that its load event waited for and that event.
+    `work_ms` is how long the page worked between the last arrival that its load event waited for and that event;
+    `http2_hosts` are those of its hosts that spoke HTTP/2 over TLS.
     """
 
     url: str
     month: str
     resources: tuple[Resource, ...]
     work_ms: int = 0
+    http2_hosts: frozenset[str] = frozenset()
 
     @property
     def measured(self) -> bool:
@@ -95,7 +98,7 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
     except (UnreadableFileError, UnicodeDecodeError) as error:
         raise InputError(f"{path}:1: no page-shape file ({error}); scripts/shape.py makes one") from None
     version = 1
-    pages: list[tuple[str, str, int, list[Resource]]] = []
+    pages: list[tuple[str, str, int, set[str], list[Resource]]] = []
     for number, line in enumerate(lines, start=1):
         fields = line.split("\t")
         if not line or line.startswith("#"):
@@ -105,15 +108,18 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
                 version = _version(fields)
             elif fields[0] == "page":
                 url, month, *rest = fields[1:]
-                pages.append((url, month, int(rest[0]) if rest else 0, []))
+                pages.append((url, month, int(rest[0]) if rest else 0, set(), []))
+            elif fields[0] == "http2":
+                pages[-1][3].update(map(_host, fields[1:]))
             else:
-                pages[-1][3].append(_resource(fields, pages[-1][3], version))
+                pages[-1][4].append(_resource(fields, pages[-1][4], version))
         except (ValueError, IndexError, TypeError) as error:
             raise InputError(f"{path}:{number}: not a page or resource ({error}); see harness/synthetic/shape.py") \
                 from None
     if not pages or not all(resources for *_, resources in pages):
         raise InputError(f"{path}:1: a page without resources; make the file again")
-    return [PageShape(url, month, tuple(resources), work_ms) for url, month, work_ms, resources in pages]
+    return [PageShape(url, month, tuple(resources), work_ms, frozenset(http2_hosts))
+            for url, month, work_ms, http2_hosts, resources in pages]
 
 
 def over_tls(shape: PageShape) -> PageShape:
@@ -127,6 +133,8 @@ def format_shapes(shapes: Sequence[PageShape]) -> str:
     lines = [f"format\t{FORMAT}\n"]
     for shape in shapes:
         lines.append(f"page\t{shape.url}\t{shape.month}\t{shape.work_ms}\n")
+        if shape.http2_hosts:
+            lines.append("\t".join(("http2", *sorted(shape.http2_hosts))) + "\n")
         lines += ["\t".join("-" if value is None else str(value) for value in (
             resource.index, resource.host, resource.scheme, resource.mime, resource.charset, resource.size_bytes,
             resource.path_chars, resource.parent, resource.redirect_to, resource.start_ms, resource.end_ms,
@@ -159,13 +167,17 @@ def _resource(fields: list[str], earlier: list[Resource], version: int) -> Resou
         raise ValueError("host, scheme, path_chars, start_ms and end_ms are needed")
     if path_chars < 1 or words[2] not in ("http", "https") or (size_bytes or 0) < 0:
         raise ValueError("a path has at least its slash, a scheme is http or https, a size is not negative")
-    if not is_host_name(words[1]):
-        raise ValueError(f"{words[1][:80]!r} is not the name of a host")
-    resource = Resource(index, words[1], words[2], words[3], words[4], size_bytes, path_chars, parent, redirect_to,
-                        start_ms, end_ms)
+    resource = Resource(index, _host(words[1]), words[2], words[3], words[4], size_bytes, path_chars, parent,
+                        redirect_to, start_ms, end_ms)
     if version > 1:
         resource = _measured(resource, *fields[11:15])
     return resource if version < 3 else _found(resource, *fields[15:])
+
+
+def _host(name: str) -> str:
+    if not is_host_name(name):
+        raise ValueError(f"{name[:80]!r} is not the name of a host")
+    return name
 
 
 def _measured(resource: Resource, kind: str, work_ms: str, idle_ms: str, after_load: str) -> Resource:

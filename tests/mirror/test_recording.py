@@ -138,7 +138,7 @@ def test_manifest(tmp_path: Path) -> None:
     assert manifest == Manifest("synthetic", 7, "made")
     assert manifest.synthetic
     assert problems == []
-    for broken in ("[]", "{", "{}", "\udc80"):
+    for broken in ("[]", "{", "{}", "\udc80", '{"format": 1, "http2_hosts": 3}'):
         (tmp_path / "manifest.json").write_bytes(broken.encode("utf-8", "surrogateescape"))
         problems.clear()
         assert read_manifest(tmp_path, problems) == Manifest()

@@ -13,7 +13,7 @@ from harness.files.foreign_har import has_bodies, read_foreign_har
 from harness.files.pages import PageFiles
 from harness.mirror.recording import read_recording
 from harness.mirror.rtts import read_rtts, recorded_rtts, write_rtts
-from harness.synthetic.build import make_page_set
+from harness.synthetic.build import make_page_set, make_pages
 from harness.synthetic.from_har import shapes_of_har
 from harness.synthetic.shape import format_shapes, read_shapes
 
@@ -61,6 +61,20 @@ def test_a_shape_has_the_figures_of_the_har(tmp_path: Path) -> None:
     assert read_shapes(tmp_path / "x.shape") == [shape]
     made, = make_page_set([shape], 1)
     assert sum(map(len, made.bodies.values())) == 37_061
+
+
+def test_its_hosts_speak_the_protocol_that_they_spoke(tmp_path: Path) -> None:
+    entries = [entry(0, "http://a.test/", "text/html", 0, status=301, redirect=PAGE), entry(1, PAGE, "text/html", 9000),
+               *(entry(2, f"https://{host}/x.js", "text/javascript", 500, PAGE) for host in ("b.test", "c.test")),
+               entry(2, "http://d.test/x.js", "text/javascript", 500, PAGE)]
+    for made, protocol in zip(entries, ("HTTP/1.1", "h2", "h3", "http/1.1", "h2"), strict=True):
+        made["response"]["httpVersion"] = protocol
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    assert shape.http2_hosts == {"a.test", "b.test"}
+    (tmp_path / "x.shape").write_text(format_shapes([shape]))
+    make_pages(tmp_path, "A", 1, tmp_path / "x.shape")
+    assert read_recording(tmp_path / "A", tmp_path / "A.fetchlog").http2_hosts == {"a.test", "b.test"}
 
 
 def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:

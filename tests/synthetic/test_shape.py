@@ -15,6 +15,7 @@ from harness.browser.initiators import initiators
 from harness.errors import InputError
 from harness.files.load_parts import Initiator
 from harness.mirror.recording import read_recording
+from harness.replay.site import Site
 from harness.synthetic.build import make_page_set, make_pages
 from harness.synthetic.loading import put_calls
 from harness.synthetic.measured import Told, make_shape
@@ -163,9 +164,45 @@ def test_a_line_that_cannot_be_right_is_refused(row: list[str], problem: str, tm
         read_shapes(path)
 
 
+def test_which_hosts_spoke_http2_comes_from_the_recording(tmp_path: Path) -> None:
+    def secure(timeline: Timeline) -> Timeline:
+        requests = (replace(request, url=request.url.replace("http:", "https:")) for request in timeline.requests)
+        return replace(timeline, requests=tuple(requests))
+
+    told = Told(http2_hosts={"two.test", "elsewhere.test"})
+    plain = make_shape(PAGE, "2026-11", load(0), load(100), told)
+    assert plain.http2_hosts == frozenset(), "browsers speak it over TLS only"
+    over_tls = make_shape(PAGE, "2026-11", secure(load(0)), secure(load(100)), told)
+    assert over_tls.http2_hosts == {"two.test"}
+    path = tmp_path / "page.shape"
+    path.write_text(format_shapes([plain, over_tls]))
+    assert path.read_text().count("\nhttp2\ttwo.test\n0\t") == 1
+    assert read_shapes(path) == [plain, over_tls]
+
+
+def test_pages_are_replayed_over_http2_from_the_hosts_that_spoke_it(tmp_path: Path) -> None:
+    image = replace(RESOURCE, index=1, host="b.test", mime="image/png", path_chars=9, parent=0, kind="image")
+    page = PageShape("https://a.test/", "2026-11", tuple(replace(resource, scheme="https") for resource in
+                                                         (RESOURCE, image)), http2_hosts=frozenset(["b.test"]))
+    (tmp_path / "page.shape").write_text(format_shapes([page]))
+    make_pages(tmp_path, "Set", 1, tmp_path / "page.shape")
+    recording = read_recording(tmp_path / "Set", tmp_path / "Set.fetchlog")
+    assert [Site(recording, host, "https").http2 for host in recording.hosts()] == [False, True]
+    assert not Site(recording, "b.test").http2, "plain http has none"
+    assert recording.problems == []
+
+
+@pytest.mark.parametrize(("lines", "problem"), [("http2\tb.test\npage\thttp://a.test/\t2026-11\t0", "page.shape:2: "),
+                                                ("page\thttp://a.test/\t2026-11\t0\nhttp2\t../x", "page.shape:3: ")])
+def test_a_line_of_http2_hosts_that_cannot_be_right_is_refused(lines: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "page.shape").write_text(f"format\t4\n{lines}\n")
+    with pytest.raises(InputError, match=problem):
+        read_shapes(tmp_path / "page.shape")
+
+
 def test_a_newer_format_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "page.shape").write_text("format\t4\n")
-    with pytest.raises(InputError, match="format 4"):
+    (tmp_path / "page.shape").write_text("format\t5\n")
+    with pytest.raises(InputError, match="format 5"):
         read_shapes(tmp_path / "page.shape")
     with pytest.raises(InputError, match=r"scripts/shape\.py makes one"):
         read_shapes(tmp_path / "none")
