@@ -12,7 +12,7 @@ from harness.synthetic import text
 from harness.synthetic.images import make_image
 from harness.synthetic.loading import LATE, PUT, WORK, arrival, background_class, put_calls, tag
 from harness.synthetic.plan import Kind, Node, PagePlan
-from harness.synthetic.shape import INLINE, TAG, PageShape
+from harness.synthetic.shape import INLINE, TAG, UNKNOWN_MONTH, PageShape
 
 SMALLEST_HTML = 80
 """Bytes; smaller HTML is just text."""
@@ -246,12 +246,19 @@ def _body_start(contents: Contents, node: Node) -> str:
         return f"<p>Synthetic frame</p>{elements}"
     if node.kind is Kind.FRAME:
         return f"</head>\n<body>\n<section>\n<p><b>Synthetic frame</b> of {node.size_bytes} bytes.</p>\n{elements}"
-    year, month = contents.month.split("-")
     return ("</head>\n<body>\n<header>\n<h1>Synthetic page</h1>\n<p>TFO Lab made this page to measure how long pages "
-            f"take to load. It stands in for {contents.page_url} as it was in {month_name[int(month)]} {year}: as many "
+            f"take to load. It stands in for {contents.page_url} as it was {_when(contents.month)}: as many "
             "resources, of the same types and sizes, from hosts of the same names, each found by the same means, and "
             "nothing of the real page's content. The people behind that page have no part in this one.</p>\n</header>\n"
             f"<section>\n{elements}")
+
+
+def _when(month: str) -> str:
+    """Return in words when a page was as its figures say; nobody knows it of a HAR without dates."""
+    if month == UNKNOWN_MONTH:
+        return "at a time that is not known"
+    year, number = month.split("-")
+    return f"in {month_name[int(number)]} {year}"
 
 
 def _needs_put(contents: Contents, node: Node) -> bool:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from harness.files.foreign_har import ForeignEntry, page_urls
 from harness.files.har_times import shortest_ms
-from harness.synthetic.shape import PageShape, Resource
+from harness.synthetic.shape import UNKNOWN_MONTH, PageShape, Resource
 
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 """What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
@@ -69,7 +69,8 @@ def _shape(url: str, entries: list[ForeignEntry]) -> PageShape:
     resources[0] = replace(resources[0], size_bytes=resources[_end(entries)].size_bytes)
     http2_hosts = {resource.host for resource, entry in zip(resources, entries, strict=True)
                    if resource.scheme == "https" and entry.protocol in OVER_HTTP2}
-    return PageShape(url, f"{first:%Y-%m}" if first else "-", tuple(resources), http2_hosts=frozenset(http2_hosts))
+    month = first.isoformat()[:len("2013-03")] if first else UNKNOWN_MONTH      # strftime has no four digits for year 1
+    return PageShape(url, month, tuple(resources), http2_hosts=frozenset(http2_hosts))
 
 
 def _resource(index: int, entry: ForeignEntry, parent: int | None, redirect_to: int | None,

@@ -5,12 +5,13 @@ is unknown. A line ``format<TAB>4`` stands before the first page; files without 
 the page's last column nor the resources' last seven; format 2 lacks the last three, format 3 the line ``http2``. Lines
 that begin with # are comments.
 
-    page        URL, month (``2013-03``), work_ms (see PageShape)
+    page        URL, month (``2013-03`` or -), work_ms (see PageShape)
     http2       the page's hosts that spoke HTTP/2 over TLS; no such line where none did, or nobody knows
     resource    index, host, scheme, mime, charset, bytes, path_chars, parent, redirect_to, start_ms, end_ms,
                 kind, work_ms, idle_ms, after_load, way, offset, blocking (see Resource)
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ COLUMNS = {1: 11, 2: 15, 3: 18, 4: 18}
 KINDS = ("document", "image", "style", "script", "data", "font", "media")
 TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
 WAYS = (TAG, INLINE, EVENT, PARSED)
+UNKNOWN_MONTH = "-"
 HEADING = """\
 # The shape of pages: figures of their resources, nothing of their content. Made by scripts/shape.py; what the columns
 # mean is said in harness/synthetic/shape.py. scripts/make_pages.py --shape makes synthetic pages from it.
@@ -72,8 +74,8 @@ class Resource:
 class PageShape:
     """One page: its URL, the month its figures are from (``2013-03``) and its resources, in order of request.
 
-    `work_ms` is how long the page worked between the last arrival that its load event waited for and that event;
-    `http2_hosts` are those of its hosts that spoke HTTP/2 over TLS.
+    The month may be UNKNOWN_MONTH. `work_ms` is how long the page worked between the last arrival that its load event
+    waited for and that event; `http2_hosts` are those of its hosts that spoke HTTP/2 over TLS.
     """
 
     url: str
@@ -108,7 +110,7 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
                 version = _version(fields)
             elif fields[0] == "page":
                 url, month, *rest = fields[1:]
-                pages.append((url, month, int(rest[0]) if rest else 0, set(), []))
+                pages.append((url, _month(month), int(rest[0]) if rest else 0, set(), []))
             elif fields[0] == "http2":
                 pages[-1][3].update(map(_host, fields[1:]))
             else:
@@ -149,6 +151,12 @@ def _version(fields: list[str]) -> int:
     if version not in COLUMNS:
         raise ValueError(f"format {version}, this program knows those up to {FORMAT}")
     return version
+
+
+def _month(text: str) -> str:
+    if text != UNKNOWN_MONTH and not re.fullmatch("[0-9]{4}-(0[1-9]|1[0-2])", text):
+        raise ValueError(f"{text[:80]!r} is not a month, written as 2013-03")
+    return text
 
 
 def _resource(fields: list[str], earlier: list[Resource], version: int) -> Resource:

@@ -77,6 +77,30 @@ def test_its_hosts_speak_the_protocol_that_they_spoke(tmp_path: Path) -> None:
     assert read_recording(tmp_path / "A", tmp_path / "A.fetchlog").http2_hosts == {"a.test", "b.test"}
 
 
+@pytest.mark.parametrize("date", ["2016-01-19T06:46:00.000", "", None])
+def test_a_har_whose_dates_cannot_be_read_makes_pages_of_no_month(date: str | None, tmp_path: Path) -> None:
+    """Without a time zone, as in tests of HAR readers; or without dates at all."""
+    entries = [entry(0, PAGE, "text/html", 2000), entry(0, f"{PAGE}a.png", "image/png", 3000, PAGE)]
+    for made in entries:
+        made["startedDateTime"] = date
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    shapes = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    assert [shape.month for shape in shapes] == ["-"]
+    (tmp_path / "x.shape").write_text(format_shapes(shapes))
+    page, = make_page_set(read_shapes(tmp_path / "x.shape"), 1)
+    assert f"stands in for {PAGE} as it was at a time that is not known: as many".encode() in page.bodies[0]
+    assert len(page.bodies[0]) == 2000
+
+
+def test_a_har_dated_to_the_year_1_makes_pages(tmp_path: Path) -> None:
+    """What .NET writes for no date."""
+    made = entry(0, PAGE, "text/html", 2000)
+    made["startedDateTime"] = "0001-01-01T00:00:00Z"
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": [made]}}))
+    (tmp_path / "x.shape").write_text(format_shapes(shapes_of_har(read_foreign_har(tmp_path / "x.har"))))
+    assert [shape.month for shape in read_shapes(tmp_path / "x.shape")] == ["0001-01"]
+
+
 def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
     har(tmp_path / "x.har")
     done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",

@@ -200,6 +200,13 @@ def test_a_line_of_http2_hosts_that_cannot_be_right_is_refused(lines: str, probl
         read_shapes(tmp_path / "page.shape")
 
 
+@pytest.mark.parametrize("month", ["2026-13", "2026", "11-2026", "today", ""])
+def test_what_is_no_month_is_refused(month: str, tmp_path: Path) -> None:
+    (tmp_path / "page.shape").write_text(f"page\thttp://a.test/\t{month}\n" + "\t".join(ROW[:11]) + "\n")
+    with pytest.raises(InputError, match=r"page\.shape:1: .* is not a month, written as 2013-03"):
+        read_shapes(tmp_path / "page.shape")
+
+
 def test_a_newer_format_and_a_missing_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "page.shape").write_text("format\t5\n")
     with pytest.raises(InputError, match="format 5"):
