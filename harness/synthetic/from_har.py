@@ -3,8 +3,9 @@
 Who caused what is read from the Referer, which over https may name a site only: then, as without one, it was the
 page's document. What an answer was asked for as follows from its type. How long the page's scripts worked before they
 asked is in no HAR: the synthetic page's work for no time, so what was asked for after the load event would come before
-it, and is left out. A size that nobody wrote down is 0. A host that spoke HTTP/3 counts as one of HTTP/2's, as in a
-recording: the replay has no HTTP/3.
+it, and is left out. So is what comes from a host that no server of a replay can be named after, such as an IPv6
+address. A size that nobody wrote down is 0. A host that spoke HTTP/3 counts as one of HTTP/2's, as in a recording: the
+replay has no HTTP/3.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 
 from harness.files.foreign_har import ForeignEntry, page_urls
 from harness.files.har_times import shortest_ms
+from harness.files.host_names import is_host_name
 from harness.synthetic.shape import UNKNOWN_MONTH, PageShape, Resource
 
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
@@ -30,7 +32,8 @@ def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
     shapes = []
     for page, url in page_urls(list(entries)).items():
         answered = [entry for entry in entries
-                    if entry.page == page and entry.status not in (0, HTTPStatus.NOT_MODIFIED) and not entry.late]
+                    if entry.page == page and entry.status not in (0, HTTPStatus.NOT_MODIFIED) and not entry.late
+                    and is_host_name(urlsplit(entry.url).hostname or "")]
         begin = _index_of(url, answered, 0)
         loaded = answered[begin:] if begin is not None else []
         if loaded and _is_document(loaded[_end(loaded)]):
@@ -78,7 +81,7 @@ def _resource(index: int, entry: ForeignEntry, parent: int | None, redirect_to: 
     parts = urlsplit(entry.url)
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     mime_type, _, rest = entry.mime_type.partition(";")
-    charset = rest.lower().partition("charset=")[2].strip(" \"'") or None
+    charset = rest.lower().partition("charset=")[2].strip(" \"'")
     size = next((size for size in (entry.wire_bytes, entry.content_bytes) if size >= 0), 0)
     start_ms = (entry.started - first).total_seconds() * 1000 if entry.started and first else 0.0
     start = max(0, round(start_ms))
@@ -86,8 +89,13 @@ def _resource(index: int, entry: ForeignEntry, parent: int | None, redirect_to: 
     if mime_type.startswith("image/") and size < SMALLEST_PICTURE:
         mime_type = "image/gif"
     kind = "document" if index == 0 else _kind(mime_type)
-    return Resource(index, parts.hostname or "", parts.scheme, mime_type or None, charset, size, len(target), parent,
-                    redirect_to, start, start + round(entry.time_ms), kind)
+    return Resource(index, parts.hostname or "", parts.scheme, _word(mime_type), _word(charset), size, len(target),
+                    parent, redirect_to, start, start + round(entry.time_ms), kind)
+
+
+def _word(text: str) -> str | None:
+    """Return what a page-shape file can hold in a column, None for anything else: nothing, line ends, other scripts."""
+    return text if text.isascii() and text.isprintable() and text else None
 
 
 def _kind(mime_type: str) -> str:

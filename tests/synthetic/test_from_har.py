@@ -101,6 +101,20 @@ def test_a_har_dated_to_the_year_1_makes_pages(tmp_path: Path) -> None:
     assert [shape.month for shape in read_shapes(tmp_path / "x.shape")] == ["0001-01"]
 
 
+def test_what_a_shape_cannot_hold_is_left_out(tmp_path: Path) -> None:
+    """Hosts that no server of a replay can be named after, and types that are none."""
+    entries = [entry(0, PAGE, "text/html; charset=\u00fctf-8", 2000),
+               entry(1, "http://[::1]/x.js", "text/javascript", 9),
+               entry(1, "https://-b.test/x.js", "text/javascript", 9), entry(2, f"{PAGE}x", "text/\thtml\u00e9", 60),
+               entry(2, f"{PAGE}y", "image/png\r\nX-A: b", 60)]
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    (tmp_path / "x.shape").write_text(format_shapes([shape]))
+    assert read_shapes(tmp_path / "x.shape") == [shape]
+    assert [(found.host, found.charset, found.mime) for found in shape.resources] == [
+        ("a.test", None, "text/html"), ("a.test", None, None), ("a.test", None, "image/gif")]
+
+
 def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
     har(tmp_path / "x.har")
     done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
