@@ -4,6 +4,7 @@ Contents are made from the last node to the first, because only when a node's co
 node is large enough to hold its children, or leaves them to its loader (see `plan`: lifted).
 """
 
+import contextlib
 import random
 from calendar import month_name
 from dataclasses import dataclass, field
@@ -85,7 +86,7 @@ def _childless_body(contents: Contents, node: Node) -> bytes:
     rng, size = contents.rng(node.final), node.size_bytes
     mime = contents.plan.resources[node.final].mime or "image/gif"
     if node.kind in (Kind.IMAGE, Kind.BEACON):
-        if contents.measured and size < SMALLEST_IMAGE:
+        if size < SMALLEST_IMAGE:
             return text.prose(rng, size).encode("ascii")        # what it was asked for as an image, and was none
         return make_image(mime, size, rng)
     if node.kind is Kind.SCRIPT:
@@ -95,7 +96,8 @@ def _childless_body(contents: Contents, node: Node) -> bytes:
     if mime == "application/json":
         return text.json_text(rng, size).encode("ascii")
     if mime == "text/html" and size >= SMALLEST_HTML:
-        return _html(contents, Node(node.hops, Kind.FRAME, size, False))
+        with contextlib.suppress(DoesNotFitError):      # of a page whose URL, which stands in it, is longer
+            return _html(contents, Node(node.hops, Kind.FRAME, size, False))
     return text.prose(rng, size).encode("ascii")
 
 
@@ -136,7 +138,7 @@ def _html(contents: Contents, node: Node) -> bytes:
               *(tags[child.index] for child in node.children if child not in in_head)]
     end = "</section>\n</body>\n</html>\n" if _is_full(node) else ""
     room = node.size_bytes - sum(map(len, pieces)) - len(end)
-    if room < 0 and node.kind is Kind.DOCUMENT and contents.measured:
+    if room < 0 and node.kind is Kind.DOCUMENT:
         node.size_bytes, room = node.size_bytes - room, 0       # its content came compressed, say: ours does not
     if room < 0:
         raise DoesNotFitError

@@ -10,6 +10,7 @@ Resources that redirect into each other are one *node* of the plan: who loads th
 - **Size.** As recorded. Where it was not: the median of the known sizes of that type, at most 10000 bytes, and 43
   without a type. A page's own document, when behind redirects, has the size recorded for the page's first resource.
   Redirects themselves are served without a body.
+  A page's own document that cannot hold the tags of its children is made as much larger.
 - **Parent.** The node of the recorded parent; the children of a redirect belong to the node's last resource.
 - **Found late.** A document's child that was first requested after the document's last byte cannot have been found by
   the HTML parser. A script found it: the one among the document's children that had arrived last by then. It requests
@@ -24,8 +25,7 @@ Resources that redirect into each other are one *node* of the plan: who loads th
   begins with the first tag that belongs there.
 - **Measured.** Where a load in today's Chrome was measured (harness.synthetic.measured) it is known what a resource was
   asked for as, which script found what, and how long the page worked or waited in between: none of it is guessed from
-  types and times, and whoever requests a node first works and waits for as long. A font is fetched by script. A page's
-  own document that cannot hold the tags of its children is made as much larger.
+  types and times, and whoever requests a node first works and waits for as long. A font is fetched by script.
 - **After the load.** What was asked for after the load event is asked for at that event, all of it side by side, though
   in the real page one thing led to the next: it holds nothing up, and every load would have to wait for the end of it.
 - **Head.** Stylesheets and scripts up to the first other child stand in the head, and so do stylesheets found before

@@ -260,6 +260,25 @@ def test_pages_are_made_of_whatever_a_page_may_hold(tmp_path: Path) -> None:
     assert all(page.plan.node_of(resource.index).kind is not Kind.DOCUMENT for resource in resources[1:])
 
 
+def test_a_frame_of_a_page_with_a_long_url_is_made(tmp_path: Path) -> None:
+    """Frames say which page they belong to; where that has no room, they are prose."""
+    frame = replace(RESOURCE, index=1, size_bytes=1500, path_chars=9, parent=0, kind="document")
+    page, = make_page_set([PageShape("http://a.test/?" + "q" * 1500, "2026-11", (RESOURCE, frame))], seed=1)
+    assert [len(page.bodies[index]) for index in range(2)] == [5000, 1500]
+
+
+def test_pages_of_2013s_figures_may_be_too_small_for_what_they_held(tmp_path: Path) -> None:
+    """A compressed document has more tags than bytes; what is asked for as an image may be an empty answer."""
+    row = ["0", "a.test", "http", "text/html", "utf-8", "70", "1", "-", "-", "0", "5"]
+    images = [[str(number), "a.test", "http", "image/gif", "-", size, "60", "0", "-", "6", "9"]
+              for number, size in enumerate(("1", "34", "35"), start=1)]
+    path = tmp_path / "old.shape"
+    path.write_text("page\thttp://a.test/\t2013-03\n" + "".join("\t".join(fields) + "\n" for fields in (row, *images)))
+    page, = make_page_set(read_shapes(path), seed=1)
+    assert [len(page.bodies[index]) for index in range(1, 4)] == [1, 34, 35]
+    assert all(url.encode() in page.bodies[0] for url in page.urls[1:])
+
+
 def test_a_page_that_the_file_does_not_have_is_refused(shape: PageShape, tmp_path: Path) -> None:
     (tmp_path / "page.shape").write_text(format_shapes([shape]))
     (tmp_path / "Set.pages").write_text("http://elsewhere.test/\n")
