@@ -5,8 +5,8 @@ Resources that redirect into each other are one *node* of the plan: who loads th
 - **Kind.** The type of a node's last resource says how it is loaded: images by ``<img>``, stylesheets by ``<link>``,
   scripts by ``<script>``, HTML by ``<iframe>`` (under 300 bytes, which is no page, by ``fetch()``), the rest (text,
   JSON, Flash) by ``fetch()``. Without a recorded type it is a GIF beacon, or above 100 bytes a script. A body of 0
-  bytes that causes nothing and redirects nowhere is ``204 No Content``, asked for by a beacon: an image that is not
-  shown.
+  bytes, other than the page's own document, that causes nothing and redirects nowhere is ``204 No Content``, asked for
+  by a beacon: an image that is not shown.
 - **Size.** As recorded. Where it was not: the median of the known sizes of that type, at most 10000 bytes, and 43
   without a type. A page's own document, when behind redirects, has the size recorded for the page's first resource.
   Redirects themselves are served without a body.
@@ -166,7 +166,7 @@ def _node(shape: PageShape, first: Resource, causing: set[int | None], typical: 
         hops.append(target)
     final = shape.resources[hops[-1]]
     size_bytes = shape.resources[0].size_bytes if first.index == 0 and not shape.measured else final.size_bytes
-    no_content = size_bytes == 0 and final.index not in causing
+    no_content = size_bytes == 0 and final.index not in causing and first.index > 0
     if size_bytes is None:
         size_bytes = PIXEL if final.mime is None else typical.get(_type_of(final), PIXEL)
     kind = _kind(final, size_bytes) if final.kind is None else MEASURED_KINDS[final.kind]

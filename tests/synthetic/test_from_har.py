@@ -115,6 +115,17 @@ def test_what_a_shape_cannot_hold_is_left_out(tmp_path: Path) -> None:
         ("a.test", None, "text/html"), ("a.test", None, None), ("a.test", None, "image/gif")]
 
 
+def test_a_page_of_which_no_size_is_known_has_a_document(tmp_path: Path) -> None:
+    """Not an answer without content, as other resources of 0 bytes: that would be no page."""
+    entries = [entry(0, "http://a.test/", "text/html", 0, status=301, redirect=PAGE), entry(1, PAGE, "text/html", 0)]
+    for begin, url in enumerate(("http://a.test/", PAGE)):
+        (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries[begin:]}}))
+        (tmp_path / "x.shape").write_text(format_shapes(shapes_of_har(read_foreign_har(tmp_path / "x.har"))))
+        make_pages(tmp_path, f"A{begin}", 1, tmp_path / "x.shape")
+        recording = read_recording(tmp_path / f"A{begin}", tmp_path / f"A{begin}.fetchlog")
+        assert (recording.document(url) or "").startswith(PAGE)
+
+
 def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
     har(tmp_path / "x.har")
     done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
