@@ -12,12 +12,15 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from harness.errors import InputError
-from harness.files.pages import Page
+from harness.files.pages import Page, read_pages
 from harness.mirror.paths import write_file
+from harness.mirror.recording import read_recording
 from harness.record.export.wacz import sort_key
 from harness.record.export.write import export
 from harness.record.sources.answers import ArchivedRequest
 from harness.record.sources.opened import opened
+from harness.synthetic.build import make_pages
+from harness.synthetic.shape import PageShape, Resource, format_shapes
 from tests.support.har_schema import assert_har
 from tests.support.made_recording import STYLE, TYPED, URL, make_recording
 
@@ -122,6 +125,24 @@ def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
             assert there is not None
             assert (there.status, there.header("location")) == (302, "http://a.test/")
     assert_har(tmp_path / "old.har")
+
+
+def test_a_synthetic_page_keeps_its_protocols(tmp_path: Path) -> None:
+    """Which its manifest says: text logs do not."""
+    document = Resource(0, "a.test", "https", "text/html", None, 2000, 1, None, None, 0, 9, "document")
+    script = Resource(1, "b.test", "https", "text/javascript", None, 500, 5, 0, None, 9, 20, "script")
+    shape = PageShape("https://a.test/", "2026-11", (document, script), http2_hosts=frozenset(["b.test"]))
+    (tmp_path / "x.shape").write_text(format_shapes([shape]))
+    make_pages(tmp_path, "set", 1, tmp_path / "x.shape")
+    pages = read_pages(tmp_path / "set.pages")
+    urls = [answer.url for answer in read_recording(tmp_path / "set", tmp_path / "set.fetchlog")
+            .transactions(pages[0].name)]
+    for ending in ("har", "warc"):
+        export(tmp_path, "set", pages, tmp_path / f"set.{ending}")
+        with opened(tmp_path / f"set.{ending}") as source:
+            found = [source.find(ArchivedRequest("GET", url)) for url in urls]
+        assert [answer.protocol for answer in found if answer] == ["HTTP/1.1", "h2"]
+    assert_har(tmp_path / "set.har")
 
 
 def test_a_page_of_2013s_format_begins_with_its_document(tmp_path: Path) -> None:

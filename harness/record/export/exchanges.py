@@ -12,7 +12,7 @@ from typing import Any
 from harness.errors import InputError
 from harness.files.pages import Page
 from harness.files.text_log import read_log
-from harness.mirror.paths import open_file
+from harness.mirror.paths import open_file, split_url
 from harness.mirror.recording import Recording, read_recording
 from harness.record.sources.answers import LARGEST_BODY
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
@@ -108,9 +108,10 @@ def _of_text_log(recording: Recording, page: Page, mirror: Path, fetchlog: Path)
         kind = f"{answer.mime_type}; charset={answer.charset}" if answer.charset else answer.mime_type
         headers = (("Location", answer.redirect_url),) if answer.redirect_url else (("Content-Type", kind),)
         file = recording.body_file(answer)
+        http2 = answer.url.startswith("https:") and split_url(answer.url)[0] in recording.http2_hosts
         yield RecordedExchange(page, "GET", answer.url, (), b"", answer.status, _phrase(answer.status),
                                headers if answer.redirect_url or kind else (),
-                               _body(mirror, file), False, captured)
+                               _body(mirror, file), http2, captured)
 
 
 def _phrase(status: int) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.files.foreign_har import read_websocket_entries
+from harness.files.har import H2
 from harness.files.pages import Page
 from harness.netlog.har import CREATOR, UNKNOWN
 from harness.record.export.exchanges import RecordedExchange
@@ -75,12 +76,13 @@ def _made(exchange: RecordedExchange) -> dict[str, Any]:
     """Return an entry for a page that has no HAR of its own: nobody knows its times."""
     redirect = next((value for name, value in exchange.headers if name == "Location"), "")
     kind = next((value for name, value in exchange.headers if name == "Content-Type"), "")
+    version = H2 if exchange.http2 else "HTTP/1.1"
     return {
         "startedDateTime": exchange.captured.isoformat(timespec="milliseconds"), "time": 0, "cache": {},
         "timings": UNKNOWN_TIMINGS,
-        "request": {"method": exchange.method, "url": exchange.url, "httpVersion": "HTTP/1.1", "cookies": [],
+        "request": {"method": exchange.method, "url": exchange.url, "httpVersion": version, "cookies": [],
                     "headers": [], "queryString": [], "headersSize": UNKNOWN, "bodySize": UNKNOWN},
-        "response": {"status": exchange.status, "statusText": exchange.reason, "httpVersion": "HTTP/1.1",
+        "response": {"status": exchange.status, "statusText": exchange.reason, "httpVersion": version,
                      "cookies": [], "headers": [{"name": name, "value": value} for name, value in exchange.headers],
                      "content": {"size": len(exchange.body), "mimeType": kind}, "redirectURL": redirect,
                      "headersSize": UNKNOWN, "bodySize": len(exchange.body)}}
