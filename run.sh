@@ -240,12 +240,14 @@ fi
 load_s=7
 [[ " ${tfo_options[*]-} " != *" --paper "* ]] || load_s=10     # nytimes' page takes 9 s there
 loads=$((pages * runs * sides * delay_count))
-echo "$at_most$pages pages x $runs runs x $what x $delay_count delays = $loads page loads;" \
-     "about $(((loads * load_s + 59) / 60)) minutes for pages like the paper's${resume:+, less what is there already}"
+plan="$at_most$pages pages x $runs runs x $what x $delay_count delays = $loads page loads; \
+about $(((loads * load_s + 59) / 60)) minutes for pages like the paper's${resume:+, less what is there already}"
+echo "$plan"
 [ -z "$dry_run" ] || exit 0
 
 # Old results are kept, and never mixed with new ones.
 shopt -s nullglob
+kept=
 old_results=(client serverlogs output-figures/*.{png,svg,pdf,html})
 if [ -z "$resume" ] && { [ -e client ] || [ -e serverlogs ]; }; then
     kept="results-$(date +%Y%m%d-%H%M%S)"
@@ -253,12 +255,16 @@ if [ -z "$resume" ] && { [ -e client ] || [ -e serverlogs ]; }; then
     for result in "${old_results[@]}"; do
         [ ! -e "$result" ] || as_user mv -T -- "$result" "$kept/$result"
     done
-    echo "The results of the last run are now in $kept/"
 fi
 
 as_user mkdir -p client
 [ -n "$resume" ] || as_user tee "$run_options" >/dev/null < <(printf '%s\n' "${given[@]}" | sed '/^$/d')
-as_user tee -a "$run_log" >/dev/null <<<"# $(date '+%F %T') ./run.sh${resume:+ --resume} ${given[*]-}"
+as_user tee -a "$run_log" >/dev/null <<<"# $(date '+%F %T') ./run.sh${resume:+ --resume} ${given[*]-}
+$plan"
+# Print what comes in, and keep it in the log, which is the user's.
+keep() { as_user tee -a "$run_log"; }
+say() { keep <<<"$1"; }
+[ -z "$kept" ] || say "The results of the last run are now in $kept/"
 
 before=$(<"$root_fastopen")
 { holder; echo "tcp_fastopen $before"; } >"$lock"
@@ -276,15 +282,18 @@ for delay in $delays; do
 done
 
 table=$(mktemp)
+exec 8> >(keep >&2)
+keeper=$!
 run_child as_user ./plot.py --clientdir client --outputdir output-figures --format "$format" \
-    ${plot_options[@]+"${plot_options[@]}"} >"$table" || status=1
-cat "$table"
-as_user tee -a "$run_log" >/dev/null <"$table"
+    ${plot_options[@]+"${plot_options[@]}"} >"$table" 2>&8 || status=1
+exec 8>&-
+wait "$keeper" || true
+keep <"$table"
 [ "$ended" -ne 2 ] || exit 2
 if [ -n "$failed" ]; then
     with="a delay of$failed ms"
     [ "$failed" != " recorded" ] || with="the recorded delays"
-    echo "run.sh: with $with not all was measured; what and why is said above, where that delay's loads are" >&2
+    say "run.sh: with $with not all was measured; what and why is said above, where that delay's loads are" >&2
     status=1
 fi
 exit "$status"
