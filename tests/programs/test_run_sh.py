@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import subprocess
 import tempfile
 from datetime import datetime, timedelta
@@ -14,6 +15,7 @@ from harness.files.pages import PageFiles
 from harness.measure.plan_options import MAX_RUNS
 from harness.mirror.recording import read_recording
 from harness.mirror.rtts import recorded_rtts
+from harness.show.table import HEADER
 from harness.system.lock import LOCK_FILE
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed
@@ -21,6 +23,8 @@ from tests.support.small_mirror import chain_of_hosts
 
 SOON = ("--quiet", "0.3", "--patience", "0")
 """Nobody waits for a SYN that was lost and is sent again."""
+SECOND = ("--name", "small", "--quick", *SOON, "--delays", "5", "--tfo", "1", "--http", "1.1", "--format", "svg")
+"""The options of the second run, which is then resumed."""
 ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 
@@ -52,7 +56,7 @@ def run(project: Path, *options: str, **environment: str) -> "subprocess.Complet
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_two_runs_and_nothing_lost(project: Path) -> None:
-    """The first by sudo: its results are the user's. The second as root itself."""
+    """The first by sudo: its results are the user's. The second as root itself, and then there is nothing to resume."""
     fastopen_before = ROOT_FASTOPEN.read_text()
     for path in (project, *project.rglob("*")):
         os.lchown(path, ORDINARY.uid, ORDINARY.gid)
@@ -68,17 +72,56 @@ def test_two_runs_and_nothing_lost(project: Path) -> None:
     assert "95% low" in first.stdout, "--detail reaches plot.py"
     figures = sorted(path.name for path in (project / "output-figures").glob("*.png"))
     assert {f"timing-www.nytimes.com-{rtt_ms}.png" for rtt_ms in (2, 20)} <= {*figures}
-    loads = {path.relative_to(project): path.read_bytes() for path in (project / "client").rglob("*") if path.is_file()}
+    loads = contents(project / "client")
 
-    second = run(project, "--name", "small", "--quick", *SOON, "--delays", "5", "--tfo", "1", "--http", "1.1",
-                 "--format", "svg")
+    second = run(project, *SECOND)
     assert second.returncode == 0, second.stdout + second.stderr
     [kept] = project.glob("results-*")
-    assert {path: (kept / path).read_bytes() for path in loads} == loads
+    assert contents(kept / "client") == loads
     assert sorted(path.name for path in (kept / "output-figures").glob("*.png")) == figures
     assert not list((project / "client").glob("10-*"))
     assert (project / "output-figures" / "timing-www.nytimes.com-10.svg").exists()
+    log_keeps_what_was_printed(project, second, kept.name)
+    nothing_to_resume(project, second)
+    assert [*project.glob("results-*")] == [kept]
     assert ROOT_FASTOPEN.read_text() == fastopen_before
+
+
+def log_keeps_what_was_printed(project: Path, second: "subprocess.CompletedProcess[str]", kept: str) -> None:
+    """The command, what was planned, where the old results went, each load, what plot.py said, the table."""
+    log = (project / "client" / "run.log").read_text()
+    assert re.match(rf"# [-\d]+ [:\d]+ \./run\.sh {re.escape(' '.join(SECOND))}\n1 pages x 2 runs ", log), log
+    for words in ("= 2 page loads; about 1 minutes for pages like the paper's\n",
+                  f"The results of the last run are now in {kept}/\n", "[  1/2] "):
+        assert words in log
+        assert words in second.stdout
+    assert "timing-www.nytimes.com-10.svg\n" in log
+    assert "timing-www.nytimes.com-10.svg\n" in second.stderr
+    assert log.endswith(table_of(second))
+
+
+def nothing_to_resume(project: Path, second: "subprocess.CompletedProcess[str]") -> None:
+    """Resume a run that is complete: no load is measured or moved, and the table is the same."""
+    before = contents(project / "client")
+    resumed = run(project, "--resume")
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert "= 2 page loads; about 1 minutes for pages like the paper's, less what is there already\n" in resumed.stdout
+    assert "10 ms: all 2 page loads are there already\n" in resumed.stdout
+    assert table_of(resumed) == table_of(second)
+    now = contents(project / "client")
+    log = now.pop("run.log").decode().removeprefix(before.pop("run.log").decode())
+    assert now == before
+    assert re.match(rf"# [-\d]+ [:\d]+ \./run\.sh --resume {re.escape(' '.join(SECOND))}\n1 pages x 2 runs ", log), log
+    assert log.endswith(table_of(second))
+
+
+def table_of(done: "subprocess.CompletedProcess[str]") -> str:
+    """Return the table and all that was printed after it, on standard output."""
+    return done.stdout[done.stdout.index(HEADER):]
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
 @pytest.mark.root
