@@ -10,18 +10,22 @@ See Chromium's ``net/log/file_net_log_observer.cc`` and ``net/log/net_log_event_
 """
 
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import ijson
 
 from harness.errors import ExperimentError
+from harness.system.untrusted import UnreadableFileError, open_untrusted
 
 BEGIN, END = 1, 2
 SOURCES_READ = ("URL_REQUEST", "SOCKET", "TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "TRANSPORT_CONNECT_JOB",
                 "NETWORK_SERVICE_HOST_RESOLVER", "HTTP2_SESSION")
 CHUNK_BYTES = 1 << 18
+LARGEST_NETLOG_BYTES = 1_000_000_000
+"""Twice what ends a visit (harness.record.visit)."""
 
 
 class Event(NamedTuple):
@@ -102,22 +106,34 @@ def _add(log: NetLogFile, raw: Any, names: dict[int, str], kinds: dict[int, str]
 def read_constants(path: Path) -> dict[str, Any]:
     """Return the constants, with which a net-log begins; {} when it has none. Raises ExperimentError without a file."""
     try:
-        with path.open("rb") as file:
+        with _open(path) as file:
             constants = next(ijson.items(file, "constants", use_float=True, buf_size=CHUNK_BYTES), None)
-    except OSError as error:
-        raise ExperimentError(f"{path}: no net-log ({error.strerror}); did Chrome start, and may it write?") from None
     except (ijson.JSONError, ValueError):
         return {}
     return constants if isinstance(constants, dict) else {}
 
 
 def read_events(path: Path, problems: list[str]) -> Iterator[Any]:
-    """Read a net-log's events one by one, as they stand in it; a missing end becomes a line in `problems`."""
+    """Read a net-log's events one by one, as they stand in it; a missing end becomes a line in `problems`.
+
+    Raises ExperimentError without a file.
+    """
     count = 0
     try:
-        with path.open("rb") as file:
+        with _open(path) as file:
             for event in ijson.items(file, "events.item", use_float=True, buf_size=CHUNK_BYTES):
                 count += 1
                 yield event
     except (ijson.JSONError, ValueError):
         problems.append(f"{path}:{count + 3}: the net-log has no proper end (Chrome killed?); {count} events read")
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[IO[bytes]]:
+    """Open a net-log, which lies in a folder of Chrome's user: root, who reads it, follows no link of theirs."""
+    try:
+        with open_untrusted(path, limit=LARGEST_NETLOG_BYTES) as file:
+            yield file
+    except (UnreadableFileError, OSError) as error:
+        why = error.why if isinstance(error, UnreadableFileError) else error.strerror
+        raise ExperimentError(f"{path}: no net-log ({why}); did Chrome start, and may it write?") from None

@@ -17,6 +17,7 @@ from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import Page, PageFiles, line_of
 from harness.mirror.manifest import MANIFEST
+from harness.netlog.file import LARGEST_NETLOG_BYTES
 from harness.record.archive import to_har
 from harness.record.page import PageRecording, evaluate
 from harness.record.refetch import Refetcher
@@ -24,7 +25,7 @@ from harness.record.sources.restore import restore
 from harness.record.sources.server import ArchiveServer
 from harness.record.store import Store
 from harness.record.verdict import Verdict, judge
-from harness.record.visit import MOST_NETLOG_BYTES, VISIT, Visit, VisitSettings
+from harness.record.visit import VISIT, Visit, VisitSettings
 from harness.system.privileges import User, browsing_user, give, invoking_user
 from harness.system.processes import adopt_orphans, bound_to_us, descendants, end_strays, stop
 from harness.system.scratch import temporary_directory
@@ -160,7 +161,7 @@ def _keep(recording: PageRecording, page: Page, verdict: Verdict, store: Store) 
 def _require_own_file(net_log: Path, user: User) -> None:
     """Raise ExperimentError unless the net-log is a file of `user`'s: root, who reads it, follows no link of theirs."""
     try:
-        with open_untrusted(net_log, limit=MOST_NETLOG_BYTES * 2, owner=user.uid):
+        with open_untrusted(net_log, limit=LARGEST_NETLOG_BYTES, owner=user.uid):
             pass
     except MissingFileError:
         pass                            # reading it says so

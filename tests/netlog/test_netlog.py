@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from harness.errors import ExperimentError
 from harness.files.text_log import format_log, read_log
+from harness.netlog.file import read_constants, read_events
 from harness.netlog.har import har
 from harness.netlog.load import HttpTransaction, NetLog, page_log, read_netlog, summarise
 from tests.data.netlog import record
@@ -292,6 +294,19 @@ def test_what_is_no_netlog_is_a_problem_not_a_crash(text: str, tmp_path: Path) -
 def test_a_missing_log_says_so(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError, match=r"netlog\.json: no net-log"):
         read_netlog(tmp_path / "netlog.json")
+
+
+@pytest.mark.timeout(10)
+def test_a_link_or_a_fifo_is_no_log(tmp_path: Path) -> None:
+    """Each time it is opened: root reads it in a folder of Chrome's user."""
+    (tmp_path / "of-root.json").write_bytes(fixture_text("settled"))
+    (tmp_path / "netlog.json").symlink_to("of-root.json")
+    os.mkfifo(tmp_path / "fifo.json")
+    for name, why in (("netlog", "it is a symbolic link"), ("fifo", "it is no regular file")):
+        path = tmp_path / f"{name}.json"
+        for read in (read_constants, lambda path: next(read_events(path, []))):
+            with pytest.raises(ExperimentError, match=rf"{name}\.json: no net-log \({why}\)"):
+                read(path)
 
 
 def synthetic(tmp_path: Path, events: list[tuple[str, int, dict[str, Any]]]) -> NetLog:
