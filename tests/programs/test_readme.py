@@ -101,13 +101,22 @@ def test_every_message_is_explained() -> None:
     assert not missing, missing
 
 
+FOLDERS = ("harness", "tfo-test", "connie", "experiments", "scripts")
+RAISED = re.compile(r'(?:InputError|ExperimentError|UsageError|FileError\([\w.]+,)\(?\s*f?"([^"]+)"')
+"""The text of an error that ends a program, in Python; of an UnreadableFileError, its reason."""
+REFUSED = re.compile(r'bad_use "([^"]+)"')
+"""The same in run.sh."""
+
+
 def messages() -> list[str]:
-    """Return the longest constant part of each message of InputError and ExperimentError in the code."""
+    """Return the longest constant part of each message in the code that ends a program."""
+    python = [*ROOT.glob("*.py"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
+    texts = [text for path in python for text in RAISED.findall(path.read_text(encoding="utf-8"))]
+    texts += REFUSED.findall((ROOT / "run.sh").read_text(encoding="utf-8"))
     found = set()
-    for path in [*ROOT.glob("*.py"), *ROOT.glob("harness/**/*.py"), *ROOT.glob("tfo-test/*.py")]:
-        for text in re.findall(r'(?:InputError|ExperimentError)\(\s*f?"([^"]+)"', path.read_text(encoding="utf-8")):
-            parts = [part.strip(" :;,.()`") for part in re.split(r"\{[^}]*\}", text)]
-            longest = re.sub(r"^1: ", "", max(parts, key=len))
-            if len(longest) > 8:
-                found.add(longest)
+    for text in texts:
+        parts = [part.strip(" :;,.()`'") for part in re.split(r"\$?\{[^}]*\}|\$\w+", text)]
+        longest = re.sub(r"^1: ", "", max(parts, key=len))
+        if len(longest) > 8:
+            found.add(longest)
     return sorted(found)
