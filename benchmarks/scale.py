@@ -35,7 +35,7 @@ from benchmarks.star import check_nothing_left, make_mirror, namespaces_of
 from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED
 from harness.measure.preflight import PageSet
-from harness.measure.server_options import PORT
+from harness.measure.server_options import PORT, tls_port_beside
 from harness.network.links import delayed_links, kernel_has_netem
 from harness.network.needs import check_programs
 from harness.network.rtt import measure_rtts, rtt_tolerance_ms
@@ -154,7 +154,7 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
 def settings(page_set: PageSet, work_dir: Path, delaynet_ms: float) -> ServerSettings:
     """Return how the servers answer."""
     return ServerSettings(work_dir / "mirror", page_set.files.fetchlog, PORT, "1.0", "threaded",
-                          work_dir / "serverlogs", delaynet_ms, invoking_user())
+                          work_dir / "serverlogs", delaynet_ms, invoking_user(), tls_port_beside(PORT))
 
 
 def kernel_namespaces() -> int:

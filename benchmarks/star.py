@@ -32,7 +32,7 @@ from benchmarks.report import print_table
 from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED
 from harness.measure.preflight import PageSet
-from harness.measure.server_options import PORT
+from harness.measure.server_options import PORT, tls_port_beside
 from harness.network.links import kernel_has_netem
 from harness.network.needs import check_programs
 from harness.network.servers import ServerSettings, running_servers
@@ -96,7 +96,7 @@ def make_mirror(page_set: PageSet, count: int, mirror: Path) -> list[str]:
 def one_round(page_set: PageSet, names: list[str], netem: bool, work_dir: Path) -> Round:
     """Build, serve, stop and take down once. Raises ExperimentError when something is left."""
     settings = ServerSettings(work_dir / "mirror", page_set.files.fetchlog, PORT, "1.0", "threaded",
-                              work_dir / "serverlogs", 10, invoking_user())
+                              work_dir / "serverlogs", 10, invoking_user(), tls_port_beside(PORT))
     before = descendants(os.getpid())
     times = [time.perf_counter()]
     with running_star(names, LinkSpeeds(), netem) as star:

@@ -17,7 +17,7 @@ use_project_python()
 from harness.errors import InputError, run_main
 from harness.files.pages import PageFiles, sanitise
 from harness.files.text_log import PageLog, Response, Transaction, format_log
-from harness.mirror.manifest import MANIFEST
+from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
 from harness.mirror.paths import write_file
 from harness.system.options import OptionParser, page_list_name
 from harness.system.privileges import User, give
@@ -49,7 +49,8 @@ def make_tiny(directory: Path, name: str) -> None:
     log = PageLog([], [Transaction(0, 1, url) for url in FILES],
                   [Response("OK", mime_type, "utf-8", url, None) for url, (mime_type, _) in FILES.items()], True)
     (fetchlog / sanitise(PAGE)).write_text(format_log(log), encoding="ascii")
-    manifest = {"format": 1, "source": "made", "note": "One page that never was, made by scripts/make_tiny.py."}
+    manifest = {"format": MANIFEST_FORMAT, "source": "made",
+                "note": "One page that never was, made by scripts/make_tiny.py."}
     (fetchlog / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
     listed.write_text(f"{PAGE}\n", encoding="ascii")
     owner = directory.stat()

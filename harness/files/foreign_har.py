@@ -25,6 +25,7 @@ import ada_url
 
 from harness.errors import InputError
 from harness.files.charsets import encode_text
+from harness.files.har import H2
 from harness.files.har_times import handshake_ms, time_ms
 from harness.system.untrusted import UnreadableFileError, parse_json, read_untrusted
 
@@ -41,7 +42,7 @@ OF_CERTIFICATES = frozenset(("application/ocsp-response", "application/pkix-crl"
 LONGEST_LOAD_MS = 86_400_000.0
 MESSAGES = "_webSocketMessages"
 REDIRECTS = (301, 302, 303, 307, 308)
-PROTOCOLS = {"h2": "h2", "http/2": "h2", "http/2.0": "h2", "spdy/3": "h2", "spdy/3.1": "h2", "h3": "h3",
+PROTOCOLS = {"h2": H2, "http/2": H2, "http/2.0": H2, "spdy/3": H2, "spdy/3.1": H2, "h3": "h3",
              "http/3": "h3", "http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
 
 
@@ -209,7 +210,7 @@ def _entry(entry: dict[str, Any]) -> ForeignEntry | None:
         str(entry.get("pageref", "")), str(request.get("method", "GET")).upper(), url,
         str((request.get("postData") or {}).get("text") or "").encode("utf-8", "surrogatepass"), _pairs(request),
         status, reason, headers,
-        "h2" if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
+        H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
         mime_type, body,
         _wire_bytes(response, headers), len(body) if body is not None else _number(content.get("size"), UNKNOWN),
         _as_asked(there, url) if there and status in REDIRECTS else "",

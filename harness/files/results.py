@@ -123,6 +123,11 @@ def write_load(cell: Path, record: LoadRecord) -> Path:
     return write_load_record(load_file(cell, record.page), record)
 
 
+def has_loads(clientdir: Path) -> bool:
+    """Tell whether a load has left its record in a client directory, valid or not."""
+    return any(clientdir.glob("*-tfo-*/*.json"))
+
+
 def read_results(clientdir: Path) -> Results:
     """Read a client directory, new or of 2013.
 
@@ -154,13 +159,13 @@ def read_results(clientdir: Path) -> Results:
 
 def _require_rtts_apart(clientdir: Path, experiments: Sequence[ExperimentRecord]) -> None:
     """Raise InputError when loads as far away as recorded would stand in one row with others."""
-    for one in experiments:
+    for recorded in experiments:
         for other in experiments:
-            if one is not other and one.server_rtts_ms and one.rtt_ms == other.rtt_ms:
-                name = experiment_file(clientdir, one.delaynet_ms)
-                raise InputError(f"{name}:1: its recorded RTTs have the median {one.rtt_ms:g} ms, which is the RTT of "
-                                 f"{experiment_file(clientdir, other.delaynet_ms).name} too; move the loads of one of "
-                                 "them to another folder")
+            if recorded is not other and recorded.server_rtts_ms and recorded.rtt_ms == other.rtt_ms:
+                name = experiment_file(clientdir, recorded.delaynet_ms)
+                raise InputError(f"{name}:1: its recorded RTTs have the median {recorded.rtt_ms:g} ms, which is the "
+                                 f"RTT of {experiment_file(clientdir, other.delaynet_ms).name} too; move the loads of "
+                                 "one of them to another folder")
 
 
 def _cells(clientdir: Path) -> list[tuple[Path, float, int, int]]:

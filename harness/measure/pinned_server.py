@@ -15,6 +15,7 @@ from pathlib import Path
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import sanitise
 from harness.files.text_log import PageLog, Response, Transaction, format_log
+from harness.measure.server_options import tls_port_beside
 from harness.mirror.paths import write_file
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import Host, LinkSpeeds, Star
@@ -88,7 +89,7 @@ def running_own(star: Star, work_dir: Path) -> Iterator[list[int]]:
     (directory / "fetchlog" / sanitise(url)).write_text(format_log(log), encoding="ascii")
     give(directory, user)
     settings = ServerSettings(directory / "mirror", directory / "fetchlog", PORT, "1.0", "threaded",
-                              directory / "logs", 0, user)
+                              directory / "logs", 0, user, tls_port_beside(PORT))
     with running_servers(star, settings, work_dir) as servers:
         pids = [servers.process.pid, *descendants(servers.process.pid)]
         for pid in pids:

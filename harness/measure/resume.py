@@ -12,7 +12,7 @@ from harness.errors import InputError
 from harness.files.experiment import experiment_file, read_experiment
 from harness.files.layout import HOST
 from harness.files.pages import PageFiles
-from harness.files.results import LoadResult, read_results
+from harness.files.results import LoadResult, has_loads, read_results
 from harness.measure.adaptive import Goal, more_loads
 from harness.measure.plan import Load
 from harness.measure.series import Measured, judge_together
@@ -58,7 +58,7 @@ def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], sett
             raise InputError(f"{path}:1: --resume: {key} was {str(earlier)[:80]!r}, and is {str(value)[:80]!r} now; "
                              "leave out --resume to measure all anew")
     pages = {load.page.name: load.page for load in plan}
-    if not any(clientdir.glob("*-tfo-*/*.json")):
+    if not has_loads(clientdir):
         return Earlier(experiment.id, (), (), {})
     results = read_results(clientdir)
     mine = [load for load in (*results.loads, *results.again)

@@ -20,9 +20,8 @@ HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
 class ServerSettings:
     """How the servers answer. `http` is "1.0", "1.1", "h2" or "recorded", `server` "threaded" or "2013".
 
-    Without `tls_port` https is served on the port after `port`. With `think_rtts_ms`, the RTT to each host when it was
-    recorded, they think for as long as they did then. With `held_rtt_ms` they hold answers back themselves
-    (harness.replay.held).
+    With `think_rtts_ms`, the RTT to each host when it was recorded, they think for as long as they did then. With
+    `held_rtt_ms` they hold answers back themselves (harness.replay.held).
     """
 
     mirror: Path
@@ -33,7 +32,7 @@ class ServerSettings:
     logdir: Path
     delaynet_ms: float
     user: User
-    tls_port: int | None = None
+    tls_port: int
     think_rtts_ms: Mapping[str, float] | None = None
     held_rtt_ms: float = 0.0
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -55,8 +54,8 @@ def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Ite
     mark = work_dir / load_mark.NAME
     load_mark.make_mark(mark)
     command = [sys.executable, str(HTTP_TFO), "--mirror", str(settings.mirror), "--fetchlog", str(settings.fetchlog),
-               "--hosts", str(hosts_file), "--port", str(settings.port), "--tls-port",
-               str(settings.tls_port or settings.port + 1), "--http", settings.http,
+               "--hosts", str(hosts_file), "--port", str(settings.port), "--tls-port", str(settings.tls_port),
+               "--http", settings.http,
                "--server", settings.server, "--logdir", str(settings.logdir),
                "--delaynet", f"{settings.delaynet_ms:g}", "--user", f"{settings.user.uid}:{settings.user.gid}",
                "--load-mark", str(mark)]

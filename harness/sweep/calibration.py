@@ -16,9 +16,9 @@ from pathlib import Path
 from harness.analysis.selection import Cell, Selection, select
 from harness.files.experiment import experiment_file, read_experiment
 from harness.files.pages import sanitise
-from harness.files.results import read_results
+from harness.files.results import has_loads, read_results
 from harness.files.text_log import PageLog, Response, Transaction, format_log
-from harness.mirror.manifest import MANIFEST
+from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
 from harness.mirror.paths import write_file
 from harness.sweep.measuring import PARTS, SITE, Bed, GoOn, console_of, last_line, run_tfo
 from harness.sweep.outcome import Calibration
@@ -90,7 +90,7 @@ def _loads(folder: Path, pages: dict[str, str], words: tuple[str, ...], lock_fd:
     make_recording(folder, pages)
     run_tfo(folder, SITE, ("--testruns", str(LOADS), *words), lock_fd, go_on)
     with acting_as(invoking_user()):
-        if any((folder / "client").glob("*-tfo-*/*.json")):
+        if has_loads(folder / "client"):
             return select(read_results(folder / "client"), "load")
     return f"its calibration page cannot be measured: {last_line(console_of(folder))}"
 
@@ -106,7 +106,8 @@ def make_recording(folder: Path, documents: dict[str, str]) -> None:
     log = PageLog([], [Transaction(0, 1, url) for url in documents],
                   [Response("OK", "text/html", "utf-8", url, None) for url in documents], True)
     (fetchlog / sanitise(page)).write_text(format_log(log), encoding="ascii")
-    manifest = {"format": 1, "source": "made", "note": "A machine's calibration, made by harness/sweep/calibration.py."}
+    manifest = {"format": MANIFEST_FORMAT, "source": "made",
+                "note": "A machine's calibration, made by harness/sweep/calibration.py."}
     (fetchlog / MANIFEST).write_text(json.dumps(manifest) + "\n", encoding="ascii")
     listed.write_text(f"{page}\n", encoding="ascii")
 

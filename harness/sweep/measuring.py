@@ -22,7 +22,7 @@ from harness.analysis.selection import select
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles
-from harness.files.results import Results, read_results
+from harness.files.results import Results, has_loads, read_results
 from harness.measure.preflight import check_browser, check_room
 from harness.measure.resume import recording_digest
 from harness.network.links import kernel_has_netem
@@ -169,7 +169,7 @@ def judge(unit: Unit, work_dir: Path, exits: dict[str, int]) -> Outcome:
     """Return the unit's outcome: it follows from what is in ``client/`` and from tfo.py's exit status at each delay."""
     console = console_of(work_dir)
     with acting_as(invoking_user()):
-        any_load = any((work_dir / "client").glob("*-tfo-*/*.json"))
+        any_load = has_loads(work_dir / "client")
     if not any_load:
         return of_unit(unit, "failed", last_line(console), exits=exits)
     with acting_as(invoking_user()):

@@ -68,5 +68,5 @@ def test_what_hangs_together_is_one(groups: list[list[str]]) -> None:
     """Compared with merging any two that overlap until none do."""
     sets = [set(group) for group in groups]
     while pair := next(((a, b) for a in sets for b in sets if a is not b and a & b), None):
-        sets = [one for one in sets if one is not pair[0] and one is not pair[1]] + [pair[0] | pair[1]]
-    assert joined(groups) == {name: min(one) for one in sets for name in one}
+        sets = [names for names in sets if names is not pair[0] and names is not pair[1]] + [pair[0] | pair[1]]
+    assert joined(groups) == {name: min(names) for names in sets for name in names}

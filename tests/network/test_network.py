@@ -20,6 +20,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
+from harness.measure.server_options import tls_port_beside
 from harness.network.links import delayed_links, kernel_has_netem
 from harness.network.rates import PACKET_BYTES, burst, check_home_link
 from harness.network.rtt import measure_rtts
@@ -124,7 +125,7 @@ def test_fastopen_saves_one_rtt_per_new_connection(star: Star, tmp_path: Path) -
         mirror.add(f"http://{name}/", "<!doctype html><title>one</title><p>One small document.")
     mirror.finish(f"http://{HOSTS[0]}/")
     settings = ServerSettings(tmp_path / "small", tmp_path / "small.fetchlog", PORT, "1.0", "threaded",
-                              tmp_path / "serverlogs", SPEEDS.delay_net_ms, invoking_user())
+                              tmp_path / "serverlogs", SPEEDS.delay_net_ms, invoking_user(), tls_port_beside(PORT))
     with running_servers(star, settings, tmp_path):
         times_ms, counters = interleaved_fetches(star, rounds=7)
     saving_ms = statistics.median(times_ms[0]) - statistics.median(times_ms[1])
