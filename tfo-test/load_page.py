@@ -35,7 +35,7 @@ from harness.browser.initiators import read_initiators
 from harness.errors import ExperimentError, printable, run_main
 from harness.files.hack_dns import read_hack_dns, resolver_rules
 from harness.files.pages import sanitise
-from harness.measure.client_log import shows_error_page, write_client_log
+from harness.measure.client_log import REPORT, shows_error_page, write_client_log
 from harness.measure.limits import TimeLimits
 from harness.netlog import moved_on
 from harness.system.atomic import write_atomically
@@ -210,7 +210,7 @@ def main() -> int:
         evaluate(settings, how.net_log, report)
     except KeyboardInterrupt:
         return 1
-    write_atomically(arguments.work_dir / "load.json", json.dumps(report, indent=1))
+    write_atomically(arguments.work_dir / REPORT, json.dumps(report, indent=1))
     for error in report["errors"]:
         print(printable(error), file=sys.stderr)
     return 1 if report["errors"] else 0

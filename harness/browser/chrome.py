@@ -34,6 +34,9 @@ DETERMINISTIC_SCRIPT = ROOT / "harness" / "browser" / "deterministic.js"
 
 CLOCK_SHIFT_DAYS = 100
 """Chrome ignores its HSTS preload list when its build is over 70 days old by the wall clock."""
+CLOCK_SHIFT_MS = CLOCK_SHIFT_DAYS * 86_400_000
+NET_LOG, DRIVER_OUTPUT = "netlog.json", "chromedriver.log"
+"""What Chrome and its driver write into their directory."""
 
 NETWORK_PREDICTION_NEVER = 2
 """Chrome's preference net.network_prediction_options. With prediction the page's first connection begins some ms before
@@ -166,12 +169,12 @@ class Settings:
     @property
     def net_log(self) -> Path:
         """Where Chrome writes its net-log."""
-        return self.work_dir / "netlog.json"
+        return self.work_dir / NET_LOG
 
     @property
     def driver_output(self) -> Path:
         """Where chromedriver's words go, and Chrome's."""
-        return self.work_dir / "chromedriver.log"
+        return self.work_dir / DRIVER_OUTPUT
 
 
 def start(browser: Browser, settings: Settings) -> webdriver.Chrome:

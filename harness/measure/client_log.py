@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from harness.browser.chrome import CLOCK_SHIFT_DAYS
+from harness.browser.chrome import CLOCK_SHIFT_MS
 from harness.files.har import UNFINISHED
 from harness.files.text_log import format_log
 from harness.netlog.har import har
@@ -22,7 +22,8 @@ from harness.netlog.silences import silences
 from harness.system.atomic import write_atomically
 
 ERROR_PAGE = "chrome-error://"
-MS_PER_DAY = 86_400_000
+REPORT = "load.json"
+"""What load_page.py says of a load, in its directory."""
 
 
 def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
     if report.get("time_origin_ms") and report.get("now_ms"):
         end_tick = netlog.tick(report["time_origin_ms"]) + report["now_ms"]
     write_atomically(directory / page, format_log(page_log(netlog, start_tick, end_tick)))
-    archive = har(netlog, report["url"], start_tick, end_tick=end_tick, clock_shift_ms=CLOCK_SHIFT_DAYS * MS_PER_DAY,
+    archive = har(netlog, report["url"], start_tick, end_tick=end_tick, clock_shift_ms=CLOCK_SHIFT_MS,
                   on_content_load_ms=timing.get("domContentLoadedEventEnd"), on_load_ms=timing.get("loadEventEnd"))
     write_atomically(directory / f"{page}.har", json.dumps(archive))
     load = figures(netlog, start_tick, end_tick, timing, limit_reached=report.get("quiet") is False)

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from harness.browser.chrome import DRIVER_OUTPUT
 from harness.files.results import KEPT_LOGS
+from harness.measure.client_log import REPORT
 from harness.system.atomic import write_atomically, written_beside
 from harness.system.privileges import User, acting_as
 from harness.system.untrusted import (
@@ -22,7 +24,6 @@ from harness.system.untrusted import (
     read_untrusted_json,
 )
 
-REPORT, DRIVER_OUTPUT = "load.json", "chromedriver.log"
 MOST_OUTPUT = 64 * 2**10
 """Bytes that are kept of each program's words: the last ones."""
 ANY_SIZE = 2**62

@@ -27,6 +27,7 @@ from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.files.server_log import ServerRequest, directory_name, read_server_logs
 from harness.measure import validity
+from harness.measure.client_log import REPORT
 from harness.measure.coverage import compared, coverage, recorded_page
 from harness.measure.preflight import document_bytes
 from harness.measure.reason import Kind, texts
@@ -135,7 +136,7 @@ def _load(servers: _Loopback, page: Page, timeout_s: float) -> LoadRecord:
         raise ExperimentError(f"Chrome did not end within {timeout_s + MARGIN_S:g} s") from None
     finally:
         stop(process)
-    report = read_untrusted_json(work_dir / "load.json", owner=servers.user.uid)
+    report = read_untrusted_json(work_dir / REPORT, owner=servers.user.uid)
     requests = [request for tfo in (0, 1) for request in read_server_logs(servers.logs / directory_name(0, tfo))
                 if request.time_s >= began_s]
     return _record(report, page, work_dir / f"{page.name}.har", requests, servers)

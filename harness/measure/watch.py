@@ -13,7 +13,7 @@ import msgspec
 from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import Step, critical_path
 from harness.analysis.timeline import Timeline, make_timeline
-from harness.browser.chrome import CLOCK_SHIFT_DAYS
+from harness.browser.chrome import CLOCK_SHIFT_MS
 from harness.files.load_har import read_har_file
 from harness.files.load_parts import CookieCounts, LateAnswer, ReceivedAnswers, Timekeeping, UsedConnection
 from harness.files.load_record import LoadRecord
@@ -30,7 +30,6 @@ from harness.system.lateness import Lateness
 from harness.system.ticker import Ticks, ticking
 from harness.system.untrusted import UnreadableFileError
 
-MS_PER_DAY = 86_400_000
 PAGE_PROCESS = "(renderer)"
 """How the names of the processes end in which Chrome runs a page's scripts and lays it out."""
 MOST_LATE = 20
@@ -77,7 +76,7 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
     if not record.plt_ms or not record.time_origin_ms:
         return None
     lab, ticks, lateness = watch.lab, watch.ticks, watch.lateness
-    start_s = (record.time_origin_ms - CLOCK_SHIFT_DAYS * MS_PER_DAY) / 1000
+    start_s = (record.time_origin_ms - CLOCK_SHIFT_MS) / 1000
     end_s = start_s + record.plt_ms / 1000
     quiet = _nothing_came(lab, watch.arrivals, _quiet(lab, silences), start_s, record.plt_ms)
     if lab.speeds.home_is_narrow:

@@ -14,7 +14,7 @@ from typing import Any
 
 from wsproto.frame_protocol import Opcode
 
-from harness.browser.chrome import CLOCK_SHIFT_DAYS
+from harness.browser.chrome import CLOCK_SHIFT_MS
 from harness.files.har import H2
 from harness.mirror.live import Arrivals
 from harness.netlog.har import UNKNOWN, date_of, har, over_http2
@@ -23,7 +23,6 @@ from harness.netlog.websockets import Message, WebSocket
 from harness.record.page import CapturedExchange, PageRecording
 
 STEP_MS = 5.0
-DAY_MS = 86_400_000.0
 TIMINGS = ("blocked", "dns", "connect", "ssl", "send", "wait", "receive")
 
 
@@ -34,7 +33,7 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
     archive = har(netlog, recording.url, recording.start_tick, end_tick=visit.end_tick,
                   on_content_load_ms=_after(timing.get("domContentLoadedEventEnd"), shift_ms),
                   on_load_ms=_after(timing.get("loadEventEnd"), shift_ms),
-                  clock_shift_ms=CLOCK_SHIFT_DAYS * DAY_MS if recording.brought_from else 0.0,
+                  clock_shift_ms=CLOCK_SHIFT_MS if recording.brought_from else 0.0,
                   comment=f"recorded by fetch.py as {visit.user_agent}")
     connect_ms = {connection.id: connection.connect_ms for connection in netlog.connections}
     spoken_h2 = {_tls_host(exchange) for exchange in recording.exchanges if over_http2(exchange.transaction)}

@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from harness.bootstrap import ROOT
+from harness.browser.chrome import NET_LOG
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import Page, PageFiles, line_of
 from harness.mirror.manifest import MANIFEST
@@ -130,8 +131,8 @@ def _record_page(settings: VisitSettings, page: Page, plan: RecordingPlan, store
         visit = _visit(settings, work_dir, user)
         _require_room(work_dir)
         try:
-            _require_own_file(work_dir / "netlog.json", user)
-            recording = evaluate(page.url, visit, work_dir / "netlog.json", plan.refetcher)
+            _require_own_file(work_dir / NET_LOG, user)
+            recording = evaluate(page.url, visit, work_dir / NET_LOG, plan.refetcher)
         except ExperimentError as error:
             return Verdict(reasons=[*visit.errors, str(error)]), visit
     if plan.archive is not None:
