@@ -82,7 +82,7 @@ class LoadSettings:
         return sanitise(self.url)
 
 
-def load(settings: LoadSettings, browser: chrome.Browser, how: chrome.Settings) -> dict[str, Any]:
+def load(settings: LoadSettings, browser: chrome.Browser, how: chrome.ChromeSettings) -> dict[str, Any]:
     """Load the page; return the contents of load.json. A load that fails has the reason under "errors"."""
     report: dict[str, Any] = {"url": settings.url, "errors": []}
     try:
@@ -201,10 +201,10 @@ def main() -> int:
     limit = None
     if arguments.connections_per_host and arguments.socket_limits is not None:
         limit = ConnectionLimit(arguments.connections_per_host, arguments.socket_limits)
-    how = chrome.Settings(arguments.work_dir, rules, shim, predict=arguments.predict,
-                          trusted_key=arguments.trusted_key, key_shares=arguments.key_shares,
-                          connection_limit=limit, initiators=arguments.initiators,
-                          loopback_tfo=arguments.loopback_tfo)
+    how = chrome.ChromeSettings(arguments.work_dir, rules, shim, predict=arguments.predict,
+                                trusted_key=arguments.trusted_key, key_shares=arguments.key_shares,
+                                connection_limit=limit, initiators=arguments.initiators,
+                                loopback_tfo=arguments.loopback_tfo)
     try:
         report = load(settings, browser, how)
         evaluate(settings, how.net_log, report)

@@ -138,7 +138,7 @@ def require_shim() -> Path:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ChromeSettings:
     """How Chrome is started. Its profile, net-log (netlog.json) and temporary files all lie in `work_dir`.
 
     `resolver_rules` are its --host-resolver-rules. `shim` is preloaded (tfo-test/chrome_shim.c), but not for
@@ -177,7 +177,7 @@ class Settings:
         return self.work_dir / DRIVER_OUTPUT
 
 
-def start(browser: Browser, settings: Settings) -> webdriver.Chrome:
+def start(browser: Browser, settings: ChromeSettings) -> webdriver.Chrome:
     """Start a fresh headless Chrome. Raises selenium's WebDriverException when it does not start."""
     options = _options(_bound_to_driver(browser.binary, settings.work_dir), settings)
     with settings.driver_output.open("wb") as output:
@@ -212,7 +212,7 @@ def end(driver: webdriver.Chrome, patience_s: float = 10.0) -> None:
             process.wait()
 
 
-def replaced_network_process(settings: Settings) -> bool:
+def replaced_network_process(settings: ChromeSettings) -> bool:
     """Tell whether Chrome said that its network process had ended, so that it started another in its place.
 
     Source of its words: content/browser/network_service_instance_impl.cc, of Chromium 156. The new one's net-log knows
@@ -232,7 +232,7 @@ def _bound_to_driver(binary: str, work_dir: Path) -> str:
     return str(program)
 
 
-def _environment(settings: Settings) -> dict[str, str]:
+def _environment(settings: ChromeSettings) -> dict[str, str]:
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(settings.work_dir),
                    "TMPDIR": str(settings.work_dir), "LANG": "C.UTF-8", "TZ": "UTC"}
     environment |= {name: os.environ[name] for name in (MARK,) if name in os.environ}
@@ -248,7 +248,7 @@ def _environment(settings: Settings) -> dict[str, str]:
     return environment
 
 
-def _options(binary: str, settings: Settings) -> Options:
+def _options(binary: str, settings: ChromeSettings) -> Options:
     options = Options()
     options.binary_location = binary
     # As for a visitor, when loading and when recording: popups are blocked, and dialogs do not stay.
@@ -264,14 +264,14 @@ def _options(binary: str, settings: Settings) -> Options:
     return options
 
 
-def _preferences(settings: Settings) -> dict[str, object]:
+def _preferences(settings: ChromeSettings) -> dict[str, object]:
     preferences: dict[str, object] = {}
     if not settings.predict:
         preferences["net.network_prediction_options"] = NETWORK_PREDICTION_NEVER
     return preferences | (UNATTENDED_PREFERENCES if settings.unattended else {})
 
 
-def _arguments(settings: Settings) -> list[str]:
+def _arguments(settings: ChromeSettings) -> list[str]:
     arguments = [*FLAGS, f"--user-data-dir={settings.work_dir / 'profile'}", f"--log-net-log={settings.net_log}"]
     if settings.capture_bodies:
         arguments = [f"{flag},{NOT_RECORDABLE}" if flag.startswith("--disable-features=") else flag

@@ -58,8 +58,8 @@ return root.scrollTop + innerHeight + 1 < root.scrollHeight;
 class VisitSettings:
     """One visit: what to load and how long to wait, in seconds. `user_agent` "" stands for Chrome's own, not headless.
 
-    `rules`, `trusted_key`: see harness.browser.chrome.Settings. `shim` is what is preloaded, "" for nothing: pages of
-    archives need it, since Chrome's list of HSTS hosts is of today.
+    `rules`, `trusted_key`: see harness.browser.chrome.ChromeSettings. `shim` is what is preloaded, "" for nothing:
+    pages of archives need it, since Chrome's list of HSTS hosts is of today.
     """
 
     url: str
@@ -107,9 +107,9 @@ def visit(settings: VisitSettings, work_dir: Path, report: Visit) -> None:
     browser = chrome.Browser(settings.binary, settings.driver)
     try:
         report.user_agent = settings.user_agent or chrome.visitors_user_agent(browser)
-        how = chrome.Settings(work_dir, settings.rules, Path(settings.shim) if settings.shim else None,
-                              trusted_key=settings.trusted_key, capture_bodies=True, user_agent=report.user_agent,
-                              unattended=True)
+        how = chrome.ChromeSettings(work_dir, settings.rules, Path(settings.shim) if settings.shim else None,
+                                    trusted_key=settings.trusted_key, capture_bodies=True, user_agent=report.user_agent,
+                                    unattended=True)
         driver = chrome.start(browser, how)
     except page.ERRORS as error:
         report.errors.append(f"Chrome did not start: {page.first_line(error)}")

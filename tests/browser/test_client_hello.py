@@ -25,13 +25,13 @@ CHROME = """
 import contextlib, sys
 from pathlib import Path
 from selenium.common.exceptions import WebDriverException
-from harness.browser.chrome import Settings, deterministic_script, find_browser, start
+from harness.browser.chrome import ChromeSettings, deterministic_script, find_browser, start
 from harness.system.privileges import User, become
 work_dir, uid, gid, shim, port, key_shares = sys.argv[1:]
 browser = find_browser()
 deterministic_script()  # read as root: the project may lie where nobody else can look
 become(User("", int(uid), int(gid)))
-driver = start(browser, Settings(
+driver = start(browser, ChromeSettings(
     Path(work_dir), f"MAP www.example.org:443 127.0.0.1:{port},MAP * ~NOTFOUND", Path(shim),
     key_shares=int(key_shares) if key_shares else None))
 try:

@@ -25,14 +25,14 @@ HELD_S = 0.12
 CHROME = """
 import sys
 from pathlib import Path
-from harness.browser.chrome import Settings, deterministic_script, find_browser, start
+from harness.browser.chrome import ChromeSettings, deterministic_script, find_browser, start
 from harness.browser.connection_limit import ConnectionLimit
 from harness.system.privileges import User, become
 work_dir, uid, gid, shim, port, per_host, place = sys.argv[1:]
 browser = find_browser()
 deterministic_script()  # read as root: the project may lie where nobody else can look
 become(User("", int(uid), int(gid)))
-driver = start(browser, Settings(
+driver = start(browser, ChromeSettings(
     Path(work_dir), f"MAP www.example.org:80 127.0.0.1:{port},MAP * ~NOTFOUND", Path(shim),
     connection_limit=ConnectionLimit(int(per_host), int(place)) if place else None))
 try:

@@ -45,7 +45,7 @@ const atStart = Date.now();
 CHROME = """
 from urllib.parse import quote
 page = sys.stdin.read()
-driver = start(browser, Settings(Path(work_dir)))
+driver = start(browser, ChromeSettings(Path(work_dir)))
 try:
     loads = []
     for _ in range(2):

@@ -46,7 +46,7 @@ window.clock = {
   }};
 INLINE</script>SCRIPTS<iframe src="/frame"></iframe>"""
 CHROME = """
-driver = start(browser, Settings(Path(work_dir)))
+driver = start(browser, ChromeSettings(Path(work_dir)))
 try:
     seen = []
     for url in words:

@@ -12,7 +12,7 @@ from tests.support.own_chrome import answer_of
 
 STARTED = """
 import time
-driver = start(browser, Settings(Path(work_dir)))
+driver = start(browser, ChromeSettings(Path(work_dir)))
 try:
     driver.get("data:text/html,<p>hello")
     time.sleep(1)       # so long after the page Chrome fills them, were they wanted

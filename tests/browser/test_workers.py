@@ -37,7 +37,7 @@ loads = []
 for number in range(2):
     directory = Path(work_dir) / str(number)
     directory.mkdir()
-    driver = start(browser, Settings(directory))
+    driver = start(browser, ChromeSettings(directory))
     try:
         driver.set_script_timeout(10)
         driver.get(url)

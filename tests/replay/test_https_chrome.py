@@ -15,7 +15,7 @@ INSTANT_MS = 1_363_348_800_000
 """2013-03-15 12:00 UTC, the time that the injected script shows."""
 CHROME = """
 rules, trusted_key, *urls = words
-driver = start(browser, Settings(Path(work_dir), rules, trusted_key=trusted_key))
+driver = start(browser, ChromeSettings(Path(work_dir), rules, trusted_key=trusted_key))
 try:
     seen = []
     for url in urls:

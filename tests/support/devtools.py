@@ -18,13 +18,13 @@ from harness.system.privileges import browsing_user
 CHROME = """
 import json, sys
 from pathlib import Path
-from harness.browser.chrome import Settings, deterministic_script, find_browser, start
+from harness.browser.chrome import ChromeSettings, deterministic_script, find_browser, start
 from harness.system.privileges import User, become
 archives, (work_dir, uid, gid) = json.load(sys.stdin), sys.argv[1:]
 browser = find_browser()
 deterministic_script()  # read as root: the project may lie where nobody else can look
 become(User("", int(uid), int(gid)))
-driver = start(browser, Settings(Path(work_dir)))
+driver = start(browser, ChromeSettings(Path(work_dir)))
 try:
     driver.get("devtools://devtools/bundled/devtools_app.html")
     print(json.dumps([driver.execute_async_script(IMPORT, json.dumps(archive)) for archive in archives]))
