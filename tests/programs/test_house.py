@@ -18,7 +18,7 @@ def lint_imports(project: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_an_import_that_points_up_is_found(tmp_path: Path) -> None:
-    """The contract of pyproject.toml, on a copy in which `system` imports `files`."""
+    """The contracts of pyproject.toml, on a copy in which `system` imports what it may not, and so does conbench."""
     for folder in ("harness", "connie"):
         for path in (ROOT / folder).rglob("*.py"):
             copy = tmp_path / path.relative_to(ROOT)
@@ -26,11 +26,17 @@ def test_an_import_that_points_up_is_found(tmp_path: Path) -> None:
             copy.write_bytes(path.read_bytes())
     (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
     module = tmp_path / "harness" / "system" / "atomic.py"
-    module.write_text(module.read_text() + "\nimport harness.files.pages\nimport tfo\n")
+    module.write_text(module.read_text() + "\nimport harness.files.pages\nimport tfo\n"
+                      "import scripts.layout\nimport connie.race\n")
+    program = tmp_path / "connie" / "conbench.py"
+    program.write_text(program.read_text() + "\nimport harness.errors\n")
     done = lint_imports(tmp_path)
     assert done.returncode == 1
     assert "harness.system.atomic -> harness.files.pages" in done.stdout
     assert "harness.system.atomic -> tfo" in done.stdout
+    assert "harness.system.atomic -> scripts" in done.stdout
+    assert "harness.system.atomic -> connie.race" in done.stdout
+    assert "connie.conbench -> harness.errors" in done.stdout
 
 
 def test_nothing_of_the_environment_is_imported_before_it_is_entered() -> None:
