@@ -53,7 +53,7 @@ def test_a_sweep_of_another_version_is_not_gone_on_with(folder: Path) -> None:
     assert "was measured by Versions(tfo_lab='older', browser='Chrome 1'), and here is" in done.stderr
     shown = typed(SWEEP, "--status", "--dir", str(folder))
     assert (shown.returncode, shown.stdout) == (
-        1, "sweep-List: not running; 0 of 0 sites done, 0 of them failed, 0 partly measured\n")
+        1, "sweep-List: not running; no site is measured yet\n")
     stopped = typed(SWEEP, "--stop", "List", "--dir", str(folder))
     assert stopped.returncode == 2
     assert "this sweep is not running; nothing to stop" in stopped.stderr
