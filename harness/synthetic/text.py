@@ -25,10 +25,11 @@ def sentence(rng: random.Random) -> str:
 
 def prose(rng: random.Random, length: int) -> str:
     """Return `length` characters of prose on one line, cut where they end."""
-    sentences = ""
-    while len(sentences) < length:
-        sentences += sentence(rng)
-    return sentences[:length]
+    sentences, made = [], 0
+    while made < length:
+        sentences.append(sentence(rng))
+        made += len(sentences[-1])
+    return "".join(sentences)[:length]      # += would copy all of a long text again and again
 
 
 def filler(room: int, pieces: Iterator[str], comment: Callable[[int], str]) -> str:

@@ -28,7 +28,7 @@ from harness.synthetic.build import SyntheticPage, make_page_set, make_pages
 from harness.synthetic.images import make_image
 from harness.synthetic.plan import Kind, Node
 from harness.synthetic.shape import COLUMNS, read_shapes
-from harness.synthetic.text import json_text
+from harness.synthetic.text import json_text, prose
 
 OLD_SHAPES = ROOT / "tests" / "data" / "paper-2013.tsv"
 PAPER = (ROOT / "Paper.pages").read_text(encoding="ascii")
@@ -279,6 +279,13 @@ def test_a_page_without_figures_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"Mine\.pages:1: no figures of http://www\.example\.org"):
         make_pages(tmp_path, "Mine", seed=1)
     assert [path.name for path in tmp_path.iterdir()] == ["Mine.pages"]
+
+
+def test_a_long_text_takes_time_in_proportion() -> None:
+    """A video of 20 MB is prose: by += it took more than ten minutes."""
+    start_s = time.process_time()
+    assert len(prose(random.Random(1), 2_000_000)) == 2_000_000
+    assert time.process_time() - start_s < 3
 
 
 GOOD_ROW = ["0", "a.example", "http", "text/html", "utf-8", "100", "1", "-", "-", "0", "5"]
