@@ -24,6 +24,7 @@ LOOK_S = 1.0
 PROGRESS_EVERY_S = 1.0
 NOT_RESULTS = 3
 """How often a unit is handed out again after what came back was no result."""
+MANY_WORKERS = 20
 MOST_AT_ONCE = 50
 """Results that are in memory at a time."""
 
@@ -158,13 +159,15 @@ class Driver:
                                   f"{self.folder.name}")
 
     def _hand_out(self) -> None:
-        """Hand out a unit for each worker and a few more, but not all: with each unit its recording is sent.
+        """Hand out a unit for each worker and some more, but not all: with each unit its recording is sent.
 
-        With many workers, several units are handed out at a time: for the scheduler many small messages are more work
-        than few large ones.
+        A few workers get two units more. Of MANY_WORKERS each gets its next unit while it measures one, or it would
+        stand still for a turn of this driver, which has more to do the more workers there are. Then several are handed
+        out at a time: for the scheduler many small messages are more work than few large ones.
         """
         hands = len(self._workers.hands)
-        room = hands + (2 + hands // 8 if hands else 0) - len(self._running)
+        ahead = hands if hands >= MANY_WORKERS else 2 * bool(hands)
+        room = hands + ahead - len(self._running)
         if room <= hands // 16:
             return
         jobs = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]
