@@ -20,9 +20,13 @@ from harness.system.scratch import PREFIX
 
 LOST_WORKERS = 3
 """A unit whose worker died so many times is not given to another one: it may be what kills them."""
+LONGEST_ERROR = 80
+"""Characters of what Dask says of an exception; every traceback is longer."""
 NOT_NEEDED = ("shuffle", "replay-tasks", "amm", "memory_sampler")
 """Dask's extensions for data frames and debugging: with them functions would travel."""
 SETTINGS = {
+    # Without its traceback: Dask sends that as text, since it is no plain data, and Dask's client then drops all.
+    "distributed.admin.max-error-length": LONGEST_ERROR,
     "distributed.admin.large-graph-warning-threshold": "1GB",       # a unit brings its recording along
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.scheduler.work-stealing": True,

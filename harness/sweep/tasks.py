@@ -1,13 +1,14 @@
 """The functions that workers run for a driver, and the only ones (harness.sweep.trust): JSON and bytes in and out."""
 
+import io
 import json
+import tarfile
 from dataclasses import asdict, replace
 from typing import Any
 
-from harness.errors import InputError
 from harness.sweep.calibration import calibrate as calibrate_machine
 from harness.sweep.measuring import Bed, measure_unit
-from harness.sweep.outcome import Calibration
+from harness.sweep.outcome import FILE, Calibration, Outcome, of_unit
 from harness.sweep.plan import Unit
 
 _here: dict[str, Any] = {"bed": None, "dismissed": ""}
@@ -39,8 +40,16 @@ def describe() -> str:
 
 
 def measure(unit: str, parcel: bytes) -> bytes:
-    """Measure a unit (its JSON, and its recording as a parcel); return the parcel of its results."""
-    return measure_unit(own_bed(), Unit.from_json(unit), parcel, _still_wanted())[1]
+    """Measure a unit (its JSON, and its recording as a parcel); return the parcel of its results.
+
+    Whatever goes wrong on this machine, a full disk say, is an outcome with its name: then the driver sees who fails.
+    """
+    bed, wanted = own_bed(), Unit.from_json(unit)
+    try:
+        return measure_unit(bed, wanted, parcel, _still_wanted())[1]
+    except Exception as error:          # noqa: BLE001  # whatever it is, another machine may not have it
+        return _parcel_of(of_unit(wanted, "failed", _of_the_machine(error), machine=bed.machine,
+                                  calibration=bed.calibration))
 
 
 def calibrate() -> str:
@@ -48,8 +57,8 @@ def calibrate() -> str:
     bed = own_bed()
     try:
         found = calibrate_machine(bed, _still_wanted())
-    except InputError as error:
-        found = Calibration(fault=str(error))
+    except Exception as error:          # noqa: BLE001  # a machine that cannot be calibrated is not fit
+        found = Calibration(fault=_of_the_machine(error))
     set_bed(replace(bed, calibration=found))
     return describe()
 
@@ -58,6 +67,20 @@ def dismiss(why: str) -> str:
     """End this worker: the driver has no use for it."""
     _here["dismissed"] = why
     return why
+
+
+def _of_the_machine(error: Exception) -> str:
+    return f"the machine: {str(error) or repr(error)}"
+
+
+def _parcel_of(outcome: Outcome) -> bytes:
+    """Return a parcel (harness.sweep.parcel) of this outcome alone, without touching the disk."""
+    content, written = outcome.to_json().encode(), io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w:gz") as tar:
+        member = tarfile.TarInfo(FILE)
+        member.size = len(content)
+        tar.addfile(member, io.BytesIO(content))
+    return written.getvalue()
 
 
 def _still_wanted() -> Any:
