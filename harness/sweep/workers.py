@@ -110,7 +110,7 @@ class Workers:
             if hand.name != outcome.machine.name or outcome.of_the_page:
                 continue
             hand.streak = hand.streak + 1 if outcome.status == "failed" else 0
-            if hand.streak == STREAK:
+            if hand.streak >= STREAK and f"calibrate {address}" not in self._asked:
                 if hand.calibration is None:
                     self.dismiss(address, f"{STREAK} failures in a row, the last: {'; '.join(outcome.why)}")
                 else:

@@ -13,7 +13,7 @@ from harness.sweep.driver import Driver, Tally
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import Calibration, Status
 from harness.sweep.plan import Job, Unit, Versions
-from tests.support.fake_dask import FakeClient, FakeCluster, FakeWorker
+from tests.support.fake_dask import FakeClient, FakeCluster, FakeFuture, FakeWorker
 from tests.support.made_units import VERSIONS, machine, unit
 
 FIT = Calibration(1.0, 0.5, 1.0, 200.0)
@@ -115,6 +115,26 @@ def test_after_three_failures_in_a_row_a_worker_shows_that_the_sites_are_to_blam
     assert (tally.failed, tally.dismissed) == (12, {})
     assert len(worker.measured) == 24, "each is tried twice"
     assert worker.told.count("calibrate") == 8
+
+
+def test_a_worker_that_gave_no_answer_when_asked_to_calibrate_is_asked_again(sweep: Sweep,
+                                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    worker = FakeWorker(machine("a"), always("failed", "hollow"), FIT)
+    client = sweep.client(worker)
+    submit = client.submit
+
+    def submitted(task: Callable[..., object], *arguments: str, **more: object) -> FakeFuture:
+        future = submit(task, *arguments, **more)
+        asked.append(task.__name__)
+        if asked.count("calibrate") == 1:
+            future.status = "error"
+        return future
+    monkeypatch.setattr(client, "submit", submitted)
+    sweep.run(client)
+    assert asked.count("calibrate") > 1
+    assert any("3 failures in a row, but it measures" in line for line in sweep.said)
 
 
 def test_a_page_of_which_tfo_py_says_that_it_cannot_be_measured_does_not_count_against_the_worker(sweep: Sweep) -> None:
