@@ -3,11 +3,13 @@
 import io
 import json
 import tarfile
+import time
 from dataclasses import asdict, replace
 from typing import Any
 
+from harness.sweep.calibration import FRESH_S
 from harness.sweep.calibration import calibrate as calibrate_machine
-from harness.sweep.measuring import Bed, measure_unit
+from harness.sweep.measuring import Bed, GoOn, measure_unit
 from harness.sweep.outcome import FILE, Calibration, Outcome, of_unit
 from harness.sweep.plan import Unit
 
@@ -42,11 +44,15 @@ def describe() -> str:
 def measure(unit: str, parcel: bytes) -> bytes:
     """Measure a unit (its JSON, and its recording as a parcel); return the parcel of its results.
 
-    Whatever goes wrong on this machine, a full disk say, is an outcome with its name: then the driver sees who fails.
+    A calibration that is too old is renewed first. Whatever goes wrong on this machine, a full disk say, is an outcome
+    with its name: then the driver sees who fails.
     """
-    bed, wanted = own_bed(), Unit.from_json(unit)
+    wanted, still_wanted = Unit.from_json(unit), _still_wanted()
+    bed = own_bed()
+    if bed.calibration and time.time() - bed.calibration.began_s > FRESH_S:
+        bed = _calibrated(bed, still_wanted)
     try:
-        return measure_unit(bed, wanted, parcel, _still_wanted())[1]
+        return measure_unit(bed, wanted, parcel, still_wanted)[1]
     except Exception as error:          # noqa: BLE001  # whatever it is, another machine may not have it
         return _parcel_of(of_unit(wanted, "failed", _of_the_machine(error), machine=bed.machine,
                                   calibration=bed.calibration))
@@ -54,12 +60,7 @@ def measure(unit: str, parcel: bytes) -> bytes:
 
 def calibrate() -> str:
     """Calibrate this machine again, after failures; return what `describe` does."""
-    bed = own_bed()
-    try:
-        found = calibrate_machine(bed, _still_wanted())
-    except Exception as error:          # noqa: BLE001  # a machine that cannot be calibrated is not fit
-        found = Calibration(fault=_of_the_machine(error))
-    set_bed(replace(bed, calibration=found))
+    _calibrated(own_bed(), _still_wanted())
     return describe()
 
 
@@ -67,6 +68,18 @@ def dismiss(why: str) -> str:
     """End this worker: the driver has no use for it."""
     _here["dismissed"] = why
     return why
+
+
+def _calibrated(bed: Bed, still_wanted: GoOn) -> Bed:
+    """Calibrate this machine and keep what was found, unless nobody waits for it any more: then it was cut short."""
+    try:
+        found = calibrate_machine(bed, still_wanted)
+    except Exception as error:          # noqa: BLE001  # a machine that cannot be calibrated is not fit
+        found = Calibration(time.time(), fault=_of_the_machine(error))
+    if still_wanted():
+        bed = replace(bed, calibration=found)
+        set_bed(bed)
+    return bed
 
 
 def _of_the_machine(error: Exception) -> str:
@@ -83,7 +96,7 @@ def _parcel_of(outcome: Outcome) -> bytes:
     return written.getvalue()
 
 
-def _still_wanted() -> Any:
+def _still_wanted() -> GoOn:
     """Return a function that tells whether Dask still wants the running task.
 
     It does not when the task was cancelled, or when the worker is closing.
