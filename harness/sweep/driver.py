@@ -11,6 +11,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 from harness.errors import ExperimentError, printable
@@ -24,6 +25,8 @@ LOOK_S = 1.0
 PROGRESS_EVERY_S = 1.0
 NOT_RESULTS = 3
 """How often a unit is handed out again after what came back was no result."""
+NOBODY_S = 120.0
+"""How long a worker that is fit may stay away: one that was killed is started again, and calibrates its machine."""
 MANY_WORKERS = 20
 MOST_AT_ONCE = 50
 """Results that are in memory at a time."""
@@ -84,7 +87,7 @@ class Driver:
         self._waiting: deque[Job] = deque()
         self._seconds: dict[str, tuple[Job, str]] = {}      # by key: with the machine that it must not be
         self._running: dict[str, _Running] = {}
-        self._told_s = self._began_s = 0.0
+        self._told_s = self._began_s = self._nobody_since_s = 0.0
         self._no_results: Counter[str] = Counter()
         self._failed: set[str] = set()          # units that failed once
         self._there_already = 0
@@ -134,6 +137,7 @@ class Driver:
         self._running.clear()
         self._client = self._cluster.connect()
         self._workers.connected(self._client)
+        self._nobody_since_s = time.monotonic()
 
     def _again(self, running: _Running, *, at_the_end: bool = False) -> None:
         """Put back a unit that has no result, so that it is handed out again."""
@@ -154,7 +158,9 @@ class Driver:
             running = self._running.pop(key)
             running.future.cancel()
             self._again(running)
-        if not self._workers.hands and self.tally.dismissed:
+        if self._workers.hands:
+            self._nobody_since_s = time.monotonic()
+        elif self.tally.dismissed and time.monotonic() >= self._nobody_since_s + NOBODY_S:
             raise ExperimentError("no worker is left that is fit; mend one and go on with ./sweep.py --resume "
                                   f"{self.folder.name}")
 
@@ -232,11 +238,16 @@ class Driver:
         """Return what came back, None where nothing did. All is fetched at once, which is cheaper for the scheduler."""
         finished = [future for future in futures if future.status == "finished"]
         try:
-            came = dict(zip(map(id, finished), self._client.gather(finished), strict=True)) if finished else {}
+            came = dict(zip(map(id, finished), self._gather(finished), strict=True)) if finished else {}
         except Exception as error:          # noqa: BLE001  # Dask's, when a worker or the scheduler went away meanwhile
             self._say(f"results of {len(finished)} sites did not come ({type(error).__name__}); again")
             came = {}
         return [came.get(id(future)) for future in futures]
+
+    def _gather(self, finished: list[Any]) -> list[bytes]:
+        """Fetch results. Left to itself Dask would wait until whatever was lost with its worker is measured again."""
+        fetch = partial(self._client.gather, finished, asynchronous=True)
+        return list(self._client.sync(fetch, callback_timeout=RESULT_S))
 
     def _ended(self, running: _Running, parcel: bytes | None) -> None:
         outcome = self._outcome(running, parcel)

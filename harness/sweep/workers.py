@@ -4,6 +4,7 @@ import json
 import queue
 import time
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,11 +74,13 @@ class Workers:
         left = [address for address in self.hands if address not in there]
         for address in left:
             self._say(f"{self.hands.pop(address).name} has left")
+        gone = self._dismissing.difference(there)       # they may have taken units along that only they were to measure
+        self._dismissing -= gone
         for address in there:
             if address not in self.hands and address not in self._dismissing:
                 self.hands[address] = Hand(str(there[address]["name"]))
                 self._ask(address, "describe", tasks.describe)
-        return left
+        return [*left, *gone]
 
     def answered(self, what: str, address: str, future: Any) -> None:
         """Take what a worker answered to what it was asked: "describe", "calibrate" or "dismiss"."""
@@ -131,6 +134,8 @@ class Workers:
             said = json.loads(future.result(timeout=RESULT_S))
             hand.machine = msgspec.convert(said["machine"], Machine)
             hand.calibration = msgspec.convert(said["calibration"], Calibration | None)
+        except CancelledError:          # the scheduler is gone; the next one knows this worker anew
+            return
         except (ValueError, KeyError, TypeError, OSError, TimeoutError) as error:
             self.dismiss(address, f"what it says of itself makes no sense ({error!r:.80})")
             return

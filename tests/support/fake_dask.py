@@ -55,8 +55,13 @@ class FakeClient:
     def close(self, **_: object) -> None:
         self.status = "closed"
 
-    def gather(self, futures: list[FakeFuture]) -> list[Any]:
+    def gather(self, futures: list[FakeFuture], *, asynchronous: bool) -> list[Any]:
+        assert asynchronous, "only sync() has a timeout"
         return [future.value for future in futures]
+
+    def sync(self, function: Callable[[], list[Any]], *, callback_timeout: float) -> list[Any]:
+        assert callback_timeout
+        return function()
 
     def map(self, task: Callable[..., Any], units: list[str], parcels: list[bytes], key: list[str],
             workers: list[str] | None = None, **_: object) -> list[FakeFuture]:

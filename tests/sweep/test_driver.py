@@ -1,7 +1,9 @@
 """What the driver does with what workers say: it loses nothing, and dismisses whose numbers cannot stand."""
 
+import queue
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +33,7 @@ def always(status: Status, why: str) -> Callable[[Unit], tuple[Status, str]]:
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "LOOK_S", 0.01)
+    monkeypatch.setattr(driver, "NOBODY_S", 0.0)
     monkeypatch.setattr(workers, "WORKERS_EVERY_S", 0.0)
 
 
@@ -154,6 +157,43 @@ def test_a_unit_that_kills_its_workers_is_a_failure_with_its_reason(sweep: Sweep
 def test_without_a_fit_worker_the_sweep_ends_and_says_how_it_goes_on(sweep: Sweep) -> None:
     with pytest.raises(ExperimentError, match=r"no worker is left that is fit; .* --resume x"):
         sweep.run(sweep.client(FakeWorker(machine("off"), good, Calibration(fault="it is off"))))
+
+
+def test_a_fit_worker_that_is_away_for_a_moment_is_waited_for(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "NOBODY_S", 60.0)
+    client = sweep.client(FakeWorker(machine("off"), good, Calibration(fault="it is off")))
+    looks = iter(range(99))
+    seen = client.scheduler_info
+
+    def info() -> dict[str, object]:
+        if next(looks) == 5:
+            client.workers["tls://fit"] = FakeWorker(machine("fit"), good, FIT)
+        return seen()
+    monkeypatch.setattr(client, "scheduler_info", info)
+    tally = sweep.run(client)
+    assert (tally.whole, list(tally.dismissed)) == (True, ["off"])
+
+
+def test_what_only_a_dismissed_worker_was_to_measure_is_put_back_when_it_has_left(sweep: Sweep) -> None:
+    known = workers.Workers(VERSIONS, sweep.said.append, queue.SimpleQueue())
+    known.connected(sweep.client(FakeWorker(machine("a"), good), FakeWorker(machine("b"), good)))
+    assert known.look() == []
+    known.dismiss("tls://a", "its RTT is off")
+    assert known.look() == ["tls://a"]
+    assert known.look() == []
+
+
+def test_when_the_scheduler_goes_before_an_answer_is_fetched_nobody_is_to_blame(sweep: Sweep) -> None:
+    known = workers.Workers(VERSIONS, sweep.said.append, events := queue.SimpleQueue())
+    known.connected(sweep.client(FakeWorker(machine("a"), good)))
+    known.look()
+    what, address, future = events.get()
+
+    def gone(**_: object) -> None:
+        raise CancelledError
+    future.result = gone
+    known.answered(what, address, future)
+    assert known.dismissed == {}
 
 
 def test_a_tenth_of_the_sites_is_measured_on_another_machine_too(sweep: Sweep) -> None:
