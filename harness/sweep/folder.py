@@ -30,7 +30,7 @@ from harness.sweep.measuring import RESULTS
 from harness.sweep.outcome import FILE, Outcome, read_outcome
 from harness.sweep.parcel import unpack
 from harness.system.atomic import write_atomically
-from harness.system.untrusted import UnreadableFileError, read_untrusted, read_untrusted_json
+from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted, read_untrusted_json
 
 PREFIX = "sweep-"
 STAGING = "."
@@ -72,13 +72,20 @@ class SweepFolder:
                 raise self._is_running(os.pread(descriptor, 20, 0).decode(errors="replace")) from None
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-            for folder in (self.sites, self.recordings):
-                for left in folder.glob(f"{STAGING}*"):
-                    shutil.rmtree(left, ignore_errors=True)
+            self._tidy_up()
             yield
             os.ftruncate(descriptor, 0)
         finally:
             os.close(descriptor)
+
+    def _tidy_up(self) -> None:
+        """Remove what a killed driver, or a power cut, left half-done: it is measured again."""
+        for folder in (self.sites, self.recordings):
+            for left in folder.glob(f"{STAGING}*"):
+                shutil.rmtree(left, ignore_errors=True)
+        for folder in self.sites.iterdir():
+            if folder.is_dir() and _half_written(folder / FILE):
+                _remove(folder)
 
     def check_free(self) -> None:
         """Raise InputError when another driver has this sweep."""
@@ -148,8 +155,11 @@ class SweepFolder:
         """Keep the outcome of a unit that cannot be measured, which no worker sent."""
         staging = self.sites / f"{STAGING}{uuid.uuid4().hex}"
         staging.mkdir()
-        (staging / FILE).write_text(replace(outcome, status="failed").to_json())
         try:
+            with (staging / FILE).open("w") as file:
+                file.write(replace(outcome, status="failed").to_json())
+                file.flush()
+                os.fsync(file.fileno())
             self._publish(staging, outcome.key)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
@@ -171,7 +181,7 @@ class SweepFolder:
         failed += [path.parent for path in self.sites.glob(f"*/{FILE}")
                    if (outcome := self.outcome(path.parent.name)) and outcome.status == "failed"]
         for folder in failed:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
         return len(failed)
 
     def check_room(self) -> None:
@@ -210,6 +220,26 @@ def sweeps(base: Path) -> list[str]:
     """Return the names of all sweeps in a folder; the one that was begun or resumed last is at the end."""
     found = [path.parent for path in base.glob(f"{PREFIX}*/sweep.json")]
     return [path.name.removeprefix(PREFIX) for path in sorted(found, key=lambda path: path.stat().st_mtime)]
+
+
+def _half_written(path: Path) -> bool:
+    """Tell whether a site.json is missing or no JSON. What cannot be read for another reason is left to its reader."""
+    try:
+        json.loads(read_untrusted(path))
+    except MissingFileError:
+        return True
+    except UnreadableFileError:
+        return False
+    except ValueError:
+        return True
+    return False
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder as it came, in one step: should we be killed, the next driver removes the rest."""
+    staging = folder.parent / f"{STAGING}{uuid.uuid4().hex}"
+    folder.rename(staging)
+    shutil.rmtree(staging, ignore_errors=True)
 
 
 def _sync(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """sweep-NAME/: a unit's results appear whole or not at all, and once."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,39 @@ def test_there_is_one_driver_at_a_time_and_it_tidies_up(folder: SweepFolder) -> 
                                                                                    "x").only_driver():
             pass
     assert folder.driver() is None
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\0" * 100, b'{"key": "'])
+def test_what_a_power_cut_left_is_measured_again(folder: SweepFolder, content: bytes | None) -> None:
+    folder.store_failure(outcome(unit(0), "failed", "hollow"))
+    half, newer = folder.results(unit(1).key), folder.results(unit(2).key)
+    for left in (half, newer):
+        left.mkdir()
+    if content is not None:
+        (half / "site.json").write_bytes(content)
+    (newer / "site.json").write_text('{"format": 99}')
+    with folder.only_driver():
+        assert folder.outcome(unit(0).key)
+        assert folder.outcome(unit(1).key) is None
+        with pytest.raises(InputError, match=r"newer"):
+            folder.outcome(unit(2).key)
+
+
+def test_a_failure_is_forgotten_in_one_step(folder: SweepFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that is killed while it removes files leaves none at the unit's place."""
+    folder.store_failure(outcome(unit(0), "failed", "hollow"))
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+    assert folder.forget_failures() == 1
+    assert folder.outcome(unit(0).key) is None
+
+
+def test_a_failure_is_on_the_disk_before_it_has_its_name(folder: SweepFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    fsync, rename = os.fsync, Path.rename
+    monkeypatch.setattr(os, "fsync", lambda file: (done.append("fsync"), fsync(file)))
+    monkeypatch.setattr(Path, "rename", lambda path, to: (done.append("rename"), rename(path, to))[1])
+    folder.store_failure(outcome(unit(0), "failed", "hollow"))
+    assert done.index("fsync") < done.index("rename")
 
 
 def test_what_cannot_be_read_is_said(folder: SweepFolder) -> None:
