@@ -66,6 +66,8 @@ def local_worker(folder: SweepFolder, tls: Path, options: argparse.Namespace) ->
 class OwnScheduler:
     """A scheduler of our own. When it dies, it is started again at the same port."""
 
+    many = True
+
     def __init__(self, folder: SweepFolder, tls: Path, dashboard: int, host: str) -> None:
         """Start nothing yet. `host` is the address that it will listen at, "" for all addresses of this machine."""
         self._log, self._tls, self._host = folder.path / "scheduler.log", tls, host
@@ -104,6 +106,8 @@ class OwnScheduler:
 class LocalCluster(OwnScheduler):
     """A scheduler on loopback; this machine's worker finds its address in a file."""
 
+    many = False
+
     def __init__(self, folder: SweepFolder, tls: Path, worker: "subprocess.Popen[bytes]", dashboard: int) -> None:
         """Start nothing yet; `worker` runs already."""
         super().__init__(folder, tls, dashboard, "127.0.0.1")
@@ -129,6 +133,8 @@ class LocalCluster(OwnScheduler):
 
 class RemoteCluster:
     """A scheduler that somebody has started (./sweep.py --serve), and whatever workers there are."""
+
+    many = True
 
     def __init__(self, address: str, tls: Path) -> None:
         """Take the scheduler's `address` as people write it: tcp:// or tls://."""

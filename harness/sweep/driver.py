@@ -6,6 +6,7 @@ measures what is missing. When the scheduler is gone, this one connects again, a
 
 import contextlib
 import itertools
+import math
 import queue
 import time
 from collections import Counter, deque
@@ -27,6 +28,8 @@ NOT_RESULTS = 3
 """How often a unit is handed out again after what came back was no result."""
 NOBODY_S = 120.0
 """How long a worker that is fit may stay away: one that was killed is started again, and calibrates its machine."""
+COMING_S, DESCRIBED_S = 6.0, 60.0
+"""How long workers may take to come, and to describe their machines, when there is nothing but second measurements."""
 MANY_WORKERS = 20
 MOST_AT_ONCE = 50
 """Results that are in memory at a time."""
@@ -60,6 +63,10 @@ class Tally:
 class Cluster(Protocol):
     """Connects to a scheduler, and again to the next one when that is gone (harness.sweep.cluster)."""
 
+    @property
+    def many(self) -> bool:
+        """Whether workers may be on several machines."""
+
     def connect(self) -> Any:
         """Return Dask's client for the scheduler."""
 
@@ -88,6 +95,7 @@ class Driver:
         self._seconds: dict[str, tuple[Job, str]] = {}      # by key: with the machine that it must not be
         self._running: dict[str, _Running] = {}
         self._told_s = self._began_s = self._nobody_since_s = 0.0
+        self._connected_s = math.inf
         self._no_results: Counter[str] = Counter()
         self._failed: set[str] = set()          # units that failed once
         self._there_already = 0
@@ -105,7 +113,7 @@ class Driver:
                 self._second(job, outcome)
         self._there_already = self.tally.done
         try:
-            while self._waiting or self._running or any(self._possible_seconds()):
+            while self._waiting or self._running or any(self._possible_seconds()) or self._seconds_may_come():
                 self._cluster.check()
                 self._stay_connected()
                 self._look_at_workers()
@@ -137,7 +145,7 @@ class Driver:
         self._running.clear()
         self._client = self._cluster.connect()
         self._workers.connected(self._client)
-        self._nobody_since_s = time.monotonic()
+        self._connected_s = self._nobody_since_s = time.monotonic()
 
     def _again(self, running: _Running, *, at_the_end: bool = False) -> None:
         """Put back a unit that has no result, so that it is handed out again."""
@@ -213,6 +221,12 @@ class Driver:
                 load[address] += 1
                 machines = dict(sorted(machines.items(), key=lambda pair: min(load[each] for each in pair[1])))
                 yield key, address
+
+    def _seconds_may_come(self) -> bool:
+        """Tell whether it is too early to say that no second machine is there for those sites that wait for one."""
+        unknown = any(hand.machine is None for hand in self._workers.hands.values())
+        patience_s = DESCRIBED_S if unknown else COMING_S
+        return bool(self._seconds) and self._cluster.many and time.monotonic() < self._connected_s + patience_s
 
     def _handle_events(self) -> None:
         """Take what has happened since the last turn, waiting a moment when nothing has."""

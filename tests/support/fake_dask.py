@@ -100,10 +100,10 @@ class FakeClient:
 
 
 class FakeCluster:
-    """Gives one client after the other."""
+    """Gives one client after the other; without any it may not be asked."""
 
     def __init__(self, *clients: FakeClient) -> None:
-        self.clients = list(clients)
+        self.clients, self.many = list(clients), bool(clients)
 
     def connect(self) -> FakeClient:
         return self.clients.pop(0)

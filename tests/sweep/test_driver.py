@@ -34,6 +34,7 @@ def always(status: Status, why: str) -> Callable[[Unit], tuple[Status, str]]:
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "LOOK_S", 0.01)
     monkeypatch.setattr(driver, "NOBODY_S", 0.0)
+    monkeypatch.setattr(driver, "COMING_S", 0.05)
     monkeypatch.setattr(workers, "WORKERS_EVERY_S", 0.0)
 
 
@@ -217,6 +218,21 @@ def test_with_one_machine_there_is_no_second_measurement(sweep: Sweep) -> None:
                       jobs=jobs)
     assert tally.whole
     assert tally.seconds_left == sum(job.unit.wants_second for job in jobs) > 0
+
+
+def test_second_measurements_are_made_up_for_when_another_machine_is_there(sweep: Sweep) -> None:
+    jobs = [Job(unit(number), lambda: b"") for number in range(60)]
+    here, there = FakeWorker(machine("a", "here"), good), FakeWorker(machine("b", "there"), good)
+    assert sweep.run(sweep.client(here), jobs=jobs).seconds_left == 6
+    tally = sweep.run(sweep.client(FakeWorker(machine("a", "here"), good), there), jobs=jobs)
+    assert (tally.done, tally.seconds_left) == (60, 0)
+    assert [measured.replica for measured in there.measured] == [1] * 6
+
+
+def test_when_the_scheduler_dies_after_the_last_first_measurement_the_second_ones_are_made(sweep: Sweep) -> None:
+    jobs = [Job(unit(number), lambda: b"") for number in range(60)]
+    one, other = FakeWorker(machine("a", "here"), good, FIT), FakeWorker(machine("b", "there"), good, FIT)
+    assert sweep.run(sweep.client(one, other, drop=60), sweep.client(one, other), jobs=jobs).seconds_left == 0
 
 
 def test_a_recording_that_cannot_travel_is_a_failure(sweep: Sweep) -> None:
