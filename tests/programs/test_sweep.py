@@ -1,4 +1,8 @@
-"""A real sweep of six small sites by two workers that take turns on this machine, all of whom are killed meanwhile."""
+"""A real sweep of six small sites by two workers that take turns on this machine, all of whom are killed meanwhile.
+
+Each worker has a machine-id of its own, in a mount namespace: for the sweep they are two machines, so that one of the
+sites is measured on both.
+"""
 
 import csv
 import json
@@ -11,9 +15,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from harness.files.pages import PageFiles, read_pages
+from harness.sweep.folder import SweepFolder
+from harness.sweep.plan import Settings, Unit, Versions
+from harness.sweep.recordings import record_site
 from harness.system.lock import LOCK_FILE
 from harness.system.processes import children_by_parent, is_running
 from tests.support.project_copy import copy_project, typed
@@ -22,6 +31,11 @@ from tests.support.small_mirror import ICON, SmallMirror
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(600)]
 
 SITES = 6
+CANDIDATES = 40
+"""Of so many sites one is among the tenth that is measured on two machines."""
+MACHINE_ID = Path("/etc/machine-id")
+ON_MACHINE = ("unshare", "--mount", "sh", "-c", f'mount --bind "$1" {MACHINE_ID} && shift && exec "$@"', "sh")
+"""Runs a command on the machine whose machine-id(5) is in a file."""
 LOADS = 4
 """Of each site: run 0 and run 1, without and with TFO."""
 OPTIONS = ("--delays", "0", "--testruns", "2", "--quiet", "0.1", "--retries", "0")
@@ -41,6 +55,14 @@ class Sweep:
         """Start a program; it is ended at the end of the test."""
         return self._stack.enter_context(started(typed(self.project, *command), self.folder / f"{name}.log"))
 
+    def start_worker(self, machine: str, port: int) -> None:
+        """Start a worker on a machine of this name."""
+        own_id = self.folder / f"{machine}.id"
+        own_id.write_text(f"{machine:0>32}\n")
+        command = [*ON_MACHINE, str(own_id), *typed(self.project, "./scripts/worker.sh", f"tcp://127.0.0.1:{port}",
+                                                    *WORKER)]
+        self._stack.enter_context(started(command, self.folder / f"worker-{machine}.log"))
+
     def said(self, name: str) -> str:
         """Return what a program has printed so far."""
         log = self.folder / f"{name}.log"
@@ -54,9 +76,10 @@ class Sweep:
                                                               for log in self.folder.glob("*.log"))])
             time.sleep(0.1)
 
-    def done(self) -> list[str]:
-        """Return the keys of the units that have results."""
-        return sorted(path.name for path in self.results.glob("sites/[!.]*"))
+    def outcomes(self, replica: int) -> list[dict[str, Any]]:
+        """Return the outcomes of the first (0) or the second (1) measurements that have results."""
+        found = [json.loads(path.read_text()) for path in self.results.glob("sites/[!.]*/site.json")]
+        return [outcome for outcome in found if outcome["replica"] == replica]
 
 
 @contextmanager
@@ -101,23 +124,41 @@ def child_of(process: "subprocess.Popen[bytes]") -> int:
 
 @pytest.fixture
 def sweep(open_to_all: Path) -> Iterator[Sweep]:
+    """Six sites, of which one is to be measured on two machines."""
     mirror = SmallMirror(open_to_all)
-    urls = [f"http://s{number}.test/" for number in range(SITES)]
+    urls = [f"http://s{number}.test/" for number in range(CANDIDATES)]
     for url in urls:
         mirror.add(url, f"<!doctype html><title>small</title>{ICON}<p>One small document: {url}")
     mirror.finish(*urls)
+    twice, once = split_by(lambda page: to_be_measured_twice(open_to_all, page), urls)
+    (open_to_all / "small.pages").write_text("".join(f"{url}\n" for url in sorted((*twice[:1], *once[:SITES - 1]))))
     with ExitStack() as stack:
         yield Sweep(open_to_all, stack)
 
 
+def split_by(rule: Callable[[str], bool], urls: list[str]) -> tuple[list[str], list[str]]:
+    holds = {url: rule(url) for url in urls}
+    return [url for url in urls if holds[url]], [url for url in urls if not holds[url]]
+
+
+def to_be_measured_twice(folder: Path, url: str) -> bool:
+    """Tell whether a site will be measured on two machines: that depends on its recording, as a sweep cuts it out."""
+    source = PageFiles(folder, "small")
+    candidates = SweepFolder(folder, "candidates")
+    candidates.make()
+    page = next(page for page in read_pages(source.pages) if page.url == url)
+    digest = record_site(candidates, page, source).digest
+    return Unit(url, digest, Settings((0.0,)), Versions("", "")).wants_second
+
+
 def test_nothing_is_lost_or_doubled_whoever_dies(sweep: Sweep) -> None:
-    """A worker dies in the middle of a load, the scheduler once, the driver once."""
+    """A worker dies in the middle of a load, and is started again; the scheduler dies once, the driver once."""
     port = free_port()
     serve = ("./sweep.py", "--serve", str(port))
     scheduler = sweep.start("scheduler", *serve)
     sweep.wait_until(lambda: "dashboard" in sweep.said("scheduler"), "no scheduler")
-    for name in ("first", "second"):
-        sweep.start(name, "./scripts/worker.sh", f"tcp://127.0.0.1:{port}", *WORKER)
+    for machine in ("1", "2"):
+        sweep.start_worker(machine, port)
     ask = ("./sweep.py", "--pages", str(sweep.folder / "small.pages"), "--dir", str(sweep.folder), "--scheduler",
            f"tcp://127.0.0.1:{port}", *OPTIONS)
     driver = sweep.start("driver", *ask)
@@ -127,38 +168,41 @@ def test_nothing_is_lost_or_doubled_whoever_dies(sweep: Sweep) -> None:
     assert killed
     os.kill(killed, signal.SIGKILL)
 
-    sweep.wait_until(lambda: len(sweep.done()) >= 1, "nothing was measured after a worker had died")
+    sweep.wait_until(lambda: len(sweep.outcomes(0)) >= 1, "nothing was measured after a worker had died")
     os.kill(child_of(scheduler), signal.SIGKILL)
     scheduler.wait(20)
     sweep.start("scheduler", *serve)
 
-    sweep.wait_until(lambda: len(sweep.done()) >= 3, "nothing was measured after the scheduler had died")
+    sweep.wait_until(lambda: len(sweep.outcomes(0)) >= 3, "nothing was measured after the scheduler had died")
     driver.kill()
     driver.wait(20)
-    before = sweep.done()
-    assert 3 <= len(before) <= SITES
+    before = len(sweep.outcomes(0))
+    assert 3 <= before <= SITES
     again = sweep.start("again", *ask)
     sweep.wait_until(lambda: again.poll() is not None, "the second driver does not end")
 
     assert again.returncode == 0, sweep.said("again")
-    assert f"{SITES} sites to measure, {len(before)} of them measured already" in sweep.said("again")
-    assert sweep.said("again").count(": measured ") == SITES - len(before)
+    assert f"{SITES} sites to measure, {before} of them measured already" in sweep.said("again")
+    assert sweep.said("again").count(": measured on ") == SITES - before, "second ones are 'measured a second time on'"
     check_results(sweep)
 
 
 def check_results(sweep: Sweep) -> None:
-    """Every site has been measured once, in whole."""
-    assert len(sweep.done()) == SITES
+    """Every site has been measured once, in whole, and one of them once more on the other machine."""
     assert not list(sweep.results.glob("sites/.*"))
-    outcomes = [json.loads(path.read_text()) for path in sweep.results.glob("sites/*/site.json")]
-    assert {(outcome["url"], outcome["status"]) for outcome in outcomes} == {
-        (f"http://s{number}.test/", "measured") for number in range(SITES)}
+    first, [second] = sweep.outcomes(0), sweep.outcomes(1)
+    assert {outcome["status"] for outcome in (*first, second)} == {"measured"}
+    assert len(first) == SITES
+    on = {outcome["url"]: outcome["machine"]["id"] for outcome in first}
+    assert len(on) == SITES
+    assert second["machine"]["id"] != on[second["url"]]
     with (sweep.results / "loads.csv").open(newline="") as table:
         loads = list(csv.DictReader(table))
-    counted = Counter((load["url"], load["run"], load["tfo"]) for load in loads)
-    assert len(counted) == SITES * LOADS
+    counted = Counter((load["url"], load["second"], load["run"], load["tfo"]) for load in loads)
+    assert len(counted) == (SITES + 1) * LOADS
     assert set(counted.values()) == {1}
     assert {load["valid"] for load in loads} == {"true"}
+    assert "measured on two machines each" in (sweep.results / "report.html").read_text()
 
 
 def free_port() -> int:
