@@ -184,6 +184,7 @@ class Driver:
         room = hands + ahead - len(self._running)
         if room <= hands // 16:
             return
+        self.folder.check_room()
         jobs = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]
         self._submit(jobs, "")
         for key, address in list(itertools.islice(self._possible_seconds(), room - len(jobs))):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ExperimentError
-from harness.sweep import driver, workers
+from harness.errors import ExperimentError, InputError
+from harness.sweep import driver, folder, workers
 from harness.sweep.driver import Driver, Tally
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import Calibration, Status
@@ -195,6 +195,15 @@ def test_when_the_scheduler_goes_before_an_answer_is_fetched_nobody_is_to_blame(
     future.result = gone
     known.answered(what, address, future)
     assert known.dismissed == {}
+
+
+def test_nothing_is_handed_out_when_the_disk_has_no_room_for_results(sweep: Sweep, monkeypatch: pytest.MonkeyPatch,
+                                                                     ) -> None:
+    worker = FakeWorker(machine("a"), good, FIT)
+    monkeypatch.setattr(folder, "MARGIN_BYTES", 10**18)
+    with pytest.raises(InputError, match=r"GB free on this disk; make room and go on with ./sweep.py --resume x"):
+        sweep.run(sweep.client(worker))
+    assert worker.measured == []
 
 
 def test_a_tenth_of_the_sites_is_measured_on_another_machine_too(sweep: Sweep) -> None:
