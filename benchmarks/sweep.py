@@ -70,8 +70,8 @@ def measure(folder: Path, sites: int, options: argparse.Namespace) -> None:
     tls = make_certificates(folder / "tls")
     sweep = SweepFolder(folder, "bench")
     sweep.make()
-    recording = os.urandom(options.recording)
-    jobs = [Job(Unit(f"http://s{number}.test/", f"{number}", Settings((10.0,)), VERSIONS), lambda: recording)
+    recording = bytearray(os.urandom(options.recording))        # each gets a copy: one object would travel once
+    jobs = [Job(Unit(f"http://s{number}.test/", f"{number}", Settings((10.0,)), VERSIONS), lambda: bytes(recording))
             for number in range(sites)]
     with ExitStack() as stack:
         scheduler, address = stack.enter_context(running_scheduler(tls))

@@ -31,6 +31,8 @@ NOBODY_S = 120.0
 COMING_S, DESCRIBED_S = 6.0, 60.0
 """How long workers may take to come, and to describe their machines, when there is nothing but second measurements."""
 MANY_WORKERS = 20
+MOST_BYTES = 50 * 10**6
+"""Of recordings that are handed out in one turn: Dask's client has some copies of each until it is sent."""
 MOST_AT_ONCE = 50
 """Results that are in memory at a time."""
 
@@ -177,29 +179,39 @@ class Driver:
 
         A few workers get two units more. Of MANY_WORKERS each gets its next unit while it measures one, or it would
         stand still for a turn of this driver, which has more to do the more workers there are. Then several are handed
-        out at a time: for the scheduler many small messages are more work than few large ones.
+        out at a time: for the scheduler many small messages are more work than few large ones. While the client has
+        recordings that it could not send yet, it gets no more.
         """
         hands = len(self._workers.hands)
         ahead = hands if hands >= MANY_WORKERS else 2 * bool(hands)
         room = hands + ahead - len(self._running)
-        if room <= hands // 16:
+        if room <= hands // 16 or self._client.scheduler_comm.buffer:
             return
         self.folder.check_room()
         jobs = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]
-        self._submit(jobs, "")
+        handed = self._submit(jobs, "")
         for key, address in list(itertools.islice(self._possible_seconds(), room - len(jobs))):
-            self._submit([self._seconds.pop(key)[0]], address)
+            if handed < MOST_BYTES:
+                handed += self._submit([self._seconds.pop(key)[0]], address)
 
-    def _submit(self, jobs: list[Job], address: str) -> None:
-        """Hand units to whoever is free, or to the worker at `address` alone."""
+    def _submit(self, jobs: list[Job], address: str) -> int:
+        """Hand units to whoever is free, or to the worker at `address` alone; return the size of their recordings.
+
+        Those beyond MOST_BYTES wait for the next turn.
+        """
         ready: list[tuple[Job, bytes]] = []
-        for job in jobs:
+        size = 0
+        for number, job in enumerate(jobs):
+            if size >= MOST_BYTES:
+                self._waiting.extendleft(reversed(jobs[number:]))
+                break
             try:
                 ready.append((job, job.parcel()))
-            except (OSError, ValueError) as error:      # noqa: PERF203
+                size += len(ready[-1][1])
+            except (OSError, ValueError) as error:
                 self._finished(job, self.folder.store_failure(of_unit(job.unit, "failed", f"its recording: {error}")))
         if not ready:
-            return
+            return 0
         where = {"workers": [address], "allow_other_workers": False} if address else {}
         futures = self._client.map(tasks.measure, [job.unit.to_json() for job, _ in ready],
                                    [parcel for _, parcel in ready], key=[job.unit.key for job, _ in ready], pure=False,
@@ -207,6 +219,7 @@ class Driver:
         for (job, _), future in zip(ready, futures, strict=True):
             self._running[job.unit.key] = _Running(job, future, address)
             future.add_done_callback(lambda done, key=job.unit.key: self._events.put(("unit", key, done)))
+        return size
 
     def _possible_seconds(self) -> Iterator[tuple[str, str]]:
         """Give each site that waits for a second machine, if there is one: the site's key, and a worker's address."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from harness.sweep import tasks
@@ -48,6 +49,7 @@ class FakeClient:
         self.workers, self.scratch, self.drop = workers, scratch, drop
         self.status = "running"
         self.turn = 0
+        self.scheduler_comm = SimpleNamespace(buffer=[])
 
     def scheduler_info(self) -> dict[str, Any]:
         return {"workers": {address: {"name": worker.machine.name} for address, worker in self.workers.items()}}

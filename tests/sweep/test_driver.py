@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -195,6 +196,23 @@ def test_when_the_scheduler_goes_before_an_answer_is_fetched_nobody_is_to_blame(
     future.result = gone
     known.answered(what, address, future)
     assert known.dismissed == {}
+
+
+def test_large_recordings_are_handed_out_some_at_a_time(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask's client has copies of them: all that the workers could take at once might be more than fits in memory."""
+    monkeypatch.setattr(driver, "MOST_BYTES", 250)
+    client = sweep.client(*(FakeWorker(machine(name), good, FIT) for name in "abcdefghij"))
+    sizes: list[int] = []
+    handed_out = client.map
+
+    def watched(task: Callable[..., object], units: list[str], parcels: list[bytes], **more: Any) -> list[FakeFuture]:
+        sizes.append(sum(map(len, parcels)))
+        return handed_out(task, units, parcels, **more)
+    monkeypatch.setattr(client, "map", watched)
+    tally = sweep.run(client, jobs=[Job(unit(number), lambda: b"x" * 100) for number in range(60)])
+    assert (tally.whole, tally.seconds_left) == (True, 0)
+    assert max(sizes) == 300
+    assert sum(sizes) == 6600, "six of them are measured twice"
 
 
 def test_nothing_is_handed_out_when_the_disk_has_no_room_for_results(sweep: Sweep, monkeypatch: pytest.MonkeyPatch,
