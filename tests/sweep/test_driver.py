@@ -130,7 +130,7 @@ def test_a_worker_that_gave_no_answer_when_asked_to_calibrate_is_asked_again(swe
     client = sweep.client(worker)
     submit = client.submit
 
-    def submitted(task: Callable[..., object], *arguments: str, **more: object) -> FakeFuture:
+    def submitted(task: Callable[..., object], *arguments: str, **more: Any) -> FakeFuture:
         future = submit(task, *arguments, **more)
         asked.append(task.__name__)
         if asked.count("calibrate") == 1:
@@ -186,7 +186,8 @@ def test_what_only_a_dismissed_worker_was_to_measure_is_put_back_when_it_has_lef
 
 
 def test_when_the_scheduler_goes_before_an_answer_is_fetched_nobody_is_to_blame(sweep: Sweep) -> None:
-    known = workers.Workers(VERSIONS, sweep.said.append, events := queue.SimpleQueue())
+    events: workers.Events = queue.SimpleQueue()
+    known = workers.Workers(VERSIONS, sweep.said.append, events)
     known.connected(sweep.client(FakeWorker(machine("a"), good)))
     known.look()
     what, address, future = events.get()
