@@ -77,6 +77,8 @@ NOT_RECORDABLE = "CompressionDictionaryTransport,CompressionDictionaryTransportB
 """Features that are off while recording: a body compressed against another is undone before the net-log sees it."""
 NETWORK_PROCESS_ENDED = b"Network service crashed"
 LONGEST_OUTPUT_BYTES = 1 << 16
+START_PREFERENCES = {"session.restore_on_startup": 4, "session.startup_urls": ["about:blank"]}
+"""Start with these pages (4). Debian's Chromium loads its home page else, a search engine's, while it starts."""
 UNATTENDED_PREFERENCES = {"download_restrictions": 3, "credentials_enable_service": False}
 """No downloads at all (Chrome's policy DownloadRestrictions), and no question whether to keep a password."""
 
@@ -265,7 +267,7 @@ def _options(binary: str, settings: ChromeSettings) -> Options:
 
 
 def _preferences(settings: ChromeSettings) -> dict[str, object]:
-    preferences: dict[str, object] = {}
+    preferences: dict[str, object] = {**START_PREFERENCES}
     if not settings.predict:
         preferences["net.network_prediction_options"] = NETWORK_PREDICTION_NEVER
     return preferences | (UNATTENDED_PREFERENCES if settings.unattended else {})

@@ -69,7 +69,7 @@ def _is_code(transaction: HttpTransaction) -> bool:
 def left_for(recording: PageRecording) -> str:
     """Return the URL of the page that is shown when scripts led there from the asked one; "" when they did not."""
     visit, netlog = recording.visit, recording.netlog
-    return moved_on_to(netlog, netlog.tick(visit.time_origin_ms)) if visit.time_origin_ms else ""
+    return moved_on_to(netlog, recording.url, netlog.tick(visit.time_origin_ms)) if visit.time_origin_ms else ""
 
 
 def live_connections(recording: PageRecording) -> Counter[str]:

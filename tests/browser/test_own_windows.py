@@ -12,14 +12,18 @@ from tests.support.own_chrome import answer_of
 
 STARTED = """
 import time
-driver = start(browser, ChromeSettings(Path(work_dir)))
+from harness.netlog.load import read_netlog
+settings = ChromeSettings(Path(work_dir))
+driver = start(browser, settings)
 try:
     driver.get("data:text/html,<p>hello")
     time.sleep(1)       # so long after the page Chrome fills them, were they wanted
-    print(json.dumps({"targets": driver.execute_cdp_cmd("Target.getTargets", {"filter": [{}]})["targetInfos"],
-                      "user_agent": driver.execute_cdp_cmd("Browser.getVersion", {})["userAgent"]}))
+    found = {"targets": driver.execute_cdp_cmd("Target.getTargets", {"filter": [{}]})["targetInfos"],
+             "user_agent": driver.execute_cdp_cmd("Browser.getVersion", {})["userAgent"]}
 finally:
     end(driver)
+asked_for = [transaction.url for transaction in read_netlog(settings.net_log).transactions]
+print(json.dumps(found | {"asked_for": asked_for}))
 """
 
 
@@ -33,6 +37,12 @@ def started() -> Mapping[str, Any]:
 def test_nothing_is_open_but_the_page(started: Mapping[str, Any]) -> None:
     assert {target["type"]: target["url"].partition(",")[0] for target in started["targets"]} == dict.fromkeys(
         ("page", "tab"), "data:text/html")
+
+
+@pytest.mark.chrome
+def test_it_asks_for_no_page_of_its_own(started: Mapping[str, Any]) -> None:
+    """Debian's Chromium loaded its home page while it started: a page of strangers beside the one that is measured."""
+    assert started["asked_for"] == []
 
 
 @pytest.mark.chrome
