@@ -2,7 +2,9 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,8 +106,15 @@ def test_a_failure_is_forgotten_in_one_step(folder: SweepFolder, monkeypatch: py
 def test_a_failure_is_on_the_disk_before_it_has_its_name(folder: SweepFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     fsync, rename = os.fsync, Path.rename
-    monkeypatch.setattr(os, "fsync", lambda file: (done.append("fsync"), fsync(file)))
-    monkeypatch.setattr(Path, "rename", lambda path, to: (done.append("rename"), rename(path, to))[1])
+
+    def noting(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*arguments: Any) -> Any:
+            done.append(name)
+            return call(*arguments)
+        return noted
+
+    monkeypatch.setattr(os, "fsync", noting("fsync", fsync))
+    monkeypatch.setattr(Path, "rename", noting("rename", rename))
     folder.store_failure(outcome(unit(0), "failed", "hollow"))
     assert done.index("fsync") < done.index("rename")
 
