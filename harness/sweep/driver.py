@@ -178,12 +178,13 @@ class Driver:
         """Hand out a unit for each worker and some more, but not all: with each unit its recording is sent.
 
         A few workers get two units more. Of MANY_WORKERS each gets its next unit while it measures one, or it would
-        stand still for a turn of this driver, which has more to do the more workers there are. Then several are handed
-        out at a time: for the scheduler many small messages are more work than few large ones. While the client has
-        recordings that it could not send yet, it gets no more.
+        stand still for a turn of this driver, which has more to do the more workers there are; but for the last units,
+        which whoever is free first shall have. Several are handed out at a time then: for the scheduler many small
+        messages are more work than few large ones. While the client has recordings that it could not send yet, it gets
+        no more.
         """
         hands = len(self._workers.hands)
-        ahead = hands if hands >= MANY_WORKERS else 2 * bool(hands)
+        ahead = min(hands, 2 + len(self._waiting) // 4) if hands >= MANY_WORKERS else 2 * bool(hands)
         room = hands + ahead - len(self._running)
         if room <= hands // 16 or self._client.scheduler_comm.buffer:
             return
