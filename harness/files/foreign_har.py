@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import ada_url
-
 from harness.errors import InputError
 from harness.files.charsets import encode_text
 from harness.files.har import H2
 from harness.files.har_times import handshake_ms, time_ms
+from harness.files.urls import as_browsers_ask
 from harness.system.untrusted import UnreadableFileError, parse_json, read_untrusted
 
 UNKNOWN = -1
@@ -191,7 +190,7 @@ def _is_late(entry: ForeignEntry, ends: dict[str, datetime]) -> bool:
 
 def _entry(entry: dict[str, Any]) -> ForeignEntry | None:
     request, response = entry["request"], entry.get("response") or {}
-    url = _as_asked(str(request["url"]))
+    url = as_browsers_ask(str(request["url"]))
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return None
@@ -213,21 +212,10 @@ def _entry(entry: dict[str, Any]) -> ForeignEntry | None:
         H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
         mime_type, body,
         _wire_bytes(response, headers), len(body) if body is not None else _number(content.get("size"), UNKNOWN),
-        _as_asked(there, url) if there and status in REDIRECTS else "",
+        as_browsers_ask(there, url) if there and status in REDIRECTS else "",
         moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)),
         handshake_ms(entry) or None,    # 0: over a connection that was there already
         time_ms((entry.get("timings") or {}).get("wait")))
-
-
-def _as_asked(url: str, base: str | None = None) -> str:
-    """Return `url`, seen from `base`, as browsers ask for it (https://url.spec.whatwg.org); "" when it is none.
-
-    Sites redirect to HTTPS://A.test, too, and not all programs write down what was asked for in the end.
-    """
-    try:
-        return str(ada_url.URL(url, base).href)
-    except ValueError:
-        return ""
 
 
 def _body(content: dict[str, Any], content_type: str) -> bytes | None:

@@ -4,11 +4,11 @@ A load is hollow for one of two reasons:
 
     failed       More than FAILED_RATIO of its requests got no answer, or were for something that is not recorded.
                  Hosts that did not answer when the page was recorded do not count.
-    too little   It got less than HOLLOW_RATIO of the answers, or of their bytes, that the recording holds for the page.
+    too little   It got less than WHOLE_RATIO of the answers, or of their bytes, that the recording holds for the page.
                  If even the page's best load gets less than the recording holds, the others are compared with that
                  load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is not hollow. But
                  where the recording is what a load asked for, no load gets enough if even the best one gets less than
-                 HOLLOW_RATIO of it. And a load with less than LEAST_RATIO of any recording's answers is hollow even if
+                 WHOLE_RATIO of it. And a load with less than LEAST_RATIO of any recording's answers is hollow even if
                  all loads agree: recordings of 2013 hold more than today's Chrome asks for, but not that much more.
 """
 
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from harness.analysis.answers import WHOLE_RATIO
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
 from harness.measure.reason import Reason, accident, of_the_page
@@ -25,7 +26,6 @@ from harness.measure.received import is_cancelled
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.recording import Recording
 
-HOLLOW_RATIO = 0.90
 LEAST_RATIO = 0.50
 NOT_RECORDED, NO_SUCH_HOST = "not in the recording", "no such host"
 WORDS = {"": NOT_RECORDED, "ERR_NAME_NOT_RESOLVED": NO_SUCH_HOST, "ERR_CONNECTION_REFUSED": "connection refused",
@@ -111,11 +111,11 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list
 def _too_little(cover: Coverage, best: int, best_bytes: int) -> list[Reason]:
     for got, held, most, unit in ((cover.got, cover.recorded, best, "answers"),
                                   (cover.got_bytes, cover.recorded_bytes, best_bytes, "bytes")):
-        if cover.of_a_load and most < HOLLOW_RATIO * held:
+        if cover.of_a_load and most < WHOLE_RATIO * held:
             return [of_the_page(f"got {got} of the {held} {unit} that the recording holds, and no load got more than "
                                 f"{most}")]
         wanted, whose = (held, "the recording holds") if most >= held else (most, "the page's best load got")
-        if got < HOLLOW_RATIO * wanted:
+        if got < WHOLE_RATIO * wanted:
             return [accident(f"got {got} of the {wanted} {unit} that {whose}")]
     return []
 

@@ -11,13 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import ada_url
-
 from harness.errors import InputError
 from harness.files.hack_dns import PORTS, SCHEMES
 from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
 from harness.files.text_log import read_log
+from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO, Recorded, find_file
 from harness.mirror.forms import is_font
 from harness.mirror.har import Exchange, read_exchanges
@@ -93,11 +92,11 @@ class Recording:
         """The URLs that recorded redirects lead to and that were not recorded themselves, as browsers ask for them."""
         led = {answer.redirect_url for answers in self.answers.values()
                for sequence in answers.values() for answer in sequence if answer.redirect_url is not None}
-        return frozenset(_as_asked(url) for url in led if not self.exact_url(url))
+        return frozenset(document_url(url) for url in led if not self.exact_url(url))
 
     def exact_url(self, url: str) -> tuple[Recorded, ...]:
         """Return the recorded answers to a GET of exactly this URL, or of what browsers make of it, in their order."""
-        for form in dict.fromkeys((url, _as_asked(url))):
+        for form in dict.fromkeys((url, document_url(url))):
             try:
                 host, target = split_url(form)
             except ValueError:
@@ -167,17 +166,6 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     recording.http2_hosts = {host for (scheme, host), exchange in exchanges if scheme == "https" and exchange.http2}
     recording.http2_hosts |= recording.manifest.http2_hosts
     return recording
-
-
-def _as_asked(url: str) -> str:
-    """Return a URL as browsers ask for it (https://url.spec.whatwg.org), without fragment; as it is when it is none.
-
-    Redirects are written in many ways: HTTP://A.test?x=1, http://a.test:80/?x=1, with spaces, with Unicode.
-    """
-    try:
-        return str(ada_url.URL(url).href).partition("#")[0]
-    except ValueError:
-        return url
 
 
 def _bodies(host_dir: Path) -> frozenset[str]:

@@ -2,8 +2,7 @@
 
 from itertools import dropwhile
 
-import ada_url
-
+from harness.files.urls import document_url
 from harness.netlog.load import SLACK_MS, NetLog
 
 LED_ON = "a script of the page led on to another page"
@@ -16,21 +15,13 @@ def moved_on_to(netlog: NetLog, url: str, start_tick: float) -> str:
     same page, also by way of others, and so is a page that HTTP redirects lead to. What came later than that document
     is not shown (a file to download), and what came before the page is the browser's own (its home page).
     """
-    asked = _as_asked(url)
-    of_page = dropwhile(lambda transaction: _as_asked(transaction.url) != asked,
+    asked = document_url(url)
+    of_page = dropwhile(lambda transaction: document_url(transaction.url) != asked,
                         (transaction for transaction in netlog.transactions if transaction.main_frame))
     documents = [transaction for transaction in of_page if not transaction.redirect_url and transaction.status]
-    before = [_as_asked(document.url) for document in documents if document.start < start_tick - SLACK_MS]
+    before = [document_url(document.url) for document in documents if document.start < start_tick - SLACK_MS]
     shown = [document.url for document in documents if document.start >= start_tick - SLACK_MS]
-    return shown[0] if before and shown and before[0] != _as_asked(shown[0]) else ""
-
-
-def _as_asked(url: str) -> str:
-    """Return a URL as browsers ask for it, without its fragment: a list's http://a.test is http://a.test/."""
-    try:
-        return str(ada_url.URL(url).href).partition("#")[0]
-    except ValueError:
-        return url
+    return shown[0] if before and shown and before[0] != document_url(shown[0]) else ""
 
 
 def in_words(url: str) -> str:

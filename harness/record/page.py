@@ -16,7 +16,7 @@ from harness.netlog.requests import mime_type_and_charset
 from harness.netlog.sent import read_sent_bodies
 from harness.netlog.websockets import WebSocket, read_websockets
 from harness.record.refetch import Fetched, Refetcher
-from harness.record.sources.answers import ArchivedAnswer
+from harness.record.sources.archived import ArchivedAnswer
 from harness.record.store import Store
 from harness.record.visit import Visit
 

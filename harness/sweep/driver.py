@@ -186,7 +186,8 @@ class Driver:
         hands = len(self._workers.hands)
         ahead = min(hands, 2 + len(self._waiting) // 4) if hands >= MANY_WORKERS else 2 * bool(hands)
         room = hands + ahead - len(self._running)
-        if room <= hands // 16 or self._client.scheduler_comm.buffer:
+        stream = self._client.scheduler_comm        # None while Dask connects again
+        if room <= hands // 16 or stream is None or stream.buffer:
             return
         self.folder.check_room()
         jobs = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]

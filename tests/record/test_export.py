@@ -17,7 +17,7 @@ from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
 from harness.record.export.wacz import sort_key
 from harness.record.export.write import export
-from harness.record.sources.answers import ArchivedRequest
+from harness.record.sources.archived import ArchivedRequest
 from harness.record.sources.opened import opened
 from harness.synthetic.build import make_pages
 from harness.synthetic.shape import PageShape, Resource, format_shapes

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from harness.record.sources.answers import ArchivedAnswer, Entry, Headers, Index
+from harness.record.sources.answers import Entry, Index
+from harness.record.sources.archived import ArchivedAnswer, Headers
 from harness.record.sources.server import NUMBER, ArchiveServer
 from harness.record.sources.source import IndexedSource
 

@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import ClassVar
 
-from harness.record.sources.answers import ArchivedRequest
+from harness.record.sources.archived import ArchivedRequest
 from harness.record.sources.wayback import WebArchive
 
 PAGE = "http://www.old.test/"

@@ -16,7 +16,7 @@ import requests
 
 from harness.bootstrap import ROOT
 from harness.record.export.write import export
-from harness.record.sources.answers import ArchivedRequest
+from harness.record.sources.archived import ArchivedRequest
 from harness.record.sources.wayback import WebArchive
 from harness.system.processes import stop
 from tests.support.made_recording import TYPED, URL, make_recording

@@ -21,7 +21,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from http import HTTPStatus
 from itertools import islice
 from urllib.parse import parse_qsl, urlsplit
@@ -29,9 +28,9 @@ from urllib.parse import parse_qsl, urlsplit
 from harness.mirror.forms import may_be_in_another_format, without_format
 from harness.mirror.live import LiveConnection
 from harness.mirror.ranges import NotSatisfiableError
+from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.parts import Held, held_by, wanted_of
 
-Headers = tuple[tuple[str, str], ...]
 VOLATILE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d+\.\d+|\b[0-9a-f]{8,}\b|\d{8,}", re.IGNORECASE)
 AGAINST_CACHES = re.compile(r"(?<=[?&])(_|cb|cachebuster|callback|jsonp|ord|rnd|rand|random|ts)=[^&]*", re.IGNORECASE)
 LARGEST_BODY = 2**29
@@ -39,47 +38,6 @@ LARGEST_BODY = 2**29
 MOST_LOOKED_AT, MOST_DOCUMENTS = 200, 3
 NOT_FOUND = "not in the archive"
 """The error of a request that a source has no answer to."""
-
-
-@dataclass(frozen=True)
-class ArchivedAnswer:
-    """One recorded answer. `body` is as on the wire, content-encoded, without chunks. `captured` is when it came.
-
-    `protocol` is the recorded one as HAR names it ("HTTP/1.1", "h2"), "" where nobody wrote it down. `connect_ms` is
-    how long the TCP handshake took, `wait_ms` the wait for the first byte, None where that is not known.
-    """
-
-    url: str
-    status: int
-    reason: str
-    headers: Headers
-    body: bytes
-    protocol: str = ""
-    captured: datetime | None = None
-    stand_in: bool = False
-    """Whether it was recorded for another URL than the one it answers."""
-    connect_ms: float | None = None
-    wait_ms: float | None = None
-
-    def header(self, wanted: str) -> str:
-        """Return the value of a header, "" without it."""
-        return next((value for name, value in self.headers if name.lower() == wanted), "")
-
-
-@dataclass(frozen=True)
-class ArchivedRequest:
-    """What is asked for. `body` is hashed, `navigation` is whether the answer is to be a document.
-
-    `by_page`: a page asks, which names itself as the Referer; the first navigation has none.
-    """
-
-    method: str
-    url: str
-    body: bytes = b""
-    navigation: bool = False
-    by_page: bool = False
-    range: str = ""
-    """The header Range: which part of the body is asked for; "" for all of it."""
 
 
 @dataclass(frozen=True)

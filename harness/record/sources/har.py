@@ -12,7 +12,8 @@ from typing import Any
 from harness.files.foreign_har import ForeignEntry, page_urls
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.live import read_live
-from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, mask, without_fragment
+from harness.record.sources.answers import Entry, Index, hash_of, mask, without_fragment
+from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import encode
 
 WITHOUT_CONTENT = (204, 205, 301, 302, 303, 307, 308)

@@ -3,21 +3,15 @@
 Players of videos ask for parts, and refuse a 206 that does not say which part it is.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from harness.mirror.answers import Recorded
 from harness.mirror.headers import replayed
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from harness.record.sources.answers import ArchivedAnswer
+from harness.record.sources.archived import ArchivedAnswer
 
 CONTENT_RANGE = re.compile(r"bytes (?:([0-9]{1,18})-[0-9]{1,18}|\*)/([0-9]{1,18}|\*)", re.ASCII)
 OF_WHOLE_BODY = frozenset(("content-length", "content-range"))

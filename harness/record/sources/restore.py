@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from harness.netlog.load import HttpTransaction
 from harness.record.page import CapturedExchange, PageRecording
-from harness.record.sources.answers import NOT_FOUND, ArchivedAnswer, Headers
+from harness.record.sources.answers import NOT_FOUND
+from harness.record.sources.archived import ArchivedAnswer, Headers
 from harness.record.sources.server import MISSING, NUMBER, ArchiveServer
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.headers import replayed
 from harness.mirror.live import LiveConnection
-from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest
+from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.parts import as_asked, content_range_of
 from harness.record.sources.source import Source
 

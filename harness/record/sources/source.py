@@ -5,7 +5,8 @@ from threading import Lock
 from typing import Protocol
 
 from harness.mirror.live import LiveConnection
-from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest, Index, without_fragment
+from harness.record.sources.answers import Index, without_fragment
+from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 
 
 class Source(Protocol):

@@ -15,7 +15,8 @@ from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
 
 from harness.errors import InputError
 from harness.mirror.asked import Asked, headers_of
-from harness.record.sources.answers import ArchivedAnswer, Entry, Index, hash_of, status_code, without_fragment
+from harness.record.sources.answers import Entry, Index, hash_of, status_code, without_fragment
+from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import honest_encoding, without_chunks
 from harness.record.sources.records import (
     NO_WARC,

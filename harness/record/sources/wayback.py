@@ -21,7 +21,8 @@ from urllib.parse import urljoin
 import requests
 import urllib3
 
-from harness.record.sources.answers import ArchivedAnswer, ArchivedRequest, without_fragment
+from harness.record.sources.answers import without_fragment
+from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import honest_encoding
 
 INTERNET_ARCHIVE = "https://web.archive.org/web"
