@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM end an experiment as an exception that unwinds everything, and then as the signal they were."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -7,8 +8,13 @@ from collections.abc import Callable
 from types import FrameType
 
 from harness.errors import run_main
+from harness.system import netns
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NOT_HERE = frozenset(str(module.__file__) for module in (contextlib, netns))
+"""Sources with what must not be broken off half way: the steps between what is done and that it will be undone."""
+AGAIN_S = 0.001
+"""How much later it is tried again."""
 
 
 class Interrupted(BaseException):
@@ -34,11 +40,15 @@ def run_interruptible(main: Callable[[], int]) -> None:
         os.kill(os.getpid(), interrupted.number)
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     # One signal is enough: a second one must not break the clean-up that the first one began.
     # Not SIG_IGN: Python complains of a signal that was already pending then.
     for other in ENDING_SIGNALS:
         signal.signal(other, _nothing)
+    if frame is not None and frame.f_code.co_filename in NOT_HERE:
+        signal.signal(signal.SIGALRM, lambda _alarm, then: _interrupt(number, then))
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+        return
     raise Interrupted(number)
 
 
