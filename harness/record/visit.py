@@ -119,7 +119,8 @@ def visit(settings: VisitSettings, work_dir: Path, report: Visit) -> None:
         report.argv = page.argv(driver)
         _Visitor(driver, settings, how.net_log, report).go()
     except HTTPError:
-        report.errors.append(f"its scripts kept Chrome from answering for {settings.command_s:g} s")
+        report.errors.append(f"Chrome did not answer for {settings.command_s:g} s: its scripts never rest, or "
+                             "this machine is busy")
         if driver.service.process is not None:
             driver.service.process.kill()           # it, too, waits for Chrome, which is killed with it
     except page.ERRORS as error:
