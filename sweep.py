@@ -30,7 +30,7 @@ from harness.sweep.cluster import LocalCluster, RemoteCluster, local_worker
 from harness.sweep.driver import Driver, Tally
 from harness.sweep.folder import SweepFolder
 from harness.sweep.hosts import HostsCluster
-from harness.sweep.options import Asked, asked_for, parse_arguments
+from harness.sweep.options import SweepSettings, asked_for, parse_arguments
 from harness.sweep.plan import Job
 from harness.sweep.recordings import installed_recordings, planned, record_missing
 from harness.sweep.report import write_outputs
@@ -59,7 +59,7 @@ def sweep(options: argparse.Namespace) -> int:
         certificates = make_certificates(options.tls)
     with contextlib.ExitStack() as stack:
         worker = None
-        if options.scheduler is None and options.hosts is None:
+        if not (asked.scheduler or asked.hosts):
             require_root("./sweep.py")
             folder.check_free()
             worker = stack.enter_context(local_worker(folder, certificates, options))
@@ -78,10 +78,10 @@ def sweep(options: argparse.Namespace) -> int:
         configure()
         if worker:
             cluster: AnyCluster = LocalCluster(folder, certificates, worker, options.dashboard)
-        elif options.hosts:
-            cluster = HostsCluster(folder, certificates, options)
+        elif asked.hosts:
+            cluster = HostsCluster(folder, certificates, asked.hosts, asked.remote, options)
         else:
-            cluster = RemoteCluster(options.scheduler, certificates)
+            cluster = RemoteCluster(asked.scheduler, certificates)
         stack.callback(cluster.close)
         units = planned(sites, asked)
         tally = measure(folder, cluster, asked, units)
@@ -92,7 +92,7 @@ def sweep(options: argparse.Namespace) -> int:
     return commands.summarise(tally, sites)
 
 
-def measure(folder: SweepFolder, cluster: AnyCluster, asked: Asked, jobs: list[Job]) -> Tally:
+def measure(folder: SweepFolder, cluster: AnyCluster, asked: SweepSettings, jobs: list[Job]) -> Tally:
     """Have all units measured that have no results yet."""
     missing = sum(folder.outcome(job.unit.key) is None for job in jobs)
     print(f"{len(jobs)} sites to measure, {len(jobs) - missing} of them measured already", flush=True)

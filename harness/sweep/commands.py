@@ -101,7 +101,7 @@ def halt(options: argparse.Namespace) -> int:
     if folder.driver() is not None:
         raise ExperimentError(f"{folder.path}: has not ended {ENDING_S:g} s after it was told to (pid {driver}); wait, "
                               f"and see ./sweep.py --status {folder.name}")
-    print(f"stopped; go on with: sudo ./sweep.py --resume {folder.name} (and --scheduler or --hosts, if it had them)")
+    print(f"stopped; go on with: sudo ./sweep.py --resume {folder.name}")
     return 0
 
 

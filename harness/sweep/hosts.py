@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import shlex
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,13 @@ BATCH = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInt
 
 
 class HostsCluster(OwnScheduler):
-    """A scheduler of our own, and a worker on each of `hosts` (as ssh(1) knows them)."""
+    """A scheduler of our own, and a worker on each of `hosts` (as ssh(1) knows them), in the folder `remote` there."""
 
-    def __init__(self, folder: SweepFolder, tls: Path, options: argparse.Namespace) -> None:
+    def __init__(self, folder: SweepFolder, tls: Path, hosts: Sequence[str], remote: str, options: argparse.Namespace,
+                 ) -> None:
         """Start nothing yet."""
         super().__init__(folder, tls, options.dashboard, "")
-        self._hosts: list[str] = options.hosts
-        self._folder, self._remote, self._words = folder, options.remote, worker_words(options)
+        self._hosts, self._folder, self._remote, self._words = hosts, folder, remote, worker_words(options)
         self._workers: dict[str, subprocess.Popen[bytes]] = {}
 
     def connect(self) -> Any:

@@ -24,11 +24,12 @@ LATEST = True
 
 
 @dataclass(frozen=True)
-class Asked:
+class SweepSettings:
     """What a sweep is to measure: a list of pages, one-way delays in ms, combinations of tfo.py's options.
 
     `versions` are those of the programs that measure it. `sample_of` says what the list is a sample of, "" when nobody
-    has said it.
+    has said it. It is measured on the workers of `scheduler`, or on `hosts`, where the project lies in `remote`; with
+    neither, on this machine.
     """
 
     pages: Path
@@ -36,6 +37,9 @@ class Asked:
     combinations: tuple[tuple[str, ...], ...]
     versions: Versions
     sample_of: str = ""
+    scheduler: str = ""
+    hosts: tuple[str, ...] = ()
+    remote: str = str(ROOT)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as it stands in sweep.json."""
@@ -49,18 +53,24 @@ def parse_arguments(description: str) -> argparse.Namespace:
     options.passed_on = check_options(passed_on)
     options.dir = options.dir.resolve()
     _check_as_begun(options)
-    if options.scheduler is not None and not options.scheduler.startswith(("tcp://", "tls://")):
-        raise InputError(f"sweep.py: --scheduler: {options.scheduler[:80]!r} is no address; write tcp://host:8786")
-    if options.hosts is not None:
-        options.hosts = host_names(options.hosts)
     return options
 
 
-def host_names(text: str) -> list[str]:
-    """Return the hosts of --hosts, for ssh(1). Raises InputError for what ssh would not take for a host's name."""
-    hosts = [host.strip() for host in text.split(",")]
+def address_of_scheduler(text: str) -> str:
+    """Return the address of --scheduler. Raises argparse.ArgumentTypeError when it is none."""
+    if not text.startswith(("tcp://", "tls://")):
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is no address; write tcp://host:8786")
+    return text
+
+
+def host_names(text: str) -> tuple[str, ...]:
+    """Return the hosts of --hosts, for ssh(1).
+
+    Raises argparse.ArgumentTypeError for what ssh would not take for a host's name.
+    """
+    hosts = tuple(host.strip() for host in text.split(","))
     if not all(_HOST.fullmatch(host) for host in hosts):
-        raise InputError(f"sweep.py: --hosts: {text[:80]!r} names no hosts; write lab1,lab2")
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} names no hosts; write lab1,lab2")
     return hosts
 
 
@@ -79,8 +89,8 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     parser = OptionParser(prog="sweep.py", description=description)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--pages", type=Path, metavar="LIST", help="measure the pages of this list, one URL a line")
-    what.add_argument("--resume", type=page_list_name, metavar="NAME", help="go on with sweep-NAME as it was begun; "
-                      "where it measures (--scheduler, --hosts) is to be given again")
+    what.add_argument("--resume", type=page_list_name, metavar="NAME", help="go on with sweep-NAME as it was begun, "
+                      "and where, unless --scheduler, --hosts or --here is given, too")
     what.add_argument("--serve", nargs="?", type=Whole(1, 65535), const=8786, metavar="PORT",
                       help="run a scheduler for other machines (8786), until Ctrl-C")
     what.add_argument("--status", nargs="?", type=page_list_name, const=LATEST, metavar="NAME", help="how far it is")
@@ -96,10 +106,12 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--sample-of", default="", metavar="TEXT", help="what the list is a sample of, for the report: "
                         "'Tranco, 2026-11-01, ranks 1 to 500'")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--hosts", metavar="HOST,HOST,...", help="start a scheduler here, and workers there by SSH")
-    parser.add_argument("--remote", default=str(ROOT), metavar="FOLDER", help="where the project lies on --hosts "
-                        "(as here)")
-    where.add_argument("--scheduler", metavar="ADDRESS", help="measure on its workers: tcp://host:8786 (here)")
+    where.add_argument("--hosts", type=host_names, default=(), metavar="HOST,HOST,...",
+                       help="start a scheduler here, and workers there by SSH")
+    parser.add_argument("--remote", metavar="FOLDER", help="where the project lies on --hosts (as here)")
+    where.add_argument("--scheduler", type=address_of_scheduler, metavar="ADDRESS", help="measure on its "
+                       "workers: tcp://host:8786")
+    where.add_argument("--here", action="store_true", help="measure on this machine (the default)")
     parser.add_argument("--again", action="store_true", help="try again what failed before")
     parser.add_argument("--tls", type=Path, default=TLS, help="folder of the certificates (.sweep-tls)")
     parser.add_argument("--dashboard", type=Whole(0, 65535), default=0, help="port of Dask's dashboard on this machine "
@@ -113,11 +125,11 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     return parser
 
 
-def asked_for(options: argparse.Namespace) -> tuple[Asked, SweepFolder]:
+def asked_for(options: argparse.Namespace) -> tuple[SweepSettings, SweepFolder]:
     """Return what is to be measured, and the folder of its results. Raises InputError."""
     if options.report or options.resume:
         asked, folder = asked_before(SweepFolder(options.dir, options.report or options.resume))
-        asked = replace(asked, sample_of=options.sample_of or asked.sample_of)
+        asked = replace(asked, sample_of=options.sample_of or asked.sample_of, **_where_given(options))
         if options.resume and asked.versions != own_versions():
             raise InputError(f"{folder.path}: was measured by {asked.versions}, and here is {own_versions()}; measure "
                              f"all anew with --pages {asked.pages}, or only --report {folder.name}")
@@ -133,20 +145,36 @@ def asked_for(options: argparse.Namespace) -> tuple[Asked, SweepFolder]:
     except argparse.ArgumentTypeError as error:
         raise InputError(f"{pages}: {error}; give a --name") from None
     different = tuple(dict.fromkeys(checked))           # a grid's "1.1" and 1.1 are one
-    return Asked(pages.resolve(), delays, different, own_versions(), options.sample_of), SweepFolder(options.dir, name)
+    asked = SweepSettings(pages.resolve(), delays, different, own_versions(), options.sample_of)
+    return replace(asked, **_where_given(options)), SweepFolder(options.dir, name)
 
 
-def asked_before(folder: SweepFolder) -> tuple[Asked, SweepFolder]:
+def _where_given(options: argparse.Namespace) -> dict[str, Any]:
+    """Return those fields of SweepSettings that say where to measure, if the options say so; else none."""
+    where: dict[str, Any] = {"remote": options.remote} if options.remote else {}
+    if options.scheduler or options.hosts or options.here:
+        where |= {"scheduler": options.scheduler or "", "hosts": options.hosts}
+    return where
+
+
+def asked_before(folder: SweepFolder) -> tuple[SweepSettings, SweepFolder]:
     """Return what the sweep in `folder` was to measure when it was last begun. Raises InputError."""
     found = folder.read_asked()
     try:
-        asked = Asked(Path(str(found["pages"])), tuple(map(float, found["delays"])),
+        asked = SweepSettings(Path(str(found["pages"])), tuple(map(float, found["delays"])),
                       tuple(dict.fromkeys(check_options(list(map(str, words))) for words in found["combinations"])),
-                      Versions(**found["versions"]), str(found.get("sample_of", "")))
-    except (KeyError, TypeError, ValueError) as error:
+                      Versions(**found["versions"]), str(found.get("sample_of", "")), **_where_before(found))
+    except (KeyError, TypeError, ValueError, argparse.ArgumentTypeError) as error:
         raise InputError(f"{folder.path / 'sweep.json'}:1: not what a sweep was asked for ({error!r}); begin it again "
                          "with ./sweep.py --pages LIST") from None
     return asked, folder
+
+
+def _where_before(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that say where a sweep measured, as it was noted; of the first sweeps it was not."""
+    scheduler, hosts = str(found.get("scheduler", "")), found.get("hosts", [])
+    return {"scheduler": scheduler and address_of_scheduler(scheduler), "remote": str(found.get("remote", ROOT)),
+            "hosts": host_names(",".join(map(str, hosts))) if hosts else ()}
 
 
 def named(options: argparse.Namespace, name: str | bool) -> SweepFolder:

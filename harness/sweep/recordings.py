@@ -24,7 +24,7 @@ from harness.mirror.recording import Recording, read_recording
 from harness.mirror.rtts import read_rtts, write_rtts
 from harness.sweep.folder import STAGING, SweepFolder
 from harness.sweep.measuring import PARTS, SITE
-from harness.sweep.options import Asked
+from harness.sweep.options import SweepSettings
 from harness.sweep.parcel import LARGEST, pack
 from harness.sweep.plan import Job, Settings, Unit
 from harness.system.processes import bound_to_us, stop
@@ -209,7 +209,7 @@ def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[st
     return found
 
 
-def planned(sites: Sequence[Recorded], asked: Asked) -> list[Job]:
+def planned(sites: Sequence[Recorded], asked: SweepSettings) -> list[Job]:
     """Return the units: each recorded site under each combination of options."""
     return [Job(Unit(site.page.url, site.digest, Settings(asked.delays, options), asked.versions), site.parcel)
             for options in asked.combinations for site in sites if not site.why_not]

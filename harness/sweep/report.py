@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from harness.bootstrap import ROOT
 from harness.sweep.folder import SweepFolder
-from harness.sweep.options import Asked
+from harness.sweep.options import SweepSettings
 from harness.sweep.plan import Job
 from harness.sweep.recordings import Recorded
 from harness.sweep.sections import Shown, failure_part, machine_part, result_parts
@@ -23,7 +23,8 @@ SAMPLES = {ROOT / "Top100US.pages": "the hundred most visited sites of the US in
 CSS = HERE.parent / "show" / "report" / "report.css"
 
 
-def write_outputs(folder: SweepFolder, asked: Asked, sites: Sequence[Recorded], jobs: Sequence[Job]) -> list[Path]:
+def write_outputs(folder: SweepFolder, asked: SweepSettings, sites: Sequence[Recorded], jobs: Sequence[Job],
+                  ) -> list[Path]:
     """Write tables, figures and report of what the sweep has; return their paths."""
     rows = read_rows(folder, sites, jobs)
     rtts_ms = sorted({at.rtt_ms for row in rows for at in row.at})
@@ -45,7 +46,7 @@ def write_outputs(folder: SweepFolder, asked: Asked, sites: Sequence[Recorded], 
     return [*shown.written, folder.path / "report.html"]
 
 
-def _lead(asked: Asked, sites: Sequence[Recorded], rows: Sequence[SiteRow]) -> list[str]:
+def _lead(asked: SweepSettings, sites: Sequence[Recorded], rows: Sequence[SiteRow]) -> list[str]:
     recorded = sum(not site.why_not for site in sites)
     synthetic = len({row.outcome.url for row in rows if row.synthetic})
     sample = asked.sample_of or SAMPLES.get(asked.pages)

@@ -95,7 +95,7 @@ def _processor() -> str:
 async def serve(options: argparse.Namespace, ending: Ending) -> None:
     """Work for the scheduler for as long as there is one, then for the next one at its address."""
     while not ending.is_due():
-        address = scheduler_address(options.scheduler)
+        address = read_address(options.scheduler)
         if address:
             await asyncio.to_thread(_calibrate_unless_fresh, options, ending)
             try:
@@ -123,7 +123,7 @@ async def _work_for(address: str, tls: Path, ending: Ending) -> None:
                 await asyncio.sleep(LOOK_S)
 
 
-def scheduler_address(given: str) -> str:
+def read_address(given: str) -> str:
     """Return the scheduler's address: the one that was given, or what is in the file that was given.
 
     It is "" while there is no such file. tcp:// stands for tls://, since all connections are TLS.

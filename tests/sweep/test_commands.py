@@ -12,7 +12,7 @@ from harness.files.pages import read_pages
 from harness.sweep import commands, recordings
 from harness.sweep.driver import Tally
 from harness.sweep.folder import SweepFolder
-from harness.sweep.options import Asked
+from harness.sweep.options import SweepSettings, make_parser
 from harness.sweep.recordings import record_missing
 from tests.support.made_units import VERSIONS
 
@@ -23,12 +23,12 @@ def folder(tmp_path: Path) -> SweepFolder:
     (tmp_path / "list.pages").write_text("http://one.test/\nhttp://two.test/\n")
     made = SweepFolder(tmp_path, "x")
     made.make()
-    made.write_asked(Asked(tmp_path / "list.pages", (10.0,), ((),), VERSIONS).to_json())
+    made.write_asked(SweepSettings(tmp_path / "list.pages", (10.0,), ((),), VERSIONS).to_json())
     return made
 
 
 def test_a_report_has_the_pages_that_were_not_tried_yet(folder: SweepFolder) -> None:
-    assert commands.report(Namespace(dir=folder.path.parent, report="x", resume=None, sample_of="")) == 0
+    assert commands.report(make_parser("").parse_args(["--report", "x", "--dir", str(folder.path.parent)])) == 0
     assert "The list list.pages has 2 pages, 0 of which" in (folder.path / "report.html").read_text()
     with (folder.path / "sites.csv").open(newline="") as table:
         assert [(row["url"], row["status"]) for row in csv.DictReader(table)] == [

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.sweep import options
 from harness.sweep.folder import SweepFolder
-from harness.sweep.options import Asked, asked_for, parse_arguments
+from harness.sweep.options import SweepSettings, asked_for, parse_arguments
 from tests.support.made_units import VERSIONS
 
 
@@ -20,7 +21,7 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "list.pages"
 
 
-def asked(monkeypatch: pytest.MonkeyPatch, *words: str) -> Asked:
+def asked(monkeypatch: pytest.MonkeyPatch, *words: str) -> SweepSettings:
     """Return what the command line `words` asks for."""
     monkeypatch.setattr(sys, "argv", ["sweep.py", *words])
     return asked_for(parse_arguments(""))[0]
@@ -54,3 +55,37 @@ def test_what_the_list_is_a_sample_of_is_kept(pages: Path, monkeypatch: pytest.M
     SweepFolder(pages.parent, "list").write_asked({
         name: value for name, value in begun.to_json().items() if name != "sample_of"})
     assert asked(monkeypatch, "--resume", "list", *at).sample_of == ""
+
+
+def test_it_goes_on_where_it_measured(pages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before, --resume without --hosts measured the rest on this machine, or wanted root for it."""
+    at = ("--dir", str(pages.parent))
+    folder = SweepFolder(pages.parent, "list")
+    folder.make()
+
+    def resumed(*words: str) -> tuple[str, tuple[str, ...], str]:
+        found = asked(monkeypatch, "--resume", "list", *at, *words)
+        folder.write_asked(found.to_json())
+        return found.scheduler, found.hosts, found.remote
+
+    begun = asked(monkeypatch, "--pages", str(pages), *at, "--hosts", "lab1,lab2", "--remote", "/opt/tfo")
+    folder.write_asked(begun.to_json())
+    assert resumed() == ("", ("lab1", "lab2"), "/opt/tfo")
+    assert resumed("--hosts", "lab3") == ("", ("lab3",), "/opt/tfo")
+    assert resumed("--scheduler", "tcp://lab:8786") == ("tcp://lab:8786", (), "/opt/tfo")
+    assert resumed() == ("tcp://lab:8786", (), "/opt/tfo")
+    assert resumed("--here") == ("", (), "/opt/tfo")
+    old = {name: value for name, value in begun.to_json().items() if name not in ("scheduler", "hosts", "remote")}
+    folder.write_asked(old)
+    assert resumed() == ("", (), str(ROOT)), "of a sweep that was begun before this was noted"
+
+
+@pytest.mark.parametrize("spoiled", [{"scheduler": "lab:8786"}, {"hosts": ["-oProxyCommand=id"]}, {"hosts": 3}])
+def test_a_spoiled_place_is_one_line(pages: Path, monkeypatch: pytest.MonkeyPatch, spoiled: dict[str, object]) -> None:
+    at = ("--dir", str(pages.parent))
+    begun = asked(monkeypatch, "--pages", str(pages), *at)
+    folder = SweepFolder(pages.parent, "list")
+    folder.make()
+    folder.write_asked({**begun.to_json(), **spoiled})
+    with pytest.raises(InputError, match=r"sweep.json:1: not what a sweep was asked for"):
+        asked(monkeypatch, "--resume", "list", *at)

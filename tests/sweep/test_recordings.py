@@ -13,7 +13,7 @@ from harness.mirror.rtts import recorded_rtts
 from harness.sweep import recordings
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import PARTS, SITE
-from harness.sweep.options import Asked
+from harness.sweep.options import SweepSettings
 from harness.sweep.parcel import unpack
 from harness.sweep.recordings import installed_recordings, planned, record_missing
 from tests.support.made_units import VERSIONS
@@ -58,7 +58,7 @@ def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp
 def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     one, _ = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
-    [job, _] = planned([one, one], Asked(both.pages, (10.0,), ((),), VERSIONS))
+    [job, _] = planned([one, one], SweepSettings(both.pages, (10.0,), ((),), VERSIONS))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     unpack(job.parcel(), elsewhere, PARTS)
@@ -110,7 +110,7 @@ def test_what_cannot_be_recorded_is_a_row_with_its_reason(sweep: SweepFolder, tm
         one, two = record_missing(sweep, pages, {}, print)
         assert one.why_not == two.why_not == "cannot be recorded: it is gone"
     assert len(tried) == 2, "it is not tried at every call"
-    assert planned([one, two], Asked(tmp_path / "both.pages", (10.0,), ((),), VERSIONS)) == []
+    assert planned([one, two], SweepSettings(tmp_path / "both.pages", (10.0,), ((),), VERSIONS)) == []
     assert sweep.forget_failures() == 2
     record_missing(sweep, pages, {}, print)
     assert len(tried) == 4

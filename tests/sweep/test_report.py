@@ -11,7 +11,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.pages import Page
 from harness.sweep.folder import SweepFolder
-from harness.sweep.options import Asked
+from harness.sweep.options import SweepSettings
 from harness.sweep.outcome import FILE, Calibration, Outcome
 from harness.sweep.plan import Job, Settings
 from harness.sweep.recordings import Recorded, not_tried
@@ -30,7 +30,7 @@ class Sweep:
     def __init__(self, path: Path) -> None:
         self.folder = SweepFolder(path, "x")
         self.folder.make()
-        self.asked = Asked(path / "List.pages", (10.0, 100.0), (OPTIONS,), VERSIONS)
+        self.asked = SweepSettings(path / "List.pages", (10.0, 100.0), (OPTIONS,), VERSIONS)
         units = [unit(number, settings=Settings((10.0, 100.0), OPTIONS)) for number in range(8)]
         self.jobs = [Job(made, lambda: b"") for made in units]
         for made in units[:6]:
@@ -121,7 +121,7 @@ def test_the_report_says_which_rtt_stands_for_several(tmp_path: Path, sweep: Swe
     made.folder.make()
     of = unit(settings=Settings((10.0,), options))
     made.add(outcome(of), of.url)
-    write_outputs(made.folder, Asked(tmp_path / "L.pages", (10.0,), (options,), VERSIONS),
+    write_outputs(made.folder, SweepSettings(tmp_path / "L.pages", (10.0,), (options,), VERSIONS),
                   [Recorded(Page(of.url, "p"), tmp_path, "digest")], [Job(of, lambda: b"")])
     said = "each server has an RTT of its own"
     assert said in (made.folder.path / "report.html").read_text()
@@ -135,7 +135,7 @@ def test_the_report_says_which_rtt_stands_for_several(tmp_path: Path, sweep: Swe
 def test_the_report_says_what_the_list_is_a_sample_of(tmp_path: Path, pages: Path, sample_of: str, said: str) -> None:
     folder = SweepFolder(tmp_path, "none")
     folder.make()
-    write_outputs(folder, Asked(pages, (10.0,), ((),), VERSIONS, sample_of), [], [])
+    write_outputs(folder, SweepSettings(pages, (10.0,), ((),), VERSIONS, sample_of), [], [])
     assert said in (folder.path / "report.html").read_text()
 
 
@@ -143,7 +143,7 @@ def test_with_nothing_measured_there_is_a_report_that_says_so(tmp_path: Path) ->
     folder = SweepFolder(tmp_path, "none")
     folder.make()
     sites = [Recorded(Page("http://a.test/", "a"), tmp_path, why_not="it is gone")]
-    write_outputs(folder, Asked(tmp_path / "L.pages", (10.0,), ((),), VERSIONS), sites, [])
+    write_outputs(folder, SweepSettings(tmp_path / "L.pages", (10.0,), ((),), VERSIONS), sites, [])
     assert "it is gone" in (folder.path / "report.html").read_text()
     assert [row["why"] for row in rows_of(folder.path / "sites.csv")] == ["it is gone"]
 
@@ -175,7 +175,7 @@ def test_a_grid_is_told_apart_by_its_settings(tmp_path: Path) -> None:
         made.add(outcome(of, "partly" if of is units[2] else "measured", by="lab1"), of.url)
     made.add(outcome(units[3], "failed", "it hangs", by="lab1"), "")
     sites = [Recorded(Page(of.url, f"p{place}"), tmp_path, "digest") for place, of in enumerate(units[:2])]
-    write_outputs(made.folder, Asked(tmp_path / "L.pages", (10.0,), both, VERSIONS), sites,
+    write_outputs(made.folder, SweepSettings(tmp_path / "L.pages", (10.0,), both, VERSIONS), sites,
                   [Job(of, lambda: b"") for of in units])
     html = (made.folder.path / "report.html").read_text()
     assert "TCP Fast Open over 2 sites: grid" in html
