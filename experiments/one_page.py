@@ -17,9 +17,8 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from harness.files.load_record import LoadRecord
-from harness.files.pages import Page, PageFiles, sanitise
-from harness.files.text_log import PageLog, Response, Transaction, format_log
+from harness.errors import ExperimentError
+from harness.files.pages import PageFiles
 from harness.measure import validity
 from harness.measure.attempts import RETRIES
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
@@ -27,7 +26,7 @@ from harness.measure.limits import TimeLimits
 from harness.measure.loads import measure_load
 from harness.measure.plan import Load
 from harness.measure.preflight import PageSet, check_browser, check_pages
-from harness.mirror.paths import write_file
+from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.links import kernel_has_netem
 from harness.network.needs import check_kernel, check_programs
 from harness.network.star import LinkSpeeds
@@ -37,12 +36,13 @@ from harness.system.privileges import require_root
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
 
-PAGE = Page("http://www.one.test/", sanitise("http://www.one.test/"))
-SCRIPTS = [f"{PAGE.url}{number}.js" for number in (1, 2, 3)]
+URL = "http://www.one.test/"
+SCRIPTS = {f"{URL}{number}.js": MadeResource("text/javascript", b"document.title += '!';") for number in (1, 2, 3)}
+DOCUMENT = '<!doctype html><link rel="icon" href="data:,">' + "".join(f"<script src={url}></script>" for url in SCRIPTS)
 
 
 def main() -> int:
-    """Measure, and print each load and what TFO saved; the exit status is 1 when a load was not valid."""
+    """Measure; print each load, and what TFO saved."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("--rtt", type=DELAY_MS, default=100.0, help="round-trip time in ms (%(default)g)")
     parser.add_argument("--runs", type=Whole(1, 1000), default=3,
@@ -52,62 +52,33 @@ def main() -> int:
     check_programs()
     netem = kernel_has_netem()
     check_kernel(delay_line=not netem)
-    chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits())
-    speeds = LinkSpeeds(delay_net_ms=arguments.rtt / 2)
     with only_experiment(), temporary_directory() as directory:
-        page_set = make_page(directory)
-        with running_laboratory(speeds, ReplayedWeb(page_set=page_set), chrome, netem=netem) as lab:
-            plt_ms = {tfo: load_page(lab, page_set, tfo, arguments.runs) for tfo in (0, 1)}
-    if not (plt_ms[0] and plt_ms[1]):
-        return 1
-    saved_ms = statistics.median(plt_ms[0]) - statistics.median(plt_ms[1])
-    print(f"TFO saved {saved_ms:.0f} ms, {saved_ms / lab.rtt_ms:.2f} round trips (medians of {arguments.runs} loads)")
+        files = PageFiles(directory, "one")
+        write_small_recording(files, {URL: MadeResource("text/html", DOCUMENT.encode()), **SCRIPTS})
+        web = ReplayedWeb(page_set=check_pages(files))
+        chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits())
+        with running_laboratory(LinkSpeeds(delay_net_ms=arguments.rtt / 2), web, chrome, netem=netem) as lab:
+            plts_ms = {tfo: [load_page(lab, web.page_set, run, tfo) for run in range(1 + arguments.runs)]
+                       for tfo in (0, 1)}
+    without_ms, with_ms = (statistics.median(plts_ms[tfo][1:]) for tfo in (0, 1))     # the first fetches the cookie
+    print(f"TFO saved {without_ms - with_ms:.0f} ms, {(without_ms - with_ms) / lab.rtt_ms:.2f} round trips "
+          f"(medians of {arguments.runs} loads)")
     return 0
 
 
-def make_page(directory: Path) -> PageSet:
-    """Write the page's list, mirror and log, as fetch.py writes those of a page that it records, and read them."""
-    document = "".join(f'<script src="{url}"></script>' for url in SCRIPTS)
-    files = {PAGE.url: f'<!doctype html><title>One</title><link rel="icon" href="data:,">{document}',
-             **dict.fromkeys(SCRIPTS, "document.title += '!';")}
-    for url, body in files.items():
-        write_file(directory / "one", url, body.encode())
-    kinds = {PAGE.url: "text/html", **dict.fromkeys(SCRIPTS, "text/javascript")}
-    log = PageLog([], [Transaction(0, 1, url) for url in files],
-                  [Response("OK", kind, "utf-8", url, None) for url, kind in kinds.items()], True)
-    (directory / "one.fetchlog").mkdir()
-    (directory / "one.fetchlog" / PAGE.name).write_text(format_log(log), encoding="ascii")
-    (directory / "one.pages").write_text(f"{PAGE.url}\n", encoding="ascii")
-    return check_pages(PageFiles(directory, "one"))
-
-
-def load_page(lab: Laboratory, page_set: PageSet, tfo: int, runs: int) -> list[float]:
-    """Load the page `runs` times after a warm-up, which fetches the TFO cookie; return the PLTs in ms.
-
-    An empty list when one was not valid, and not when measured again either.
-    """
-    times_ms = []
-    for run in range(1 + runs):
-        load = valid_load(lab, page_set, Load(PAGE, run, tfo))
-        if load is None:
-            return []
-        assert load.plt_ms is not None
-        print(f"TFO {tfo}, run {run}: {load.plt_ms:.0f} ms, {load.syn_data_connections} of "
-              f"{load.connections_with_request} connections had their request in the SYN"
-              + ("" if run else " (warm-up)"), flush=True)
-        times_ms.append(load.plt_ms)
-    return times_ms[1:]
-
-
-def valid_load(lab: Laboratory, page_set: PageSet, planned: Load) -> LoadRecord | None:
-    """Load the page until a load is valid, `RETRIES` times again at most; say what is wrong with those that are not."""
+def load_page(lab: Laboratory, page_set: PageSet, run: int, tfo: int) -> float:
+    """Load the page until a load is valid; return its PLT in ms. Raises ExperimentError after `RETRIES` more tries."""
+    page = page_set.page(URL)
     for _ in range(1 + RETRIES):
-        load = measure_load(lab, planned)
-        problems = validity.reasons(load, page_set.document_bytes.get(PAGE))
-        if not problems:
-            return load
-        print(f"TFO {planned.tfo}, run {planned.run}: not valid: {problems[0]}", file=sys.stderr)
-    return None
+        load = measure_load(lab, Load(page, run, tfo))
+        problems = validity.reasons(load, page_set.document_bytes[page])
+        if load.plt_ms is not None and not problems:
+            print(f"TFO {tfo}, run {run}: {load.plt_ms:.0f} ms, {load.syn_data_connections} of "
+                  f"{load.connections_with_request} connections had their request in the SYN"
+                  f"{'' if run else ' (warm-up)'}", flush=True)
+            return load.plt_ms
+        print(f"TFO {tfo}, run {run}: not valid: {problems[0]}", file=sys.stderr)
+    raise ExperimentError(f"{URL}: not loaded in {1 + RETRIES} tries; what is said above is the reason")
 
 
 if __name__ == "__main__":

@@ -108,6 +108,11 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list
             for cover, good in zip(found, are_good, strict=True)]
 
 
+def judged_alone(load: LoadRecord, verdict: Sequence[Reason]) -> list[Reason]:
+    """Return `verdict`, and why a page's only load is hollow if it is good otherwise."""
+    return [*verdict, *compared([load], [not verdict])[0]]
+
+
 def _too_little(cover: Coverage, best: int, best_bytes: int) -> list[Reason]:
     for got, held, most, unit in ((cover.got, cover.recorded, best, "answers"),
                                   (cover.got_bytes, cover.recorded_bytes, best_bytes, "bytes")):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from harness.errors import printable
 from harness.files.pages import Page
 from harness.measure import validity
-from harness.measure.coverage import compared
+from harness.measure.coverage import judged_alone
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import measure_load
 from harness.measure.plan import Load
@@ -32,8 +32,7 @@ def unfit_pages(web: ReplayedWeb, chrome: BrowserSettings, speeds: LinkSpeeds) -
 def _judge(lab: Laboratory, page: Page, document_bytes: int | None) -> str:
     for run in range(TRIES):
         record = measure_load(lab, Load(page, run, 0))
-        verdict = validity.reasons(record, document_bytes)
-        verdict += compared([record], [not verdict])[0]
+        verdict = judged_alone(record, validity.reasons(record, document_bytes))
         if not worth_another_try(verdict):
             break
     return blamed_on_the_page(page, verdict)

@@ -13,10 +13,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from harness.errors import ExperimentError, InputError
-from harness.files.pages import sanitise
-from harness.files.text_log import PageLog, Response, Transaction, format_log
+from harness.files.pages import PageFiles
 from harness.measure.server_options import tls_port_beside
-from harness.mirror.paths import write_file
+from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import Host, LinkSpeeds, Star
 from harness.system.cores import steer_packets
@@ -82,13 +81,11 @@ def running_nginx(star: Star, work_dir: Path) -> Iterator[list[int]]:
 def running_own(star: Star, work_dir: Path) -> Iterator[list[int]]:
     """Run the project's replay server with such a file on the server's core; give its processes."""
     url, directory, user = f"http://{SERVER}{PATH}", work_dir / "own", browsing_user()
-    write_file(directory / "mirror", url, bytes(FILE_BYTES))
-    for name in ("fetchlog", "logs"):
-        (directory / name).mkdir()
-    log = PageLog([], [Transaction(0, 1, url)], [Response("OK", "text/plain", "", url, None)], True)
-    (directory / "fetchlog" / sanitise(url)).write_text(format_log(log), encoding="ascii")
+    files = PageFiles(directory, "file")
+    (directory / "logs").mkdir(parents=True)
+    write_small_recording(files, {url: MadeResource("text/plain", bytes(FILE_BYTES))})
     give(directory, user)
-    settings = ServerSettings(directory / "mirror", directory / "fetchlog", PORT, "1.0", "threaded",
+    settings = ServerSettings(files.mirror, files.fetchlog, PORT, "1.0", "threaded",
                               directory / "logs", 0, user, tls_port_beside(PORT))
     with running_servers(star, settings, work_dir) as servers:
         pids = [servers.process.pid, *descendants(servers.process.pid)]

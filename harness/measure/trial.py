@@ -28,7 +28,7 @@ from harness.files.pages import Page, PageFiles
 from harness.files.server_log import ServerRequest, directory_name, read_server_logs
 from harness.measure import validity
 from harness.measure.client_log import REPORT
-from harness.measure.coverage import compared, coverage, recorded_page
+from harness.measure.coverage import coverage, judged_alone, recorded_page
 from harness.measure.preflight import document_bytes
 from harness.measure.reason import Kind, texts
 from harness.measure.received import received_answers
@@ -85,8 +85,7 @@ def _try(servers: _Loopback, page: Page, timeout_s: float, recorded_bytes: int |
         load = _load(servers, page, timeout_s)
     except (ExperimentError, InputError) as error:
         return Trial(failed=str(error))
-    verdict = validity.of_the_content(load, recorded_bytes)
-    verdict += compared([load], [not verdict])[0]
+    verdict = judged_alone(load, validity.of_the_content(load, recorded_bytes))
     own = [reason for reason in verdict if reason.kind is Kind.PAGE]
     return Trial(tuple(texts(own)), "" if own or not verdict else texts(verdict)[0])
 

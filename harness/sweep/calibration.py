@@ -15,12 +15,11 @@ from pathlib import Path
 
 from harness.analysis.selection import Cell, Selection, select
 from harness.files.experiment import experiment_file, read_experiment
-from harness.files.pages import sanitise
+from harness.files.pages import PageFiles, sanitise
 from harness.files.results import has_loads, read_results
-from harness.files.text_log import PageLog, Response, Transaction, format_log
 from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
-from harness.mirror.paths import write_file
-from harness.sweep.measuring import PARTS, SITE, Bed, GoOn, console_of, last_line, run_tfo
+from harness.mirror.small import MadeResource, write_small_recording
+from harness.sweep.measuring import SITE, Bed, GoOn, console_of, last_line, run_tfo
 from harness.sweep.outcome import Calibration
 from harness.system.lock import lent_lock
 from harness.system.options import plain
@@ -97,19 +96,12 @@ def _loads(folder: Path, pages: dict[str, str], words: tuple[str, ...], lock_fd:
 
 def make_recording(folder: Path, documents: dict[str, str]) -> None:
     """Write a recording of `documents` (HTML by URL), the first of which is the page, into a new folder."""
-    listed, mirror, fetchlog, _ = (folder / part for part in PARTS)
     folder.mkdir()
-    fetchlog.mkdir()
-    for url, html in documents.items():
-        write_file(mirror, url, html.encode())
-    page = next(iter(documents))
-    log = PageLog([], [Transaction(0, 1, url) for url in documents],
-                  [Response("OK", "text/html", "utf-8", url, None) for url in documents], True)
-    (fetchlog / sanitise(page)).write_text(format_log(log), encoding="ascii")
+    files = PageFiles(folder, SITE)
+    write_small_recording(files, {url: MadeResource("text/html", html.encode()) for url, html in documents.items()})
     manifest = {"format": MANIFEST_FORMAT, "source": "made",
                 "note": "A machine's calibration, made by harness/sweep/calibration.py."}
-    (fetchlog / MANIFEST).write_text(json.dumps(manifest) + "\n", encoding="ascii")
-    listed.write_text(f"{page}\n", encoding="ascii")
+    (files.fetchlog / MANIFEST).write_text(json.dumps(manifest) + "\n", encoding="ascii")
 
 
 def _chain() -> dict[str, str]:

@@ -9,8 +9,8 @@ import pytest
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
-from harness.measure.coverage import RecordedPage, compared, coverage, reasons, recorded_page
-from harness.measure.reason import Kind, texts
+from harness.measure.coverage import RecordedPage, compared, coverage, judged_alone, reasons, recorded_page
+from harness.measure.reason import Kind, accident, texts
 from harness.mirror.recording import read_recording
 from tests.support.made_record import made_record
 from tests.support.small_mirror import ICON, SmallMirror
@@ -126,7 +126,8 @@ def test_a_page_of_which_no_load_gets_what_one_asked_for_when_it_was_recorded_is
             [reason] = found
             assert reason.text.startswith(f"got {held} that the recording holds, and no load got more than ")
             assert reason.kind == Kind.PAGE
-        assert compared([first], [True])[0]
+        assert judged_alone(first, [])
+        assert judged_alone(first, [accident("x")]) == [accident("x")], "it was not good in the first place"
     assert compared([load_of(cover=(100, 9000, 90, 8100), of_a_load=True)], [True]) == [[]]
     better = load_of(cover=(100, 9000, 100, 9000), of_a_load=True)
     [[reason], []] = compared([load_of(cover=(100, 9000, 55, 9000), of_a_load=True), better], [True, True])
