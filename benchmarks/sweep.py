@@ -5,12 +5,15 @@
 
 Scheduler, driver, TLS, restricted pickles and the sweep's folder are the real ones; only the test beds are not: each
 unit is half to one and a half SECONDS of sleep (sites differ), and its result a parcel of so many bytes. The overhead
-of a site is how much longer all took than all sleep / WORKERS, divided by the sites. CPU is what the driver and the
-scheduler used themselves. Needs no root.
+of a site is how much longer all took than with a scheduler that costs nothing, divided by the sites: with that one,
+each of WORKERS that is free takes the next unit of the same list at once. (In the end they get free one by one: for
+some seconds not all of them have work, whatever schedules them.) CPU is what the driver and the scheduler used
+themselves. Needs no root.
 """
 
 import argparse
 import asyncio
+import heapq
 import os
 import random
 import resource
@@ -18,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -86,12 +89,23 @@ def measure(folder: Path, sites: int, options: argparse.Namespace) -> None:
         tally = Driver(sweep, cluster, VERSIONS, lambda _: None, lambda _: None).run(jobs)
         took_s = time.monotonic() - began_s
         driver_cpu_s, scheduler_cpu_s = own_cpu_s() - before, cpu_s(scheduler.pid) - scheduler_before
-        ideal_s = sum(nap_s(job.unit, options.seconds) for job in jobs) / (options.workers // PROCESSES * PROCESSES)
-        print(f"{sites} sites on {options.workers} workers, {options.seconds:g} s each: {took_s:.1f} s, {ideal_s:.1f} "
-              f"of them sleep, {(took_s - ideal_s) / sites * 1000:.2f} ms of overhead a site; CPU a site: driver "
-              f"{driver_cpu_s / sites * 1000:.2f} ms, scheduler {scheduler_cpu_s / sites * 1000:.2f} ms; most memory: "
-              f"driver {peak_mb(os.getpid()):.0f} MB, scheduler {peak_mb(scheduler.pid):.0f} MB; {tally.measured} "
-              "measured", flush=True)
+        naps_s = [nap_s(job.unit, options.seconds) for job in jobs]
+        workers = options.workers // PROCESSES * PROCESSES
+        ideal_s = without_cost_s(naps_s, workers)
+        overhead_ms = (took_s - ideal_s) / sites * 1000
+        print(f"{sites} sites on {workers} workers, {options.seconds:g} s each: {took_s:.1f} s, without any cost "
+              f"{ideal_s:.1f} s, all sleep / workers {sum(naps_s) / workers:.1f} s; {overhead_ms:.2f} ms of "
+              f"overhead a site; CPU a site: driver {driver_cpu_s / sites * 1000:.2f} ms, scheduler "
+              f"{scheduler_cpu_s / sites * 1000:.2f} ms; most memory: driver {peak_mb(os.getpid()):.0f} MB, scheduler "
+              f"{peak_mb(scheduler.pid):.0f} MB; {tally.measured} measured", flush=True)
+
+
+def without_cost_s(naps_s: Iterable[float], workers: int) -> float:
+    """Return how long units of these lengths take, in their order, when each free worker takes the next one at once."""
+    free_at_s = [0.0] * workers         # a heap
+    for length_s in naps_s:
+        heapq.heapreplace(free_at_s, free_at_s[0] + length_s)
+    return max(free_at_s)
 
 
 def await_workers(cluster: RemoteCluster, count: int) -> None:
