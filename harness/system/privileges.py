@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import inspect
 import os
 import pwd
 import stat
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 
 from harness.errors import InputError
 from harness.system.options import Whole, number_in_environment
@@ -122,6 +124,11 @@ def _set_fs_ids(gid: int, uid: int) -> tuple[int, int]:
     if (_libc.setfsgid(-1), _libc.setfsuid(-1)) != (gid, uid):
         raise OSError(errno.EPERM, f"cannot act as user {uid}, group {gid}")
     return before
+
+
+TO_USER_AND_BACK: frozenset[CodeType] = frozenset(
+    (*(inspect.unwrap(manager).__code__ for manager in (acting_as, bond_to_parent_kept)), _set_fs_ids.__code__))
+"""What no signal may interrupt (harness.system.signals): root would clean up with the user's rights."""
 
 
 def give(path: Path, user: User) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from types import FrameType
 
 from harness.errors import run_main
-from harness.system import netns
+from harness.system.netns import WAY_THERE_AND_BACK
+from harness.system.privileges import TO_USER_AND_BACK
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-NOT_HERE = frozenset(str(module.__file__) for module in (contextlib, netns))
-"""Sources with what must not be broken off half way: the steps between what is done and that it will be undone."""
+NOT_HERE = WAY_THERE_AND_BACK | TO_USER_AND_BACK
+"""Functions that must not be broken off half way: between what they do and that it will be undone. And contextlib's."""
 AGAIN_S = 0.001
 """How much later it is tried again."""
 
@@ -45,7 +46,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     # Not SIG_IGN: Python complains of a signal that was already pending then.
     for other in ENDING_SIGNALS:
         signal.signal(other, _nothing)
-    if frame is not None and frame.f_code.co_filename in NOT_HERE:
+    if frame is not None and (frame.f_code in NOT_HERE or frame.f_code.co_filename == contextlib.__file__):
         signal.signal(signal.SIGALRM, lambda _alarm, then: _interrupt(number, then))
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
         return
