@@ -78,7 +78,7 @@ def load_page(lab: Laboratory, page_set: PageSet, run: int, tfo: int) -> float:
                   f"{'' if run else ' (warm-up)'}", flush=True)
             return load.plt_ms
         print(f"TFO {tfo}, run {run}: not valid: {problems[0]}", file=sys.stderr)
-    raise ExperimentError(f"{URL}: not loaded in {1 + RETRIES} tries; what is said above is the reason")
+    raise ExperimentError(f"{URL}: no load of it can be used; try again on a quiet machine")
 
 
 if __name__ == "__main__":

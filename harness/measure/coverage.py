@@ -49,7 +49,9 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
     """Return what the recording holds for the page of this name.
 
     Answers to requests after the load event are left out: they may be due to scrolling, which no load does. Whether
-    there was a load at all shows in the headers: a text log, which has none, lists what a scraper stored.
+    there was a load at all shows in the headers: a text log, which has none, lists what a scraper stored. What scripts
+    ask for when a live connection tells them something is asked for before the load event or not as it happens, so a
+    page with such connections is not held to what one load asked for.
     """
     sizes, logged = {}, recording.transactions(page)
     for answer in logged:
@@ -60,7 +62,10 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
             sizes[answer.identity] = (mirror / file).stat().st_size if file else 0
         except OSError:
             sizes[answer.identity] = 0
-    return RecordedPage(sizes, bool(logged) and all(answer.headers is not None for answer in logged))
+    of_a_load = bool(logged) and all(answer.headers is not None for answer in logged)
+    is_live = any(answer.arrivals for answer in logged) or any(
+        connection.page == page for connections in recording.live.values() for connection in connections)
+    return RecordedPage(sizes, of_a_load and not is_live)
 
 
 def coverage(answers: ReceivedAnswers, recorded: RecordedPage) -> Coverage:

@@ -12,7 +12,9 @@ from harness.files.pages import sanitise
 from harness.measure.coverage import RecordedPage, compared, coverage, judged_alone, reasons, recorded_page
 from harness.measure.reason import Kind, accident, texts
 from harness.mirror.recording import read_recording
+from tests.support.https_recording import HttpsRecording
 from tests.support.made_record import made_record
+from tests.support.replay_process import HOST
 from tests.support.small_mirror import ICON, SmallMirror
 
 NOT_RESOLVED, REFUSED = "net::ERR_NAME_NOT_RESOLVED", "net::ERR_CONNECTION_REFUSED"
@@ -176,3 +178,17 @@ def test_requests_that_the_cache_answered_did_not_fail() -> None:
 
 def _received(identity: str, kind: Any = "exact") -> ReceivedAnswer:
     return ReceivedAnswer("http://one.test/", kind, identity, 200, 4)
+
+
+@pytest.mark.parametrize("is_live", [False, True])
+def test_a_page_with_live_connections_is_not_held_to_what_one_load_asked_for(tmp_path: Path, is_live: bool) -> None:
+    """A picture that a message brings is before the load event or after it; a trial that was faster got 3 of 4."""
+    page = f"https://{HOST}/"
+    made = HttpsRecording(tmp_path)
+    made.add(page, b"<script>new EventSource('/news')</script>", (("Content-Type", "text/html"),))
+    if is_live:
+        made.add(f"{page}news", b"data: /1.png\n\n", (("Content-Type", "text/event-stream"),), _partial=True,
+                 _arrivals=[[50, 15]])
+    made.finish(page)
+    recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
+    assert recorded_page(recording, tmp_path / "Web", sanitise(page)).of_a_load != is_live
