@@ -18,6 +18,8 @@ from tests.support.connie_hosts import WAIT_S, Names, Sockaddr, listening, names
 __all__ = ["names"]
 
 ALIVE, REFUSES, SILENT = "alive", "refuses", "silent"
+ENOUGH_S = 0.25
+"""For a lookup, and all attempts that nobody answers: a starved process once took 0.02 s for the lookup alone."""
 ERRNO = {REFUSES: errno.ECONNREFUSED, SILENT: errno.ETIMEDOUT}
 
 
@@ -34,7 +36,7 @@ def test_any_mixture(names: Names, connect: Callable[..., socket.socket]) -> Non
             kinds[stack.enter_context(refusing(f"127.0.0.{n}"))] = REFUSES
             kinds[stack.enter_context(listening(f"127.0.0.{n}", backlog=4096)).getsockname()] = ALIVE
 
-        @settings(max_examples=60)
+        @settings(max_examples=40)
         @given(st.lists(st.sampled_from(list(kinds)), min_size=1, unique=True), st.none() | st.integers(1, 3),
                st.sampled_from([0.0, 0.001]))
         def mixture(addresses: list[Sockaddr], max_attempts: int | None, stagger: float) -> None:
@@ -50,7 +52,7 @@ def test_any_mixture(names: Names, connect: Callable[..., socket.socket]) -> Non
                         assert kinds[sock.getpeername()] == ALIVE
                     return
                 with pytest.raises(ConnectError) as caught:
-                    connect("mixed.test", 80, 0.02 if SILENT in order else WAIT_S, **options)
+                    connect("mixed.test", 80, ENOUGH_S if SILENT in order else WAIT_S, **options)
             assert [attempt.address.sockaddr for attempt in caught.value.attempts] == addresses
             assert caught.value.timed_out == isinstance(caught.value, TimeoutError) == (SILENT in order)
             for attempt, kind in zip(caught.value.attempts, order, strict=True):
