@@ -1,8 +1,15 @@
 """The code and tags by which one resource requests another.
 
-Documents define two functions in their head where their scripts need them: ``put(kind, url, then, classes)`` requests
-a resource, and calls ``then`` when it has arrived or failed; ``late(f)`` calls ``f`` once the document is parsed. On
-measured pages ``work(ms)`` keeps the processor busy for so long, and ``loaded(f)`` calls ``f`` after the load event.
+Documents define functions in their head where their scripts need them: ``put(kind, url, then, classes)`` requests a
+resource, and calls ``then`` when it has arrived or failed; ``wait(f, ms)`` calls ``f`` so many ms later; ``late(f)``
+calls it once the document is parsed. On measured pages ``work(ms)`` keeps the processor busy for so long, and
+``loaded(f)`` calls ``f`` after the load event.
+
+What the real page asked for before its load event, the made one asks for before its own. Neither a fetch nor a timer
+holds that event up: where a short round trip ends all else before they do, what they lead to would come after it, and
+the page would be another one, and a fast one. So ``hold()`` holds it up, by a frame with an open document, which is not
+completely loaded (HTML Standard, document.open()), and returns the function that lets it go. A fetch is "held" when
+something came of it before the load event.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,11 +17,19 @@ from collections.abc import Callable, Sequence
 from harness.synthetic.plan import Kind, Node
 
 PUT = """\
+function hold() {
+  var frame = document.createElement("iframe");
+  frame.hidden = true;
+  (document.body || document.documentElement).appendChild(frame);
+  frame.contentDocument.open();
+  return function () { frame.contentDocument.close(); };
+}
 function put(kind, url, then, classes) {
   var d = document, place = d.body || d.documentElement, tags = {css: "link", frame: "iframe", script: "script",
-    write: "script"}, e;
-  if (kind == "fetch") {
-    fetch(url).then(function (r) { return r.arrayBuffer(); }).catch(function () {}).then(then);
+    write: "script"}, e, go;
+  if (kind == "fetch" || kind == "held") {
+    go = kind == "held" && hold();
+    fetch(url).then(function (r) { return r.arrayBuffer(); }).catch(function () {}).then(then).finally(go || null);
     return;
   }
   if (kind == "write" && !then && d.currentScript && d.readyState == "loading") {
@@ -33,6 +48,10 @@ function put(kind, url, then, classes) {
   if (kind == "css") { e.rel = "stylesheet"; e.href = url; } else e.src = url;
   if (kind == "beacon") return;
   (kind == "css" ? d.head : place).appendChild(e);
+}
+function wait(f, ms) {
+  var go = hold();
+  setTimeout(function () { f(); go(); }, ms);
 }
 """
 WORK = """\
@@ -68,6 +87,8 @@ def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByI
         kind = node.kind.value
         if node.blocking:
             kind = "write" if node.kind is Kind.SCRIPT else "wait"
+        elif node.kind is Kind.FETCH and any(not child.after_load for child in lifted.get(node.index, [])):
+            kind = "held"
         arguments = [f'"{kind}"', f'"{url(node.index)}"']
         classes = ",".join(f'"{background_class(image)}"' for image in backgrounds.get(node.index, []))
         if lifted.get(node.index):
@@ -83,7 +104,7 @@ def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByI
             pause = f"work({own_ms});" if own_ms else ""
             return f"loaded(function(){{{pause}setTimeout(function(){{{call}}},0);}});"
         if node.idle_ms:
-            call = f"setTimeout(function(){{{call}}},{node.idle_ms});"
+            call = f"wait(function(){{{call}}},{node.idle_ms});"
         if node.work_ms > worked_ms:        # one after the other, the work of the earlier is part of the later's
             call = f"work({node.work_ms - worked_ms});{call}"
             worked_ms = node.work_ms

@@ -26,6 +26,7 @@ Resources that redirect into each other are one *node* of the plan: who loads th
 - **Measured.** Where a load in today's Chrome was measured (harness.synthetic.measured) it is known what a resource was
   asked for as, which script found what, and how long the page worked or waited in between: none of it is guessed from
   types and times, and whoever requests a node first works and waits for as long. A font is fetched by script.
+- **Before the load.** What a fetch or a timer led to before the load event holds that event up (see `loading`).
 - **After the load.** What was asked for after the load event is asked for at that event, all of it side by side, though
   in the real page one thing led to the next: it holds nothing up, and every load would have to wait for the end of it.
 - **Head.** Stylesheets and scripts up to the first other child stand in the head, and so do stylesheets found before

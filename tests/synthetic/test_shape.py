@@ -89,11 +89,19 @@ def test_a_document_is_made_with_its_children_where_they_stood() -> None:
     document = page.bodies[0].decode()
     places = [document.index(f'<link rel="stylesheet" href="{page.urls[1]}"'),
               document.index(f'<script src="{page.urls[2]}"></script>'),
-              document.index(f'put("img","{page.urls[3]}",function(){{setTimeout(function(){{put("wait"')]
+              document.index(f'put("img","{page.urls[3]}",function(){{wait(function(){{put("wait"')]
     assert len(document) == 6000
     assert 1000 <= places[0] < places[1] < places[2]
     assert 2000 <= places[1] < 2400
     assert 4000 <= places[2] < 4400
+
+
+@pytest.mark.parametrize("after_load", [False, True])
+def test_a_fetch_holds_the_load_event_for_what_came_of_it_before_that(after_load: bool) -> None:
+    data = Node([1], Kind.FETCH, 100, False)
+    image = Node([2], Kind.IMAGE, 100, False, after_load=after_load)
+    code = put_calls([data], {1: [image]}, {}, lambda index: f"http://a.test/{index}")
+    assert code.startswith(f'put("{"fetch" if after_load else "held"}","http://a.test/1",function(){{')
 
 
 @pytest.mark.parametrize("after_load", [False, True])

@@ -15,7 +15,7 @@ from harness.bootstrap import ROOT
 from harness.browser.chrome import Browser, find_browser
 from harness.errors import InputError
 from harness.synthetic.build import SyntheticPage, make_page_set, make_pages
-from harness.synthetic.shape import SHAPE_FILE, read_shapes
+from harness.synthetic.shape import EVENT, SHAPE_FILE, PageShape, Resource, format_shapes, read_shapes
 from tests.support.slow_replay import compile_shim, load, serve
 
 OLD_SHAPES = ROOT / "tests" / "data" / "paper-2013.tsv"
@@ -75,3 +75,23 @@ def test_chrome_makes_the_requests_of_the_shape(name: str, page: SyntheticPage, 
     print(f"\n{page.shape.url}: {len(urls)} requests, tau {tau_all:.2f}, among siblings {tau_siblings:.2f}")
     assert tau_all > SAME_ORDER_ALL
     assert tau_siblings > SAME_ORDER_SIBLINGS
+
+
+@pytest.mark.chrome
+def test_what_a_fetch_and_a_timer_lead_to_comes_before_the_load_event(tmp_path: Path, browser: Browser) -> None:
+    """Nothing else of this page takes long: without being held its load event would come first."""
+    def resource(index: int, mime: str, kind: str, parent: int | None, idle_ms: int = 0, *,
+                 after_load: bool = False) -> Resource:
+        return Resource(index, "a.test", "http", mime, None, 6000, 20, parent, None, 10 * index, 10 * index + 5, kind,
+                        idle_ms=idle_ms, after_load=after_load, way=EVENT if index else None)
+
+    shape = PageShape("http://a.test/", "2026-11", (
+        resource(0, "text/html", "document", None), resource(1, "application/json", "data", 0),
+        resource(2, "image/png", "image", 1), resource(3, "image/png", "image", 0, idle_ms=1000),
+        resource(4, "image/png", "image", 0, after_load=True)))
+    (tmp_path / "Held.tsv").write_text(format_shapes([shape]))
+    make_pages(tmp_path, "Held", 1, tmp_path / "Held.tsv")
+    page, = make_page_set([shape], seed=1)
+    with serve(tmp_path, "Held") as site:
+        load(browser, compile_shim(tmp_path), site, shape.url)
+    assert [page.urls.index(url) for url in site.requests] == [0, 1, 2, 3, 4]
