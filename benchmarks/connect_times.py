@@ -3,8 +3,8 @@
 
 delay_line.py runs it inside `user`'s network namespace, against a port nobody listens on: a refusal takes one round
 trip as well, and leaves no trace in a server's log. It prints `began_s rtt_ms` for every answer (seconds of the
-epoch, milliseconds) when its standard input ends. It runs with real-time priority (lower
-than the delay line's): what is measured is the network, not how long this program waits for a processor.
+epoch, milliseconds) when its standard input ends. It runs with real-time priority (lower than the delay line's),
+where that is allowed: what is measured is the network, not how long this program waits for a processor.
 """
 
 import os
@@ -12,6 +12,7 @@ import selectors
 import socket
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -38,7 +39,8 @@ def main() -> int:
     parser.add_argument("--pace-ms", type=Decimal(0.1, 60_000), default=10.0,
                         help="time between two connects in ms (%(default)s)")
     arguments = parser.parse_args()
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    with suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     for began_s, rtt_ms in sample((arguments.address, arguments.port), arguments.pace_ms / 1000):
         print(f"{began_s:.6f} {rtt_ms:.4f}")
     return 0
