@@ -53,22 +53,28 @@ def configure() -> None:
     only_data()
 
 
+def extensions() -> dict[str, type]:
+    """Return Dask's extensions that the scheduler needs, by name: a worker whose reports name another one is sent away."""
+    from distributed.scheduler import DEFAULT_EXTENSIONS
+
+    return {name: extension for name, extension in DEFAULT_EXTENSIONS.items() if name not in NOT_NEEDED}
+
+
 async def serve(host: str, port: int, dashboard: int, tls: Path) -> None:
     """Run the scheduler until SIGTERM or SIGINT."""
     import dask
     from distributed import Scheduler
-    from distributed.scheduler import DEFAULT_EXTENSIONS
 
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    kept = {name: extension for name, extension in DEFAULT_EXTENSIONS.items() if name not in NOT_NEEDED}
     # Dask's scratch space. Should we be killed, whoever measures next as this user removes it (harness.system.scratch).
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}scheduler-") as directory, locked(Path(directory)):
         dask.config.set({"temporary-directory": directory})
         try:
-            scheduler = await Scheduler(host=host, port=port, protocol="tls", security=security(tls), extensions=kept,
-                                        dashboard_address=f"127.0.0.1:{dashboard}", allowed_failures=LOST_WORKERS)
+            scheduler = await Scheduler(host=host, port=port, protocol="tls", security=security(tls),
+                                        extensions=extensions(), allowed_failures=LOST_WORKERS,
+                                        dashboard_address=f"127.0.0.1:{dashboard}")
         except OSError as error:
             raise ExperimentError(f"{host or '*'}:{port}: no scheduler can listen there ({error.strerror or error}); "
                                   "give another port") from None

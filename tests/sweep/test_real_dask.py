@@ -13,7 +13,7 @@ IN_A_PROCESS = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from harness.sweep.scheduler import configure
+from harness.sweep.scheduler import configure, extensions
 configure()
 from distributed import LocalCluster
 from harness.sweep import tasks
@@ -37,7 +37,7 @@ folder = SweepFolder(tls.parent, "x")
 folder.make()
 with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tls", security=security(tls),
                   resources={"bed": 1}, dashboard_address=None, local_directory=str(tls.parent),
-                  scheduler_kwargs={"extensions": {}}) as dask:
+                  scheduler_kwargs={"extensions": extensions()}) as dask:
     job = Job(unit(0), lambda: content)
     tally = Driver(folder, RemoteCluster(dask.scheduler_address, tls), VERSIONS, print, print).run([job])
 kept = folder.outcome(job.unit.key)
