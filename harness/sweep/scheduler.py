@@ -54,7 +54,7 @@ def configure() -> None:
 
 
 def extensions() -> dict[str, type]:
-    """Return Dask's extensions that the scheduler needs, by name: a worker whose reports name another one is sent away."""
+    """Return the extensions that the scheduler needs, by name: Dask sends a worker away whose reports name others."""
     from distributed.scheduler import DEFAULT_EXTENSIONS
 
     return {name: extension for name, extension in DEFAULT_EXTENSIONS.items() if name not in NOT_NEEDED}
