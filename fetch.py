@@ -34,7 +34,7 @@ from harness.measure.limits import TimeLimits
 from harness.measure.trial import Trial, try_pages
 from harness.mirror.rtts import write_rtts
 from harness.record.export.write import ENDINGS, export
-from harness.record.recorder import Outcome, RecordingPlan, record, require_log_names, to_append
+from harness.record.recorder import RecordingOutcome, RecordingPlan, record, require_log_names, to_append
 from harness.record.refetch import BodyLimits, Refetcher
 from harness.record.sources.listing import list_pages
 from harness.record.sources.opened import KINDS, is_figures_only, opened
@@ -169,7 +169,7 @@ def trusted_key(certificate_file: Path) -> str:
         raise InputError(f"{certificate_file}:1: not a certificate ({error}); give a CA's as PEM") from None
 
 
-def try_recording(outcome: Outcome, options: argparse.Namespace) -> list[Page]:
+def try_recording(outcome: RecordingOutcome, options: argparse.Namespace) -> list[Page]:
     """Load each recorded page once from its recording, add what came of that to its verdict, return those unfit."""
     recorded = [page for page, verdict in outcome.verdicts if verdict.fit]
     if not outcome.published or not options.trial:
@@ -183,7 +183,7 @@ def try_recording(outcome: Outcome, options: argparse.Namespace) -> list[Page]:
     return [page for page in recorded if tried[page].unfit]
 
 
-def report(outcome: Outcome, options: argparse.Namespace) -> int:
+def report(outcome: RecordingOutcome, options: argparse.Namespace) -> int:
     """Print the verdict on each page and what has become of the recording; return the exit status."""
     failed = outcome.failed()
     unfit = try_recording(outcome, options)

@@ -31,7 +31,7 @@ from harness.sweep.driver import Driver, Tally
 from harness.sweep.folder import SweepFolder
 from harness.sweep.hosts import HostsCluster
 from harness.sweep.options import SweepSettings, asked_for, parse_arguments
-from harness.sweep.plan import Job
+from harness.sweep.plan import UnitTask
 from harness.sweep.recordings import installed_recordings, planned, record_missing
 from harness.sweep.report import write_outputs
 from harness.sweep.scheduler import configure, require_dask
@@ -92,7 +92,7 @@ def sweep(options: argparse.Namespace) -> int:
     return commands.summarise(tally, sites)
 
 
-def measure(folder: SweepFolder, cluster: AnyCluster, asked: SweepSettings, jobs: list[Job]) -> Tally:
+def measure(folder: SweepFolder, cluster: AnyCluster, asked: SweepSettings, jobs: list[UnitTask]) -> Tally:
     """Have all units measured that have no results yet."""
     missing = sum(folder.outcome(job.unit.key) is None for job in jobs)
     print(f"{len(jobs)} sites to measure, {len(jobs) - missing} of them measured already", flush=True)

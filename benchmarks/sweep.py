@@ -38,7 +38,7 @@ from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import Bed
 from harness.sweep.outcome import FILE, Calibration, Machine, of_unit
 from harness.sweep.parcel import pack
-from harness.sweep.plan import Job, Settings, Unit, Versions
+from harness.sweep.plan import Unit, UnitSettings, UnitTask, Versions
 from harness.sweep.scheduler import configure
 from harness.sweep.trust import make_certificates, security
 from harness.sweep.worker import HEARTBEAT
@@ -74,8 +74,8 @@ def measure(folder: Path, sites: int, options: argparse.Namespace) -> None:
     sweep = SweepFolder(folder, "bench")
     sweep.make()
     recording = bytearray(os.urandom(options.recording))        # each gets a copy: one object would travel once
-    jobs = [Job(Unit(f"http://s{number}.test/", f"{number}", Settings((10.0,)), VERSIONS), lambda: bytes(recording))
-            for number in range(sites)]
+    units = [Unit(f"http://s{number}.test/", f"{number}", UnitSettings((10.0,)), VERSIONS) for number in range(sites)]
+    jobs = [UnitTask(unit, lambda: bytes(recording)) for unit in units]
     with ExitStack() as stack:
         scheduler, address = stack.enter_context(running_scheduler(tls))
         for _ in range(PROCESSES):

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.errors import InputError
-from harness.files.pages import as_asked, read_pages
+from harness.files.pages import page_url, read_pages
 from harness.files.sites import registrable_domain
 from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 
@@ -46,7 +46,7 @@ def check_pages(path: Path) -> list[str]:
 def _problem(text: str, number: int, urls: dict[str, int], sites: dict[str, int]) -> str:
     """Return what is wrong with a line's URL, "" for nothing, and note its URL and its site."""
     try:
-        url = as_asked(text)
+        url = page_url(text)
     except ValueError:
         return f"not a URL: {text[:120]!r}; write http://host/path or https://host/path"
     parts = urlsplit(url)

@@ -67,7 +67,7 @@ def sanitise(url: str) -> str:
     return "".join(character for character in url if character in KEPT_CHARACTERS)
 
 
-def as_asked(text: str) -> str:
+def page_url(text: str) -> str:
     """Return a URL as browsers ask for it (https://url.spec.whatwg.org): hosts in ASCII (IDNA), the rest encoded.
 
     One without a path stays so, as everywhere in this program. Raises ValueError for what is no http or https URL.
@@ -89,7 +89,7 @@ def page_of(text: str) -> Page:
 
     An ASCII URL gives the file its name as it is written, as it always did; any other as it is asked for.
     """
-    url = as_asked(text)
+    url = page_url(text)
     return Page(url, sanitise(text if text.isascii() else url))
 
 

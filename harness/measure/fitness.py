@@ -14,7 +14,7 @@ from harness.measure.coverage import judged_alone
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import measure_load
 from harness.measure.plan import Load
-from harness.measure.reason import Kind, Reason, worth_another_try
+from harness.measure.reason import Blame, Reason, worth_another_try
 from harness.network.star import LinkSpeeds
 from harness.system.lock import only_experiment
 
@@ -49,5 +49,5 @@ def say_ready(unfit: Sequence[str], what: str) -> int:
 
 def blamed_on_the_page(page: Page, verdict: list[Reason]) -> str:
     """Return the line that says why the page is not fit; "" when no reason in the verdict is the page's fault."""
-    own = [reason.text for reason in verdict if reason.kind is Kind.PAGE]
+    own = [reason.text for reason in verdict if reason.kind is Blame.PAGE]
     return f"{page.url}: not fit to be measured: {'; '.join(own)}; record it again, or take it out" if own else ""

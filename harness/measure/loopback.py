@@ -14,7 +14,7 @@ from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb,
 from harness.measure.proven_rtts import RttsMs, measured_in_words, proven_rtts_ms
 from harness.network.arrivals import Arrivals
 from harness.network.links import Delay
-from harness.network.loopback import Place, loopback_star, measure_held_rtts
+from harness.network.loopback import ServerAddress, loopback_star, measure_held_rtts
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import LinkSpeeds, Star
 from harness.replay.authority import open_authority
@@ -140,7 +140,7 @@ def _no_delay(star: Star) -> Delay:
 def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: float) -> RttsMs:
     """Measure the RTT that each server simulates, in ms (harness.measure.proven_rtts)."""
     secure = {name: "http" not in web.page_set.recording.schemes(name) for name in star.servers}
-    places = {name: Place(host.address, web.tls_port if secure[name] else web.port, secure[name])
+    places = {name: ServerAddress(host.address, web.tls_port if secure[name] else web.port, secure[name])
               for name, host in star.servers.items()}
 
     def in_words(rtts_ms: RttsMs) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Kind(Enum):
+class Blame(Enum):
     """Who is to blame for a load that does not count."""
 
     ACCIDENT = "accident"
@@ -19,7 +19,7 @@ class Reason:
     """One reason against one load. `text` is what people read, in the terminal, the report and the load's JSON."""
 
     text: str
-    kind: Kind
+    kind: Blame
 
     def __str__(self) -> str:
         return self.text
@@ -27,18 +27,18 @@ class Reason:
 
 def accident(text: str) -> Reason:
     """Return a reason that may not hold in another try."""
-    return Reason(text, Kind.ACCIDENT)
+    return Reason(text, Blame.ACCIDENT)
 
 
 def of_the_page(text: str) -> Reason:
     """Return a reason that will hold in every load of this page."""
-    return Reason(text, Kind.PAGE)
+    return Reason(text, Blame.PAGE)
 
 
 def worth_another_try(reasons: Iterable[Reason]) -> bool:
     """Tell whether a load with these reasons should be measured again: there are some, and all are accidents."""
     kinds = {reason.kind for reason in reasons}
-    return kinds == {Kind.ACCIDENT}
+    return kinds == {Blame.ACCIDENT}
 
 
 def texts(reasons: Iterable[Reason]) -> list[str]:

@@ -30,7 +30,7 @@ from harness.measure import validity
 from harness.measure.client_log import REPORT
 from harness.measure.coverage import coverage, judged_alone, recorded_page
 from harness.measure.preflight import document_bytes
-from harness.measure.reason import Kind, texts
+from harness.measure.reason import Blame, texts
 from harness.measure.received import received_answers
 from harness.mirror.recording import Recording, read_recording
 from harness.network.loopback import loopback_addresses
@@ -86,7 +86,7 @@ def _try(servers: _Loopback, page: Page, timeout_s: float, recorded_bytes: int |
     except (ExperimentError, InputError) as error:
         return Trial(failed=str(error))
     verdict = judged_alone(load, validity.of_the_content(load, recorded_bytes))
-    own = [reason for reason in verdict if reason.kind is Kind.PAGE]
+    own = [reason for reason in verdict if reason.kind is Blame.PAGE]
     return Trial(tuple(texts(own)), "" if own or not verdict else texts(verdict)[0])
 
 

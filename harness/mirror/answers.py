@@ -28,7 +28,7 @@ FILE_ANYWAY = (PARTIAL, 304)
 
 
 @dataclass(frozen=True)
-class Part:
+class BodyPart:
     """A part of a body of `total` bytes: `file` holds those from `start` on."""
 
     start: int
@@ -37,7 +37,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedAnswer:
     """One recorded transaction: the answer a URL got once. `file` is relative to the host's directory of the mirror.
 
     Two are equal when the answers are the same. The fields from `identity` on, which tell transactions apart, do not
@@ -58,7 +58,7 @@ class Recorded:
     """Size of the body when decoded, where the recording tells. With 0, that there is no file is right."""
     file_host: str | None = None
     """The host whose directory the file is in; None for the answering host itself."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[BodyPart, ...] = ()
     """Where the body was recorded in parts: these, `file` being the first of them."""
     early_hints: Headers = ()
     """What was sent before the answer with the status 103 (RFC 8297)."""
@@ -108,7 +108,7 @@ def status_code(status: str, redirect_url: str | None, in_mirror: bool) -> int:
     return code
 
 
-def answer_of_response(response: Response, target: str, files: frozenset[str]) -> Recorded:
+def answer_of_response(response: Response, target: str, files: frozenset[str]) -> RecordedAnswer:
     """Return the answer that a response of a text log stands for; `target` is its path, query and fragment.
 
     Such a log does not say which method was used, nor whether there was a body. If there is a file, it is the body.
@@ -116,24 +116,24 @@ def answer_of_response(response: Response, target: str, files: frozenset[str]) -
     found = find_file(files, target)
     status = status_code(response.status, response.redirect_url, found is not None)
     if response.redirect_url is not None:
-        return Recorded(status, response.mime_type, redirect_url=response.redirect_url, found=FoundAs.REDIRECT)
+        return RecordedAnswer(status, response.mime_type, redirect_url=response.redirect_url, found=FoundAs.REDIRECT)
     file = found[0] if found and status not in WITHOUT_BODY else None
-    return Recorded(status, response.mime_type, response.charset, None, file,
-                    found[1] if found and status == 200 else FoundAs.STATUS)
+    return RecordedAnswer(status, response.mime_type, response.charset, None, file,
+                          found[1] if found and status == 200 else FoundAs.STATUS)
 
 
-def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -> Recorded:
+def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -> RecordedAnswer:
     """Return the answer that an exchange of a HAR stands for; `target` is its path, query and fragment.
 
     A request whose answer never came while recording gets the status 504 (Gateway Timeout) at once: a load that waits
     for ever cannot be measured.
     """
     if not exchange.status:
-        return Recorded(504, headers=(), found=FoundAs.UNANSWERED, asked=exchange.asked)
+        return RecordedAnswer(504, headers=(), found=FoundAs.UNANSWERED, asked=exchange.asked)
     if exchange.redirect_url is not None:
         headers = replayed(exchange.headers, exchange.started, body=False)
-        return Recorded(exchange.status, redirect_url=exchange.redirect_url, found=FoundAs.REDIRECT, headers=headers,
-                        asked=exchange.asked)
+        return RecordedAnswer(exchange.status, redirect_url=exchange.redirect_url, found=FoundAs.REDIRECT,
+                              headers=headers, asked=exchange.asked)
     found = (exchange.file, FoundAs.PLAIN) if exchange.file in files else find_file(files, target)
     status = exchange.status
     if status in FILE_ANYWAY:
@@ -143,11 +143,11 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     headers = replayed(exchange.headers, exchange.started, body=found is not None)
     if exchange.status == PARTIAL and not any(name == "accept-ranges" for name, _ in headers):
         headers = (*headers, ("accept-ranges", "bytes"))
-    return Recorded(status, file=found[0] if found else None, headers=headers,
-                    found=FoundAs.STATUS if status != 200 else found[1] if found else FoundAs.PLAIN,
-                    content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
-                    arrivals=exchange.arrivals, stays_open=exchange.stays_open,
-                    after_load=exchange.after_load, asked=exchange.asked)
+    return RecordedAnswer(status, file=found[0] if found else None, headers=headers,
+                          found=FoundAs.STATUS if status != 200 else found[1] if found else FoundAs.PLAIN,
+                          content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
+                          arrivals=exchange.arrivals, stays_open=exchange.stays_open,
+                          after_load=exchange.after_load, asked=exchange.asked)
 
 
 def find_file(files: frozenset[str], target: str) -> tuple[str, str] | None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.mirror.answers import Recorded
+from harness.mirror.answers import RecordedAnswer
 
 ONE_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))", re.ASCII | re.IGNORECASE)
 SEVERAL = re.compile(r"bytes=[^,]*,.*", re.ASCII | re.IGNORECASE | re.DOTALL)
@@ -22,7 +22,7 @@ class NotSatisfiableError(Exception):
     """The wanted range lies behind the body's end, or several are wanted at once (a multipart answer): 416."""
 
 
-def wanted_span(answer: Recorded, asked: Mapping[str, str], size: int) -> Span | None:
+def wanted_span(answer: RecordedAnswer, asked: Mapping[str, str], size: int) -> Span | None:
     """Return the part of a body of `size` bytes that a request wants; None when the whole body is to be sent.
 
     Sites that did not say Accept-Ranges when they were recorded send the whole body, and so does every recording that

@@ -17,7 +17,7 @@ from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
 from harness.files.text_log import read_log
 from harness.files.urls import document_url
-from harness.mirror.answers import FAILED_RATIO, Recorded, find_file
+from harness.mirror.answers import FAILED_RATIO, RecordedAnswer, find_file
 from harness.mirror.forms import is_font
 from harness.mirror.har import Exchange, read_exchanges
 from harness.mirror.live import LiveConnection
@@ -66,7 +66,7 @@ class Recording:
     def _has_https(self) -> bool:
         return any(scheme == "https" for scheme, _ in self.answers)
 
-    def exact(self, scheme: str, host: str, path_and_query: str, method: str = "GET") -> tuple[Recorded, ...]:
+    def exact(self, scheme: str, host: str, path_and_query: str, method: str = "GET") -> tuple[RecordedAnswer, ...]:
         """Return the recorded answers to exactly this URL and method, else to a GET of it, in recorded order.
 
         A file without a recorded answer is a 200.
@@ -78,10 +78,11 @@ class Recording:
         found = find_file(self.files.get(host, frozenset()), path_and_query)
         if found is None:
             return ()
-        return (Recorded(200, file=found[0], found=found[1], url=f"{scheme}://{host}{path_and_query}",
-                         identity=file_identity((scheme, host), found[0])),)
+        return (RecordedAnswer(200, file=found[0], found=found[1], url=f"{scheme}://{host}{path_and_query}",
+                               identity=file_identity((scheme, host), found[0])),)
 
-    def lookup(self, host: str, path_and_query: str, scheme: str = "http", method: str = "GET") -> Recorded | None:
+    def lookup(self, host: str, path_and_query: str, scheme: str = "http",
+               method: str = "GET") -> RecordedAnswer | None:
         """Return the final answer to exactly this URL and method, after redirects to itself; None if there is none."""
         recorded = self.exact(scheme, host, path_and_query, method)
         return next((answer for answer in reversed(recorded) if answer.redirect_url is None),
@@ -94,7 +95,7 @@ class Recording:
                for sequence in answers.values() for answer in sequence if answer.redirect_url is not None}
         return frozenset(document_url(url) for url in led if not self.exact_url(url))
 
-    def exact_url(self, url: str) -> tuple[Recorded, ...]:
+    def exact_url(self, url: str) -> tuple[RecordedAnswer, ...]:
         """Return the recorded answers to a GET of exactly this URL, or of what browsers make of it, in their order."""
         for form in dict.fromkeys((url, document_url(url))):
             try:
@@ -105,12 +106,12 @@ class Recording:
                 return found
         return ()
 
-    def transactions(self, page: str) -> list[Recorded]:
+    def transactions(self, page: str) -> list[RecordedAnswer]:
         """Return the transactions in the log named `page`: everything that a load of the page may get."""
         return [answer for answers in self.answers.values() for sequence in answers.values() for answer in sequence
                 if answer.page == page]
 
-    def body_file(self, recorded: Recorded) -> str | None:
+    def body_file(self, recorded: RecordedAnswer) -> str | None:
         """Return where an answer's body is in the mirror, ``host/file``; None when it has none."""
         if recorded.file is None:
             return None
@@ -121,7 +122,7 @@ class Recording:
         found = self.document_answer(url)
         return found[0] if found else None
 
-    def document_answer(self, url: str) -> tuple[str, Recorded] | None:
+    def document_answer(self, url: str) -> tuple[str, RecordedAnswer] | None:
         """Return the URL that `url` leads to through recorded redirects, and its answer: a 200 with a body.
 
         None otherwise: the page cannot be replayed.

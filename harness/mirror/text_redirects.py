@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 
 from harness.files.server_log import FoundAs
 from harness.files.text_log import Response
-from harness.mirror.answers import Recorded, find_file
+from harness.mirror.answers import RecordedAnswer, find_file
 from harness.mirror.paths import split_url
 from harness.mirror.transactions import Origin, Sequences
 
@@ -47,16 +47,16 @@ def end_redirects(answers: Sequences, files: dict[str, frozenset[str]]) -> Seque
     return ended
 
 
-def _is_text_redirect(answer: Recorded) -> bool:
+def _is_text_redirect(answer: RecordedAnswer) -> bool:
     return answer.redirect_url is not None and answer.headers is None
 
 
-def _here(answer: Recorded, file: tuple[str, str]) -> Recorded:
+def _here(answer: RecordedAnswer, file: tuple[str, str]) -> RecordedAnswer:
     """Return the answer to a redirect's own URL when its end was not recorded: the file, which is the end's body."""
     return dataclasses.replace(answer, status=200, mime_type="", redirect_url=None, file=file[0], found=file[1])
 
 
-def _end(answers: Sequences, answer: Recorded) -> tuple[Origin, str] | None:
+def _end(answers: Sequences, answer: RecordedAnswer) -> tuple[Origin, str] | None:
     """Return where a redirect ends: scheme and host, and key, of the first recorded URL that does not redirect.
 
     None when it leads to a URL that was not recorded, or goes in a circle.
@@ -76,10 +76,10 @@ def _end(answers: Sequences, answer: Recorded) -> tuple[Origin, str] | None:
     return None
 
 
-def _in_mirror(answer: Recorded, end: tuple[Origin, str], files: dict[str, frozenset[str]]) -> bool:
+def _in_mirror(answer: RecordedAnswer, end: tuple[Origin, str], files: dict[str, frozenset[str]]) -> bool:
     return not answer.lacks_body or find_file(files.get(end[0][1], frozenset()), end[1]) is not None
 
 
-def _with_file(sequence: tuple[Recorded, ...], file: str, host: str) -> tuple[Recorded, ...]:
+def _with_file(sequence: tuple[RecordedAnswer, ...], file: str, host: str) -> tuple[RecordedAnswer, ...]:
     return tuple(dataclasses.replace(answer, file=file, file_host=host, found=FoundAs.PLAIN)
                  if answer.lacks_body else answer for answer in sequence)

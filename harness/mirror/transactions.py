@@ -15,14 +15,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from harness.files.text_log import Response
-from harness.mirror.answers import FILE_ANYWAY, Part, Recorded, answer_of_exchange, answer_of_response
+from harness.mirror.answers import FILE_ANYWAY, BodyPart, RecordedAnswer, answer_of_exchange, answer_of_response
 from harness.mirror.har import Exchange
 from harness.mirror.masks import mask_target
 
 IDENTITY_DIGITS = 12
 Origin = tuple[str, str]
 """Scheme and host."""
-Sequences = dict[Origin, dict[str, tuple[Recorded, ...]]]
+Sequences = dict[Origin, dict[str, tuple[RecordedAnswer, ...]]]
 """The recorded answers in recorded order: by scheme and host, then by path and query as in the URL, for methods other
 than GET with the method before it (``POST /path``)."""
 
@@ -77,7 +77,7 @@ def sequences(logged: Iterable[Logged], files: dict[str, frozenset[str]]) -> Seq
     kept = {id(item) for items in by_key.values() for item in _worth_replaying(items)}
     tells = {item.page for item in logged if isinstance(item.entry, Exchange) and item.entry.asked.navigation}
     numbers: Counter[str] = Counter()
-    found: dict[Origin, dict[str, list[Recorded]]] = {}
+    found: dict[Origin, dict[str, list[RecordedAnswer]]] = {}
     for item in logged:
         if id(item) not in kept:
             continue
@@ -97,10 +97,10 @@ def sequences(logged: Iterable[Logged], files: dict[str, frozenset[str]]) -> Seq
     return {origin: {key: tuple(answers) for key, answers in of_origin.items()} for origin, of_origin in found.items()}
 
 
-def _parts(items: list[Logged], files: frozenset[str], total: int) -> tuple[Part, ...]:
+def _parts(items: list[Logged], files: frozenset[str], total: int) -> tuple[BodyPart, ...]:
     """Return the recorded parts of a body of `total` bytes."""
     exchanges = [item.entry for item in items if isinstance(item.entry, Exchange)]
-    return tuple(Part(exchange.part[0], total, exchange.file) for exchange in exchanges
+    return tuple(BodyPart(exchange.part[0], total, exchange.file) for exchange in exchanges
                  if exchange.part and exchange.part[1] == total and exchange.file in files and exchange.file)
 
 

@@ -22,7 +22,7 @@ RAW, DECODED = "URL_REQUEST_JOB_BYTES_READ", "URL_REQUEST_JOB_FILTERED_BYTES_REA
 
 
 @dataclass
-class Body:
+class ResponseBody:
     """One response's body as far as it came."""
 
     encoded: bytearray = field(default_factory=bytearray)
@@ -38,13 +38,13 @@ class Body:
         return bytes(self.encoded or self.decoded)
 
 
-def read_bodies(path: Path) -> dict[tuple[int, int], Body]:
+def read_bodies(path: Path) -> dict[tuple[int, int], ResponseBody]:
     """Return the bodies in a net-log, complete or cut off, by request: (`source`, `hop`) of its HttpTransaction.
 
     A request without a body, or whose bytes the log does not have, is left out. Raises ExperimentError when the file
     cannot be read.
     """
-    bodies: dict[tuple[int, int], Body] = {}
+    bodies: dict[tuple[int, int], ResponseBody] = {}
     hops: dict[int, int] = {}
     types = read_constants(path).get("logEventTypes")
     if not isinstance(types, dict):
@@ -58,7 +58,8 @@ def read_bodies(path: Path) -> dict[tuple[int, int], Body]:
     return bodies
 
 
-def _read_event(name: str, event: dict[str, Any], hops: dict[int, int], bodies: dict[tuple[int, int], Body]) -> None:
+def _read_event(name: str, event: dict[str, Any], hops: dict[int, int],
+                bodies: dict[tuple[int, int], ResponseBody]) -> None:
     source = int(event["source"]["id"])
     if name in (START, SEND) and event["phase"] != BEGIN:
         return
@@ -70,7 +71,7 @@ def _read_event(name: str, event: dict[str, Any], hops: dict[int, int], bodies: 
         bodies.pop(key, None)
         return
     data = base64.b64decode(event["params"]["bytes"])
-    body = bodies.setdefault(key, Body())
+    body = bodies.setdefault(key, ResponseBody())
     (body.encoded if name == RAW else body.decoded).extend(data)
     if name == RAW or not body.encoded:
         body.arrivals.append((int(event["time"]), len(body.encoded or body.decoded)))

@@ -42,7 +42,7 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
 
     One that lasts beyond `end_tick` is cut there; so is what was never answered.
     """
-    hosts: dict[str, _Host] = defaultdict(_Host)
+    hosts: dict[str, _ServerSpans] = defaultdict(_ServerSpans)
     by_id = {connection.id: connection for connection in netlog.connections}
     for connection in netlog.connections:
         hosts[_without_port(connection)].note(connection, end_tick)
@@ -57,7 +57,7 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
 
 
 @dataclass
-class _Host:
+class _ServerSpans:
     """One server: the spans in which it was asked for connections, or for answers, and when either came, in ticks."""
 
     connects: list[tuple[float, float]] = field(default_factory=list)

@@ -25,7 +25,7 @@ ASKED = b"HEAD /.tfo-lab-round-trip HTTP/1.0\r\n\r\n"
 
 
 @dataclass(frozen=True)
-class Place:
+class ServerAddress:
     """Where a host listens; `secure`: over TLS."""
 
     address: str
@@ -46,7 +46,7 @@ def loopback_star(host_names: Sequence[str]) -> Star:
     return Star(user=Host("user", "127.0.0.1", "", INTERFACE, pid), switch_pid=pid, servers=servers)
 
 
-def measure_held_rtts(places: Mapping[str, Place], nominal_ms: float) -> dict[str, float]:
+def measure_held_rtts(places: Mapping[str, ServerAddress], nominal_ms: float) -> dict[str, float]:
     """Return the RTT that each server simulates, in ms: half of what the first answer on a connection takes.
 
     The median of SAMPLES, AT_ONCE servers at a time; of MORE_SAMPLES besides where that is not near `nominal_ms`, as
@@ -56,10 +56,10 @@ def measure_held_rtts(places: Mapping[str, Place], nominal_ms: float) -> dict[st
     return asyncio.run(_measure(places, nominal_ms))
 
 
-async def _measure(places: Mapping[str, Place], nominal_ms: float) -> dict[str, float]:
+async def _measure(places: Mapping[str, ServerAddress], nominal_ms: float) -> dict[str, float]:
     turns = asyncio.Semaphore(AT_ONCE)
 
-    async def rtt_ms(place: Place) -> float:
+    async def rtt_ms(place: ServerAddress) -> float:
         times_ms: list[float] = []
         for samples in (SAMPLES, MORE_SAMPLES):
             for _ in range(samples):
@@ -73,7 +73,7 @@ async def _measure(places: Mapping[str, Place], nominal_ms: float) -> dict[str, 
     return dict(zip(places, found, strict=True))
 
 
-async def _first_answer_ms(place: Place) -> float:
+async def _first_answer_ms(place: ServerAddress) -> float:
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if place.secure else None
     if trust:
         trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
@@ -85,7 +85,7 @@ async def _first_answer_ms(place: Place) -> float:
     return (time.perf_counter() - began_s) * 1000
 
 
-async def _answered(place: Place, trust: ssl.SSLContext | None) -> None:
+async def _answered(place: ServerAddress, trust: ssl.SSLContext | None) -> None:
     reader, writer = await asyncio.open_connection(place.address, place.port, ssl=trust)
     if not trust:
         writer.write(ASKED)

@@ -10,7 +10,7 @@ from pathlib import Path
 from harness.errors import DISK_FAILURES
 from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.answers import WITHOUT_BODY, status_code
-from harness.netlog.bodies import Body, read_bodies
+from harness.netlog.bodies import ResponseBody, read_bodies
 from harness.netlog.load import SLACK_MS, HttpTransaction, NetLog, cut_off, of_load, page_log, read_netlog
 from harness.netlog.requests import mime_type_and_charset
 from harness.netlog.sent import read_sent_bodies
@@ -163,7 +163,7 @@ def _send_tick(exchange: CapturedExchange) -> float:
     return exchange.transaction.start + sum(max(0.0, part) for part in (phases.blocked, phases.dns, phases.connect))
 
 
-def _captured(transaction: HttpTransaction, body: Body | None, end_tick: float | None) -> CapturedExchange:
+def _captured(transaction: HttpTransaction, body: ResponseBody | None, end_tick: float | None) -> CapturedExchange:
     exchange = CapturedExchange(transaction, over=not cut_off(transaction, end_tick))
     if not transaction.status:
         exchange.whole = False

@@ -57,7 +57,7 @@ class RecordingPlan:
 
 
 @dataclass
-class Outcome:
+class RecordingOutcome:
     """How it went: a verdict a page, in order, and `kept`, the name under which an older recording still is."""
 
     verdicts: list[tuple[Page, Verdict]] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Outcome:
         return [page for page, verdict in self.verdicts if not verdict.fit]
 
 
-def record(plan: RecordingPlan, done: Callable[[str], None]) -> Outcome:
+def record(plan: RecordingPlan, done: Callable[[str], None]) -> RecordingOutcome:
     """Record the plan's pages and return what came of each; `done` is told one line a page.
 
     A recording of the same name is replaced once the new one is complete. If pages failed it is kept under another
@@ -78,7 +78,7 @@ def record(plan: RecordingPlan, done: Callable[[str], None]) -> Outcome:
     """
     adopt_orphans()         # a browser whose driver was killed becomes our child, and is ended
     store = Store(plan.directory, plan.name)
-    outcome = Outcome()
+    outcome = RecordingOutcome()
     try:
         store.make()
         if plan.append:

@@ -19,7 +19,7 @@ class Piece:
         return self.start + os.fstat(self.file).st_size
 
 
-class Body:
+class BodyReader:
     """Reads pieces in order. What is not there ends it: `size` counts to the first gap."""
 
     def __init__(self, pieces: list[Piece]) -> None:

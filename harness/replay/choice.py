@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from harness.mirror.answers import Recorded
+from harness.mirror.answers import RecordedAnswer
 from harness.replay.matching import Request
 
 NOT_COMPARED = frozenset(("accept-encoding", "cookie", "host", "origin", "range", "referer", "user-agent", "*"))
 """Headers that `Vary` may name and that a replay has otherwise, or that hold for all requests of a browser."""
 
 
-def fitting(candidates: list[Recorded], request: Request, page: str) -> list[Recorded]:
+def fitting(candidates: list[RecordedAnswer], request: Request, page: str) -> list[RecordedAnswer]:
     """Return those of the candidates that fit best to the request, in recorded order; none may be left.
 
     A navigation gets what answered a navigation, or nothing. Everything else is a preference, in this order: what the
@@ -21,7 +21,7 @@ def fitting(candidates: list[Recorded], request: Request, page: str) -> list[Rec
         candidates = [answer for answer in candidates if answer.asked.navigation is not False]
     if len(candidates) < 2:
         return candidates
-    tests: list[Callable[[Recorded], bool]] = [
+    tests: list[Callable[[RecordedAnswer], bool]] = [
         lambda answer: answer.page == page,
         lambda answer: asked.navigation is None or answer.asked.navigation in (None, asked.navigation)]
     tests += [_same_header(name, request) for name in ("sec-fetch-dest", "sec-fetch-mode", *_varying(candidates),
@@ -31,30 +31,30 @@ def fitting(candidates: list[Recorded], request: Request, page: str) -> list[Rec
     return _with_cookies(candidates, asked.cookies)
 
 
-def answered_a_navigation(answer: Recorded, request: Request) -> bool:
+def answered_a_navigation(answer: RecordedAnswer, request: Request) -> bool:
     """Tell whether an answer that became a document is given to a request that is known to be for something else."""
     return request.asked.navigation is False and answer.asked.navigation is True
 
 
-def choose(candidates: list[Recorded], given: set[str]) -> tuple[Recorded, bool]:
+def choose(candidates: list[RecordedAnswer], given: set[str]) -> tuple[RecordedAnswer, bool]:
     """Return the first that was not `given` (identities), the last once all were; and whether all were."""
     fresh = next((answer for answer in candidates if answer.identity not in given), None)
     return (candidates[-1], True) if fresh is None else (fresh, False)
 
 
-def _varying(candidates: list[Recorded]) -> list[str]:
+def _varying(candidates: list[RecordedAnswer]) -> list[str]:
     """Return the headers that decide between answers, as the answers themselves say (RFC 9110, section 12.5.5)."""
     named = {name.strip().lower() for answer in candidates for header, value in answer.headers or ()
              if header == "vary" for name in value.split(",")}
     return sorted(named - NOT_COMPARED)
 
 
-def _same_header(name: str, request: Request) -> Callable[[Recorded], bool]:
+def _same_header(name: str, request: Request) -> Callable[[RecordedAnswer], bool]:
     wanted = request.asked.headers.get(name, "")
     return lambda answer: not answer.asked.headers or answer.asked.headers.get(name, "") == wanted
 
 
-def _with_cookies(candidates: list[Recorded], cookies: frozenset[str]) -> list[Recorded]:
+def _with_cookies(candidates: list[RecordedAnswer], cookies: frozenset[str]) -> list[RecordedAnswer]:
     """Leave out redirects whose cookies were set meanwhile, and what comes after a redirect whose cookies were not."""
     kept = []
     for place, answer in enumerate(candidates):

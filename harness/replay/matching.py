@@ -17,7 +17,7 @@ from os.path import commonprefix
 from urllib.parse import unquote, urlsplit
 
 from harness.files.server_log import FoundAs
-from harness.mirror.answers import Recorded
+from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked, BodyHash
 from harness.mirror.forms import may_be_in_another_format, without_format, without_size
 from harness.mirror.masks import mask_target
@@ -56,10 +56,10 @@ class Matcher:
             if form := self._form(key):
                 self._by_form.setdefault(form, []).append(key)
 
-    def tiers(self, request: Request) -> Iterator[tuple[str, list[Recorded]]]:
+    def tiers(self, request: Request) -> Iterator[tuple[str, list[RecordedAnswer]]]:
         """Yield the candidates for `request`, the most alike first, each group with how it was found."""
         target = path_and_query(request.target)
-        exact: list[Recorded] = []
+        exact: list[RecordedAnswer] = []
         for form in dict.fromkeys((target, unquote(target, errors="surrogateescape"))):
             exact = exact or self._exact(form, request.method)
         yield EXACT, [answer for answer in exact if _same_body(answer.asked.body, request.asked.body)]
@@ -78,7 +78,7 @@ class Matcher:
     def _form(self, target: str) -> str | None:
         return without_format(self._host, _alike_path(target))
 
-    def _in_another_format(self, target: str) -> list[Recorded]:
+    def _in_another_format(self, target: str) -> list[RecordedAnswer]:
         """Return the answers that are the font or image asked for, but in another format than the one asked for."""
         form = self._form(target)
         if form is None or not may_be_in_another_format(parameters(target)[0]):
@@ -89,7 +89,7 @@ class Matcher:
         """Say whether a recorded redirect leads to this URL, and the URL itself was not recorded."""
         return f"{self._scheme}://{self._host}{path_and_query(request.target)}" in self._recording.unrecorded_ends
 
-    def end_of(self, answer: Recorded) -> str:
+    def end_of(self, answer: RecordedAnswer) -> str:
         """Return where following a redirect through recorded URLs comes to: RECORDED, UNRECORDED or LOOP."""
         for _ in range(MOST_REDIRECTS):
             if answer.redirect_url is None:
@@ -100,7 +100,7 @@ class Matcher:
             answer = recorded[-1]
         return LOOP
 
-    def _exact(self, target: str, method: str) -> list[Recorded]:
+    def _exact(self, target: str, method: str) -> list[RecordedAnswer]:
         """Return the answers to this URL and method. A text log tells no methods: there every answer is to all."""
         answers = self._recording.exact(self._scheme, self._host, target, method)
         if method in ("GET", "HEAD") or answer_key(method, target) in self._recording.answers.get(
@@ -108,8 +108,8 @@ class Matcher:
             return list(answers)
         return [answer for answer in answers if answer.headers is None]
 
-    def _answers(self, keys: Iterable[str]) -> list[Recorded]:
-        answers: list[Recorded] = []
+    def _answers(self, keys: Iterable[str]) -> list[RecordedAnswer]:
+        answers: list[RecordedAnswer] = []
         for key in keys:
             method, space, target = key.partition(" ")
             if not space or key.startswith("/"):
@@ -140,9 +140,9 @@ def _alike_body(recorded: BodyHash | None, asked: BodyHash | None) -> bool:
     return recorded.sha256 == asked.sha256 or recorded.masked_sha256 == asked.masked_sha256 != ""
 
 
-def _most_in_common(target: str, answers: list[Recorded]) -> list[list[Recorded]]:
+def _most_in_common(target: str, answers: list[RecordedAnswer]) -> list[list[RecordedAnswer]]:
     """Return the answers in groups that have as much in common with a request's target, the most first."""
-    groups: dict[tuple[int, ...], list[Recorded]] = {}
+    groups: dict[tuple[int, ...], list[RecordedAnswer]] = {}
     for answer in answers:
         groups.setdefault(_in_common(target, path_and_query(answer.url)), []).append(answer)
     return [groups[rank] for rank in sorted(groups, reverse=True)]

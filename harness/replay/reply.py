@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from harness.errors import printable
 from harness.files.server_log import STAND_INS, FoundAs
-from harness.mirror.answers import WITHOUT_BODY, Recorded
+from harness.mirror.answers import WITHOUT_BODY, RecordedAnswer
 from harness.mirror.headers import OF_THE_BODY, location
 from harness.mirror.live import Arrivals
 from harness.mirror.paths import open_file
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
-from harness.replay.body import Body, Piece
+from harness.replay.body import BodyReader, Piece
 from harness.replay.callbacks import LARGEST, new_names, renamed
 from harness.replay.content_type import SNIFFED, content_type
 from harness.replay.matching import Request, path_and_query
@@ -41,7 +41,7 @@ class Reply:
     found: str
     headers: Headers = field(default_factory=list)
     size: int | None = None
-    body: Body | None = None
+    body: BodyReader | None = None
     text: bytes = b""
     early_hints: tuple[tuple[str, str], ...] = ()
     """Headers of a 103 (RFC 8297) to send before, over HTTP/2."""
@@ -119,14 +119,14 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     return reply
 
 
-def _keep_times(reply: Reply, answer: Recorded) -> None:
+def _keep_times(reply: Reply, answer: RecordedAnswer) -> None:
     """Have the answer sent as it came; one that was asked for in parts, or made, is sent at once."""
     if reply.body is not None and reply.status == HTTPStatus.OK:
         reply.arrivals, reply.stays_open = answer.arrivals, answer.stays_open
         reply.size = min(reply.size or 0, answer.arrivals[-1][1])
 
 
-def _call_by_new_name(reply: Reply, body: Body, answer: Recorded, request: Request) -> None:
+def _call_by_new_name(reply: Reply, body: BodyReader, answer: RecordedAnswer, request: Request) -> None:
     """Have a stand-in that calls the function its own URL names call the one that is asked for."""
     names = new_names(path_and_query(answer.url), path_and_query(request.target))
     if not names or reply.status != HTTPStatus.OK or body.left > LARGEST:
@@ -137,7 +137,7 @@ def _call_by_new_name(reply: Reply, body: Body, answer: Recorded, request: Reque
         reply.body, reply.text = None, script
 
 
-def _select_part(reply: Reply, body: Body, answer: Recorded, asked: Mapping[str, str]) -> None:
+def _select_part(reply: Reply, body: BodyReader, answer: RecordedAnswer, asked: Mapping[str, str]) -> None:
     """Make the reply that of the part that is wanted, if one is."""
     size = answer.parts[0].total if answer.parts else body.end
     try:
@@ -168,7 +168,7 @@ def _not_recorded(asked: Mapping[str, str]) -> Reply:
     return reply
 
 
-def _headers(answer: Recorded) -> Headers:
+def _headers(answer: RecordedAnswer) -> Headers:
     """Return the recorded headers. A recording without any lets every origin read everything."""
     headers: Headers = [("access-control-allow-origin", "*")] if answer.headers is None else list(answer.headers)
     if answer.redirect_url is not None and not any(name == "location" for name, _ in headers):
@@ -176,7 +176,7 @@ def _headers(answer: Recorded) -> Headers:
     return headers
 
 
-def _is_known(answer: Recorded, asked: Mapping[str, str]) -> bool:
+def _is_known(answer: RecordedAnswer, asked: Mapping[str, str]) -> bool:
     """Say whether the client has this body, as it asks whether it still may use it (RFC 9110, section 13)."""
     recorded = dict(answer.headers or ())
     tags = asked.get("if-none-match")
@@ -211,14 +211,14 @@ def _preflight(site: Site, request: Request) -> Reply:
     return Reply(204, FoundAs.STATUS, headers)
 
 
-def _open(site: Site, directories: Mapping[str, int], answer: Recorded) -> Body | None:
+def _open(site: Site, directories: Mapping[str, int], answer: RecordedAnswer) -> BodyReader | None:
     """Return an answer's body as far as its files are there."""
     if answer.file is None:
         return None
     parts = [(part.start, part.file) for part in answer.parts] or [(0, answer.file)]
     files = [(start, _open_part(directories.get(answer.file_host or site.host), name)) for start, name in parts]
     pieces = [Piece(file, start) for start, file in files if file is not None]
-    return Body(pieces) if pieces else None
+    return BodyReader(pieces) if pieces else None
 
 
 def _open_part(directory: int | None, name: str) -> int | None:

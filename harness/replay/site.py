@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from harness.files.load_mark import LoadMark
 from harness.files.pages import sanitise
 from harness.files.server_log import FoundAs
-from harness.mirror.answers import Recorded
+from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
 from harness.mirror.live import LiveConnection
 from harness.mirror.masks import mask_target
@@ -18,7 +18,7 @@ from harness.mirror.transactions import answer_key
 from harness.replay.choice import answered_a_navigation, choose, fitting
 from harness.replay.matching import EXACT, LOOP, RECORDED, Matcher, Request, path_and_query
 
-MISSING = Recorded(404, found=FoundAs.MISSING)
+MISSING = RecordedAnswer(404, found=FoundAs.MISSING)
 SILENCE_S = 10.0
 """Without an experiment's mark (see harness.files.load_mark) a load begins with a navigation to another page of the
 recording, or with the first request at a host after so much silence."""
@@ -65,7 +65,7 @@ class Site:
         self._given: set[str] = set()
         """Identities of what was answered in the present load."""
 
-    def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> Recorded:
+    def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> RecordedAnswer:
         """Return the answer to a request's target: path and query, as received or as an absolute URL."""
         request = Request(method, target, asked or Asked())
         with self._lock:
@@ -86,7 +86,7 @@ class Site:
             led_here = self._matcher.is_unrecorded_end(request)
         return ended(MISSING, request.asked) if led_here else MISSING
 
-    def think_ms(self, answer: Recorded) -> float:
+    def think_ms(self, answer: RecordedAnswer) -> float:
         """Return how long to wait before an answer: what it was waited for when it was recorded, less a round trip."""
         return 0.0 if self._rtt_ms is None or answer.wait_ms is None else max(0.0, answer.wait_ms - self._rtt_ms)
 
@@ -105,12 +105,12 @@ class Site:
                     return self._live[chosen]
         return None
 
-    def recorded_preflight(self, target: str) -> Recorded | None:
+    def recorded_preflight(self, target: str) -> RecordedAnswer | None:
         """Return the recorded answer to what a browser asked before it asked (CORS preflight, method OPTIONS)."""
         answers = self._recording.answers.get((self.scheme, self.host), {})
         return answers.get(answer_key("OPTIONS", path_and_query(target)), (None,))[-1]
 
-    def _usable(self, candidates: list[Recorded], request: Request, found: str) -> list[Recorded]:
+    def _usable(self, candidates: list[RecordedAnswer], request: Request, found: str) -> list[RecordedAnswer]:
         if found != EXACT:
             candidates = [answer for answer in candidates if not answer.lacks_body]
             if self._matcher.is_unrecorded_end(request):
@@ -142,7 +142,7 @@ def _path(target: str) -> str:
     return target.partition("?")[0]
 
 
-def ended(answer: Recorded, asked: Asked) -> Recorded:
+def ended(answer: RecordedAnswer, asked: Asked) -> RecordedAnswer:
     """Return what ends a chain of redirects where no more of it was recorded: an empty body of the recorded type.
 
     Without a type that is 204 (No Content), but for a navigation, which 204 would not end.
@@ -152,5 +152,5 @@ def ended(answer: Recorded, asked: Asked) -> Recorded:
     if headers is not None:
         headers = (*(pair for pair in headers if pair[0].startswith("access-control-")),
                    *((("content-type", mime_type),) if mime_type else ()))
-    return Recorded(200 if mime_type else 204, mime_type, headers=headers, found=FoundAs.ENDED, content_bytes=0,
-                    identity=answer.identity)
+    return RecordedAnswer(200 if mime_type else 204, mime_type, headers=headers, found=FoundAs.ENDED, content_bytes=0,
+                          identity=answer.identity)

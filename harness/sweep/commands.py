@@ -15,7 +15,7 @@ from harness.errors import ExperimentError, InputError, printable
 from harness.files.pages import read_pages
 from harness.sweep.driver import Tally
 from harness.sweep.options import asked_for, named
-from harness.sweep.recordings import Recorded, not_tried, planned, recorded
+from harness.sweep.recordings import SiteRecording, not_tried, planned, recorded
 from harness.sweep.report import write_outputs
 from harness.sweep.trust import make_certificates
 from harness.system.privileges import leave_root
@@ -120,7 +120,7 @@ def with_failures(line: str, tally: Tally) -> str:
     return f"{line}; {tally.failed} failed so far" if tally.failed else line
 
 
-def summarise(tally: Tally, sites: Sequence[Recorded]) -> int:
+def summarise(tally: Tally, sites: Sequence[SiteRecording]) -> int:
     """Say how the sweep went; return its exit status."""
     unrecorded = [site for site in sites if site.why_not]
     for site in unrecorded:

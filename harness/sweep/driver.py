@@ -18,8 +18,8 @@ from typing import Any, Protocol
 from harness.errors import ExperimentError, printable
 from harness.sweep import tasks
 from harness.sweep.folder import SweepFolder
-from harness.sweep.outcome import Outcome, of_unit
-from harness.sweep.plan import Job, Versions
+from harness.sweep.outcome import UnitOutcome, of_unit
+from harness.sweep.plan import UnitTask, Versions
 from harness.sweep.workers import RESULT_S, Events, Say, Workers
 
 LOOK_S = 1.0
@@ -54,7 +54,7 @@ class Tally:
         """Whether every site was measured."""
         return self.measured == self.total
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: UnitOutcome) -> None:
         """Count a site that is done."""
         self.done += 1
         self.measured += outcome.status == "measured"
@@ -78,7 +78,7 @@ class Cluster(Protocol):
 
 @dataclass
 class _Running:
-    job: Job
+    job: UnitTask
     future: Any
     address: str = ""       # of the one worker that may do it, for a second measurement
 
@@ -93,8 +93,8 @@ class Driver:
         self._workers = Workers(versions, say, self._events)
         self.tally = Tally(dismissed=self._workers.dismissed)
         self._client: Any = None
-        self._waiting: deque[Job] = deque()
-        self._seconds: dict[str, tuple[Job, str]] = {}      # by key: with the machine that it must not be
+        self._waiting: deque[UnitTask] = deque()
+        self._seconds: dict[str, tuple[UnitTask, str]] = {}      # by key: with the machine that it must not be
         self._running: dict[str, _Running] = {}
         self._told_s = self._began_s = self._nobody_since_s = 0.0
         self._connected_s = math.inf
@@ -102,7 +102,7 @@ class Driver:
         self._failed: set[str] = set()          # units that failed once
         self._there_already = 0
 
-    def run(self, jobs: list[Job]) -> Tally:
+    def run(self, jobs: list[UnitTask]) -> Tally:
         """Have all jobs measured that have no result yet; return how many were measured, and how many failed."""
         self.tally.total = len(jobs)
         self._began_s = time.monotonic()
@@ -196,12 +196,12 @@ class Driver:
             if handed < MOST_BYTES:
                 handed += self._submit([self._seconds.pop(key)[0]], address)
 
-    def _submit(self, jobs: list[Job], address: str) -> int:
+    def _submit(self, jobs: list[UnitTask], address: str) -> int:
         """Hand units to whoever is free, or to the worker at `address` alone; return the size of their recordings.
 
         Those beyond MOST_BYTES wait for the next turn.
         """
-        ready: list[tuple[Job, bytes]] = []
+        ready: list[tuple[UnitTask, bytes]] = []
         size = 0
         for number, job in enumerate(jobs):
             if size >= MOST_BYTES:
@@ -295,11 +295,11 @@ class Driver:
         else:
             self._finished(running.job, outcome)
 
-    def _is_final(self, outcome: Outcome) -> bool:
+    def _is_final(self, outcome: UnitOutcome) -> bool:
         """Tell whether this outcome is final. A unit that failed is tried once more, unless the page is to blame."""
         return outcome.status != "failed" or outcome.of_the_page or outcome.key in self._failed
 
-    def _outcome(self, running: _Running, parcel: bytes | None) -> Outcome | None:
+    def _outcome(self, running: _Running, parcel: bytes | None) -> UnitOutcome | None:
         """Return a unit's outcome, None when it has to be measured again. Final outcomes are kept in the folder."""
         unit = running.job.unit
         if running.future.status == "error":
@@ -317,7 +317,7 @@ class Driver:
                 return None
             return self.folder.store_failure(of_unit(unit, "failed", f"what came back is no result: {error}"))
 
-    def _finished(self, job: Job, outcome: Outcome) -> None:
+    def _finished(self, job: UnitTask, outcome: UnitOutcome) -> None:
         where = f"on {outcome.machine.name} in {outcome.took_s:.0f} s" if outcome.machine.name else "nowhere"
         how = "measured" if outcome.status == "measured" else outcome.status.upper()
         why = f": {outcome.why[0]}" if outcome.why else ""
@@ -332,7 +332,7 @@ class Driver:
             self._second(job, outcome)
         self._workers.watch_streak(outcome)
 
-    def _second(self, job: Job, outcome: Outcome) -> None:
+    def _second(self, job: UnitTask, outcome: UnitOutcome) -> None:
         """Have a site measured on another machine, too, if it was chosen for that (Unit.wants_second)."""
         second = job.second
         if job.unit.wants_second and outcome.status == "measured" and self.folder.outcome(second.unit.key) is None:

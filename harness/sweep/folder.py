@@ -27,7 +27,7 @@ from typing import Any
 from harness.errors import InputError
 from harness.files.pages import Page
 from harness.sweep.measuring import RESULTS
-from harness.sweep.outcome import FILE, Outcome, read_outcome
+from harness.sweep.outcome import FILE, UnitOutcome, read_outcome
 from harness.sweep.parcel import unpack
 from harness.system.atomic import write_atomically
 from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted, read_untrusted_json
@@ -118,7 +118,7 @@ class SweepFolder:
         """Return where a unit's results are, or will be."""
         return self.sites / key
 
-    def outcome(self, key: str) -> Outcome | None:
+    def outcome(self, key: str) -> UnitOutcome | None:
         """Return a unit's outcome, None when it was not measured yet. Raises UnreadableFileError."""
         path = self.results(key) / FILE
         if not path.parent.is_dir():
@@ -130,7 +130,7 @@ class SweepFolder:
         except ValueError as error:
             raise UnreadableFileError(path, str(error)) from None
 
-    def store(self, key: str, parcel: bytes, keep: Callable[[Outcome], bool] = lambda _: True) -> Outcome:
+    def store(self, key: str, parcel: bytes, keep: Callable[[UnitOutcome], bool] = lambda _: True) -> UnitOutcome:
         """Keep the results of a unit that a worker sent, in one step; return the outcome in them.
 
         They are not kept when the worker refused the unit, or when `keep` says no to the outcome. If there are results
@@ -151,7 +151,7 @@ class SweepFolder:
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
-    def store_failure(self, outcome: Outcome) -> Outcome:
+    def store_failure(self, outcome: UnitOutcome) -> UnitOutcome:
         """Keep the outcome of a unit that cannot be measured, which no worker sent."""
         staging = self.sites / f"{STAGING}{uuid.uuid4().hex}"
         staging.mkdir()

@@ -27,7 +27,7 @@ from harness.measure.preflight import check_browser, check_room
 from harness.measure.resume import recording_digest
 from harness.network.links import kernel_has_netem
 from harness.network.needs import check_kernel, check_programs
-from harness.sweep.outcome import FILE, Calibration, Machine, Outcome, Status, of_unit
+from harness.sweep.outcome import FILE, Calibration, Machine, Status, UnitOutcome, of_unit
 from harness.sweep.parcel import pack, unpack
 from harness.sweep.plan import Unit, check_options, own_versions
 from harness.system.lock import INHERITED_FD, lent_lock
@@ -65,7 +65,7 @@ class Bed:
     calibration: Calibration | None = None
 
 
-def measure_unit(bed: Bed, unit: Unit, parcel: bytes, go_on: GoOn) -> tuple[Outcome, bytes]:
+def measure_unit(bed: Bed, unit: Unit, parcel: bytes, go_on: GoOn) -> tuple[UnitOutcome, bytes]:
     """Measure `unit`, whose recording is in `parcel`; return its outcome, and a parcel of the outcome and all files."""
     with temporary_directory() as scratch:
         work_dir = scratch / "unit"
@@ -86,7 +86,7 @@ def measure_unit(bed: Bed, unit: Unit, parcel: bytes, go_on: GoOn) -> tuple[Outc
             return outcome, _packed(outcome, work_dir, ())
 
 
-def _packed(outcome: Outcome, work_dir: Path, names: tuple[str, ...]) -> bytes:
+def _packed(outcome: UnitOutcome, work_dir: Path, names: tuple[str, ...]) -> bytes:
     """Return the outcome, what was printed, and `names` of `work_dir`, as a parcel."""
     console = console_of(work_dir)
     own = {FILE: outcome.to_json().encode()} | ({CONSOLE: console.read_bytes()} if console.is_file() else {})
@@ -94,7 +94,7 @@ def _packed(outcome: Outcome, work_dir: Path, names: tuple[str, ...]) -> bytes:
         return pack(work_dir, names, own)
 
 
-def _measure(bed: Bed, unit: Unit, parcel: bytes, work_dir: Path, go_on: GoOn) -> Outcome:
+def _measure(bed: Bed, unit: Unit, parcel: bytes, work_dir: Path, go_on: GoOn) -> UnitOutcome:
     if bed.calibration and bed.calibration.fault:
         return of_unit(unit, "refused", bed.calibration.fault)
     if unit.versions != own_versions():
@@ -165,7 +165,7 @@ def run_tfo(work_dir: Path, name: str, words: tuple[str, ...], lock_fd: int, go_
             stop(process, ENDING_S)
 
 
-def judge(unit: Unit, work_dir: Path, exits: dict[str, int]) -> Outcome:
+def judge(unit: Unit, work_dir: Path, exits: dict[str, int]) -> UnitOutcome:
     """Return the unit's outcome: it follows from what is in ``client/`` and from tfo.py's exit status at each delay."""
     console = console_of(work_dir)
     with acting_as(invoking_user()):

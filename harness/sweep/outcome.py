@@ -50,7 +50,7 @@ class Calibration:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class UnitOutcome:
     """The outcome of one unit. `why` says in words what went wrong.
 
     `status` is "measured" when every load counts, "partly" when some loads count and give an improvement, "failed" when
@@ -81,18 +81,18 @@ class Outcome:
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
 
 
-def of_unit(unit: Unit, status: Status, *why: str, **more: Any) -> Outcome:
+def of_unit(unit: Unit, status: Status, *why: str, **more: Any) -> UnitOutcome:
     """Return the outcome of `unit`."""
-    return Outcome(unit.key, unit.url, status, tuple(text[:LONGEST_WHY] for text in why), replica=unit.replica,
-                   options=unit.settings.options, delays=unit.settings.delays, **more)
+    return UnitOutcome(unit.key, unit.url, status, tuple(text[:LONGEST_WHY] for text in why), replica=unit.replica,
+                       options=unit.settings.options, delays=unit.settings.delays, **more)
 
 
-def read_outcome(text: str | bytes) -> Outcome:
+def read_outcome(text: str | bytes) -> UnitOutcome:
     """Return what a site.json says. Raises ValueError for anything else."""
     found = parse_json(text.decode() if isinstance(text, bytes) else text)
     if format_version(found) > FORMAT:
         raise ValueError(f"format {found['format']} is newer than the {FORMAT} known here; update TFO Lab")
     try:
-        return msgspec.convert(found, Outcome)
+        return msgspec.convert(found, UnitOutcome)
     except msgspec.ValidationError as error:
         raise ValueError(in_words(error)) from None

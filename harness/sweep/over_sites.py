@@ -127,10 +127,12 @@ def agreement(rows: Sequence[SiteRow], rtt_ms: float) -> Agreement | None:
                      sum(_overlap(first, second) for first, second in pairs))
 
 
-def _overlap(one: AtRtt, other: AtRtt) -> bool:
-    if one.low_percent is None or one.high_percent is None or other.low_percent is None or other.high_percent is None:
+def _overlap(first: AtRtt, second: AtRtt) -> bool:
+    if first.low_percent is None or first.high_percent is None:
         return False
-    return one.low_percent <= other.high_percent and other.low_percent <= one.high_percent
+    if second.low_percent is None or second.high_percent is None:
+        return False
+    return first.low_percent <= second.high_percent and second.low_percent <= first.high_percent
 
 
 def _draws(values: Floats, seed: int) -> Iterator[Floats]:

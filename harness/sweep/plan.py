@@ -41,7 +41,7 @@ _OPTION = re.compile(r"--([a-z-]+)(?:=(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Settings:
+class UnitSettings:
     """How a site is measured: at which one-way `delays` in ms, and with which other options of tfo.py."""
 
     delays: tuple[float, ...]
@@ -68,7 +68,7 @@ class Unit:
 
     url: str
     recording: str
-    settings: Settings
+    settings: UnitSettings
     versions: Versions
     replica: int = 0
 
@@ -91,8 +91,8 @@ class Unit:
         """Return what `to_json` gave. Raises ValueError for anything else."""
         try:
             found = json.loads(text)
-            settings = Settings(tuple(map(float, found["settings"]["delays"])),
-                                tuple(map(str, found["settings"]["options"])))
+            settings = UnitSettings(tuple(map(float, found["settings"]["delays"])),
+                                    tuple(map(str, found["settings"]["options"])))
             return cls(str(found["url"]), str(found["recording"]), settings, Versions(**found["versions"]),
                        int(found["replica"]))
         except (TypeError, KeyError, AttributeError) as error:
@@ -100,14 +100,14 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Job:
+class UnitTask:
     """A unit, and a function that returns its recording as a parcel, which is called when the unit is handed out."""
 
     unit: Unit
     parcel: Callable[[], bytes]
 
     @property
-    def second(self) -> "Job":
+    def second(self) -> "UnitTask":
         """The same site once more, for another machine."""
         return replace(self, unit=replace(self.unit, replica=1))
 

@@ -26,7 +26,7 @@ from harness.sweep.folder import STAGING, SweepFolder
 from harness.sweep.measuring import PARTS, SITE
 from harness.sweep.options import SweepSettings
 from harness.sweep.parcel import LARGEST, pack
-from harness.sweep.plan import Job, Settings, Unit
+from harness.sweep.plan import Unit, UnitSettings, UnitTask
 from harness.system.processes import bound_to_us, stop
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
@@ -38,7 +38,7 @@ BECAUSE = "because "
 
 
 @dataclass(frozen=True)
-class Recorded:
+class SiteRecording:
     """A site's recording with its digest, or why there is none."""
 
     page: Page
@@ -87,26 +87,26 @@ def _pages_of(files: PageFiles) -> list[Page]:
         return []           # somebody else's list, which this sweep need not read
 
 
-def recorded(sweep: SweepFolder, page: Page) -> Recorded | None:
+def recorded(sweep: SweepFolder, page: Page) -> SiteRecording | None:
     """Return what the sweep has already: a page's recording, or why there is none; None when it was not tried yet."""
     folder = sweep.recording(page)
     if (folder / "failed.json").exists():
         try:
-            return Recorded(page, folder, why_not=str(read_untrusted_json(folder / "failed.json")["why"]))
+            return SiteRecording(page, folder, why_not=str(read_untrusted_json(folder / "failed.json")["why"]))
         except (UnreadableFileError, KeyError, TypeError):
-            return Recorded(page, folder, why_not="not known any more; try again with --again")
+            return SiteRecording(page, folder, why_not="not known any more; try again with --again")
     files = PageFiles(folder, SITE)
     if not files.pages.is_file():
         return None
-    return Recorded(page, folder, recording_digest(files))
+    return SiteRecording(page, folder, recording_digest(files))
 
 
-def not_tried(sweep: SweepFolder, page: Page) -> Recorded:
+def not_tried(sweep: SweepFolder, page: Page) -> SiteRecording:
     """Return what stands for a page that the sweep has not come to yet."""
-    return Recorded(page, sweep.recording(page), why_not=NOT_TRIED)
+    return SiteRecording(page, sweep.recording(page), why_not=NOT_TRIED)
 
 
-def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> Recorded:
+def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> SiteRecording:
     """Cut a page's recording out of `source` or, without a source, record it from the Internet; in one step."""
     staging = sweep.recordings / f"{STAGING}{uuid.uuid4().hex}"
     staging.mkdir()
@@ -193,7 +193,7 @@ def _too_large(folder: Path) -> str:
 
 
 def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[str, PageFiles],
-                   say: Callable[[str], None]) -> list[Recorded]:
+                   say: Callable[[str], None]) -> list[SiteRecording]:
     """Return the recording of every page, or why it has none; record those that were not tried yet."""
     found = []
     for number, page in enumerate(pages, start=1):
@@ -209,7 +209,7 @@ def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[st
     return found
 
 
-def planned(sites: Sequence[Recorded], asked: SweepSettings) -> list[Job]:
+def planned(sites: Sequence[SiteRecording], asked: SweepSettings) -> list[UnitTask]:
     """Return the units: each recorded site under each combination of options."""
-    return [Job(Unit(site.page.url, site.digest, Settings(asked.delays, options), asked.versions), site.parcel)
+    return [UnitTask(Unit(site.page.url, site.digest, UnitSettings(asked.delays, options), asked.versions), site.parcel)
             for options in asked.combinations for site in sites if not site.why_not]

@@ -9,8 +9,8 @@ from markupsafe import Markup
 from harness.bootstrap import ROOT
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
-from harness.sweep.plan import Job
-from harness.sweep.recordings import Recorded
+from harness.sweep.plan import UnitTask
+from harness.sweep.recordings import SiteRecording
 from harness.sweep.sections import Shown, failure_part, machine_part, result_parts
 from harness.sweep.site_rows import SiteRow, read_rows
 from harness.sweep.tables import write_loads, write_sites
@@ -23,7 +23,7 @@ SAMPLES = {ROOT / "Top100US.pages": "the hundred most visited sites of the US in
 CSS = HERE.parent / "show" / "report" / "report.css"
 
 
-def write_outputs(folder: SweepFolder, asked: SweepSettings, sites: Sequence[Recorded], jobs: Sequence[Job],
+def write_outputs(folder: SweepFolder, asked: SweepSettings, sites: Sequence[SiteRecording], jobs: Sequence[UnitTask],
                   ) -> list[Path]:
     """Write tables, figures and report of what the sweep has; return their paths."""
     rows = read_rows(folder, sites, jobs)
@@ -46,7 +46,7 @@ def write_outputs(folder: SweepFolder, asked: SweepSettings, sites: Sequence[Rec
     return [*shown.written, folder.path / "report.html"]
 
 
-def _lead(asked: SweepSettings, sites: Sequence[Recorded], rows: Sequence[SiteRow]) -> list[str]:
+def _lead(asked: SweepSettings, sites: Sequence[SiteRecording], rows: Sequence[SiteRow]) -> list[str]:
     recorded = sum(not site.why_not for site in sites)
     synthetic = len({row.outcome.url for row in rows if row.synthetic})
     sample = asked.sample_of or SAMPLES.get(asked.pages)

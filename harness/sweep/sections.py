@@ -18,9 +18,9 @@ from harness.show.report.tables import UNKNOWN, Table, columns, number, plain_ta
 from harness.show.requests_figure import save_figure
 from harness.sweep.figures import draw_ecdf, draw_theory
 from harness.sweep.folder import SweepFolder
-from harness.sweep.outcome import Calibration, Outcome
+from harness.sweep.outcome import Calibration, UnitOutcome
 from harness.sweep.over_sites import Estimate, agreement, distribution, median_improvement, share_faster, theory_slope
-from harness.sweep.plan import Settings
+from harness.sweep.plan import UnitSettings
 from harness.sweep.site_rows import AtRtt, SiteRow
 
 SHOWN = 10
@@ -36,7 +36,7 @@ class Drawing:
 
 
 @dataclass
-class Part:
+class ReportSection:
     """A section of the report."""
 
     title: str
@@ -58,7 +58,7 @@ class Shown:
     linked: set[str] = field(default_factory=set)
 
 
-def result_parts(shown: Shown, what: str, ending: str, rows: Sequence[SiteRow]) -> list[Part]:
+def result_parts(shown: Shown, what: str, ending: str, rows: Sequence[SiteRow]) -> list[ReportSection]:
     """Return the sections of one combination of options, and write its figures and waterfalls.
 
     `what` names the combination in titles, `ending` in file names.
@@ -68,12 +68,12 @@ def result_parts(shown: Shown, what: str, ending: str, rows: Sequence[SiteRow]) 
     curves = {rtt_ms: curve for rtt_ms in rtts_ms if (curve := distribution(once, rtt_ms))}
     points = {rtt_ms: [found for row in once if (found := row.at_rtt(rtt_ms))] for rtt_ms in rtts_ms}
     slopes = {rtt_ms: slope for rtt_ms in rtts_ms if (slope := theory_slope(points[rtt_ms]))}
-    over = Part(f"Improvement over sites{what}", [_how_sure(once)], tables=[_summary_table(once, rtts_ms)])
+    over = ReportSection(f"Improvement over sites{what}", [_how_sure(once)], tables=[_summary_table(once, rtts_ms)])
     if curves:
         over.figures = [_drawn(shown, f"ecdf{ending}", draw_ecdf(curves, f"Improvement over sites{what}"),
                                "The share of sites whose improvement is at most x, at each RTT. Shaded: 95% band, "
                                "pointwise, bootstrapped over sites (none for fewer than 5).")]
-    theory = Part(f"Improvement and handshakes{what}", [
+    theory = ReportSection(f"Improvement and handshakes{what}", [
         "Each TCP handshake on a page's critical path costs one RTT, and TFO saves it where the request fits into the "
         "SYN. So theory expects an improvement of handshakes x RTT / PLT. A site lies below the line where another "
         "chain of requests becomes the longest one, or where a link was full."])
@@ -86,7 +86,8 @@ def result_parts(shown: Shown, what: str, ending: str, rows: Sequence[SiteRow]) 
         theory.figures = [_drawn(shown, f"theory{ending}", figure, "Each site's improvement with its own 95% interval, "
                                  "against what its handshakes come to. In the legend: the slope of a line through the "
                                  "origin.")]
-    return [over, theory, _extremes(shown, once, what), Part(f"All sites{what}", tables=[_site_table(shown, once)])]
+    table = ReportSection(f"All sites{what}", tables=[_site_table(shown, once)])
+    return [over, theory, _extremes(shown, once, what), table]
 
 
 def _drawn(shown: Shown, name: str, figure: Figure, label: str) -> Drawing:
@@ -125,9 +126,9 @@ def _percent(estimate: Estimate, factor: float = 1) -> str:
     return f"{estimate.value * factor:.1f}%{interval}"
 
 
-def _extremes(shown: Shown, rows: Sequence[SiteRow], what: str) -> Part:
+def _extremes(shown: Shown, rows: Sequence[SiteRow], what: str) -> ReportSection:
     """Return the best and the worst sites at the largest RTT, and make their waterfalls."""
-    part, rtts_ms = Part(f"Best and worst sites{what}"), shown.rtts_ms
+    part, rtts_ms = ReportSection(f"Best and worst sites{what}"), shown.rtts_ms
     if not rtts_ms:
         return part
     rtt_ms = rtts_ms[-1]
@@ -149,7 +150,7 @@ def _at(row: SiteRow, rtt_ms: float) -> AtRtt:
     return found
 
 
-def _name(shown: Shown, outcome: Outcome) -> str:
+def _name(shown: Shown, outcome: UnitOutcome) -> str:
     """Return the site's URL for a table, as a link where this unit has a waterfall."""
     if outcome.key not in shown.linked:
         return outcome.url
@@ -177,10 +178,10 @@ def _cells(at: AtRtt | None) -> list[str]:
             percent(at.predicted_percent)]
 
 
-def failure_part(shown: Shown, rows: Sequence[SiteRow]) -> Part:
+def failure_part(shown: Shown, rows: Sequence[SiteRow]) -> ReportSection:
     """Return the section of the sites that were not measured, or only in part, and why."""
     bad = [row for row in rows if row.outcome.status in ("failed", "partly")]
-    part = Part("Not measured, or in part", [] if bad else ["None: every site of the list was measured."])
+    part = ReportSection("Not measured, or in part", [] if bad else ["None: every site of the list was measured."])
     part.tables = [plain_table(f"Sites: {len({row.outcome.url for row in bad})}", columns(
         "Site", words=("Settings", "Status", "Machine", "Reason")), [
             [_name(shown, row.outcome), _settings(row.outcome), row.status, row.outcome.machine.name or UNKNOWN,
@@ -188,13 +189,13 @@ def failure_part(shown: Shown, rows: Sequence[SiteRow]) -> Part:
     return part
 
 
-def _settings(outcome: Outcome) -> str:
+def _settings(outcome: UnitOutcome) -> str:
     if not outcome.key:
         return UNKNOWN          # a page without a recording is measured under none
-    return str(Settings(outcome.delays, outcome.options)) + (", a second time" if outcome.replica else "")
+    return str(UnitSettings(outcome.delays, outcome.options)) + (", a second time" if outcome.replica else "")
 
 
-def machine_part(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Part:
+def machine_part(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> ReportSection:
     """Return the section of the machines: what their calibrations say, and how far they agree on the same sites."""
     measured = {(row.outcome.machine, row.outcome.url) for row in rows if row.outcome.machine.name}
     counts = Counter(machine for machine, _ in measured)
@@ -205,7 +206,7 @@ def machine_part(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Part:
         body.append([machine.name, str(count), str(machine.cpus), number(found.page_ms),
                      number(found.rtt_error_percent, "{:+.1f}%"), number(found.saved_rtts, "{:.2f}"),
                      machine.processor, machine.kernel, machine.browser])
-    part = Part("Machines", tables=[plain_table("Who measured, and what their calibration says", columns(
+    part = ReportSection("Machines", tables=[plain_table("Who measured, and what their calibration says", columns(
         "Worker", "Sites", "CPUs", "Page that computes (ms)", "RTT off by", "Round trips saved for each handshake",
         words=("Processor", "Kernel", "Browser")), body)])
     pairs = [agreed for rtt_ms in rtts_ms if (agreed := agreement(rows, rtt_ms))]

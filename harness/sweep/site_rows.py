@@ -15,9 +15,9 @@ from harness.errors import InputError
 from harness.files.load_record import LoadRecord
 from harness.files.results import Results, read_results
 from harness.sweep.folder import SweepFolder
-from harness.sweep.outcome import Outcome, of_unit
-from harness.sweep.plan import Job
-from harness.sweep.recordings import Recorded
+from harness.sweep.outcome import UnitOutcome, of_unit
+from harness.sweep.plan import UnitTask
+from harness.sweep.recordings import SiteRecording
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class SiteRow:
     A unit that is not `tried` yet has no outcome of its own: `outcome` says only which unit it is.
     """
 
-    outcome: Outcome
+    outcome: UnitOutcome
     tried: bool = True
     synthetic: bool = False
     requests: float | None = None
@@ -77,20 +77,20 @@ class SiteRow:
         return next((found for found in self.at if found.rtt_ms == rtt_ms), None)
 
 
-def read_rows(folder: SweepFolder, sites: Sequence[Recorded], jobs: Sequence[Job]) -> list[SiteRow]:
+def read_rows(folder: SweepFolder, sites: Sequence[SiteRecording], jobs: Sequence[UnitTask]) -> list[SiteRow]:
     """Return a row for each unit, and for each page without a recording; second measurements if there are any.
 
     A folder that cannot be read is a failure with its reason, like any other.
     """
-    rows = [SiteRow(Outcome("", site.page.url, "failed", (site.why_not,)), site.tried)
+    rows = [SiteRow(UnitOutcome("", site.page.url, "failed", (site.why_not,)), site.tried)
             for site in sites if site.why_not]
     for job in jobs:
         for unit in (job.unit, job.second.unit):
             try:
                 outcome = folder.outcome(unit.key)
             except InputError as error:
-                outcome = Outcome(unit.key, unit.url, "failed", (str(error),), replica=unit.replica,
-                                  options=unit.settings.options)
+                outcome = UnitOutcome(unit.key, unit.url, "failed", (str(error),), replica=unit.replica,
+                                      options=unit.settings.options)
             if outcome is not None:
                 rows.append(read_row(folder, outcome))
             elif not unit.replica:
@@ -98,7 +98,7 @@ def read_rows(folder: SweepFolder, sites: Sequence[Recorded], jobs: Sequence[Job
     return rows
 
 
-def read_row(folder: SweepFolder, outcome: Outcome) -> SiteRow:
+def read_row(folder: SweepFolder, outcome: UnitOutcome) -> SiteRow:
     """Return the row of one unit."""
     client = folder.results(outcome.key) / "client"
     if not client.is_dir():

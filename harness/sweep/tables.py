@@ -13,7 +13,7 @@ from typing import Any
 from harness.analysis.load_tables import COLUMNS, load_rows
 from harness.errors import InputError
 from harness.sweep.folder import SweepFolder
-from harness.sweep.outcome import Outcome
+from harness.sweep.outcome import UnitOutcome
 from harness.sweep.site_rows import SiteRow, flat
 from harness.system.atomic import write_atomically, written_beside
 
@@ -25,7 +25,7 @@ BATCH = 50_000
 """Rows of a row group in the Parquet file."""
 
 
-def write_loads(folder: SweepFolder, outcomes: Iterable[Outcome]) -> list[Path]:
+def write_loads(folder: SweepFolder, outcomes: Iterable[UnitOutcome]) -> list[Path]:
     """Write every load of the units into both files, each in one step; return their paths."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -48,7 +48,7 @@ def write_loads(folder: SweepFolder, outcomes: Iterable[Outcome]) -> list[Path]:
     return [parquet, table]
 
 
-def _loads(folder: SweepFolder, outcomes: Iterable[Outcome]) -> Iterator[dict[str, Any]]:
+def _loads(folder: SweepFolder, outcomes: Iterable[UnitOutcome]) -> Iterator[dict[str, Any]]:
     for outcome in outcomes:
         client = folder.results(outcome.key) / "client"
         if not outcome.key or not client.is_dir():

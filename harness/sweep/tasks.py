@@ -10,7 +10,7 @@ from typing import Any
 from harness.sweep.calibration import FRESH_S
 from harness.sweep.calibration import calibrate as calibrate_machine
 from harness.sweep.measuring import Bed, GoOn, measure_unit
-from harness.sweep.outcome import FILE, Calibration, Outcome, of_unit
+from harness.sweep.outcome import FILE, Calibration, UnitOutcome, of_unit
 from harness.sweep.plan import Unit
 
 _here: dict[str, Any] = {"bed": None, "dismissed": ""}
@@ -86,7 +86,7 @@ def _of_the_machine(error: Exception) -> str:
     return f"the machine: {str(error) or repr(error)}"
 
 
-def _parcel_of(outcome: Outcome) -> bytes:
+def _parcel_of(outcome: UnitOutcome) -> bytes:
     """Return a parcel (harness.sweep.parcel) of this outcome alone, without touching the disk."""
     content, written = outcome.to_json().encode(), io.BytesIO()
     with tarfile.open(fileobj=written, mode="w:gz") as tar:

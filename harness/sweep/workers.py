@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from harness.sweep import tasks
-from harness.sweep.outcome import Calibration, Machine, Outcome
+from harness.sweep.outcome import Calibration, Machine, UnitOutcome
 from harness.sweep.plan import Versions
 
 WORKERS_EVERY_S = 2.0
@@ -104,7 +104,7 @@ class Workers:
         for address in [address for address, hand in self.hands.items() if hand.name == name]:
             self.dismiss(address, why)
 
-    def watch_streak(self, outcome: Outcome) -> None:
+    def watch_streak(self, outcome: UnitOutcome) -> None:
         """Have a worker measure the calibration's page again after STREAK failures in a row.
 
         A failure that is the page's fault does not count.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from harness.synthetic import text
 from harness.synthetic.images import make_image
 from harness.synthetic.loading import LATE, PUT, WORK, arrival, background_class, put_calls, tag
-from harness.synthetic.plan import Kind, Node, PagePlan
+from harness.synthetic.plan import Node, NodeKind, PagePlan
 from harness.synthetic.shape import INLINE, TAG, UNKNOWN_MONTH, PageShape
 
 SMALLEST_HTML = 80
@@ -72,7 +72,7 @@ def _body(contents: Contents, node: Node) -> bytes:
     try:
         body = _HOLDERS[node.kind](contents, node) if node.kind in _HOLDERS else None
     except DoesNotFitError:
-        if node.kind is Kind.DOCUMENT:
+        if node.kind is NodeKind.DOCUMENT:
             raise
         body = None
     if body is None:
@@ -85,19 +85,19 @@ def _body(contents: Contents, node: Node) -> bytes:
 def _childless_body(contents: Contents, node: Node) -> bytes:
     rng, size = contents.rng(node.final), node.size_bytes
     mime = contents.plan.resources[node.final].mime or "image/gif"
-    if node.kind in (Kind.IMAGE, Kind.BEACON):
+    if node.kind in (NodeKind.IMAGE, NodeKind.BEACON):
         if size < SMALLEST_IMAGE:
             return text.prose(rng, size).encode("ascii")        # what it was asked for as an image, and was none
         return make_image(mime, size, rng)
-    if node.kind is Kind.SCRIPT:
+    if node.kind is NodeKind.SCRIPT:
         return text.filler(size, text.script_pieces(rng), text.code_comment(rng)).encode("ascii")
-    if node.kind is Kind.STYLESHEET:
+    if node.kind is NodeKind.STYLESHEET:
         return text.filler(size, text.style_pieces(rng), text.code_comment(rng)).encode("ascii")
     if mime == "application/json":
         return text.json_text(rng, size).encode("ascii")
     if mime == "text/html" and size >= SMALLEST_HTML:
         with contextlib.suppress(DoesNotFitError):      # of a page whose URL, which stands in it, is longer
-            return _html(contents, Node(node.hops, Kind.FRAME, size, False))
+            return _html(contents, Node(node.hops, NodeKind.FRAME, size, False))
     return text.prose(rng, size).encode("ascii")
 
 
@@ -114,9 +114,8 @@ def _script(contents: Contents, node: Node) -> bytes:
 
 def _style(contents: Contents, node: Node) -> bytes:
     rng = contents.rng(node.final)
-    images = [child for child in node.children if child.kind in (Kind.IMAGE, Kind.BEACON) and not child.no_content
-              and not child.after_load
-              and not contents.lifted.get(child.index)]
+    images = [child for child in node.children if child.kind in (NodeKind.IMAGE, NodeKind.BEACON)
+              and not child.no_content and not child.after_load and not contents.lifted.get(child.index)]
     rules = "".join(f'.{background_class(image)} {{ background: url("{contents.url(image.index)}"); }}\n'
                     for image in images)
     if len(rules) > node.size_bytes:
@@ -138,7 +137,7 @@ def _html(contents: Contents, node: Node) -> bytes:
               *(tags[child.index] for child in node.children if child not in in_head)]
     end = "</section>\n</body>\n</html>\n" if _is_full(node) else ""
     room = node.size_bytes - sum(map(len, pieces)) - len(end)
-    if room < 0 and node.kind is Kind.DOCUMENT:
+    if room < 0 and node.kind is NodeKind.DOCUMENT:
         node.size_bytes, room = node.size_bytes - room, 0       # its content came compressed, say: ours does not
     if room < 0:
         raise DoesNotFitError
@@ -158,7 +157,7 @@ def _placed_html(contents: Contents, node: Node, rng: random.Random) -> bytes:
     pieces[body_at] += _body_start(contents, node)
     end = "</section>\n</body>\n</html>\n" if _is_full(node) else ""
     room = node.size_bytes - sum(map(len, pieces)) - len(end)
-    if room < 0 and node.kind is Kind.DOCUMENT:
+    if room < 0 and node.kind is NodeKind.DOCUMENT:
         node.size_bytes, room = node.size_bytes - room, 0
     if room < 0:
         raise DoesNotFitError
@@ -173,7 +172,7 @@ def _placed_html(contents: Contents, node: Node, rng: random.Random) -> bytes:
 def _places(contents: Contents, node: Node) -> list[tuple[int, str, bool]]:
     """Return where in a document what stands that requests its children, and whether it opens the body, in order."""
     tags = [child for child in node.children if child.way == TAG and not child.after_load]
-    places = [(child.offset, _placed_tag(contents, child), child.kind not in (Kind.STYLESHEET, Kind.SCRIPT))
+    places = [(child.offset, _placed_tag(contents, child), child.kind not in (NodeKind.STYLESHEET, NodeKind.SCRIPT))
               for child in tags]
     scripts: dict[int, list[Node]] = {}
     for child in node.children:
@@ -185,20 +184,20 @@ def _places(contents: Contents, node: Node) -> list[tuple[int, str, bool]]:
 
 
 def _placed_tag(contents: Contents, node: Node) -> str:
-    how = "" if node.blocking or node.kind is not Kind.SCRIPT else " async"
+    how = "" if node.blocking or node.kind is not NodeKind.SCRIPT else " async"
     return tag(node, contents.lifted, contents.backgrounds, contents.url, how)
 
 
 def _in_head(node: Node) -> list[Node]:
     """The children that stand in the head (see `plan`): in the body, a stylesheet would stop Chrome's parser."""
-    chosen, allowed = [], {Kind.STYLESHEET, Kind.SCRIPT}
+    chosen, allowed = [], {NodeKind.STYLESHEET, NodeKind.SCRIPT}
     for child in node.children:
         if child.kind in allowed:
             chosen.append(child)
-        elif child.kind in (Kind.SCRIPT, Kind.FRAME):
+        elif child.kind in (NodeKind.SCRIPT, NodeKind.FRAME):
             break
         else:
-            allowed = {Kind.STYLESHEET}
+            allowed = {NodeKind.STYLESHEET}
     return chosen
 
 
@@ -212,7 +211,7 @@ def _tag(contents: Contents, document: Node, node: Node) -> str:
         return f"<script>{put_calls([node], contents.lifted, contents.backgrounds, contents.url)}</script>\n"
     resources = contents.plan.resources
     how = ""
-    if any(other.kind is Kind.FRAME and other.index > node.index for other in document.children):
+    if any(other.kind is NodeKind.FRAME and other.index > node.index for other in document.children):
         how = " async"
     elif resources[node.index].start_ms > resources[document.final].end_ms:
         how = " defer"
@@ -221,7 +220,7 @@ def _tag(contents: Contents, document: Node, node: Node) -> str:
 
 def _head(contents: Contents, node: Node) -> str:
     arrivals = "".join(arrival(child, contents.lifted, contents.backgrounds, contents.url) for child in node.children
-                       if contents.lifted.get(child.index) and child.kind is not Kind.FETCH
+                       if contents.lifted.get(child.index) and child.kind is not NodeKind.FETCH
                        and child.way in (None, TAG))
     code = f"{PUT}{LATE}{arrivals}" if _needs_put(contents, node) else ""
     if contents.measured and (code or _works_at_last(contents, node)):
@@ -238,7 +237,7 @@ def _head(contents: Contents, node: Node) -> str:
 
 
 def _works_at_last(contents: Contents, node: Node) -> bool:
-    return node.kind is Kind.DOCUMENT and contents.last_work_ms > 0
+    return node.kind is NodeKind.DOCUMENT and contents.last_work_ms > 0
 
 
 def _body_start(contents: Contents, node: Node) -> str:
@@ -246,7 +245,7 @@ def _body_start(contents: Contents, node: Node) -> str:
                        for image in contents.backgrounds.get(child.index, []))
     if not _is_full(node):
         return f"<p>Synthetic frame</p>{elements}"
-    if node.kind is Kind.FRAME:
+    if node.kind is NodeKind.FRAME:
         return f"</head>\n<body>\n<section>\n<p><b>Synthetic frame</b> of {node.size_bytes} bytes.</p>\n{elements}"
     return ("</head>\n<body>\n<header>\n<h1>Synthetic page</h1>\n<p>TFO Lab made this page to measure how long pages "
             f"take to load. It stands in for {contents.page_url} as it was {_when(contents.month)}: as many "
@@ -266,12 +265,12 @@ def _when(month: str) -> str:
 def _needs_put(contents: Contents, node: Node) -> bool:
     """Whether a script of this document, or the arrival of one of its resources, requests others."""
     def requests(child: Node) -> bool:
-        if contents.lifted.get(child.index) or (child.kind is Kind.SCRIPT and child.children):
+        if contents.lifted.get(child.index) or (child.kind is NodeKind.SCRIPT and child.children):
             return True
-        return child.kind is not Kind.FRAME and any(requests(grandchild) for grandchild in child.children)
+        return child.kind is not NodeKind.FRAME and any(requests(grandchild) for grandchild in child.children)
 
     return any(child.idle_ms or child.after_load or child.way not in (None, TAG) or requests(child)
                for child in node.children)
 
 
-_HOLDERS = {Kind.DOCUMENT: _html, Kind.FRAME: _html, Kind.SCRIPT: _script, Kind.STYLESHEET: _style}
+_HOLDERS = {NodeKind.DOCUMENT: _html, NodeKind.FRAME: _html, NodeKind.SCRIPT: _script, NodeKind.STYLESHEET: _style}

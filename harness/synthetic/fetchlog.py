@@ -2,7 +2,7 @@
 
 from harness.files.hack_dns import PORTS
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
-from harness.synthetic.plan import REDIRECT_STATUS, Kind, Node, PagePlan
+from harness.synthetic.plan import REDIRECT_STATUS, Node, NodeKind, PagePlan
 
 UNKNOWN_ADDRESS = "192.0.2.1"
 """From TEST-NET-1 (RFC 5737), addresses that belong to nobody: those of 2013 were not kept."""
@@ -27,7 +27,7 @@ def make_log(plan: PagePlan, urls: list[str]) -> PageLog:
 
 def _response(plan: PagePlan, node: Node, index: int, urls: list[str]) -> Response:
     resource = plan.resources[index]
-    mime = resource.mime or ("application/x-javascript" if node.kind is Kind.SCRIPT else "image/gif")
+    mime = resource.mime or ("application/x-javascript" if node.kind is NodeKind.SCRIPT else "image/gif")
     if resource.redirect_to is not None:
         return Response(REDIRECT_STATUS, mime, resource.charset or "", urls[index], urls[resource.redirect_to])
     status = "No Content" if node.no_content else "OK"

@@ -14,7 +14,7 @@ something came of it before the load event.
 
 from collections.abc import Callable, Sequence
 
-from harness.synthetic.plan import Kind, Node
+from harness.synthetic.plan import Node, NodeKind
 
 PUT = """\
 function hold() {
@@ -86,8 +86,8 @@ def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByI
         nonlocal worked_ms, worked_later_ms
         kind = node.kind.value
         if node.blocking:
-            kind = "write" if node.kind is Kind.SCRIPT else "wait"
-        elif node.kind is Kind.FETCH and any(not child.after_load for child in lifted.get(node.index, [])):
+            kind = "write" if node.kind is NodeKind.SCRIPT else "wait"
+        elif node.kind is NodeKind.FETCH and any(not child.after_load for child in lifted.get(node.index, [])):
             kind = "held"
         arguments = [f'"{kind}"', f'"{url(node.index)}"']
         classes = ",".join(f'"{background_class(image)}"' for image in backgrounds.get(node.index, []))
@@ -123,15 +123,15 @@ def tag(node: Node, lifted: NodesByIndex, backgrounds: NodesByIndex, url: Addres
     address = url(node.index).replace("&", "&amp;")
     is_lifting = bool(lifted.get(node.index))
     events = f' onload="after{node.index}()" onerror="after{node.index}()"' if is_lifting else ""
-    if node.kind is Kind.STYLESHEET:
+    if node.kind is NodeKind.STYLESHEET:
         return f'<link rel="stylesheet" href="{address}"{events}>\n'
-    if node.kind is Kind.SCRIPT:
+    if node.kind is NodeKind.SCRIPT:
         return f'<script{how} src="{address}"{events}></script>\n'
-    if node.kind is Kind.FRAME:
+    if node.kind is NodeKind.FRAME:
         return f'<iframe src="{address}"{events} width="300" height="80"></iframe>\n'
-    if node.kind is Kind.BEACON:
+    if node.kind is NodeKind.BEACON:
         return f'<img src="{address}"{events} width="1" height="1" alt="">\n'
-    if node.kind is Kind.IMAGE:
+    if node.kind is NodeKind.IMAGE:
         return f'<img src="{address}"{events} width="96" height="72" alt="">\n'
     if is_lifting:
         return f"<script>{put_calls([node], lifted, backgrounds, url)}</script>\n"

@@ -54,7 +54,7 @@ LARGEST_GUESS = 10_000
 REDIRECT_STATUS = "Moved Temporarily"
 
 
-class Kind(Enum):
+class NodeKind(Enum):
     """How a node is loaded; the value is its name in the pages' own script."""
 
     DOCUMENT = "document"
@@ -66,8 +66,8 @@ class Kind(Enum):
     FETCH = "fetch"
 
 
-MEASURED_KINDS = {"document": Kind.FRAME, "image": Kind.IMAGE, "style": Kind.STYLESHEET, "script": Kind.SCRIPT,
-                  "data": Kind.FETCH, "font": Kind.FETCH, "media": Kind.FETCH}
+MEASURED_KINDS = {"document": NodeKind.FRAME, "image": NodeKind.IMAGE, "style": NodeKind.STYLESHEET,
+                  "script": NodeKind.SCRIPT, "data": NodeKind.FETCH, "font": NodeKind.FETCH, "media": NodeKind.FETCH}
 """How the pages load what a measured page asked for as one of harness.synthetic.shape.KINDS."""
 
 
@@ -81,7 +81,7 @@ class Node:
     """
 
     hops: list[int]
-    kind: Kind
+    kind: NodeKind
     size_bytes: int
     no_content: bool
     waits: bool = False
@@ -172,23 +172,23 @@ def _node(shape: PageShape, first: Resource, causing: set[int | None], typical: 
         size_bytes = PIXEL if final.mime is None else typical.get(_type_of(final), PIXEL)
     kind = _kind(final, size_bytes) if final.kind is None else MEASURED_KINDS[final.kind]
     if first.index == 0:
-        kind = Kind.DOCUMENT
-    elif (no_content and final.kind in (None, "image")) or (kind is Kind.IMAGE and size_bytes <= LARGEST_BEACON):
-        kind = Kind.BEACON
+        kind = NodeKind.DOCUMENT
+    elif (no_content and final.kind in (None, "image")) or (kind is NodeKind.IMAGE and size_bytes <= LARGEST_BEACON):
+        kind = NodeKind.BEACON
     return Node(hops, kind, size_bytes, no_content, work_ms=first.work_ms,
                 idle_ms=0 if first.after_load else first.idle_ms, after_load=first.after_load, way=first.way,
                 offset=first.offset, blocking=first.blocking, waits=first.way == PARSED)
 
 
-def _kind(final: Resource, size_bytes: int) -> Kind:
+def _kind(final: Resource, size_bytes: int) -> NodeKind:
     mime = _type_of(final)
     if mime is None:
-        return Kind.BEACON if size_bytes <= LARGEST_BEACON else Kind.SCRIPT
+        return NodeKind.BEACON if size_bytes <= LARGEST_BEACON else NodeKind.SCRIPT
     if mime.startswith("image/"):
-        return Kind.IMAGE
+        return NodeKind.IMAGE
     if mime == "text/html":
-        return Kind.FRAME if size_bytes >= SMALLEST_FRAME else Kind.FETCH
-    return {"text/css": Kind.STYLESHEET, "javascript": Kind.SCRIPT}.get(mime, Kind.FETCH)
+        return NodeKind.FRAME if size_bytes >= SMALLEST_FRAME else NodeKind.FETCH
+    return {"text/css": NodeKind.STYLESHEET, "javascript": NodeKind.SCRIPT}.get(mime, NodeKind.FETCH)
 
 
 def _finder(plan: PagePlan, node: Node) -> Node | None:
@@ -196,8 +196,8 @@ def _finder(plan: PagePlan, node: Node) -> Node | None:
     parent, resources = node.parent, plan.resources
     assert parent is not None
     start_ms = resources[node.index].start_ms
-    if parent.kind not in (Kind.DOCUMENT, Kind.FRAME) or start_ms <= resources[parent.final].end_ms:
+    if parent.kind not in (NodeKind.DOCUMENT, NodeKind.FRAME) or start_ms <= resources[parent.final].end_ms:
         return None
-    arrived = [other for other in plan.nodes if other.kind is Kind.SCRIPT and other.parent is parent
+    arrived = [other for other in plan.nodes if other.kind is NodeKind.SCRIPT and other.parent is parent
                and resources[other.final].end_ms <= start_ms]
     return max(arrived, key=lambda other: (resources[other.final].end_ms, other.index), default=None)

@@ -3,7 +3,7 @@
 import random
 
 from harness.errors import InputError
-from harness.synthetic.plan import Kind, PagePlan
+from harness.synthetic.plan import NodeKind, PagePlan
 
 DIRECTORIES = ("img", "static", "media", "assets", "common", "site", "lib", "nav", "home", "parts", "misc", "web")
 WORDS = ("header", "story", "thumb", "banner", "menu", "footer", "photo", "chart", "video", "list", "frame", "logo",
@@ -59,7 +59,7 @@ def _extension(plan: PagePlan, index: int) -> str:
     if mime is not None and "javascript" in mime:
         return ".js"
     if mime is None:
-        return ".js" if plan.node_of(index).kind is Kind.SCRIPT else ".gif"
+        return ".js" if plan.node_of(index).kind is NodeKind.SCRIPT else ".gif"
     return EXTENSIONS.get(mime, "")
 
 

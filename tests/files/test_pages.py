@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import InputError
-from harness.files.pages import Page, as_asked, line_of, read_pages, sanitise
+from harness.files.pages import Page, line_of, page_url, read_pages, sanitise
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -48,7 +48,7 @@ def test_urls_are_what_browsers_ask_for(tmp_path: Path, text: str, url: str, nam
     page = read_pages(path)[1]
     assert page == Page(url, name)
     assert line_of(path, page) == 2
-    assert as_asked(url) == url
+    assert page_url(url) == url
 
 
 def test_blank_lines_and_a_missing_last_line_break(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ paths = st.text(string.ascii_letters + string.digits + "-_.()/?=&%#~|>", max_siz
 def test_what_was_written_is_read_in_its_order(tmp_path_factory: pytest.TempPathFactory, urls: list[str]) -> None:
     path = tmp_path_factory.getbasetemp() / "written.pages"
     path.write_text("\n".join(urls), encoding="utf-8")
-    assert read_pages(path) == [Page(as_asked(url), sanitise(url)) for url in urls]
+    assert read_pages(path) == [Page(page_url(url), sanitise(url)) for url in urls]
 
 
 @given(content=st.text(max_size=80))

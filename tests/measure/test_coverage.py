@@ -10,7 +10,7 @@ from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
 from harness.measure.coverage import RecordedPage, compared, coverage, judged_alone, reasons, recorded_page
-from harness.measure.reason import Kind, accident, texts
+from harness.measure.reason import Blame, accident, texts
 from harness.mirror.recording import read_recording
 from tests.support.https_recording import HttpsRecording
 from tests.support.made_record import made_record
@@ -45,7 +45,7 @@ def test_a_page_of_which_most_failed_is_hollow_and_no_other_try_helps() -> None:
     hosts = ["blog.example", "cdn.example", "fonts.example", "ads.example"]
     [reason] = reasons(load_of(*good(6), *(failed(str(number), host=hosts[number % 4]) for number in range(62))))
     assert reason.text == ("62 of 68 requests failed: no such host (blog.example, cdn.example, fonts.example, …)")
-    assert reason.kind == Kind.PAGE
+    assert reason.kind == Blame.PAGE
 
 
 @pytest.mark.parametrize(("count", "hollow"), [(0, False), (10, False), (11, True)])
@@ -59,7 +59,7 @@ def test_failures_of_several_kinds_are_told_apart_and_a_dead_server_is_an_accide
     [reason] = reasons(load_of(*good(5), *missing, failed("x"), failed("y", REFUSED, "b.test")))
     assert reason.text == ("5 of 10 requests failed: 3 not in the recording (a.test); 1 no such host (blog.example); "
                            "1 connection refused (b.test)")
-    assert reason.kind == Kind.ACCIDENT
+    assert reason.kind == Blame.ACCIDENT
 
 
 def test_what_failed_when_it_was_recorded_makes_no_load_hollow_but_hides_nothing_else() -> None:
@@ -80,13 +80,13 @@ def test_what_chrome_keeps_from_the_page_since_it_is_no_answer_at_all_is_a_failu
     blocked = [answer(str(number), kind="missing", identity="", status=404, error="net::ERR_BLOCKED_BY_ORB")
                for number in range(3)]
     [reason] = reasons(load_of(*good(5), *blocked))
-    assert (reason.text, reason.kind) == ("3 of 8 requests failed: not in the recording (a.test)", Kind.PAGE)
+    assert (reason.text, reason.kind) == ("3 of 8 requests failed: not in the recording (a.test)", Blame.PAGE)
 
 
 def test_a_recording_of_which_no_half_comes_is_unfit() -> None:
     [reason] = reasons(load_of(*good(9), cover=(139, 10**6, 69, 5)))
     assert reason.text == "got only 69 of the 139 answers that the recording holds for this page"
-    assert reason.kind == Kind.PAGE
+    assert reason.kind == Blame.PAGE
     assert reasons(load_of(*good(9), cover=(138, 10**6, 69, 5))) == []
     assert reasons(load_of(*good(9), cover=(0, 0, 0, 0))) == []
 
@@ -127,13 +127,13 @@ def test_a_page_of_which_no_load_gets_what_one_asked_for_when_it_was_recorded_is
         for found in compared([first, second], [True, True]):
             [reason] = found
             assert reason.text.startswith(f"got {held} that the recording holds, and no load got more than ")
-            assert reason.kind == Kind.PAGE
+            assert reason.kind == Blame.PAGE
         assert judged_alone(first, [])
         assert judged_alone(first, [accident("x")]) == [accident("x")], "it was not good in the first place"
     assert compared([load_of(cover=(100, 9000, 90, 8100), of_a_load=True)], [True]) == [[]]
     better = load_of(cover=(100, 9000, 100, 9000), of_a_load=True)
     [[reason], []] = compared([load_of(cover=(100, 9000, 55, 9000), of_a_load=True), better], [True, True])
-    assert reason.kind == Kind.ACCIDENT, "another load got it all"
+    assert reason.kind == Blame.ACCIDENT, "another load got it all"
 
 
 def test_a_load_that_is_not_good_otherwise_is_not_the_best() -> None:

@@ -11,7 +11,7 @@ import pytest
 from harness.analysis.critical_path import Step
 from harness.files.layout import Layout
 from harness.files.load_parts import LateAnswer, Timekeeping
-from harness.measure.reason import Kind, texts
+from harness.measure.reason import Blame, texts
 from harness.measure.timekeeping import (
     GAP_MS,
     OTHERS_RATIO,
@@ -69,7 +69,7 @@ def test_a_load_that_kept_time_has_no_reason_against_it() -> None:
 def test_one_broken_rule_is_one_reason_and_an_accident(kept: Timekeeping, reason: str) -> None:
     [found] = reasons(kept, RTT_MS, PLT_MS)
     assert found.text.startswith(reason)
-    assert found.kind == Kind.ACCIDENT
+    assert found.kind == Blame.ACCIDENT
 
 
 @pytest.mark.parametrize("kept", [

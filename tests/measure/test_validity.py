@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harness.errors import run_main
 from harness.measure import validity
 from harness.measure.left_behind import LeftBehind
-from harness.measure.reason import Kind, texts, worth_another_try
+from harness.measure.reason import Blame, texts, worth_another_try
 from harness.netlog import moved_on
 from harness.system.fastopen import COUNTERS
 from harness.system.privileges import User
@@ -91,22 +91,22 @@ def test_one_broken_rule_is_one_reason(change: Callable[[Record], object], reaso
 
 
 @pytest.mark.parametrize(("change", "kind"), [
-    (lambda record: put(record, "plt_ms", None), Kind.ACCIDENT),
-    (lambda record: put(record, "errors", ["Chrome did not start"]), Kind.ACCIDENT),
-    (lambda record: put(record, "errors", [moved_on.LED_ON]), Kind.PAGE),
-    (lambda record: put(record, "failed_requests", "unfinished", 2), Kind.ACCIDENT),
-    (lambda record: put(record, "document", None), Kind.ACCIDENT),
-    (lambda record: put(record, "document", "status", 404), Kind.PAGE),
-    (lambda record: put(record, "document", "bytes", BYTES - 1), Kind.PAGE),
-    (lambda record: put(record, "counters", "user", "TCPSynRetrans", 3), Kind.ACCIDENT),
-    (lambda record: put(record, "counters", "servers", "ListenOverflows", 2), Kind.ACCIDENT),
-    (lambda record: put(record, "delay_line_drops", 5), Kind.ACCIDENT),
-    (lambda record: put(record, "syn_data_connections", 0), Kind.ACCIDENT),
-    (lambda record: put(record, "connections", [{"id": 7, "requests": 1}] * 101), Kind.ACCIDENT)])
-def test_each_reason_says_whether_another_try_can_help(change: Callable[[Record], object], kind: Kind) -> None:
+    (lambda record: put(record, "plt_ms", None), Blame.ACCIDENT),
+    (lambda record: put(record, "errors", ["Chrome did not start"]), Blame.ACCIDENT),
+    (lambda record: put(record, "errors", [moved_on.LED_ON]), Blame.PAGE),
+    (lambda record: put(record, "failed_requests", "unfinished", 2), Blame.ACCIDENT),
+    (lambda record: put(record, "document", None), Blame.ACCIDENT),
+    (lambda record: put(record, "document", "status", 404), Blame.PAGE),
+    (lambda record: put(record, "document", "bytes", BYTES - 1), Blame.PAGE),
+    (lambda record: put(record, "counters", "user", "TCPSynRetrans", 3), Blame.ACCIDENT),
+    (lambda record: put(record, "counters", "servers", "ListenOverflows", 2), Blame.ACCIDENT),
+    (lambda record: put(record, "delay_line_drops", 5), Blame.ACCIDENT),
+    (lambda record: put(record, "syn_data_connections", 0), Blame.ACCIDENT),
+    (lambda record: put(record, "connections", [{"id": 7, "requests": 1}] * 101), Blame.ACCIDENT)])
+def test_each_reason_says_whether_another_try_can_help(change: Callable[[Record], object], kind: Blame) -> None:
     verdict = validity.reasons(made_record(**broken(change)), BYTES)
     assert [reason.kind for reason in verdict] == [kind]
-    assert worth_another_try(verdict) == (kind == Kind.ACCIDENT)
+    assert worth_another_try(verdict) == (kind == Blame.ACCIDENT)
 
 
 def test_a_part_of_the_document_in_a_load_that_broke_off_is_an_accident() -> None:
@@ -124,7 +124,7 @@ def test_a_load_that_was_led_on_to_another_page_is_refused_for_that_alone_and_no
         errors=[moved_on.in_words("http://b.org/")], plt_ms=None,
         document={"url": "http://b.org/", "status": 200, "bytes": 7}))
     (reason,) = validity.reasons(made_record(**record), BYTES)
-    assert reason.kind is Kind.PAGE
+    assert reason.kind is Blame.PAGE
     assert "http://b.org/" in reason.text
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from harness.errors import InputError
 from harness.files.text_log import PageLog, Response, format_log
-from harness.mirror.answers import Recorded, status_code
+from harness.mirror.answers import RecordedAnswer, status_code
 from harness.mirror.manifest import Manifest, read_manifest
 from harness.mirror.paths import md5_name
 from harness.mirror.recording import Recording, read_recording
@@ -52,11 +52,11 @@ def test_index(tmp_path: Path) -> None:
         response("http://c.test/go", "http://b.test/go", "Moved Temporarily"),
         response("http://b.test/gone", None, "Not Found")])
     assert recording.problems == []
-    assert recording.lookup("a.test", "/") == Recorded(200, "text/html", "utf-8", None, "index.html", "plain")
-    assert recording.lookup("a.test", LONG) == Recorded(200, "text/css", "", None, md5_name(LONG), "md5")
-    assert recording.lookup("b.test", "/go") == Recorded(302, "text/html", redirect_url="http://a.test/",
+    assert recording.lookup("a.test", "/") == RecordedAnswer(200, "text/html", "utf-8", None, "index.html", "plain")
+    assert recording.lookup("a.test", LONG) == RecordedAnswer(200, "text/css", "", None, md5_name(LONG), "md5")
+    assert recording.lookup("b.test", "/go") == RecordedAnswer(302, "text/html", redirect_url="http://a.test/",
                                                              found="redirect")
-    assert recording.lookup("b.test", "/x?1") == Recorded(200, file="x?1", found="plain")
+    assert recording.lookup("b.test", "/x?1") == RecordedAnswer(200, file="x?1", found="plain")
     assert recording.lookup("b.test", "/x?2") is None
     none, gone = recording.lookup("b.test", "/none"), recording.lookup("b.test", "/gone")
     assert none is not None
@@ -95,7 +95,7 @@ def test_from_http_to_https_of_itself_is_no_redirect(tmp_path: Path) -> None:
 
 def test_fragments_of_2013_file_names(tmp_path: Path) -> None:
     recording = record(tmp_path, {"a.test/x#part": ""}, [response("http://a.test/x#part")])
-    assert recording.lookup("a.test", "/x") == Recorded(200, "text/html", "utf-8", None, "x#part", "plain")
+    assert recording.lookup("a.test", "/x") == RecordedAnswer(200, "text/html", "utf-8", None, "x#part", "plain")
 
 
 def test_a_font_of_no_bytes_is_none(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_best_match_shares_most_of_the_query(tmp_path: Path) -> None:
     assert site.answer("/p?t=1").file == "p?id=1&size=big&t=1"
     assert site.answer("/p?id=1&size=big&t=1").found == "plain"
     assert site.answer("/p").found == "best-match"
-    assert site.answer("/go?r=2") == Recorded(302, "text/html", redirect_url="http://b.test/", found="best-match")
+    assert site.answer("/go?r=2") == RecordedAnswer(302, "text/html", redirect_url="http://b.test/", found="best-match")
     for missing in ("/other", "/lost?r=2", "*", ""):
         assert site.answer(missing).found == "missing", missing
     assert (site.answer("/lost?r=1").status, site.answer("/lost?r=1").found) == (200, "no-body")

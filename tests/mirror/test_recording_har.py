@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.files.pages import sanitise
-from harness.mirror.answers import Recorded
+from harness.mirror.answers import RecordedAnswer
 from harness.mirror.har import read_exchanges
 from harness.mirror.paths import md5_name
 from harness.mirror.recording import Recording, read_recording
@@ -24,7 +24,7 @@ def read(recorded: HttpsRecording) -> Recording:
     return read_recording(directory / recorded.name, directory / f"{recorded.name}.fetchlog")
 
 
-def found(recording: Recording, url: str, method: str = "GET") -> Recorded:
+def found(recording: Recording, url: str, method: str = "GET") -> RecordedAnswer:
     scheme, _, rest = url.partition("://")
     host, _, path = rest.partition("/")
     recorded = recording.lookup(host, f"/{path}", scheme, method)
@@ -43,7 +43,7 @@ def test_http_and_https_of_a_host_are_two(tmp_path: Path) -> None:
     assert {host: recording.schemes(host) for host in recording.hosts()} == {
         "a.test": ("http", "https"), "old.test": ("https",), "plain.test": ("http",)}
     assert recording.http2_hosts == {"a.test"}
-    assert found(recording, "http://a.test/") == Recorded(
+    assert found(recording, "http://a.test/") == RecordedAnswer(
         301, redirect_url="https://a.test/", found="redirect", headers=(("location", "https://a.test/"),))
     assert found(recording, "https://a.test/").file == "index.html"
     assert recording.lookup("plain.test", "/", "https") is None
@@ -138,7 +138,7 @@ def test_what_never_came_is_answered_at_once_and_who_never_answered_is_not_there
     recorded.add("https://a.test/hangs", status=0, _error="unfinished")
     recorded.add("https://expired.test/", status=0, _error="net::ERR_CERT_DATE_INVALID")
     recording = read(recorded)
-    assert found(recording, "https://a.test/hangs") == Recorded(504, headers=(), found="unanswered")
+    assert found(recording, "https://a.test/hangs") == RecordedAnswer(504, headers=(), found="unanswered")
     assert recording.hosts() == ["a.test"]
 
 

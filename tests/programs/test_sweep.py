@@ -21,7 +21,7 @@ import pytest
 
 from harness.files.pages import PageFiles, read_pages
 from harness.sweep.folder import SweepFolder
-from harness.sweep.plan import Settings, Unit, Versions
+from harness.sweep.plan import Unit, UnitSettings, Versions
 from harness.sweep.recordings import record_site
 from harness.system.lock import LOCK_FILE
 from harness.system.processes import children_by_parent, is_running
@@ -148,7 +148,7 @@ def to_be_measured_twice(folder: Path, url: str) -> bool:
     candidates.make()
     page = next(page for page in read_pages(source.pages) if page.url == url)
     digest = record_site(candidates, page, source).digest
-    return Unit(url, digest, Settings((0.0,)), Versions("", "")).wants_second
+    return Unit(url, digest, UnitSettings((0.0,)), Versions("", "")).wants_second
 
 
 def test_nothing_is_lost_or_doubled_whoever_dies(sweep: Sweep) -> None:

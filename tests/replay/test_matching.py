@@ -9,7 +9,7 @@ from harness.bootstrap import ROOT
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.pages import sanitise
 from harness.files.server_log import FoundAs
-from harness.mirror.answers import Recorded
+from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked, hash_body
 from harness.mirror.paths import write_file
 from harness.replay.site import Site
@@ -19,14 +19,14 @@ NAVIGATION = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "accep
 FETCH = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty", "accept": "*/*"}
 
 
-def body(written: Written, answer: Recorded) -> str | None:
+def body(written: Written, answer: RecordedAnswer) -> str | None:
     """Return the text that an answer has for its body."""
     if answer.file is None:
         return None
     return (written.directory / "Web" / (answer.file_host or HOST) / answer.file).read_text()
 
 
-def get(path: str, site: Site, **headers: str) -> Recorded:
+def get(path: str, site: Site, **headers: str) -> RecordedAnswer:
     """Ask for `path` with these headers."""
     return site.answer(path, "GET", Asked({name.replace("_", "-"): value for name, value in headers.items()}))
 
@@ -215,7 +215,7 @@ def test_posts_are_told_apart_by_their_bodies(written: Written) -> None:
         written.add("/graphql", f"the {name}", method="POST", post=f'{{"query": "{name}", "at": 1363139399019}}')
     site = written.site()
 
-    def post(text: str) -> Recorded:
+    def post(text: str) -> RecordedAnswer:
         return site.answer("/graphql", "POST", Asked({}, hash_body(text.encode())))
 
     answers = [post(f'{{"query": "{name}", "at": {at}}}') for name, at in (

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.files.server_log import FoundAs
-from harness.mirror.answers import Recorded
+from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
-from harness.replay.body import Body, Piece
+from harness.replay.body import BodyReader, Piece
 from harness.replay.matching import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
@@ -20,7 +20,7 @@ from tests.support.written import HOST, Written
 VIDEO = bytes(range(256)) * 8
 SIZE = len(VIDEO)
 RANGES = [("Accept-Ranges", "bytes"), ("Content-Type", "video/mp4"), ("ETag", '"1"'), ("Last-Modified", "then")]
-ANSWER = Recorded(200, headers=tuple((name.lower(), value) for name, value in RANGES))
+ANSWER = RecordedAnswer(200, headers=tuple((name.lower(), value) for name, value in RANGES))
 
 
 @pytest.mark.parametrize(("text", "wanted"), [
@@ -150,7 +150,7 @@ def test_a_body_of_pieces_is_what_lies_side_by_side(pieces: list[tuple[int, byte
         made.append(Piece(file, at))
         for place, byte in enumerate(data, start=at):
             content.setdefault(place, set()).add(byte)
-    body = Body(made)
+    body = BodyReader(made)
     body.select(Span(start, start + length))
     read = b""
     while chunk := body.read(3):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from harness.sweep import tasks
-from harness.sweep.outcome import Calibration, Machine, Outcome, Status, of_unit
+from harness.sweep.outcome import Calibration, Machine, Status, UnitOutcome, of_unit
 from harness.sweep.plan import Unit
 from tests.support.made_units import result
 
@@ -96,8 +96,9 @@ class FakeClient:
         if judged is None:
             return FakeFuture(Exception("b'...KilledWorker...'"), "error")
         status, why = judged
-        of: Outcome = of_unit(unit, status, *([why] if why else []), machine=worker.machine,
-                              calibration=worker.calibration, exits={"10": 2} if why == "its own fault" else {"10": 1})
+        exits = {"10": 2} if why == "its own fault" else {"10": 1}
+        of: UnitOutcome = of_unit(unit, status, *([why] if why else []), machine=worker.machine,
+                                  calibration=worker.calibration, exits=exits)
         return FakeFuture(result(self.scratch, of), "finished")
 
 

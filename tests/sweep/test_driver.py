@@ -15,12 +15,12 @@ from harness.sweep import driver, folder, workers
 from harness.sweep.driver import Driver, Tally
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import Calibration, Status
-from harness.sweep.plan import Job, Unit, Versions
+from harness.sweep.plan import Unit, UnitTask, Versions
 from tests.support.fake_dask import FakeClient, FakeCluster, FakeFuture, FakeWorker
 from tests.support.made_units import VERSIONS, machine, unit
 
 FIT = Calibration(1.0, 0.5, 1.0, 200.0)
-JOBS = [Job(unit(number), lambda: b"") for number in range(12)]
+JOBS = [UnitTask(unit(number), lambda: b"") for number in range(12)]
 
 
 def good(_: Unit) -> tuple[Status, str]:
@@ -51,7 +51,7 @@ class Sweep:
     def client(self, *workers: FakeWorker, drop: int | None = None) -> FakeClient:
         return FakeClient({f"tls://{worker.machine.name}": worker for worker in workers}, self.scratch, drop)
 
-    def run(self, *clients: FakeClient, jobs: list[Job] | None = None) -> Tally:
+    def run(self, *clients: FakeClient, jobs: list[UnitTask] | None = None) -> Tally:
         return Driver(self.folder, FakeCluster(*clients), VERSIONS, self.said.append,
                       self.said.append).run(JOBS if jobs is None else jobs)
 
@@ -210,7 +210,7 @@ def test_large_recordings_are_handed_out_some_at_a_time(sweep: Sweep, monkeypatc
         sizes.append(sum(map(len, parcels)))
         return handed_out(task, units, parcels, **more)
     monkeypatch.setattr(client, "map", watched)
-    tally = sweep.run(client, jobs=[Job(unit(number), lambda: b"x" * 100) for number in range(60)])
+    tally = sweep.run(client, jobs=[UnitTask(unit(number), lambda: b"x" * 100) for number in range(60)])
     assert (tally.whole, tally.seconds_left) == (True, 0)
     assert max(sizes) == 300
     assert sum(sizes) == 6600, "six of them are measured twice"
@@ -226,7 +226,7 @@ def test_nothing_is_handed_out_when_the_disk_has_no_room_for_results(sweep: Swee
 
 
 def test_a_tenth_of_the_sites_is_measured_on_another_machine_too(sweep: Sweep) -> None:
-    jobs = [Job(unit(number), lambda: b"") for number in range(60)]
+    jobs = [UnitTask(unit(number), lambda: b"") for number in range(60)]
     one, same, other = (FakeWorker(machine(name, on), good, FIT) for name, on in
                         (("a", "first"), ("b", "first"), ("c", "other")))
     tally = sweep.run(sweep.client(one, same, other), jobs=jobs)
@@ -234,14 +234,14 @@ def test_a_tenth_of_the_sites_is_measured_on_another_machine_too(sweep: Sweep) -
     assert wanted
     assert (tally.done, tally.seconds_left) == (60, 0)
     for first in wanted:
-        outcomes = [sweep.folder.outcome(key) for key in (first.key, Job(first, lambda: b"").second.unit.key)]
+        outcomes = [sweep.folder.outcome(key) for key in (first.key, UnitTask(first, lambda: b"").second.unit.key)]
         assert {found.machine.id for found in outcomes if found} == {"first", "other"}
     seconds = sum(measured.replica for worker in (one, same, other) for measured in worker.measured)
     assert seconds == len(wanted)
 
 
 def test_with_one_machine_there_is_no_second_measurement(sweep: Sweep) -> None:
-    jobs = [Job(unit(number), lambda: b"") for number in range(60)]
+    jobs = [UnitTask(unit(number), lambda: b"") for number in range(60)]
     tally = sweep.run(sweep.client(FakeWorker(machine("a", "here"), good), FakeWorker(machine("b", "here"), good)),
                       jobs=jobs)
     assert tally.whole
@@ -249,7 +249,7 @@ def test_with_one_machine_there_is_no_second_measurement(sweep: Sweep) -> None:
 
 
 def test_second_measurements_are_made_up_for_when_another_machine_is_there(sweep: Sweep) -> None:
-    jobs = [Job(unit(number), lambda: b"") for number in range(60)]
+    jobs = [UnitTask(unit(number), lambda: b"") for number in range(60)]
     here, there = FakeWorker(machine("a", "here"), good), FakeWorker(machine("b", "there"), good)
     assert sweep.run(sweep.client(here), jobs=jobs).seconds_left == 6
     tally = sweep.run(sweep.client(FakeWorker(machine("a", "here"), good), there), jobs=jobs)
@@ -258,7 +258,7 @@ def test_second_measurements_are_made_up_for_when_another_machine_is_there(sweep
 
 
 def test_when_the_scheduler_dies_after_the_last_first_measurement_the_second_ones_are_made(sweep: Sweep) -> None:
-    jobs = [Job(unit(number), lambda: b"") for number in range(60)]
+    jobs = [UnitTask(unit(number), lambda: b"") for number in range(60)]
     one, other = FakeWorker(machine("a", "here"), good, FIT), FakeWorker(machine("b", "there"), good, FIT)
     assert sweep.run(sweep.client(one, other, drop=60), sweep.client(one, other), jobs=jobs).seconds_left == 0
 
@@ -267,7 +267,7 @@ def test_a_recording_that_cannot_travel_is_a_failure(sweep: Sweep) -> None:
     def too_large() -> bytes:
         raise ValueError("more than 512 MB")
     worker = FakeWorker(machine("a"), good, FIT)
-    tally = sweep.run(sweep.client(worker), jobs=[Job(unit(1), too_large), JOBS[0]])
+    tally = sweep.run(sweep.client(worker), jobs=[UnitTask(unit(1), too_large), JOBS[0]])
     assert (tally.failed, tally.measured) == (1, 1)
     kept = sweep.folder.outcome(unit(1).key)
     assert kept

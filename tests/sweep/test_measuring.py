@@ -13,9 +13,9 @@ from harness.files.pages import PageFiles
 from harness.measure.resume import recording_digest
 from harness.sweep import measuring
 from harness.sweep.measuring import PARTS, SITE, Bed, measure_unit
-from harness.sweep.outcome import Outcome
+from harness.sweep.outcome import UnitOutcome
 from harness.sweep.parcel import pack
-from harness.sweep.plan import Settings, Unit
+from harness.sweep.plan import Unit, UnitSettings
 from tests.support.made_units import VERSIONS, machine
 from tests.support.small_mirror import SmallMirror
 
@@ -42,11 +42,11 @@ class Machine:
         mirror.add(URL, "one")
         mirror.finish(URL)
 
-    def measure(self, program: str, delays: tuple[float, ...] = (10.0,)) -> tuple[Outcome, dict[str, bytes]]:
+    def measure(self, program: str, delays: tuple[float, ...] = (10.0,)) -> tuple[UnitOutcome, dict[str, bytes]]:
         """Measure a unit by `program`, which has its folder as `place`; return its outcome and the parcel's files."""
         (self.project / "tfo.py").write_text(TFO_PY + program)
         source = self.folder / "source"
-        made = Unit(URL, recording_digest(PageFiles(source, SITE)), Settings(delays), VERSIONS)
+        made = Unit(URL, recording_digest(PageFiles(source, SITE)), UnitSettings(delays), VERSIONS)
         outcome, parcel = measure_unit(Bed(machine("lab"), 0, 0), made, pack(source, PARTS), lambda: True)
         with tarfile.open(fileobj=BytesIO(parcel)) as tar:
             assert all(member.isreg() for member in tar)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness.sweep import over_sites
-from harness.sweep.outcome import Outcome
+from harness.sweep.outcome import UnitOutcome
 from harness.sweep.over_sites import (
     agreement,
     distribution,
@@ -21,7 +21,7 @@ def at(percent: float, half: float | None = 1.0, handshakes: float | None = None
 
 
 def row(url: str, *found: AtRtt, second: int = 0) -> SiteRow:
-    return SiteRow(Outcome(url, url, "measured", replica=second), at=found)
+    return SiteRow(UnitOutcome(url, url, "measured", replica=second), at=found)
 
 
 def rows(*percents: float) -> list[SiteRow]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import InputError
-from harness.sweep.plan import Settings, Unit, Versions, check_options, grid
+from harness.sweep.plan import Unit, UnitSettings, Versions, check_options, grid
 from tests.support.made_units import unit
 
 
@@ -14,8 +14,8 @@ def test_the_same_content_has_the_same_key_and_any_other_another() -> None:
     assert Unit.from_json(one.to_json()) == one
     assert Unit.from_json(one.to_json()).key == one.key == unit().key
     others = [replace(one, url="http://other.test/"), replace(one, recording="another"), replace(one, replica=1),
-              replace(one, settings=Settings((10.0, 50.0), one.settings.options)),
-              replace(one, settings=Settings(one.settings.delays)),
+              replace(one, settings=UnitSettings((10.0, 50.0), one.settings.options)),
+              replace(one, settings=UnitSettings(one.settings.delays)),
               replace(one, versions=Versions("a later program", one.versions.browser)),
               replace(one, versions=Versions(one.versions.tfo_lab, "a later Chrome"))]
     assert len({one.key, *(other.key for other in others)}) == 1 + len(others)
@@ -24,7 +24,7 @@ def test_the_same_content_has_the_same_key_and_any_other_another() -> None:
 def test_about_a_tenth_of_the_sites_is_measured_twice_whatever_their_options() -> None:
     chosen = [unit(number).wants_second for number in range(1000)]
     assert 70 < sum(chosen) < 130
-    assert [replace(unit(number), settings=Settings((50.0,))).wants_second for number in range(1000)] == chosen
+    assert [replace(unit(number), settings=UnitSettings((50.0,))).wants_second for number in range(1000)] == chosen
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"url": 1}', '{"settings": {"delays": "x"}}', "null"])

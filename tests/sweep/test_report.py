@@ -12,9 +12,9 @@ from harness.bootstrap import ROOT
 from harness.files.pages import Page
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
-from harness.sweep.outcome import FILE, Calibration, Outcome
-from harness.sweep.plan import Job, Settings
-from harness.sweep.recordings import Recorded, not_tried
+from harness.sweep.outcome import FILE, Calibration, UnitOutcome
+from harness.sweep.plan import UnitSettings, UnitTask
+from harness.sweep.recordings import SiteRecording, not_tried
 from harness.sweep.report import write_outputs
 from harness.sweep.site_rows import read_rows
 from tests.support.client_folder import make_client
@@ -31,18 +31,18 @@ class Sweep:
         self.folder = SweepFolder(path, "x")
         self.folder.make()
         self.asked = SweepSettings(path / "List.pages", (10.0, 100.0), (OPTIONS,), VERSIONS)
-        units = [unit(number, settings=Settings((10.0, 100.0), OPTIONS)) for number in range(8)]
-        self.jobs = [Job(made, lambda: b"") for made in units]
+        units = [unit(number, settings=UnitSettings((10.0, 100.0), OPTIONS)) for number in range(8)]
+        self.jobs = [UnitTask(made, lambda: b"") for made in units]
         for made in units[:6]:
             self.add(outcome(made, by="lab1"), made.url)
         self.add(outcome(units[6], "partly", "1 of 16 loads: SYN retransmitted", by="lab1"), units[6].url)
         self.add(outcome(units[7], "failed", "<b>Chrome hangs</b>", by="lab1"), "")
         self.add(outcome(self.jobs[0].second.unit, by="lab2"), units[0].url)
         gone = Page(EVIL, "evil")
-        self.sites = [Recorded(Page(made.url, f"p{place}"), path, "digest") for place, made in enumerate(units)]
-        self.sites.append(Recorded(gone, path, why_not="cannot be recorded: <i>gone</i>"))
+        self.sites = [SiteRecording(Page(made.url, f"p{place}"), path, "digest") for place, made in enumerate(units)]
+        self.sites.append(SiteRecording(gone, path, why_not="cannot be recorded: <i>gone</i>"))
 
-    def add(self, of: Outcome, url: str) -> None:
+    def add(self, of: UnitOutcome, url: str) -> None:
         folder = self.folder.results(of.key)
         folder.mkdir()
         calibrated = replace(of, calibration=Calibration(1.0, 0.4, 1.01, 212.0), took_s=60.0)
@@ -119,10 +119,10 @@ def test_the_report_says_which_rtt_stands_for_several(tmp_path: Path, sweep: Swe
     made = Sweep.__new__(Sweep)
     made.folder = SweepFolder(tmp_path, "recorded")
     made.folder.make()
-    of = unit(settings=Settings((10.0,), options))
+    of = unit(settings=UnitSettings((10.0,), options))
     made.add(outcome(of), of.url)
     write_outputs(made.folder, SweepSettings(tmp_path / "L.pages", (10.0,), (options,), VERSIONS),
-                  [Recorded(Page(of.url, "p"), tmp_path, "digest")], [Job(of, lambda: b"")])
+                  [SiteRecording(Page(of.url, "p"), tmp_path, "digest")], [UnitTask(of, lambda: b"")])
     said = "each server has an RTT of its own"
     assert said in (made.folder.path / "report.html").read_text()
     assert said not in (sweep.folder.path / "report.html").read_text()
@@ -142,7 +142,7 @@ def test_the_report_says_what_the_list_is_a_sample_of(tmp_path: Path, pages: Pat
 def test_with_nothing_measured_there_is_a_report_that_says_so(tmp_path: Path) -> None:
     folder = SweepFolder(tmp_path, "none")
     folder.make()
-    sites = [Recorded(Page("http://a.test/", "a"), tmp_path, why_not="it is gone")]
+    sites = [SiteRecording(Page("http://a.test/", "a"), tmp_path, why_not="it is gone")]
     write_outputs(folder, SweepSettings(tmp_path / "L.pages", (10.0,), ((),), VERSIONS), sites, [])
     assert "it is gone" in (folder.path / "report.html").read_text()
     assert [row["why"] for row in rows_of(folder.path / "sites.csv")] == ["it is gone"]
@@ -150,11 +150,11 @@ def test_with_nothing_measured_there_is_a_report_that_says_so(tmp_path: Path) ->
 
 def test_what_an_unfinished_sweep_has_not_come_to_is_a_row_too(tmp_path: Path) -> None:
     made = Sweep(tmp_path)
-    later = unit(8, settings=Settings((10.0, 100.0), OPTIONS))
+    later = unit(8, settings=UnitSettings((10.0, 100.0), OPTIONS))
     pages = [*(site.page.url for site in made.sites), later.url, "http://last.test/"]
-    waiting = [Recorded(Page(later.url, "p8"), tmp_path, "digest"),
+    waiting = [SiteRecording(Page(later.url, "p8"), tmp_path, "digest"),
                not_tried(made.folder, Page("http://last.test/", "last"))]
-    write_outputs(made.folder, made.asked, [*made.sites, *waiting], [*made.jobs, Job(later, lambda: b"")])
+    write_outputs(made.folder, made.asked, [*made.sites, *waiting], [*made.jobs, UnitTask(later, lambda: b"")])
     rows = {row["url"]: row for row in rows_of(made.folder.path / "sites.csv")}
     assert set(rows) == set(pages)
     assert [(rows[url]["status"], rows[url]["why"], rows[url]["key"]) for url in pages[-2:]] == [
@@ -170,13 +170,13 @@ def test_a_grid_is_told_apart_by_its_settings(tmp_path: Path) -> None:
     made.folder = SweepFolder(tmp_path, "grid")
     made.folder.make()
     both = (("--http=1.0",), OPTIONS)
-    units = [unit(number, settings=Settings((10.0,), options)) for options in both for number in range(2)]
+    units = [unit(number, settings=UnitSettings((10.0,), options)) for options in both for number in range(2)]
     for of in units[:3]:
         made.add(outcome(of, "partly" if of is units[2] else "measured", by="lab1"), of.url)
     made.add(outcome(units[3], "failed", "it hangs", by="lab1"), "")
-    sites = [Recorded(Page(of.url, f"p{place}"), tmp_path, "digest") for place, of in enumerate(units[:2])]
+    sites = [SiteRecording(Page(of.url, f"p{place}"), tmp_path, "digest") for place, of in enumerate(units[:2])]
     write_outputs(made.folder, SweepSettings(tmp_path / "L.pages", (10.0,), both, VERSIONS), sites,
-                  [Job(of, lambda: b"") for of in units])
+                  [UnitTask(of, lambda: b"") for of in units])
     html = (made.folder.path / "report.html").read_text()
     assert "TCP Fast Open over 2 sites: grid" in html
     assert "2 of the measured sites are synthetic" in html

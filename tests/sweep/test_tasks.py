@@ -11,7 +11,7 @@ from harness.errors import InputError
 from harness.sweep import tasks
 from harness.sweep.calibration import FRESH_S
 from harness.sweep.measuring import Bed, GoOn
-from harness.sweep.outcome import Calibration, Outcome, of_unit
+from harness.sweep.outcome import Calibration, UnitOutcome, of_unit
 from harness.sweep.plan import Unit
 from tests.support.made_units import machine, unit
 
@@ -31,7 +31,7 @@ class Worker:
             raise self.found
         return self.found
 
-    def measure(self, bed: Bed, wanted: Unit, _parcel: bytes, _go_on: GoOn) -> tuple[Outcome, bytes]:
+    def measure(self, bed: Bed, wanted: Unit, _parcel: bytes, _go_on: GoOn) -> tuple[UnitOutcome, bytes]:
         self.beds.append(bed)
         return of_unit(wanted, "measured"), b"results"
 

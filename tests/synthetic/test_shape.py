@@ -19,7 +19,7 @@ from harness.replay.site import Site
 from harness.synthetic.build import make_page_set, make_pages
 from harness.synthetic.loading import put_calls
 from harness.synthetic.measured import Told, make_shape
-from harness.synthetic.plan import Kind, Node, make_plan
+from harness.synthetic.plan import Node, NodeKind, make_plan
 from harness.synthetic.shape import HEADING, PageShape, Resource, format_shapes, read_shapes
 from tests.support.made_har import PAGE, MadeLoad
 
@@ -98,15 +98,15 @@ def test_a_document_is_made_with_its_children_where_they_stood() -> None:
 
 @pytest.mark.parametrize("after_load", [False, True])
 def test_a_fetch_holds_the_load_event_for_what_came_of_it_before_that(after_load: bool) -> None:
-    data = Node([1], Kind.FETCH, 100, False)
-    image = Node([2], Kind.IMAGE, 100, False, after_load=after_load)
+    data = Node([1], NodeKind.FETCH, 100, False)
+    image = Node([2], NodeKind.IMAGE, 100, False, after_load=after_load)
     code = put_calls([data], {1: [image]}, {}, lambda index: f"http://a.test/{index}")
     assert code.startswith(f'put("{"fetch" if after_load else "held"}","http://a.test/1",function(){{')
 
 
 @pytest.mark.parametrize("after_load", [False, True])
 def test_work_that_several_requests_waited_for_is_done_once(after_load: bool) -> None:
-    nodes = [Node([number], Kind.IMAGE, 100, False, work_ms=work_ms, after_load=after_load)
+    nodes = [Node([number], NodeKind.IMAGE, 100, False, work_ms=work_ms, after_load=after_load)
              for number, work_ms in enumerate([30, 40, 40], start=1)]
     code = put_calls(nodes, {}, {}, lambda index: f"http://a.test/{index}")
     assert re.findall(r"work\((\d+)\)", code) == ["30", "10"]
@@ -265,7 +265,7 @@ def test_pages_are_made_of_whatever_a_page_may_hold(tmp_path: Path) -> None:
     page, = make_page_set(read_shapes(path), seed=1)
     assert len(set(page.urls)) == len(resources)
     assert {url.partition(":")[0] for url in page.urls} == {"http", "https"}
-    assert all(page.plan.node_of(resource.index).kind is not Kind.DOCUMENT for resource in resources[1:])
+    assert all(page.plan.node_of(resource.index).kind is not NodeKind.DOCUMENT for resource in resources[1:])
 
 
 def test_a_frame_of_a_page_with_a_long_url_is_made(tmp_path: Path) -> None:

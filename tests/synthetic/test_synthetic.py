@@ -26,7 +26,7 @@ from harness.mirror.paths import LONGEST_PLAIN, md5_name
 from harness.mirror.recording import read_recording
 from harness.synthetic.build import SyntheticPage, make_page_set, make_pages
 from harness.synthetic.images import make_image
-from harness.synthetic.plan import Kind, Node
+from harness.synthetic.plan import Node, NodeKind
 from harness.synthetic.shape import COLUMNS, read_shapes
 from harness.synthetic.text import json_text, prose
 
@@ -63,7 +63,7 @@ def has_room(page: SyntheticPage, parent: Node | None) -> bool:
     def code_length(node: Node) -> int:
         return sum(len(page.urls[child.index]) + 80 + code_length(child) for child in node.children)
 
-    holding = (Kind.SCRIPT, Kind.FRAME, Kind.DOCUMENT)
+    holding = (NodeKind.SCRIPT, NodeKind.FRAME, NodeKind.DOCUMENT)
     return parent is not None and parent.kind in holding and parent.size_bytes > code_length(parent) + 1500
 
 
@@ -79,7 +79,7 @@ def test_bodies_have_exactly_the_recorded_sizes(pages: list[SyntheticPage]) -> N
     for page, node in nodes_with_body(pages):
         first = node.index == 0 and not page.shape.measured
         recorded = page.plan.resources[0 if first else node.final].size_bytes
-        if page.shape.measured and node.kind is Kind.DOCUMENT:
+        if page.shape.measured and node.kind is NodeKind.DOCUMENT:
             assert recorded is not None
             assert recorded <= len(page.bodies[node.final]) < 1.1 * recorded, "it may be too small to hold its tags"
             continue
@@ -96,7 +96,7 @@ def test_images_can_be_decoded_and_are_of_their_type(pages: list[SyntheticPage])
     seen = 0
     for page, node in nodes_with_body(pages):
         mime = page.plan.resources[node.final].mime
-        if mime in FORMATS and node.kind in (Kind.IMAGE, Kind.BEACON) and node.size_bytes >= 35:
+        if mime in FORMATS and node.kind in (NodeKind.IMAGE, NodeKind.BEACON) and node.size_bytes >= 35:
             image = Image.open(io.BytesIO(page.bodies[node.final]))
             image.load()
             assert image.format == FORMATS[mime]
@@ -122,7 +122,7 @@ def test_an_image_that_cannot_be_so_small_is_refused(mime: str, size: int) -> No
 
 def test_text_is_ascii_and_varied(pages: list[SyntheticPage]) -> None:
     for page, node in nodes_with_body(pages):
-        if node.kind in (Kind.IMAGE, Kind.BEACON) or node.size_bytes < 200:
+        if node.kind in (NodeKind.IMAGE, NodeKind.BEACON) or node.size_bytes < 200:
             continue
         body = page.bodies[node.final]
         assert body.isascii()
@@ -151,7 +151,7 @@ def test_urls_have_the_recorded_hosts_and_lengths_and_none_is_used_twice(pages: 
 def test_every_url_stands_in_one_resource_its_parent_or_its_parents_loader(pages: list[SyntheticPage]) -> None:
     for page in pages:
         texts = {node.final: unescape(page.bodies[node.final].decode("latin-1")) for _, node in nodes_with_body([page])
-                 if node.kind not in (Kind.IMAGE, Kind.BEACON)}
+                 if node.kind not in (NodeKind.IMAGE, NodeKind.BEACON)}
         for node in page.plan.nodes[1:]:
             written = f'"{page.urls[node.index]}"'
             holders = [index for index, text in texts.items() if written in text]

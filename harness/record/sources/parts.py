@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 
-from harness.mirror.answers import Recorded
+from harness.mirror.answers import RecordedAnswer
 from harness.mirror.headers import replayed
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
 from harness.record.sources.archived import ArchivedAnswer
@@ -42,16 +42,17 @@ def held_by(answer: ArchivedAnswer) -> Held | None:
 
 def wanted_of(held: Held, asked: str) -> Span | None:
     """Return what the header Range asks for of a body that was sent in parts. Raises NotSatisfiableError."""
-    return wanted_span(Recorded(HTTPStatus.OK, headers=(("accept-ranges", "bytes"),)), {"range": asked}, held.size)
+    whole = RecordedAnswer(HTTPStatus.OK, headers=(("accept-ranges", "bytes"),))
+    return wanted_span(whole, {"range": asked}, held.size)
 
 
-def as_asked(answer: ArchivedAnswer, asked: Mapping[str, str]) -> ArchivedAnswer:
+def range_answer(answer: ArchivedAnswer, asked: Mapping[str, str]) -> ArchivedAnswer:
     """Return `answer` as a server sends it to a GET with these headers: the wanted part of its body, or all of it."""
     part = held_by(answer)
     held = part or Held(0, len(answer.body), len(answer.body))
     try:
         span = (wanted_of(part, asked.get("range", "")) if part is not None else
-                wanted_span(Recorded(answer.status, headers=replayed(answer.headers)), asked, held.size))
+                wanted_span(RecordedAnswer(answer.status, headers=replayed(answer.headers)), asked, held.size))
         if span is not None and not held.start <= span.start < held.end:
             raise NotSatisfiableError
     except NotSatisfiableError:

@@ -34,7 +34,7 @@ ONE_GZIP = "non-chunked gzip"
 
 
 @dataclass(frozen=True)
-class _Place:
+class _RecordHead:
     """Where a record begins, and what its head says."""
 
     path: Path
@@ -63,7 +63,7 @@ def read_warcs(paths: Iterable[Path], source: Path) -> Index:
 
     Raises InputError when a file is none or too large, or nothing is in them.
     """
-    places: list[_Place] = []
+    places: list[_RecordHead] = []
     asked: list[_Asked] = []
     budget = whole_budget()
     for path in paths:
@@ -84,7 +84,7 @@ def read_warcs(paths: Iterable[Path], source: Path) -> Index:
     return index
 
 
-def _scan(path: Path, source: Path, budget: Budget, places: list[_Place], asked: list[_Asked]) -> None:
+def _scan(path: Path, source: Path, budget: Budget, places: list[_RecordHead], asked: list[_Asked]) -> None:
     """Add what the file holds. A file that breaks off keeps what came before."""
     before = len(places)
     try:
@@ -107,11 +107,11 @@ def _scan(path: Path, source: Path, budget: Budget, places: list[_Place], asked:
             raise InputError(f"{source}:1: not a WARC ({words}); give a .warc or .warc.gz file") from None
 
 
-def _place(path: Path, offset: int, record: ArcWarcRecord, url: str) -> _Place:
+def _place(path: Path, offset: int, record: ArcWarcRecord, url: str) -> _RecordHead:
     head = record.rec_headers.get_header
     code = record.http_headers.get_statuscode() if record.http_headers else ""
-    return _Place(path, offset, record.rec_type, url, status_code(code) or 200, head("WARC-Record-ID") or "",
-                  head("WARC-Concurrent-To") or "", head("WARC-Payload-Digest") or "")
+    return _RecordHead(path, offset, record.rec_type, url, status_code(code) or 200, head("WARC-Record-ID") or "",
+                       head("WARC-Concurrent-To") or "", head("WARC-Payload-Digest") or "")
 
 
 def _asked(record: ArcWarcRecord) -> _Asked:
@@ -122,7 +122,7 @@ def _asked(record: ArcWarcRecord) -> _Asked:
                   head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
 
 
-def _read(place: _Place, original: _Place | None) -> ArchivedAnswer:
+def _read(place: _RecordHead, original: _RecordHead | None) -> ArchivedAnswer:
     """Return a record as an answer; the body is the `original`'s when it is a revisit."""
     headers, body, protocol, reason, captured = _record(place)
     if original is not None:
@@ -133,7 +133,7 @@ def _read(place: _Place, original: _Place | None) -> ArchivedAnswer:
     return ArchivedAnswer(place.url, place.status, reason, honest_encoding(headers, body), body, protocol, captured)
 
 
-def _record(place: _Place) -> tuple[tuple[tuple[str, str], ...], bytes, str, str, datetime | None]:
+def _record(place: _RecordHead) -> tuple[tuple[tuple[str, str], ...], bytes, str, str, datetime | None]:
     """Return headers, body, protocol, reason and time of the record at a place."""
     with record_at(place.path, place.offset) as record:
         body = body_of(record)
