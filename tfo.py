@@ -31,8 +31,8 @@ from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_authority, check_browser, check_layout, check_pages, check_room
 from harness.measure.results_folder import open_results
 from harness.measure.resume import EMPTY, loads_to_do, read_earlier
-from harness.network.links import kernel_has_netem
-from harness.network.needs import check_kernel, check_programs
+from harness.network.links import delays_by_netem
+from harness.network.needs import check_programs
 from harness.network.on_user import run_on_user
 from harness.network.star import check_host_count
 from harness.system.busy import wait_for_quiet
@@ -64,8 +64,7 @@ def main() -> int:
     # the RTTs are measured before anything is loaded.
     with acting_as(invoking_user()):
         speeds = chosen_links(arguments, page_set, layout)
-    netem = kernel_has_netem()
-    check_kernel(delay_line=not netem and speeds.longest_rtt_ms > 0)
+    netem = delays_by_netem(speeds.longest_rtt_ms)
 
     # Web: each recorded host has a server that answers as it did when it was recorded; Chrome is the only client.
     with acting_as(invoking_user()):

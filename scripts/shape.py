@@ -30,8 +30,8 @@ from harness.measure.plan import plan_loads
 from harness.measure.preflight import PageSet, check_browser, check_pages, check_room
 from harness.measure.reason import worth_another_try
 from harness.measure.server_options import add_server_options, tls_port_beside
-from harness.network.links import kernel_has_netem
-from harness.network.needs import check_kernel, check_programs
+from harness.network.links import delays_by_netem
+from harness.network.needs import check_programs
 from harness.network.star import LinkSpeeds
 from harness.synthetic.measured import Told, make_shape
 from harness.synthetic.shape import PageShape, format_shapes
@@ -83,8 +83,7 @@ def load_all(arguments: argparse.Namespace, page_set: PageSet, delay_ms: float) 
     Raises ExperimentError where no load can be used.
     """
     speeds = LinkSpeeds(BW_HOME_MBIT, BW_NET_MBIT, 0.0, delay_ms)
-    netem = kernel_has_netem()
-    check_kernel(delay_line=not netem and delay_ms > 0)
+    netem = delays_by_netem(delay_ms)
     web = chosen_web(arguments, page_set)
     chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits(load_s=arguments.timeout),
                              initiators=delay_ms > 0)

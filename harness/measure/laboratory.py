@@ -179,16 +179,22 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
             server_log_dir.mkdir(exist_ok=True)
             authority = open_authority() if web.page_set.secure else None
             remap_hosts(star, web, results_dir / "hack_dns")        # for people, and for --on-user
-        settings = ServerSettings(
-            mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=web.port, http=web.http,
-            server=web.server, logdir=server_log_dir, delaynet_ms=speeds.delay_net_ms, user=user,
-            tls_port=web.tls_port, think_rtts_ms=web.think_rtts_ms, names=web.servers)
-        servers = stack.enter_context(running_servers(star, settings, work_dir))
+        servers = stack.enter_context(running_servers(star, server_settings(web, speeds, server_log_dir), work_dir))
         yield Laboratory(
             **fields_of_any(web, chrome, authority, work_dir, results_dir), star=star,
             hack_dns=remap_hosts(star, web, work_dir / "hack_dns"), delaynet_ms=speeds.delay_net_ms,
             rtt_ms=speeds.rtt_ms, measured_rtt_ms=rtts_ms, delay=delay, servers=servers,
             experiment_id=experiment_id or new_experiment_id(), speeds=speeds)
+
+
+def server_settings(web: ReplayedWeb, speeds: LinkSpeeds, server_log_dir: Path, *,
+                    held: bool = False) -> ServerSettings:
+    """Return how the servers of `web` answer; `held`: they hold their answers back for the RTT of `speeds`."""
+    return ServerSettings(
+        mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=web.port, http=web.http,
+        server=web.server, logdir=server_log_dir, delaynet_ms=speeds.delay_net_ms, user=invoking_user(),
+        tls_port=web.tls_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=speeds.rtt_ms if held else 0.0,
+        names=web.servers)
 
 
 def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authority | None, work_dir: Path,

@@ -10,12 +10,19 @@ from typing import Any, ClassVar
 
 from harness.files.experiment import new_experiment_id
 from harness.files.load_parts import Counters, NetworkKind
-from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, fields_of_any, remap_hosts
+from harness.measure.laboratory import (
+    BrowserSettings,
+    Laboratory,
+    ReplayedWeb,
+    fields_of_any,
+    remap_hosts,
+    server_settings,
+)
 from harness.measure.proven_rtts import RttsMs, measured_in_words, proven_rtts_ms
 from harness.network.arrivals import Arrivals
 from harness.network.links import Delay
 from harness.network.loopback import ServerAddress, loopback_star, measure_held_rtts
-from harness.network.servers import ServerSettings, running_servers
+from harness.network.servers import running_servers
 from harness.network.star import LinkSpeeds, Star
 from harness.replay.authority import open_authority
 from harness.system import fastopen
@@ -120,10 +127,7 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettin
             server_log_dir.mkdir(exist_ok=True)
             authority = open_authority() if web.page_set.secure else None
             remap_hosts(star, web, results_dir / "hack_dns")
-        settings = ServerSettings(
-            mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=web.port, http=web.http,
-            server=web.server, logdir=server_log_dir, delaynet_ms=speeds.delay_net_ms, user=user,
-            tls_port=web.tls_port, held_rtt_ms=speeds.rtt_ms)
+        settings = server_settings(web, speeds, server_log_dir, held=True)
         servers = stack.enter_context(running_servers(star, settings, work_dir))
         yield LoopbackLaboratory(
             **fields_of_any(web, chrome, authority, work_dir, results_dir), star=star,

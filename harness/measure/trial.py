@@ -33,10 +33,9 @@ from harness.measure.preflight import document_bytes
 from harness.measure.reason import Blame, texts
 from harness.measure.received import received_answers
 from harness.mirror.recording import Recording, read_recording
-from harness.network.loopback import loopback_addresses
-from harness.network.servers import HTTP_TFO
+from harness.network.loopback import loopback_star
+from harness.network.servers import ServerSettings, running_servers
 from harness.replay.authority import open_authority
-from harness.system.companions import running
 from harness.system.privileges import User, browsing_user, give
 from harness.system.processes import bound_to_us, stop
 from harness.system.scratch import temporary_directory
@@ -94,22 +93,19 @@ def _try(servers: _Loopback, page: Page, timeout_s: float, recorded_bytes: int |
 def _loopback(files: PageFiles, recording: Recording) -> Iterator[_Loopback]:
     """Serve all hosts of the recording while this lasts."""
     with temporary_directory() as directory:
+        star = loopback_star(recording.hosts())
         ports = dict(zip(("http", "https"), _free_ports(), strict=True))
-        places = loopback_addresses(recording.hosts())
-        (directory / "hosts").write_text("".join(f"{host} {address} -\n" for host, address in places.items()))
-        write_hack_dns(directory / "hack_dns", [Remap(host, address, ports[scheme], scheme) for host, address
-                                                in places.items() for scheme in recording.schemes(host)])
-        mark, authority = directory / load_mark.NAME, directory / "authority"
-        load_mark.make_mark(mark)
-        command = [sys.executable, str(HTTP_TFO), "--mirror", str(files.mirror), "--fetchlog", str(files.fetchlog),
-                   "--hosts", str(directory / "hosts"), "--port", str(ports["http"]), "--tls-port",
-                   str(ports["https"]), "--http", "recorded", "--authority", str(authority), "--logdir",
-                   str(directory / "logs"), "--load-mark", str(mark)]
-        key = open_authority(authority).fingerprint
+        write_hack_dns(directory / "hack_dns", [Remap(name, host.address, ports[scheme], scheme) for name, host
+                                                in star.servers.items() for scheme in recording.schemes(name)])
+        settings = ServerSettings(
+            mirror=files.mirror, fetchlog=files.fetchlog, port=ports["http"], tls_port=ports["https"], http="recorded",
+            server="threaded", logdir=directory / "logs", delaynet_ms=0, user=None,
+            authority=directory / "authority")
+        key = open_authority(directory / "authority").fingerprint
         shim = Path(shutil.copy(require_shim(), directory))
-        with running(command, f"ready {len(places)}", "the servers"):
-            yield _Loopback(files, recording, directory, directory / "hack_dns", mark, directory / "logs", key, shim,
-                            browsing_user())
+        with running_servers(star, settings, directory):
+            yield _Loopback(files, recording, directory, directory / "hack_dns", directory / load_mark.NAME,
+                            settings.logdir, key, shim, browsing_user())
 
 
 def _free_ports() -> tuple[int, int]:

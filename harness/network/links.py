@@ -4,6 +4,7 @@ Mininet prints tc's error and carries on without any delay, so what was asked fo
 """
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
+from harness.network.needs import check_kernel
 from harness.network.star import Host, LinkSpeeds, Star
 from harness.system.commands import run
 from harness.system.companions import Companion, running
@@ -32,6 +34,16 @@ def kernel_has_netem() -> bool:
     trial = subprocess.run(["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"],
                            capture_output=True, check=False)
     return trial.returncode == 0
+
+
+def delays_by_netem(longest_rtt_ms: float = math.inf) -> bool:
+    """Say whether netem delays packets on this machine: else the delay line does.
+
+    Raises InputError when no star can be built here, or neither of them can delay packets and one has to.
+    """
+    netem = kernel_has_netem()
+    check_kernel(delay_line=not netem and longest_rtt_ms > 0)
+    return netem
 
 
 @dataclass(frozen=True)

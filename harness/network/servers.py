@@ -20,8 +20,9 @@ HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
 class ServerSettings:
     """How the servers answer. `http` is "1.0", "1.1", "h2" or "recorded", `server` "threaded" or "2013".
 
-    With `think_rtts_ms`, the RTT to each host when it was recorded, they think for as long as they did then. With
-    `held_rtt_ms` they hold answers back themselves (harness.replay.held).
+    They run as `user`, None for who starts them. With `think_rtts_ms`, the RTT to each host when it was recorded, they
+    think for as long as they did then. With `held_rtt_ms` they hold answers back themselves (harness.replay.held).
+    `authority` is the folder of another certificate authority than this machine's own.
     """
 
     mirror: Path
@@ -31,10 +32,11 @@ class ServerSettings:
     server: str
     logdir: Path
     delaynet_ms: float
-    user: User
+    user: User | None
     tls_port: int
     think_rtts_ms: Mapping[str, float] | None = None
     held_rtt_ms: float = 0.0
+    authority: Path | None = None
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The mirrored hosts that each server of the star answers for; () of it: the one that it is named by."""
 
@@ -57,8 +59,11 @@ def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Ite
                "--hosts", str(hosts_file), "--port", str(settings.port), "--tls-port", str(settings.tls_port),
                "--http", settings.http,
                "--server", settings.server, "--logdir", str(settings.logdir),
-               "--delaynet", f"{settings.delaynet_ms:g}", "--user", f"{settings.user.uid}:{settings.user.gid}",
-               "--load-mark", str(mark)]
+               "--delaynet", f"{settings.delaynet_ms:g}", "--load-mark", str(mark)]
+    if settings.user is not None:
+        command += ["--user", f"{settings.user.uid}:{settings.user.gid}"]
+    if settings.authority is not None:
+        command += ["--authority", str(settings.authority)]
     if settings.think_rtts_ms is not None:
         rtts = work_dir / "recorded.rtts"
         rtts.write_text("".join(f"{name} {rtt_ms:g}\n" for name, rtt_ms in settings.think_rtts_ms.items()))

@@ -25,8 +25,8 @@ from harness.files.pages import PageFiles
 from harness.files.results import Results, has_loads, read_results
 from harness.measure.preflight import check_browser, check_room
 from harness.measure.resume import recording_digest
-from harness.network.links import kernel_has_netem
-from harness.network.needs import check_kernel, check_programs
+from harness.network.links import delays_by_netem
+from harness.network.needs import check_programs
 from harness.sweep.outcome import FILE, Calibration, Machine, Status, UnitOutcome, of_unit
 from harness.sweep.parcel import pack, unpack
 from harness.sweep.plan import Unit, check_options, own_versions
@@ -125,13 +125,13 @@ def _measure(bed: Bed, unit: Unit, parcel: bytes, work_dir: Path, go_on: GoOn) -
 def fault_of_machine() -> str:
     """Return what this machine lacks for any page, "" when it lacks nothing.
 
-    For it tfo.py would end with exit status 2, as it does for a page that is to blame (Outcome.of_the_page).
+    For it tfo.py would end with exit status 2, as it does for a page that is to blame (UnitOutcome.of_the_page).
     """
     try:
         check_programs()
         check_browser()
         check_room(passable_temp_root())
-        check_kernel(delay_line=not kernel_has_netem())
+        delays_by_netem()
     except InputError as error:
         return str(error)
     return ""

@@ -1,0 +1,26 @@
+"""A load that counts, for an experiment that keeps nothing but its times."""
+
+import sys
+
+from harness.errors import ExperimentError
+from harness.files.load_record import LoadRecord
+from harness.measure import validity
+from harness.measure.attempts import RETRIES
+from harness.measure.laboratory import Laboratory
+from harness.measure.loads import measure_load
+from harness.measure.plan import Load
+from harness.measure.preflight import PageSet
+
+
+def measure_valid_load(lab: Laboratory, page_set: PageSet, load: Load) -> LoadRecord:
+    """Measure `load` until it is valid; return its record. Says on stderr why a try does not count.
+
+    Raises ExperimentError after `RETRIES` more tries.
+    """
+    for _ in range(1 + RETRIES):
+        record = measure_load(lab, load)
+        problems = validity.reasons(record, page_set.document_bytes.get(load.page))
+        if not problems:
+            return record
+        print(f"TFO {load.tfo}, run {load.run}: not valid: {problems[0]}", file=sys.stderr)
+    raise ExperimentError(f"{load.page.url}: no load of it can be used; try again on a quiet machine")
