@@ -15,7 +15,7 @@ ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NOT_HERE = WAY_THERE_AND_BACK | TO_USER_AND_BACK
 """Functions that must not be broken off half way: between what they do and that it will be undone. And contextlib's."""
 AGAIN_S = 0.001
-"""How much later it is tried again."""
+"""How much later it is tried again; then twice as much later, since on a busy machine a handler may last that long."""
 
 
 class Interrupted(BaseException):
@@ -41,16 +41,24 @@ def run_interruptible(main: Callable[[], int]) -> None:
         os.kill(os.getpid(), interrupted.number)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+def _interrupt(number: int, frame: FrameType | None, again_s: float | None = None) -> None:
     # One signal is enough: a second one must not break the clean-up that the first one began.
     # Not SIG_IGN: Python complains of a signal that was already pending then.
     for other in ENDING_SIGNALS:
         signal.signal(other, _nothing)
-    if frame is not None and (frame.f_code in NOT_HERE or frame.f_code.co_filename == contextlib.__file__):
-        signal.signal(signal.SIGALRM, lambda _alarm, then: _interrupt(number, then))
-        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+    if _must_not_end_in(frame):
+        again_s = again_s or AGAIN_S
+        signal.signal(signal.SIGALRM, lambda _alarm, then: _interrupt(number, then, 2 * again_s))
+        signal.setitimer(signal.ITIMER_REAL, again_s)
         return
     raise Interrupted(number)
+
+
+def _must_not_end_in(frame: FrameType | None) -> bool:
+    """Whether `frame` must not be broken off; of a signal's handler, whether what the signal came to must not."""
+    while frame is not None and frame.f_code.co_filename == __file__:   # the next try may begin before this one returns
+        frame = frame.f_back
+    return frame is not None and (frame.f_code in NOT_HERE or frame.f_code.co_filename == contextlib.__file__)
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:

@@ -21,7 +21,7 @@ from tests.support.small_mirror import SmallMirror
 
 URL = "http://one.test/"
 USER = 54321
-CHECKS = ("check_programs", "check_browser", "check_room", "check_kernel")
+CHECKS = ("check_programs", "check_browser", "check_room", "delays_by_netem")
 TFO_PY = """
 import os, pathlib, sys
 place = pathlib.Path(sys.argv[sys.argv.index("--dir") + 1])
@@ -69,7 +69,6 @@ def here(open_to_all: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(measuring, "lent_lock", lock)
     monkeypatch.setattr(measuring, "own_versions", lambda: VERSIONS)
     monkeypatch.setattr(measuring, "ROOT", made.project)
-    monkeypatch.setattr(measuring, "kernel_has_netem", lambda: True)
     for check in CHECKS:
         monkeypatch.setattr(measuring, check, lambda *_, **__: None)
     return made
