@@ -21,7 +21,7 @@ from harness.sweep.cluster import RemoteCluster
 from harness.sweep.driver import Driver
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import Bed
-from harness.sweep.plan import Job
+from harness.sweep.plan import UnitTask
 from harness.sweep.trust import security
 from tests.support.made_units import VERSIONS, machine, unit
 
@@ -38,7 +38,7 @@ folder.make()
 with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tls", security=security(tls),
                   resources={"bed": 1}, dashboard_address=None, local_directory=str(tls.parent),
                   scheduler_kwargs={"extensions": extensions()}) as dask:
-    job = Job(unit(0), lambda: content)
+    job = UnitTask(unit(0), lambda: content)
     tally = Driver(folder, RemoteCluster(dask.scheduler_address, tls), VERSIONS, print, print).run([job])
 kept = folder.outcome(job.unit.key)
 print(f"{tally.failed} failed; on {kept.machine.name!r}: {kept.why}")
