@@ -10,7 +10,7 @@ import math
 import queue
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
@@ -99,7 +99,7 @@ class Driver:
         self._told_s = self._began_s = self._nobody_since_s = 0.0
         self._connected_s = math.inf
         self._no_results: Counter[str] = Counter()
-        self._failed: set[str] = set()          # units that failed once
+        self._failed: dict[str, str] = {}       # units that failed once, with the name of the machine
         self._there_already = 0
 
     def run(self, jobs: list[UnitTask]) -> Tally:
@@ -191,15 +191,23 @@ class Driver:
             return
         self.folder.check_room()
         jobs = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]
-        handed = self._submit(jobs, "")
+        handed = self._submit([job for job in jobs if job.unit.key not in self._failed])
+        for job in jobs:
+            if job.unit.key in self._failed:
+                handed += self._submit([job], others=self._others(self._failed[job.unit.key]))
         for key, address in list(itertools.islice(self._possible_seconds(), room - len(jobs))):
             if handed < MOST_BYTES:
                 handed += self._submit([self._seconds.pop(key)[0]], address)
 
-    def _submit(self, jobs: list[UnitTask], address: str) -> int:
+    def _others(self, name: str) -> list[str]:
+        """Return the addresses of all workers but those of that name."""
+        return [address for address, hand in self._workers.hands.items() if hand.name != name]
+
+    def _submit(self, jobs: list[UnitTask], address: str = "", others: Sequence[str] = ()) -> int:
         """Hand units to whoever is free, or to the worker at `address` alone; return the size of their recordings.
 
-        Those beyond MOST_BYTES wait for the next turn.
+        With `others` they go to one of these workers for as long as any of them is there. Those beyond MOST_BYTES wait
+        for the next turn.
         """
         ready: list[tuple[UnitTask, bytes]] = []
         size = 0
@@ -214,7 +222,8 @@ class Driver:
                 self._finished(job, self.folder.store_failure(of_unit(job.unit, "failed", f"its recording: {error}")))
         if not ready:
             return 0
-        where = {"workers": [address], "allow_other_workers": False} if address else {}
+        where = {"workers": [address], "allow_other_workers": False} if address else \
+            {"workers": [*others], "allow_other_workers": True} if others else {}
         futures = self._client.map(tasks.measure, [job.unit.to_json() for job, _ in ready],
                                    [parcel for _, parcel in ready], key=[job.unit.key for job, _ in ready], pure=False,
                                    resources={"bed": 1}, **where)
@@ -286,8 +295,10 @@ class Driver:
         elif outcome.status == "refused":
             self._workers.dismiss_called(outcome.machine.name, "; ".join(outcome.why))
             self._again(running)
+        elif self._by_dismissed(outcome):
+            self._again(running)
         elif not self._is_final(outcome):
-            self._failed.add(outcome.key)
+            self._failed[outcome.key] = outcome.machine.name
             why = "; ".join(outcome.why)
             self._say(printable(f"{outcome.url}: failed on {outcome.machine.name} ({why}); once more, at the end"))
             self._workers.watch_streak(outcome)
@@ -297,7 +308,13 @@ class Driver:
 
     def _is_final(self, outcome: UnitOutcome) -> bool:
         """Tell whether this outcome is final. A unit that failed is tried once more, unless the page is to blame."""
+        if self._by_dismissed(outcome):
+            return False
         return outcome.status != "failed" or outcome.of_the_page or outcome.key in self._failed
+
+    def _by_dismissed(self, outcome: UnitOutcome) -> bool:
+        """Tell whether a worker has measured this that was sent away meanwhile: nothing that it does counts then."""
+        return outcome.machine.name in self.tally.dismissed
 
     def _outcome(self, running: _Running, parcel: bytes | None) -> UnitOutcome | None:
         """Return a unit's outcome, None when it has to be measured again. Final outcomes are kept in the folder."""
