@@ -19,15 +19,20 @@ TLS = "SSL_"
 
 @dataclass
 class Stream:
-    """One direction of a socket: pieces with the ticks at which they passed, and where each begins."""
+    """One direction of a socket: pieces with the ticks at which they passed, and where each begins.
+
+    `numbers` are those of the net-log's events, which tell the order of what passed within one tick, a millisecond.
+    """
 
     encrypted: bool
     data: bytearray = field(default_factory=bytearray)
     ticks: list[int] = field(default_factory=list)
     begins: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
 
-    def add(self, tick: int, piece: bytes) -> None:
-        """Add what passed at `tick`."""
+    def add(self, tick: int, piece: bytes, number: int) -> None:
+        """Add what passed at `tick`, by the net-log's event of that `number`."""
+        self.numbers.append(number)
         self.begins.append(len(self.data))
         self.ticks.append(tick)
         self.data += piece
@@ -36,11 +41,12 @@ class Stream:
         """Return when the byte at `offset` passed."""
         return self.ticks[bisect_right(self.begins, offset) - 1]
 
-    def pieces(self, start: int) -> Iterator[tuple[int, bytes]]:
-        """Give the tick and bytes of each piece, from the byte at `start` on."""
-        for tick, begin, end in zip(self.ticks, self.begins, [*self.begins[1:], len(self.data)], strict=True):
+    def pieces(self, start: int) -> Iterator[tuple[int, int, bytes]]:
+        """Give the tick, the event's number and the bytes of each piece, from the byte at `start` on."""
+        for tick, number, begin, end in zip(self.ticks, self.numbers, self.begins,
+                                            [*self.begins[1:], len(self.data)], strict=True):
             if end > start:
-                yield tick, bytes(self.data[max(begin, start):end])
+                yield tick, number, bytes(self.data[max(begin, start):end])
 
 
 @dataclass
@@ -63,7 +69,7 @@ def read_sockets(path: Path, keep_received: Callable[[Stream], bool] = lambda _:
         return []
     names = {types[name]: name for name in (SENT, RECEIVED, TLS + SENT, TLS + RECEIVED) if name in types}
     sockets: dict[tuple[int, bool], Socket] = {}
-    for event in read_events(path, []):
+    for number, event in enumerate(read_events(path, [])):
         with contextlib.suppress(KeyError, TypeError, ValueError):      # no event, or one of a log without bytes
             name = names.get(event["type"])
             if name is None:
@@ -72,7 +78,7 @@ def read_sockets(path: Path, keep_received: Callable[[Stream], bool] = lambda _:
             source = int(event["source"]["id"])
             socket = sockets.setdefault((source, encrypted), Socket(source, Stream(encrypted), Stream(encrypted)))
             if name.endswith(SENT):
-                socket.sent.add(int(event["time"]), base64.b64decode(event["params"]["bytes"]))
+                socket.sent.add(int(event["time"]), base64.b64decode(event["params"]["bytes"]), number)
             elif keep_received(socket.sent):
-                socket.received.add(int(event["time"]), base64.b64decode(event["params"]["bytes"]))
+                socket.received.add(int(event["time"]), base64.b64decode(event["params"]["bytes"]), number)
     return [socket for (source, encrypted), socket in sockets.items() if encrypted or (source, True) not in sockets]

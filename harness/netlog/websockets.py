@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from http import HTTPStatus
+from operator import itemgetter
 from pathlib import Path
 
 from wsproto.connection import Connection, ConnectionType
@@ -104,7 +105,7 @@ def _read(socket: Socket, room: _Room) -> Iterator[WebSocket]:
     host = {name.lower(): value for name, value in request_headers}.get("host", "")
     yield WebSocket(f"{'wss' if socket.sent.encrypted else 'ws'}://{host}{request_line.split(' ')[1]}",
                     socket.sent.tick(0), socket.received.tick(received_from - 1), request_headers, response_headers,
-                    int(status[1]), tuple(sorted(messages, key=lambda message: (message.tick, message.received))),
+                    int(status[1]), tuple(message for _, message in sorted(messages, key=itemgetter(0))),
                     whole=room.left >= 0)
 
 
@@ -147,13 +148,13 @@ class _Reader:
                 self._begun = []
 
 
-def _messages(stream: Stream, start: int, reader: _Reader, room: _Room) -> Iterator[Message]:
-    """Give the messages of one direction, as far as there is room for them."""
-    for tick, piece in stream.pieces(start):
+def _messages(stream: Stream, start: int, reader: _Reader, room: _Room) -> Iterator[tuple[int, Message]]:
+    """Give the messages of one direction, as far as there is room for them, each with its event's number."""
+    for tick, number, piece in stream.pieces(start):
         for size, opcode, data in reader.read(piece):
             if not room.takes(size + OVERHEAD_BYTES):
                 return
             if opcode:
-                yield Message(tick, reader.received, opcode, data)
+                yield number, Message(tick, reader.received, opcode, data)
             if opcode == Opcode.CLOSE:
                 return

@@ -60,6 +60,16 @@ def test_messages_of_both_sides_with_their_times(tmp_path: Path, compressed: boo
         (40, True, Opcode.BINARY, b"\0\1"), (40, True, Opcode.CLOSE, b"1000")]
 
 
+def test_what_the_page_answers_at_once_comes_after_what_it_answers(tmp_path: Path) -> None:
+    """Ticks are milliseconds: a page may answer within one, and a site that is near."""
+    pair = Pair()
+    hello, thanks = pair.site.send(TextMessage("hello")), pair.page.send(TextMessage("thanks"))
+    welcome = pair.site.send(TextMessage("welcome"))
+    found, = read(tmp_path, (10, SENT, pair.asked), (10, RECEIVED, pair.granted), (10, RECEIVED, hello),
+                  (10, SENT, thanks), (10, RECEIVED, welcome))
+    assert [said.data for said in found.messages] == [b"hello", b"thanks", b"welcome"]
+
+
 def test_what_closing_chrome_says_is_not_the_pages(tmp_path: Path) -> None:
     pair = Pair()
     closed = pair.page.send(CloseConnection(code=1001))
