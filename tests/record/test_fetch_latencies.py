@@ -18,6 +18,8 @@ RTTS_MS = {NEAR: 40.0, FAR: 240.0}
 THINKS_MS = {PAGE: 150.0, SCRIPT: 600.0, LAST: 0.0}
 MORE_MS = 120
 """What a busy machine may add; neither server's times would pass for the other's."""
+LATE_MS = 20
+"""How much later than it went a busy Chrome may note that a request was sent: its wait seems that much shorter."""
 
 
 @pytest.fixture(scope="module")
@@ -51,4 +53,4 @@ def test_waits_are_a_round_trip_and_the_servers_own_time(recording: Recording) -
     for url, think_ms in THINKS_MS.items():
         rtt_ms = RTTS_MS[url.split("/")[2]]
         assert waits_ms[url] is not None
-        assert rtt_ms + think_ms - 1 <= (waits_ms[url] or 0.0) < rtt_ms + think_ms + MORE_MS
+        assert rtt_ms + think_ms - LATE_MS <= (waits_ms[url] or 0.0) < rtt_ms + think_ms + MORE_MS
