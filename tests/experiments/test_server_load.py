@@ -18,8 +18,9 @@ RATE = 400
 TOLERANCE = 0.4
 """Of a packet for each request: TCP may put an acknowledgement more or less into one."""
 OF_THE_ANSWER = 2
-"""Packets that TFO may save besides: on a processor that never sleeps (one kept busy by others, say) the answer comes as
-fewer, larger pieces when it follows the SYN-ACK at once, and fewer acknowledgements go back: nginx was seen to save 3.7."""
+"""Packets that TFO may save besides: on a processor that never sleeps (one kept busy by others, say) the answer comes
+in fewer, larger pieces when it follows the SYN-ACK at once, and fewer acknowledgements go back. nginx was seen to save
+3.7."""
 
 
 @pytest.fixture(scope="module")
