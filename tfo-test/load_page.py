@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Load one page in headless Chrome on this host and write down what happened.
 
-tfo.py starts it inside `user`'s network namespace, once per load, with a fresh directory to work in. It gives up root
-as soon as its modules are loaded, so Chrome runs unprivileged in its own sandbox. It leaves in the directory:
+tfo.py has it stand by inside `user`'s network namespace, its modules loaded, and calls it once per load, with a fresh
+directory to work in (harness.system.stand_by). Each call gives up root, so Chrome runs unprivileged in its own sandbox.
+It leaves in the directory:
 
     PAGE, PAGE.har   the client log in the 2013 format, and as HAR
     load.json        the load's figures, what was started, and what went wrong
@@ -32,7 +33,7 @@ from harness.browser import chrome, page
 from harness.browser.completion import Idle, network_silent
 from harness.browser.connection_limit import PER_HOST, ConnectionLimit
 from harness.browser.initiators import read_initiators
-from harness.errors import ExperimentError, printable, run_main
+from harness.errors import ExperimentError, printable
 from harness.files.hack_dns import read_hack_dns, resolver_rules
 from harness.files.pages import sanitise
 from harness.measure.client_log import REPORT, shows_error_page, write_client_log
@@ -42,6 +43,7 @@ from harness.system.atomic import write_atomically
 from harness.system.options import SILENCE_S, TIMEOUT_S, OptionParser, Whole
 from harness.system.privileges import User, become
 from harness.system.processes import die_with_parent, terminate_as_interrupt
+from harness.system.stand_by import run_or_stand_by
 
 LOOK_S = 0.02
 """How often it is looked whether the network is silent. A look takes less than 0.1 ms, and 5 ms at the end, when the
@@ -217,4 +219,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    run_main(main, at_once=True)    # each load pays for it
+    run_or_stand_by(main)

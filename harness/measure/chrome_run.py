@@ -1,24 +1,19 @@
-"""load_page.py, run inside `user` for one load."""
+"""load_page.py, called inside `user` for one load."""
 
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
-from harness.bootstrap import ROOT
 from harness.measure.laboratory import Laboratory
 from harness.measure.left_behind import LeftBehind, end_of
 from harness.measure.plan import Load
 from harness.network.packets import captured_packets
-from harness.system.netns import inside
 from harness.system.privileges import acting_as
-from harness.system.processes import bound_to_us, descendants, end_strays, stop, wait_for_end
-
-LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
+from harness.system.processes import descendants, end_strays
 
 
 def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
@@ -35,7 +30,7 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
     try:
         with tempfile.TemporaryFile(dir=lab.work_dir) as output:
             with captured_packets(lab.star.user, lab.work_dir) if lab.pcap else nullcontext() as capture:
-                complaint = _run_load_page(lab, load, scratch, output)
+                complaint = _call_load_page(lab, load, scratch, output)
             end_strays(known)           # or they could still change what is looked at now
             left.keep_logs()
             report = left.report(complaint)
@@ -55,26 +50,21 @@ def _connection_limit(lab: Laboratory) -> list[str]:
     return ["--socket-limits", str(limit.place), "--connections-per-host", str(limit.per_host)] if limit else []
 
 
-def _run_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]) -> str:
-    """Run load_page.py; return its error message, "" when there is none. All that it prints goes into `output`."""
+def _call_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]) -> str:
+    """Call load_page.py; return its error message, "" when there is none. All that it prints goes into `output`."""
     user = lab.browsing_user
-    command = [sys.executable, str(LOAD_PAGE), load.page.url, "--hack-dns", str(lab.hack_dns), "--shim", str(lab.shim),
-               "--work-dir", str(scratch), "--interface", lab.star.user.interface, "--user", f"{user.uid}:{user.gid}",
-               "--binary", lab.browser.binary, "--driver", lab.browser.driver,
-               *(["--predict"] if lab.predict else []), *lab.options_of_load(load.tfo),
-               *(["--initiators"] if lab.initiators else []),
-               *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []),
-               *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), *_connection_limit(lab),
-               "--timeout", str(lab.limits.load_s),
-               "--quiet", str(lab.limits.quiet_s), "--quiet-limit", str(lab.limits.quiet_limit_s)]
-    with inside(lab.star.user.pid):
-        process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=output, start_new_session=True)
+    arguments = [load.page.url, "--hack-dns", str(lab.hack_dns), "--shim", str(lab.shim),
+                 "--work-dir", str(scratch), "--interface", lab.star.user.interface, "--user", f"{user.uid}:{user.gid}",
+                 "--binary", lab.browser.binary, "--driver", lab.browser.driver,
+                 *(["--predict"] if lab.predict else []), *lab.options_of_load(load.tfo),
+                 *(["--initiators"] if lab.initiators else []),
+                 *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []),
+                 *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), *_connection_limit(lab),
+                 "--timeout", str(lab.limits.load_s),
+                 "--quiet", str(lab.limits.quiet_s), "--quiet-limit", str(lab.limits.quiet_limit_s)]
     try:
-        wait_for_end(process, lab.limits.total_s)
+        status = lab.load_page.call(arguments, output, lab.limits.total_s)
     except subprocess.TimeoutExpired:
         return f"Chrome hung: no end after {lab.limits.total_s:g} s"
-    finally:
-        stop(process)
     said = end_of(output).decode("utf-8", "replace").strip()
-    return said.splitlines()[-1] if process.returncode and said else ""
+    return said.splitlines()[-1] if status and said else ""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from harness.bootstrap import ROOT
 from harness.browser.chrome import Browser, require_shim
 from harness.browser.client_hello import find_groups
 from harness.browser.connection_limit import ConnectionLimit
@@ -35,7 +36,10 @@ from harness.system import fastopen
 from harness.system.companions import Companion
 from harness.system.privileges import User, acting_as, browsing_user, invoking_user
 from harness.system.scratch import temporary_directory
+from harness.system.stand_by import StandingBy, standing_by
 from harness.system.untrusted import read_untrusted
+
+LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +116,8 @@ class Laboratory:
     """Which hosts did not answer when a page was recorded, see harness.mirror.recording.Recording."""
     delay: Delay
     servers: Companion
+    load_page: StandingBy
+    """load_page.py, which stands by inside `user`."""
     layout: Layout
     names: Mapping[str, Sequence[str]]
     """The hosts that each server of the star answers for."""
@@ -123,9 +129,10 @@ class Laboratory:
     """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
 
     def check_companions(self) -> None:
-        """Raise ExperimentError when the delay line, the servers or a host have ended, with what they printed last."""
+        """Raise ExperimentError when delay line, servers, load_page.py or a host have ended, with their last words."""
         self.delay.check()
         self.servers.check()
+        self.load_page.check()
         check_hosts(self.star)
 
     def switch_fastopen(self, tfo: int) -> None:
@@ -180,10 +187,11 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
             authority = open_authority() if web.page_set.secure else None
             remap_hosts(star, web, results_dir / "hack_dns")        # for people, and for --on-user
         servers = stack.enter_context(running_servers(star, server_settings(web, speeds, server_log_dir), work_dir))
+        load_page = stack.enter_context(load_page_standing_by(star))
         yield Laboratory(
             **fields_of_any(web, chrome, authority, work_dir, results_dir), star=star,
             hack_dns=remap_hosts(star, web, work_dir / "hack_dns"), delaynet_ms=speeds.delay_net_ms,
-            rtt_ms=speeds.rtt_ms, measured_rtt_ms=rtts_ms, delay=delay, servers=servers,
+            rtt_ms=speeds.rtt_ms, measured_rtt_ms=rtts_ms, delay=delay, servers=servers, load_page=load_page,
             experiment_id=experiment_id or new_experiment_id(), speeds=speeds)
 
 
@@ -212,6 +220,11 @@ def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authorit
         "recorded": {page.name: recorded_page(recording, web.page_set.files.mirror, page.name)
                      for page in web.page_set.pages},
     }
+
+
+def load_page_standing_by(star: Star) -> AbstractContextManager[StandingBy]:
+    """Have load_page.py stand by inside `user` while this lasts."""
+    return standing_by([sys.executable, str(LOAD_PAGE)], LOAD_PAGE.name, star.user.pid)
 
 
 def remap_hosts(star: Star, web: ReplayedWeb, path: Path) -> Path:

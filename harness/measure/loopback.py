@@ -15,6 +15,7 @@ from harness.measure.laboratory import (
     Laboratory,
     ReplayedWeb,
     fields_of_any,
+    load_page_standing_by,
     remap_hosts,
     server_settings,
 )
@@ -133,8 +134,8 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettin
             **fields_of_any(web, chrome, authority, work_dir, results_dir), star=star,
             hack_dns=remap_hosts(star, web, work_dir / "hack_dns"), delaynet_ms=speeds.delay_net_ms,
             rtt_ms=speeds.rtt_ms, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s),
-            delay=_no_delay(star), servers=servers, speeds=speeds, experiment_id=new_experiment_id(),
-            own_network=own_network)
+            delay=_no_delay(star), servers=servers, load_page=stack.enter_context(load_page_standing_by(star)),
+            speeds=speeds, experiment_id=new_experiment_id(), own_network=own_network)
 
 
 def _no_delay(star: Star) -> Delay:

@@ -17,7 +17,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from harness.bootstrap import ROOT
 from harness.browser.chrome import require_shim
 from harness.errors import ExperimentError, InputError
 from harness.files import load_mark
@@ -29,6 +28,7 @@ from harness.files.server_log import ServerRequest, directory_name, read_server_
 from harness.measure import validity
 from harness.measure.client_log import REPORT
 from harness.measure.coverage import coverage, judged_alone, recorded_page
+from harness.measure.laboratory import LOAD_PAGE
 from harness.measure.preflight import document_bytes
 from harness.measure.reason import Blame, texts
 from harness.measure.received import received_answers
@@ -41,7 +41,6 @@ from harness.system.processes import bound_to_us, stop
 from harness.system.scratch import temporary_directory
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
-LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
 QUIET_S, QUIET_LIMIT_S = 0.5, 3.0
 """What comes after the load event counts for nothing here."""
 MARGIN_S = 40.0

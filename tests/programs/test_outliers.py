@@ -55,7 +55,7 @@ def test_a_silent_connection_stops_the_server_of_2013_but_not_with_tfo(tmp_path:
     assert f"no load event within {LIMIT_S:g} s" in old_off["why_not"]
     assert old_off["document"]["status"] == 200
     assert old_off["plt_ms"] is None, "Chrome was told to stop, and that is followed by a load event"
-    assert old_on["plt_ms"] == pytest.approx(new_on["plt_ms"], rel=0.3), "with TFO, both servers are equally fast"
+    assert abs(old_on["plt_ms"] - new_on["plt_ms"]) < LIMIT_S * 1000 / 3, "with TFO, neither server stands still"
     assert 0 < new_off["plt_ms"] - new_on["plt_ms"] < 6 * RTT_MS, "with threads TFO saves some round trips, no more"
 
 

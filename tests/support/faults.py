@@ -15,10 +15,10 @@ from harness.system.processes import children_by_parent, descendants
 CHOICE = os.environ.get("TFO_LAB_FAULTS") or str(random.randrange(10_000))
 ALL = CHOICE == "all"
 SEED = 0 if ALL else int(CHOICE)
-KILLED = ("experiment", "load_page.py", "chromedriver", "browser", "network process", "renderer", "one server",
-          "the servers' parent", "delay line")
-"""The nine kinds of process."""
-ENDING = frozenset(("experiment", "one server", "the servers' parent", "delay line"))
+KILLED = ("experiment", "load_page.py", "the loads' parent", "chromedriver", "browser", "network process", "renderer",
+          "one server", "the servers' parent", "delay line")
+"""The ten kinds of process."""
+ENDING = frozenset(("experiment", "the loads' parent", "one server", "the servers' parent", "delay line"))
 """Killed, they end the experiment; the others only a load."""
 STOP_S = 0.3
 SPARE_BYTES = 4096
@@ -83,7 +83,8 @@ def _is_part(part: str, words: list[str], is_child: bool) -> bool:
     """Tell by its command line what a process is; `is_child`: tfo.py itself started it."""
     line = " ".join(words)
     marks: dict[str, Callable[[], bool]] = {
-        "load_page.py": lambda: is_child and "load_page.py" in line,
+        "load_page.py": lambda: not is_child and "load_page.py" in line,
+        "the loads' parent": lambda: is_child and "load_page.py" in line,
         "chromedriver": lambda: Path(words[0]).name == "chromedriver",
         "browser": lambda: "--log-net-log" in line and "--type=" not in line,
         "network process": lambda: "network.mojom.NetworkService" in line,
@@ -93,6 +94,16 @@ def _is_part(part: str, words: list[str], is_child: bool) -> bool:
         "delay line": lambda: is_child and "delay_line.py" in line,
     }
     return marks[part]()
+
+
+def load_of(pid: int) -> int | None:
+    """Return the process of the load that the experiment whose process is `pid` makes just now, None if it makes none.
+
+    It is a child of the load_page.py that stands by.
+    """
+    tree = children_by_parent()
+    parents = [child for child in tree.get(pid, ()) if any("load_page.py" in word for word in command_of(child))]
+    return next((load for parent in parents for load in tree.get(parent, ())), None)
 
 
 def command_of(pid: int) -> list[str]:

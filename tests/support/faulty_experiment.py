@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.mirror.paths import split_url
-from tests.support.faults import Fault, Target, command_of, done_to
+from tests.support.faults import Fault, Target, command_of, done_to, load_of
 from tests.support.small_mirror import ICON, SmallMirror
 
 DOCUMENTS = ("http://one.test/", "http://two.test/", "http://one.test/last.html")
@@ -76,7 +76,7 @@ class Running:
     process: "subprocess.Popen[bytes]"
     target: Target
     done: list[Done] = field(default_factory=list)
-    load_pid: int = 0
+    load_pid: int | None = None
 
     @property
     def client(self) -> Path:
@@ -99,10 +99,10 @@ class Running:
         """Wait until another load's process is there; False when the experiment ended first."""
         deadline_s = time.monotonic() + START_S
         while self.process.poll() is None:
-            for pid in self._children():
-                if pid != self.load_pid and any("load_page.py" in word for word in command_of(pid)):
-                    self.load_pid = pid
-                    return True
+            pid = load_of(self.process.pid)
+            if pid not in (None, self.load_pid):
+                self.load_pid = pid
+                return True
             assert time.monotonic() < deadline_s, f"no further load: {self.output}"
             time.sleep(POLL_S)
         return False
@@ -142,14 +142,7 @@ class Running:
         return False
 
     def _loads(self) -> bool:
-        return self.process.poll() is None and self.load_pid in self._children()
-
-    def _children(self) -> list[int]:
-        try:
-            return [int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-                    .read_text().split()]
-        except OSError:
-            return []
+        return self.process.poll() is None and load_of(self.process.pid) == self.load_pid
 
 
 def _wait_for_packet(pid: int) -> None:
