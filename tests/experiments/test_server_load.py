@@ -71,7 +71,8 @@ def captured_at_user(experiment: "subprocess.Popen[str]", path: Path) -> Iterato
     while user is None:
         assert experiment.poll() is None, "it ended before there was a star"
         assert time.monotonic() < deadline_s, "no star"
-        user = next((pid for pid in descendants(experiment.pid) if "mininet:user" in command_of(pid)), None)
+        user = next((pid for pid in descendants(experiment.pid) if "mininet:user" in command_of(pid)
+                     and not Path(f"/proc/{pid}/ns/net").samefile("/proc/self/ns/net")), None)       # not at once
     with inside(user):
         tcpdump = subprocess.Popen(["tcpdump", "-i", "any", "-s", "160", "-B", "16384", "-w", str(path), "tcp", "port",
                                     str(PORT)], stderr=subprocess.DEVNULL)
