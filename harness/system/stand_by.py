@@ -86,7 +86,7 @@ def standing_by(command: Sequence[str], what: str, namespace_pid: int | None = N
 
 def run_or_stand_by(main: Callable[[], int]) -> None:
     """Run a program's `main`, or stand by if that is what its command line says. Never returns."""
-    if sys.argv[1:2] == [STAND_BY]:
+    if sys.argv[1:2] == [STAND_BY] and len(sys.argv) == 3:
         _stand_by(main, socket.socket(fileno=int(sys.argv[2])))
         sys.exit()
     run_main(main, at_once=True)
