@@ -12,7 +12,8 @@ it waited for. In this order:
    of what it imported, is the cause; and what they own belongs to the document that they belong to. (A module runs
    when all that it imports is there, however deep; what it then fetches names the document again.)
 3. Of these the one that ended last before the request started. Coincidences are common while a document comes in, and
-   an image is rarely a cause: they count as COINCIDENCE_MS and PASSIVE_MS older than they are.
+   an image is rarely a cause: they count as COINCIDENCE_MS and PASSIVE_MS older than they are. A beacon never is one:
+   nothing on the page hears of its answer.
 4. When the main thread was busy with a long task (Long Tasks API), a cause came before that task began, unless what may
    be a cause ended with it. It was not busy, but stood still, while it waited for a synchronous request.
 
@@ -96,7 +97,7 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
 
 def holds_up_the_load_event(request: TimedRequest) -> bool:
     """Tell whether it does: data that scripts fetch does not (HTML, "the end"), unless a page's thread waits for it."""
-    return request.kind != DATA or request.synchronous
+    return (request.kind != DATA and not request.unread) or request.synchronous
 
 
 def busy_since(at: float, long_tasks: Sequence[tuple[float, float]], ends: Sequence[float]) -> float:
@@ -148,7 +149,7 @@ def _cause(request: TimedRequest, earlier: Sequence[TimedRequest], timeline: Tim
     if not owners:
         owners = [other for other in earlier if other.kind == DOCUMENT]
     siblings = [other for other in earlier
-                if other.kind != DOCUMENT and _same_page(request.referer, _page_referer(other, lineages))]
+                if other.kind != DOCUMENT and not other.unread and _same_page(request.referer, _page_referer(other, lineages))]
     return _latest(request.start, [*owners, *siblings], timeline.long_tasks, is_load_event=False)
 
 

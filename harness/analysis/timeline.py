@@ -8,7 +8,7 @@ Times are in ms from navigationStart, as Chrome's net-log gives them: to 1 ms. A
 Of the connection only what this request waited for counts: nothing when it stood already (keep-alive, HTTP/2).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -62,6 +62,8 @@ class TimedRequest:
     synchronous: bool = False
     address: str = ""
     """The server's IP address; "" where the HAR does not say it."""
+    unread: bool = False
+    """Whether nothing on the page gets to know its answer, as of a beacon or of what is fetched ahead for later."""
 
     @property
     def server(self) -> str:
@@ -171,7 +173,8 @@ def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[f
         syn_bytes=int(asked["headersSize"]) + int(asked["bodySize"]) if plain else None,
         status=int(answer["status"]), mime_type=str(answer["content"]["mimeType"]),
         body_bytes=max(0, int(answer.get("bodySize", 0))), tcp_ms=_tcp_ms(connections.get(connection)),
-        synchronous=bool(entry.get("_synchronous")), address=str(entry.get("serverIPAddress") or ""))
+        synchronous=bool(entry.get("_synchronous")), address=str(entry.get("serverIPAddress") or ""),
+        unread=is_unread(headers))
 
 
 def _with_held_handshake(request: TimedRequest, connections: dict[str, tuple[float, float]],
@@ -221,3 +224,12 @@ def kind_of(accept: str, mime_type: str) -> str:
     if "font" in mime_type:
         return FONT
     return MEDIA if mime_type.startswith(("audio/", "video/")) else DATA
+
+
+def is_unread(headers: Mapping[str, str]) -> bool:
+    """Tell whether nothing on the page gets to know a request's answer: navigator.sendBeacon(), <a ping>, prefetch.
+
+    Such a request is for no element of the page ("empty"), and may not be read across origins ("no-cors"); what scripts
+    read says "cors" or "same-origin" (Fetch Metadata). Over http Chrome says neither: there it is not known.
+    """
+    return (headers.get("sec-fetch-dest"), headers.get("sec-fetch-mode")) == ("empty", "no-cors")

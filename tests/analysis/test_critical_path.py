@@ -66,6 +66,23 @@ def test_what_lies_beside_the_path_is_not_on_it() -> None:
     assert saving(load) == 300
 
 
+@pytest.mark.parametrize(("fetched", "on_path"), [(("empty", "no-cors"), False), (("empty", "cors"), True)])
+def test_a_beacon_sets_nothing_off(fetched: tuple[str, str], on_path: bool) -> None:
+    """A script asks for another one after 60 ms of work; meanwhile a beacon ends, or data that it waits for."""
+    load = MadeLoad(0.0)
+    end = load.add(PAGE, 3, "document", referer="")
+    script = load.add("https://a.test/first.js", end + 2)
+    load.add("https://a.test/gen_204", end + 2, "data", wait=155, fetched=fetched)
+    load.plt_ms = load.add("https://a.test/second.js", script + 60) + 3
+    assert ("https://a.test/gen_204" in {step.url for step in path_of(load)}) is on_path
+
+
+def test_what_is_fetched_ahead_does_not_hold_up_the_load_event() -> None:
+    load = chain(2)
+    load.add("https://later.test/next.js", 200, wait=load.plt_ms - 301, fetched=("empty", "no-cors"))
+    assert "https://later.test/next.js" not in {step.url for step in path_of(load)}
+
+
 def test_a_longer_chain_is_hidden_by_a_shorter_one_that_tfo_helps_less() -> None:
     """Chain of 5 handshakes (2 s without TFO, 1 s with it) beside an image that takes 1.6 s, with TFO 1.4 s."""
     load = chain(5)

@@ -111,6 +111,22 @@ def test_stand_ins_differ_in_volatile_values_or_parameters_and_are_no_documents(
     assert source.find(ArchivedRequest("GET", "http://a.test/r?t=1400000000000")) is None
 
 
+def test_a_beacon_that_posts_other_times_is_a_stand_in_and_a_question_is_not(tmp_path: Path) -> None:
+    # As google.com's in mahimahi's recording at GitHub usama6naseer/mm-drop-objs: rt=wsrt.826,aft.497 in its query.
+    records = [("request", url, "POST / HTTP/1.1", [("Host", "a.test")], b"") for url in (
+        "http://a.test/gen_204?s=webaft&rt=wsrt.826", "http://a.test/empty?rt=1", "http://a.test/ask?about=1")]
+    answers = [("HTTP/1.1 204 No Content", b""), ("HTTP/1.1 200 OK", b""), ("HTTP/1.1 200 OK", b"an answer")]
+    source = IndexedSource("x", read_warcs([write_warc(tmp_path / "x.warc", *(
+        record for asked, (status, body) in zip(records, answers, strict=True)
+        for record in (asked, ("response", asked[1], status, [], body))))], tmp_path))
+    for path, status in (("gen_204?s=webaft&rt=wsrt.74", 204), ("empty?rt=2", 200)):
+        answer = source.find(ArchivedRequest("POST", f"http://a.test/{path}", b"other times"))
+        assert answer is not None
+        assert (answer.status, answer.body, answer.stand_in) == (status, b"", True)
+    assert source.find(ArchivedRequest("POST", "http://a.test/ask?about=2")) is None
+    assert source.find(ArchivedRequest("POST", "http://a.test/empty?rt=2", navigation=True)) is None
+
+
 def test_a_font_in_another_format_is_a_stand_in(tmp_path: Path) -> None:
     ok = "HTTP/1.1 200 OK"
     source = IndexedSource("x", read_warcs([write_warc(

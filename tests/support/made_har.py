@@ -31,8 +31,11 @@ class MadeLoad:
     def add(self, url: str, start: float, kind: str = "script", *, queue: float = 0, dns: float = -1,
             connect: float = 100, ssl: float = -1, wait: float = 100, receive: float = 0, connection: int = 0,
             referer: str = PAGE, redirect: str = "", request_bytes: int = 400, error: str = "",
-            version: str = "HTTP/1.1", body_bytes: int = 0, synchronous: bool = False) -> float:
-        """Add a request, on a new connection unless `connect` is below 0 and `connection` is one; return its end."""
+            version: str = "HTTP/1.1", body_bytes: int = 0, synchronous: bool = False, fetched: tuple[str, str] = ("", "")) -> float:
+        """Add a request, on a new connection unless `connect` is below 0 and `connection` is one; return its end.
+
+        `fetched` are its Sec-Fetch-Dest and Sec-Fetch-Mode.
+        """
         number = connection or len(self.connections) + 1
         if connect >= 0:
             tcp = connect - max(0.0, ssl)
@@ -48,6 +51,8 @@ class MadeLoad:
             "timings": {"blocked": queue, "dns": dns, "connect": connect, "ssl": ssl, "send": 0, "wait": wait,
                         "receive": receive},
             "connection": str(number)}
+        for name, value in zip(("Sec-Fetch-Dest", "Sec-Fetch-Mode"), fetched, strict=True):
+            entry["request"]["headers"] += [{"name": name, "value": value}] if value else []
         if synchronous:
             entry["_synchronous"] = True
         self.entries.append({**entry, "_error": error} if error else entry)

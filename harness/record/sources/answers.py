@@ -7,7 +7,8 @@ A request is answered, in this order, by what was recorded for
 2. the same with http for https or the other way round: archives file both under one name;
 3. the same URL but for volatile values (numbers and hexadecimal ones of 8 digits and more, fractions, UUIDs, the
    parameters that pages add against caches): pages put the time of day into URLs, and Chrome's clock is fixed;
-4. the same host and path, with the most parameters of the query in common;
+4. the same host and path, with the most parameters of the query in common: for a GET, and for a beacon's POST, whose
+   answer has no body: which of several it gets is all the same, and each tells other times;
 5. the same font or image in another format (harness.mirror.forms).
 
 3 to 5 are stand-ins, and never redirect. The page itself is never answered by one, a frame in it only by 3. A
@@ -95,8 +96,11 @@ class Index:
             return replace(self._next((*masked_key, str(request.navigation)), standing), stand_in=True)
         same_path = self._table("path", lambda entry: (entry.method, url_path(entry.url))).get((method, url_path(url)))
         standing = [entry for entry in same_path or () if not 300 <= entry.status < 400]
-        standing = self._holding(standing or self._in_another_format(url), request)
-        if method == "GET" and not request.navigation and standing:
+        if method == "GET":
+            standing = self._holding(standing or self._in_another_format(url), request)
+        else:
+            standing = [entry for entry in standing if _says_nothing(entry)]
+        if standing and not request.navigation:
             return replace(max(standing, key=lambda entry: _in_common(entry.url, url)).read(), stand_in=True)
         return None
 
@@ -179,6 +183,10 @@ class Index:
                 table.setdefault(key(entry), []).append(entry)
             self._tables[name] = table
         return self._tables[name]
+
+
+def _says_nothing(entry: Entry) -> bool:
+    return entry.status == HTTPStatus.NO_CONTENT or not entry.read().body
 
 
 def _is_html(entry: Entry) -> bool:
