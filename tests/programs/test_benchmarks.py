@@ -28,7 +28,7 @@ def test_a_sweeps_scheduler_and_driver_hand_out_every_unit_once(tmp_path: Path) 
     """Dask itself, TLS, and messages that hold nothing but data; the workers only sleep."""
     done = typed(BENCHMARKS / "sweep.py", "--sites", "30", "--workers", "4", "--seconds", "0.05", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("; 30 measured\n")
+    assert "; 30 measured, " in done.stdout
 
 
 @pytest.mark.root
