@@ -148,8 +148,8 @@ def _cause(request: TimedRequest, earlier: Sequence[TimedRequest], timeline: Tim
     owners = [other for other in earlier if other.kind in (DOCUMENT, STYLE) and _refers(request.referer, other.url)]
     if not owners:
         owners = [other for other in earlier if other.kind == DOCUMENT]
-    siblings = [other for other in earlier
-                if other.kind != DOCUMENT and not other.unread and _same_page(request.referer, _page_referer(other, lineages))]
+    siblings = [other for other in earlier if other.kind != DOCUMENT and not other.unread
+                and _same_page(request.referer, _page_referer(other, lineages))]
     return _latest(request.start, [*owners, *siblings], timeline.long_tasks, is_load_event=False)
 
 

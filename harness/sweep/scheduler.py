@@ -28,6 +28,8 @@ SETTINGS = {
     # Without its traceback: Dask sends that as text, since it is no plain data, and Dask's client then drops all.
     "distributed.admin.max-error-length": LONGEST_ERROR,
     "distributed.admin.large-graph-warning-threshold": "1GB",       # a unit brings its recording along
+    # Of each connection's last 1000 messages Dask keeps those of less than 1 MB, for debugging: recordings, here.
+    "distributed.admin.low-level-log-length": 0,
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.scheduler.work-stealing": True,
     "distributed.worker.profile.enabled": False,        # else a worker looks at itself 100 times a second

@@ -31,7 +31,8 @@ class MadeLoad:
     def add(self, url: str, start: float, kind: str = "script", *, queue: float = 0, dns: float = -1,
             connect: float = 100, ssl: float = -1, wait: float = 100, receive: float = 0, connection: int = 0,
             referer: str = PAGE, redirect: str = "", request_bytes: int = 400, error: str = "",
-            version: str = "HTTP/1.1", body_bytes: int = 0, synchronous: bool = False, fetched: tuple[str, str] = ("", "")) -> float:
+            version: str = "HTTP/1.1", body_bytes: int = 0, synchronous: bool = False,
+            fetched: tuple[str, str] = ("", "")) -> float:
         """Add a request, on a new connection unless `connect` is below 0 and `connection` is one; return its end.
 
         `fetched` are its Sec-Fetch-Dest and Sec-Fetch-Mode.

@@ -11,12 +11,13 @@ from harness.bootstrap import ROOT
 from harness.sweep.trust import make_certificates
 
 IN_A_PROCESS = """
-import sys
+import gc, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from harness.sweep.scheduler import configure, extensions
 configure()
 from distributed import LocalCluster
+from distributed.batched import BatchedSend
 from harness.sweep import tasks
 from harness.sweep.cluster import RemoteCluster
 from harness.sweep.driver import Driver
@@ -41,6 +42,8 @@ with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="
                   scheduler_kwargs={"extensions": extensions()}) as dask:
     job = UnitTask(unit(0), lambda: content)
     tally = Driver(folder, RemoteCluster(dask.scheduler_address, tls), VERSIONS, print, print).run([job])
+    streams = [each for each in gc.get_objects() if isinstance(each, BatchedSend)]
+    print(f"{len(streams) > 0}: {sum(len(each.recent_message_log) for each in streams)} messages kept")
 kept = folder.outcome(job.unit.key)
 print(f"{tally.failed} failed; on {kept.machine.name!r}: {kept.why}")
 """
@@ -56,7 +59,8 @@ def test_an_error_on_a_worker_is_a_failure_with_its_reason(tmp_path: Path, where
     done = subprocess.run([sys.executable, "-c", IN_A_PROCESS, ROOT, tls, where], capture_output=True, text=True,
                           check=False, timeout=90)
     assert done.returncode == 0, done.stdout + done.stderr
-    last = done.stdout.splitlines()[-1]
+    *_, messages, last = done.stdout.splitlines()
+    assert messages == "True: 0 messages kept", "a scheduler that keeps what it has sent keeps all recordings"
     assert last.startswith(f"1 failed; on {by!r}: ")
     assert why in last
 
