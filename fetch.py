@@ -24,7 +24,7 @@ use_project_python()
 
 import trustme
 
-from harness.browser import chrome
+from harness.browser import program
 from harness.course.rules import check_pages
 from harness.errors import InputError, printable
 from harness.files.foreign_har import read_foreign_har
@@ -137,12 +137,12 @@ def archive_server(options: argparse.Namespace) -> Iterator[ArchiveServer | None
 def make_plan(options: argparse.Namespace, pages: list[Page], archive: ArchiveServer | None) -> RecordingPlan:
     """Return what is to be done. Raises InputError for a wrong --remap or --ca, or when there is no Chrome."""
     remaps = read_hack_dns(options.remap) if options.remap else []
-    browser = chrome.find_browser()
+    browser = program.find_browser()
     key = trusted_key(options.ca) if options.ca else None
     settings = VisitSettings(
         url="", binary=browser.binary, driver=browser.driver,
         rules=archive.rules if archive else rules(options.remap, remaps),
-        trusted_key=archive.trusted_key if archive else key, shim=str(chrome.require_shim()) if archive else "",
+        trusted_key=archive.trusted_key if archive else key, shim=str(program.require_shim()) if archive else "",
         user_agent=options.user_agent, load_timeout_s=options.timeout or (300 if options.as_of else 60),
         quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, scroll_steps=options.scroll_steps,
         command_s=options.command_limit)

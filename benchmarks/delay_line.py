@@ -35,7 +35,7 @@ import numpy
 
 from benchmarks.laboratory import laboratory, read_page_set
 from benchmarks.report import print_table
-from harness.browser.chrome import CLOCK_SHIFT_DAYS
+from harness.browser.program import CLOCK_SHIFT_DAYS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED

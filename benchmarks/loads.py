@@ -25,7 +25,7 @@ use_project_python()
 from benchmarks.laboratory import laboratory, read_page_set
 from benchmarks.report import print_table
 from harness.analysis.stats import coefficient_of_variation
-from harness.browser.chrome import CLOCK_SHIFT_DAYS
+from harness.browser.program import CLOCK_SHIFT_DAYS
 from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED
 from harness.measure import validity

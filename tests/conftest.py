@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from harness.browser.program import BINARIES
 from harness.errors import InputError
 from harness.system.lock import only_experiment
 from tests.support.leaks import adopt_no_more, find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
@@ -85,8 +86,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _has_browser() -> bool:
-    from harness.browser.chrome import BINARIES  # imports selenium, which takes a while
-
     return any(Path(binary).exists() for binary in (os.environ.get("TFO_LAB_CHROME"), *BINARIES) if binary)
 
 

@@ -29,7 +29,7 @@ gc.disable()    # it ends soon: to look for garbage while modules and the net-lo
 from selenium import webdriver
 from selenium.common.exceptions import InvalidSessionIdException, TimeoutException, WebDriverException
 
-from harness.browser import chrome, page
+from harness.browser import chrome, page, program
 from harness.browser.completion import Idle, network_silent
 from harness.browser.connection_limit import PER_HOST, ConnectionLimit
 from harness.browser.initiators import read_initiators
@@ -84,7 +84,7 @@ class LoadSettings:
         return sanitise(self.url)
 
 
-def load(settings: LoadSettings, browser: chrome.Browser, how: chrome.ChromeSettings) -> dict[str, Any]:
+def load(settings: LoadSettings, browser: program.Browser, how: chrome.ChromeSettings) -> dict[str, Any]:
     """Load the page; return the contents of load.json. A load that fails has the reason under "errors"."""
     report: dict[str, Any] = {"url": settings.url, "errors": []}
     try:
@@ -187,11 +187,11 @@ def main() -> int:
     terminate_as_interrupt()                 # Chrome is quit on the way out
     os.nice(arguments.nice)
     if arguments.binary and arguments.driver:
-        browser = chrome.Browser(arguments.binary, arguments.driver)
+        browser = program.Browser(arguments.binary, arguments.driver)
     else:
-        browser = chrome.find_browser()
+        browser = program.find_browser()
     # Read all that Chrome's user might not be allowed to: the project may lie in a directory closed to others.
-    shim = arguments.shim or chrome.require_shim()
+    shim = arguments.shim or program.require_shim()
     rules = resolver_rules(read_hack_dns(arguments.hack_dns))
     chrome.deterministic_script()
     uid, gid = map(int, arguments.user.split(":"))

@@ -1,11 +1,9 @@
-"""Chrome: where it is, how it is started, and what is injected into its pages."""
+"""Chrome: how it is started and ended, and what is injected into its pages."""
 
 import contextlib
-import importlib.util
 import os
 import re
 import shlex
-import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import cache
@@ -15,40 +13,22 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.selenium_manager import SeleniumManager
 from selenium.webdriver.remote.webdriver import WebDriver as RemoteDriver
 
 from harness.bootstrap import ROOT
 from harness.browser.connection_limit import ConnectionLimit
 from harness.browser.initiators import log_initiators
 from harness.browser.page import ERRORS, limit_commands
+from harness.browser.program import CLOCK_SHIFT_DAYS, DRIVER_OUTPUT, NET_LOG, Browser, version_of
 from harness.browser.workers import PROBLEMS, WorkerInjector
-from harness.errors import InputError
-from harness.system.privileges import browsing_user
 from harness.system.processes import killed_with_parent, wait_for_end
 from harness.system.scratch import MARK
 
-SHIM_SOURCE = ROOT / "tfo-test" / "chrome_shim.c"
-SHIM = ROOT / "tfo-test" / "chrome_shim.so"
 DETERMINISTIC_SCRIPT = ROOT / "harness" / "browser" / "deterministic.js"
-
-CLOCK_SHIFT_DAYS = 100
-"""Chrome ignores its HSTS preload list when its build is over 70 days old by the wall clock."""
-CLOCK_SHIFT_MS = CLOCK_SHIFT_DAYS * 86_400_000
-NET_LOG, DRIVER_OUTPUT = "netlog.json", "chromedriver.log"
-"""What Chrome and its driver write into their directory."""
 
 NETWORK_PREDICTION_NEVER = 2
 """Chrome's preference net.network_prediction_options. With prediction the page's first connection begins some ms before
 the page's clock, and a second one is opened beside it: handshakes vanish that TFO could have saved."""
-
-VERSION_TIMEOUT_S = 20.0
-BINARIES = (
-    "/usr/lib/chromium/chromium",  # Debian: the real binary, since the wrapper in /usr/bin adds flags of its own
-    "/opt/google/chrome/chrome",
-    "/opt/google/chrome-beta/chrome",
-    "/usr/lib64/chromium-browser/chromium-browser",
-)
 
 FLAGS = (
     "--headless",
@@ -81,62 +61,6 @@ START_PREFERENCES = {"session.restore_on_startup": 4, "session.startup_urls": ["
 """Start with these pages (4). Debian's Chromium loads its home page else, a search engine's, while it starts."""
 UNATTENDED_PREFERENCES = {"download_restrictions": 3, "credentials_enable_service": False}
 """No downloads at all (Chrome's policy DownloadRestrictions), and no question whether to keep a password."""
-
-
-@dataclass(frozen=True)
-class Browser:
-    """A Chrome binary and the chromedriver that drives it."""
-
-    binary: str
-    driver: str
-
-
-def find_browser() -> Browser:
-    """Find Chrome and its driver: PATH first, then the `chromedriver_binary` package, then Selenium Manager.
-
-    Raises InputError, with what to install, when there is none.
-    """
-    wanted = os.environ.get("TFO_LAB_CHROME")
-    binary = next((path for path in ([wanted] if wanted else BINARIES) if Path(path).exists()), None)
-    if binary is None:
-        raise InputError(f"{wanted or BINARIES[0]}: no Chrome there; on Debian: sudo apt-get install chromium "
-                         "chromium-driver; on Ubuntu, whose chromium is a snap that cannot enter a network namespace: "
-                         "install google-chrome-stable")
-    return Browser(binary, _find_driver(binary))
-
-
-def version_of(browser: Browser) -> str:
-    """Return what Chrome says of its version, "" when it does not say."""
-    try:
-        user = browsing_user()
-        as_user = {"user": user.uid, "group": user.gid, "extra_groups": []} if os.geteuid() == 0 else {}
-        said = subprocess.run([browser.binary, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S,
-                              check=False, **as_user).stdout     # type: ignore[call-overload]
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return " ".join(said.split())
-
-
-def _find_driver(binary: str) -> str:
-    on_path = shutil.which("chromedriver")
-    if on_path:
-        return on_path
-    if importlib.util.find_spec("chromedriver_binary"):
-        import chromedriver_binary  # an optional extra: its installation downloads the driver
-
-        return str(chromedriver_binary.chromedriver_filename)
-    try:
-        return str(SeleniumManager().binary_paths(["--browser", "chrome", "--browser-path", binary])["driver_path"])
-    except WebDriverException:
-        raise InputError("no chromedriver found; on Debian: sudo apt-get install chromium-driver; elsewhere: "
-                         ".venv/bin/pip install -r requirements-chromedriver.txt") from None
-
-
-def require_shim() -> Path:
-    """Return the compiled shim. Raises InputError when it is missing or older than its source."""
-    if not SHIM.exists() or SHIM.stat().st_mtime < SHIM_SOURCE.stat().st_mtime:
-        raise InputError(f"{SHIM}: not compiled yet; run: sudo {ROOT}/scripts/setup.sh")
-    return SHIM
 
 
 @dataclass(frozen=True)

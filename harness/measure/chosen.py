@@ -2,7 +2,7 @@
 
 import argparse
 
-from harness.browser.chrome import Browser
+from harness.browser.program import Browser
 from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.measure.laboratory import BrowserSettings, ReplayedWeb
 from harness.measure.latency import thinking_rtts, with_recorded_rtts

@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from harness.browser.chrome import CLOCK_SHIFT_MS
+from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.har import UNFINISHED
 from harness.files.text_log import format_log
 from harness.netlog.har import har

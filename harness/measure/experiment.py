@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from harness.analysis.load_tables import write_load_tables
-from harness.browser.chrome import version_of
 from harness.browser.client_hello import find_groups
 from harness.browser.connection_limit import CHROMES_OWN
+from harness.browser.program import version_of
 from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment
 from harness.files.pages import Page

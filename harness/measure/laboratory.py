@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from harness.bootstrap import ROOT
-from harness.browser.chrome import Browser, require_shim
 from harness.browser.client_hello import find_groups
 from harness.browser.connection_limit import ConnectionLimit
+from harness.browser.program import Browser, require_shim
 from harness.files.experiment import new_experiment_id
 from harness.files.hack_dns import Remap, write_hack_dns
 from harness.files.layout import EACH_ITS_OWN, Layout

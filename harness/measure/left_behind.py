@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from harness.browser.chrome import DRIVER_OUTPUT
+from harness.browser.program import DRIVER_OUTPUT
 from harness.files.results import KEPT_LOGS
 from harness.measure.client_log import REPORT
 from harness.system.atomic import write_atomically, written_beside

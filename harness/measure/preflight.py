@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.browser.chrome import Browser, find_browser, require_shim
 from harness.browser.connection_limit import CHROMES_OWN, ConnectionLimit, find_limits
+from harness.browser.program import Browser, find_browser, require_shim
 from harness.errors import InputError, printable
 from harness.files.layout import Layout
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages

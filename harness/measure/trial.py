@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from harness.browser.chrome import require_shim
+from harness.browser.program import require_shim
 from harness.errors import ExperimentError, InputError
 from harness.files import load_mark
 from harness.files.hack_dns import Remap, write_hack_dns

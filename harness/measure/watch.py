@@ -13,7 +13,7 @@ import msgspec
 from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import Step, critical_path
 from harness.analysis.timeline import Timeline, make_timeline
-from harness.browser.chrome import CLOCK_SHIFT_MS
+from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.load_har import read_har_file
 from harness.files.load_parts import CookieCounts, LateAnswer, ReceivedAnswers, Timekeeping, UsedConnection
 from harness.files.load_record import LoadRecord

@@ -14,7 +14,7 @@ from typing import Any
 
 from wsproto.frame_protocol import Opcode
 
-from harness.browser.chrome import CLOCK_SHIFT_MS
+from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.har import H2
 from harness.mirror.live import Arrivals
 from harness.netlog.har import UNKNOWN, date_of, har, over_http2

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from harness.bootstrap import ROOT
-from harness.browser.chrome import NET_LOG
+from harness.browser.program import NET_LOG
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import Page, PageFiles, line_of
 from harness.mirror.manifest import MANIFEST

@@ -22,7 +22,7 @@ from selenium import webdriver
 from selenium.common.exceptions import UnexpectedAlertPresentException, WebDriverException
 from urllib3.exceptions import HTTPError
 
-from harness.browser import chrome, page
+from harness.browser import chrome, page, program
 from harness.browser.completion import net_log_silent
 from harness.system.privileges import User, become
 from harness.system.processes import die_with_parent, terminate_as_interrupt
@@ -104,7 +104,7 @@ class Visit:
 
 def visit(settings: VisitSettings, work_dir: Path, report: Visit) -> None:
     """Load the page and fill in `report`."""
-    browser = chrome.Browser(settings.binary, settings.driver)
+    browser = program.Browser(settings.binary, settings.driver)
     try:
         report.user_agent = settings.user_agent or chrome.visitors_user_agent(browser)
         how = chrome.ChromeSettings(work_dir, settings.rules, Path(settings.shim) if settings.shim else None,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.bootstrap import ROOT
-from harness.browser.chrome import find_browser, version_of
+from harness.browser.program import find_browser, version_of
 from harness.errors import InputError
 from harness.files import layout
 from harness.measure.options import parse_arguments

@@ -23,7 +23,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from harness.browser.chrome import require_shim
+from harness.browser.program import require_shim
 from harness.errors import ExperimentError, InputError, printable, run_main
 from harness.network.needs import check_programs
 from harness.sweep import tasks

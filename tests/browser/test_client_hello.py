@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.browser.chrome import find_browser, require_shim
 from harness.browser.client_hello import GROUPS, find_groups
+from harness.browser.program import find_browser, require_shim
 from harness.system.privileges import browsing_user, give, passable_temp_root
 
 SYN_ROOM = 1420
@@ -25,7 +25,8 @@ CHROME = """
 import contextlib, sys
 from pathlib import Path
 from selenium.common.exceptions import WebDriverException
-from harness.browser.chrome import ChromeSettings, deterministic_script, find_browser, start
+from harness.browser.chrome import ChromeSettings, deterministic_script, start
+from harness.browser.program import find_browser
 from harness.system.privileges import User, become
 work_dir, uid, gid, shim, port, key_shares = sys.argv[1:]
 browser = find_browser()

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.browser.chrome import Browser, find_browser, require_shim
 from harness.browser.connection_limit import CHROMES_OWN, SOCKET_LIMITS, find_limits
+from harness.browser.program import Browser, find_browser, require_shim
 from harness.errors import InputError
 from harness.measure.preflight import check_connection_limit
 from harness.system.privileges import browsing_user, give, passable_temp_root
@@ -25,7 +25,8 @@ HELD_S = 0.12
 CHROME = """
 import sys
 from pathlib import Path
-from harness.browser.chrome import ChromeSettings, deterministic_script, find_browser, start
+from harness.browser.chrome import ChromeSettings, deterministic_script, start
+from harness.browser.program import find_browser
 from harness.browser.connection_limit import ConnectionLimit
 from harness.system.privileges import User, become
 work_dir, uid, gid, shim, port, per_host, place = sys.argv[1:]

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.browser.chrome import require_shim
+from harness.browser.program import require_shim
 from harness.files.text_log import read_log
 from harness.system.privileges import browsing_user, passable_temp_root
 from harness.system.processes import children_by_parent, descendants

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.browser.chrome import find_browser, visitors_user_agent
+from harness.browser.chrome import visitors_user_agent
+from harness.browser.program import find_browser
 from tests.support.own_chrome import answer_of
 
 STARTED = """

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.browser import chrome
+from harness.browser import program
 from harness.errors import InputError, run_main
 from harness.files.pages import PageFiles
 from harness.files.text_log import PageLog, Response, Transaction, format_log
@@ -178,8 +178,8 @@ def test_missing_programs_are_named_by_their_packages(monkeypatch: pytest.Monkey
 def test_without_the_shim_or_a_browser_nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shim, source = tmp_path / "shim.so", tmp_path / "shim.c"
     source.touch()
-    monkeypatch.setattr(chrome, "SHIM", shim)
-    monkeypatch.setattr(chrome, "SHIM_SOURCE", source)
+    monkeypatch.setattr(program, "SHIM", shim)
+    monkeypatch.setattr(program, "SHIM_SOURCE", source)
     with pytest.raises(InputError, match=r"shim\.so: not compiled yet; run: sudo .*/scripts/setup\.sh$"):
         check_browser()
     shim.touch()

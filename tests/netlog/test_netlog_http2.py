@@ -15,7 +15,8 @@ from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
-from harness.browser.chrome import FLAGS, find_browser
+from harness.browser.chrome import FLAGS
+from harness.browser.program import find_browser
 from harness.files.hack_dns import read_hack_dns, resolver_rules
 from harness.netlog.har import har
 from harness.netlog.load import NetLog, read_netlog

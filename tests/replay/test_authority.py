@@ -15,7 +15,7 @@ import pytest
 from cryptography import x509
 
 from harness.bootstrap import ROOT
-from harness.browser.chrome import CLOCK_SHIFT_DAYS
+from harness.browser.program import CLOCK_SHIFT_DAYS
 from harness.errors import InputError
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, fingerprint, open_authority
 from harness.system.privileges import User, acting_as

@@ -20,7 +20,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from harness.analysis.selection import select
-from harness.browser.chrome import FLAGS, find_browser
+from harness.browser.chrome import FLAGS
+from harness.browser.program import find_browser
 from harness.files.results import read_results
 from harness.show.report import write_report
 from tests.support.report_folder import EVIL, make_report_folder

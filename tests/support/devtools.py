@@ -18,7 +18,8 @@ from harness.system.privileges import browsing_user
 CHROME = """
 import json, sys
 from pathlib import Path
-from harness.browser.chrome import ChromeSettings, deterministic_script, find_browser, start
+from harness.browser.chrome import ChromeSettings, deterministic_script, start
+from harness.browser.program import find_browser
 from harness.system.privileges import User, become
 archives, (work_dir, uid, gid) = json.load(sys.stdin), sys.argv[1:]
 browser = find_browser()

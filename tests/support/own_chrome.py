@@ -13,7 +13,8 @@ from harness.system.privileges import browsing_user, give, passable_temp_root
 PREAMBLE = """
 import json, sys
 from pathlib import Path
-from harness.browser.chrome import ChromeSettings, deterministic_script, end, find_browser, start
+from harness.browser.chrome import ChromeSettings, deterministic_script, end, start
+from harness.browser.program import find_browser
 from harness.system.privileges import User, become
 work_dir, uid, gid, *words = sys.argv[1:]
 browser = find_browser()

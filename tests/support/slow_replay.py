@@ -19,7 +19,8 @@ from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
-from harness.browser.chrome import CLOCK_SHIFT_DAYS, FLAGS, SHIM_SOURCE, Browser
+from harness.browser.chrome import FLAGS
+from harness.browser.program import CLOCK_SHIFT_DAYS, SHIM_SOURCE, Browser
 from harness.mirror.recording import read_recording
 from harness.netlog.load import HttpTransaction, of_load, read_netlog
 

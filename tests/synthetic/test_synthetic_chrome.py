@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.browser.chrome import Browser, find_browser
+from harness.browser.program import Browser, find_browser
 from harness.errors import InputError
 from harness.synthetic.build import SyntheticPage, make_page_set, make_pages
 from harness.synthetic.shape import EVENT, SHAPE_FILE, PageShape, Resource, format_shapes, read_shapes
