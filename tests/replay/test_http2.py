@@ -75,6 +75,17 @@ def test_many_streams_on_one_connection(client: Client, secure: Secure) -> None:
     assert len({line.connection for line in last(secure.server, MANY)}) == 1
 
 
+def test_the_first_of_many_answers_does_not_wait_for_the_last(client: Client) -> None:
+    """Their requests lie in one packet; what OpenSSL reads at a time is one record of TLS, which was sent in one go."""
+    client.get("/none")
+    for _ in range(90):
+        client.ask("/none")
+    while len(client.open) == 90:
+        client.turn()
+    assert len(client.open) > 45
+    client.finish()
+
+
 def test_flow_control_is_honoured_with_5_mb(client: Client, secure: Secure) -> None:
     """h2's client raises FlowControlError on one byte too many; windows are 65535 bytes."""
     _, body = client.get("/big")

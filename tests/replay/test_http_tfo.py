@@ -225,5 +225,5 @@ def test_a_client_that_leaves_in_the_middle_is_noted(server: Running) -> None:
     connection.sendall(b"GET /big HTTP/1.0\r\n\r\n")
     connection.recv(10)
     connection.close()
-    wait_until(lambda: server.log()[-1].path == "/big")
+    wait_until(lambda: [line.path for line in server.log()][-1:] == ["/big"])
     assert server.get("/x.css")[1] == b"p{}"
