@@ -83,7 +83,8 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
     When it came right after DOMContentLoaded, with no request ending between them, it waited for the parser: for the
     document and its scripts and style sheets, however late the images had come.
     """
-    awaited = [request for request in timeline.requests if holds_up_the_load_event(request) or request.redirect_to]
+    awaited = [request for request in timeline.requests if holds_up_the_load_event(request)
+               or (request.redirect_to and not request.unread)]
     parsed = timeline.parsed_ms
     if parsed is None or parsed < timeline.plt_ms - IDLE_MS or any(
             parsed + CLOCK_MS < request.end <= timeline.plt_ms for request in awaited):
@@ -139,6 +140,7 @@ def _cause(request: TimedRequest, earlier: Sequence[TimedRequest], timeline: Tim
     if redirects:
         last = max(redirects, key=lambda other: other.end)
         return Cause(last, min(last.end, request.start))
+    earlier = [other for other in earlier if not other.unread]
     lineage = lineages[request.order]
     if lineage:
         imported = [other for other in earlier if lineage[0] in lineages[other.order]]
@@ -148,8 +150,8 @@ def _cause(request: TimedRequest, earlier: Sequence[TimedRequest], timeline: Tim
     owners = [other for other in earlier if other.kind in (DOCUMENT, STYLE) and _refers(request.referer, other.url)]
     if not owners:
         owners = [other for other in earlier if other.kind == DOCUMENT]
-    siblings = [other for other in earlier if other.kind != DOCUMENT and not other.unread
-                and _same_page(request.referer, _page_referer(other, lineages))]
+    siblings = [other for other in earlier
+                if other.kind != DOCUMENT and _same_page(request.referer, _page_referer(other, lineages))]
     return _latest(request.start, [*owners, *siblings], timeline.long_tasks, is_load_event=False)
 
 

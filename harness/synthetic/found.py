@@ -218,7 +218,7 @@ class Finder:
         best, least = Found(EVENT, self._root(), 0, 0.0), NEVER
         far, near = request.far, request.near
         for other in self.seen:
-            if other is request or other.far.redirect_to or other.far.order >= far.order:
+            if other is request or other.far.redirect_to or other.far.unread or other.far.order >= far.order:
                 continue
             score, near_ms = self._score(request, other)
             score += UNLIKELY_MS if other.far.kind in PASSIVE and other is not by else 0.0

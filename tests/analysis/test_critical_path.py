@@ -77,6 +77,13 @@ def test_a_beacon_sets_nothing_off(fetched: tuple[str, str], on_path: bool) -> N
     assert ("https://a.test/gen_204" in {step.url for step in path_of(load)}) is on_path
 
 
+def test_a_redirected_beacon_does_not_hold_up_the_load_event() -> None:
+    load = chain(2)
+    load.add("https://a.test/b", 200, "data", wait=load.plt_ms - 301, redirect="https://a.test/c",
+             fetched=("empty", "no-cors"))
+    assert "https://a.test/b" not in {step.url for step in path_of(load)}
+
+
 def test_what_is_fetched_ahead_does_not_hold_up_the_load_event() -> None:
     load = chain(2)
     load.add("https://later.test/next.js", 200, wait=load.plt_ms - 301, fetched=("empty", "no-cors"))
