@@ -5,6 +5,8 @@ import os
 import sys
 from collections.abc import Callable
 
+LONGEST_URL = 100
+"""Characters of a URL in a message."""
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 DISK_FAILURES = (*DISK_FULL, errno.EIO)
 """What no single file is to blame for: whoever writes must stop."""
@@ -37,6 +39,11 @@ def printable(text: str) -> str:
     """
     return "".join(character if character.isprintable() or character == " " else _escaped(character)
                    for character in text)
+
+
+def shortened(url: str) -> str:
+    """Return `url`, cut when it is too long for a line."""
+    return url if len(url) <= LONGEST_URL else f"{url[:LONGEST_URL - 1]}…"
 
 
 def _escaped(character: str) -> str:

@@ -84,6 +84,11 @@ def page_url(text: str) -> str:
     return found if has_path else found.removesuffix("/")
 
 
+def rooted(url: str) -> str:
+    """Return a page's URL with a path: https://a.test and https://a.test/ are one page, however a list writes it."""
+    return str(ada_url.URL(url).href)
+
+
 def page_of(text: str) -> Page:
     """Return the page that a line of a list names. Raises ValueError for what is no http or https URL.
 

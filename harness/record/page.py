@@ -3,6 +3,7 @@
 harness.record.archive makes the HAR of it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -71,6 +72,8 @@ class PageRecording:
     """The source that others recorded, whose times nobody knows; "" for the Internet."""
     recorded_urls: frozenset[str] = frozenset()
     """What the load that others recorded got (harness.record.sources.answers.mask); empty where nobody knows."""
+    recorded_documents: Sequence[str] = ()
+    """A few of the HTML documents that the source has, where it lacks the page's own."""
 
     @property
     def load_end_tick(self) -> float | None:

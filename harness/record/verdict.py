@@ -1,11 +1,12 @@
 """What came of recording a page, in words: is it fit for the experiment, and what could not be recorded?"""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import client
 from urllib.parse import urlsplit
 
+from harness.errors import shortened
 from harness.files.hack_dns import PORTS
 from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog import moved_on
@@ -78,6 +79,11 @@ def _many(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
+def _first(urls: Sequence[str]) -> str:
+    """Name the first few of some URLs."""
+    return ", ".join([*map(shortened, urls[:MOST_NAMED]), *(["…"] if len(urls) > MOST_NAMED else [])])
+
+
 def counted(counts: Mapping[str, int]) -> str:
     """Return ``2 x this, 1 x that``."""
     return ", ".join(f"{count} x {what}" for what, count in counts.items())
@@ -91,7 +97,8 @@ def _reasons(recording: PageRecording) -> list[str]:
         words = "asks for a login" if status == 401 else "does not give the page to us"
         return [f"the server answered {status} {client.responses.get(status, '')}: it {words}"]
     if documents and documents[-1].transaction.error == NOT_FOUND:
-        return [f"{recording.brought_from} does not have {documents[-1].url}"]
+        has = f"; it has {_first(recording.recorded_documents)}" if recording.recorded_documents else ""
+        return [f"{recording.brought_from} does not have {documents[-1].url}{has}"]
     reasons = list(recording.visit.errors)
     if recording.visit.document_uri.startswith("chrome-error://"):
         reasons.append("Chrome shows an error page")
@@ -108,17 +115,17 @@ def _reasons(recording: PageRecording) -> list[str]:
 
 
 def _find_failures(recording: PageRecording, verdict: Verdict) -> None:
-    """Count by error the URLs that never answered; one that answered another time did not fail."""
+    """Count by error the requests that were not answered; one whose URL answered another time did not fail."""
     answered = {exchange.url for exchange in recording.exchanges if exchange.status}
-    failed = {exchange.url: exchange.transaction.error for exchange in recording.exchanges
-              if exchange.over and not exchange.status and exchange.url not in answered}
+    failed = [exchange for exchange in recording.exchanges
+              if exchange.over and not exchange.status and exchange.url not in answered]
     verdict.failures = len(failed)
     if failed:
         whose = "" if recording.brought_from else ", as they do for a visitor"
-        in_time = {exchange.url for exchange in recording.exchanges if not recording.is_late(exchange)}
-        late = len(failed.keys() - in_time)
+        late = sum(recording.is_late(exchange) for exchange in failed)
+        why = Counter(exchange.transaction.error for exchange in failed)
         after = f", {late} of them after the load event, where they make no difference" if late else ""
-        verdict.remarks.append(f"{len(failed)} failed{whose}: {counted(Counter(failed.values()))}{after}")
+        verdict.remarks.append(f"{len(failed)} failed{whose}: {counted(why)}{after}")
     errors = Counter(f"{exchange.status} {client.responses.get(exchange.status, '')}".strip()
                      for exchange in recording.exchanges if exchange.status >= 400)
     if errors:
@@ -153,10 +160,9 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
                                "times up to the load event")
     if paused := truth.paused(recording):
         longest_s = max(exchange.pause_ms for exchange in paused) / 1000
-        urls = [exchange.url for exchange in paused]
-        some = ", ".join([*urls[:MOST_NAMED], *(["…"] if len(urls) > MOST_NAMED else [])])
-        verdict.remarks.append(f"{_many(len(urls), 'answer')} came in pieces, with pauses of up to {longest_s:.1f} s, "
-                               f"which are not replayed: {some}")
+        named = _first([exchange.url for exchange in paused])
+        verdict.remarks.append(f"{_many(len(paused), 'answer')} came in pieces, with pauses of up to {longest_s:.1f} "
+                               f"s, which are not replayed: {named}")
     inline = Counter({scheme: count for scheme, count in visit.inline.items() if count})
     if inline:
         verdict.remarks.append(f"nothing to record, they need no network: {counted(inline)}")
@@ -186,9 +192,8 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
     told = f", but for how far away {len(far)} of {verdict.hosts} hosts were (--rtt recorded)" if far else ""
     verdict.remarks.append(f"brought from {recording.brought_from}{when}; its times are unknown{told}")
     if lost := truth.missing_code(recording):
-        some = ", ".join([*lost[:MOST_NAMED], *(["…"] if len(lost) > MOST_NAMED else [])])
         verdict.remarks.append(f"scripts and style sheets that the archive lacks, without which the page may look and "
-                               f"load otherwise: {len(lost)} ({some})")
+                               f"load otherwise: {len(lost)} ({_first(lost)})")
     stand_ins = sum(answer.stand_in for answer in answers)
     if stand_ins:
         verdict.remarks.append(f"{stand_ins} answered by what was recorded for a similar URL")

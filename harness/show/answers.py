@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from harness.analysis.answers import PageAnswers, page_answers
 from harness.analysis.selection import Selection
+from harness.errors import shortened
 from harness.files.load_parts import Coverage
 from harness.files.results import Results
 
 MARK = "*"
 """Behind a row's improvement when a stand-in lies on the critical path of one of its loads."""
 KINDS = (("exact", "exact"), ("stand_in", "stand-in"), ("missing", "missing"), ("failed", "failed"))
-LONGEST_URL = 100
 
 
 def answer_lines(results: Results, selection: Selection) -> Iterator[str]:
@@ -52,11 +52,6 @@ def _part_of_recording(page: str, least: Coverage) -> str:
 def _parts_in_words(urls: Sequence[str]) -> str:
     """Name the parts of a page that are missing; "" for none."""
     return f", among them a document, script or style sheet: {_first(urls)}" if urls else ""
-
-
-def shortened(url: str) -> str:
-    """Return `url`, cut when it is too long for a line."""
-    return url if len(url) <= LONGEST_URL else f"{url[:LONGEST_URL - 1]}…"
 
 
 def _line(answers: PageAnswers) -> str:

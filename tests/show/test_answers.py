@@ -10,11 +10,12 @@ import pytest
 
 from harness.analysis.answers import answer_counts, critical_stand_ins
 from harness.analysis.selection import Selection, select
+from harness.errors import shortened
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
 from harness.files.results import Results, read_results, write_load
 from harness.files.text_log import PageLog, Transaction, format_log
-from harness.show.answers import MARK, answer_lines, shortened, stand_in_words
+from harness.show.answers import MARK, answer_lines, stand_in_words
 from harness.show.breakdown_figure import draw_breakdown
 from harness.show.prediction import prediction_lines
 from harness.show.report.render import render

@@ -55,6 +55,15 @@ def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp
     assert len(said) == 2
 
 
+def test_a_page_is_found_however_the_list_writes_its_root(sweep: SweepFolder, tmp_path: Path) -> None:
+    mine = PageFiles(tmp_path, "mine")
+    mine.pages.write_text(f"{ONE.rstrip('/')}\n")
+    said: list[str] = []
+    [one] = record_missing(sweep, read_pages(mine.pages), installed_recordings(tmp_path, mine), said.append)
+    assert said == [f"[  1/1] {read_pages(mine.pages)[0].url}: cut out of both"]
+    assert one.digest
+
+
 def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     one, _ = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)

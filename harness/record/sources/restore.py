@@ -37,6 +37,9 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
         changed[id(before)] = exchange.transaction
     netlog = recording.netlog
     netlog.transactions = [changed.get(id(transaction), transaction) for transaction in netlog.transactions]
+    documents = recording.documents()
+    if documents and documents[-1].transaction.error == NOT_FOUND:
+        recording.recorded_documents = server.source.documents()
 
 
 def _number_in(headers: Headers) -> int | None:
