@@ -192,3 +192,15 @@ def test_a_page_with_live_connections_is_not_held_to_what_one_load_asked_for(tmp
     made.finish(page)
     recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
     assert recorded_page(recording, tmp_path / "Web", sanitise(page)).of_a_load != is_live
+
+
+def test_what_nobody_answered_is_nothing_that_a_recording_holds(tmp_path: Path) -> None:
+    """A page that asks in vain until its recording ends would be a hollow one in every load."""
+    recorded = HttpsRecording(tmp_path)
+    page = "https://a.test/"
+    recorded.add(page, b"page", (("Content-Type", "text/html"),))
+    for number in range(5):
+        recorded.add(f"{page}poll?{number}", status=0)
+    recorded.finish(page)
+    recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
+    assert list(recorded_page(recording, tmp_path / "Web", sanitise(page)).sizes.values()) == [4]
