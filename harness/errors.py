@@ -3,10 +3,11 @@
 import errno
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 LONGEST_URL = 100
 """Characters of a URL in a message."""
+MOST_NAMED = 3
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 DISK_FAILURES = (*DISK_FULL, errno.EIO)
 """What no single file is to blame for: whoever writes must stop."""
@@ -44,6 +45,11 @@ def printable(text: str) -> str:
 def shortened(url: str) -> str:
     """Return `url`, cut when it is too long for a line."""
     return url if len(url) <= LONGEST_URL else f"{url[:LONGEST_URL - 1]}…"
+
+
+def first_few(names: Sequence[str]) -> str:
+    """Return the first MOST_NAMED of `names`, URLs or hosts, in words; an ellipsis says that there are more."""
+    return ", ".join([*map(shortened, names[:MOST_NAMED]), *(["…"] if len(names) > MOST_NAMED else [])])
 
 
 def _escaped(character: str) -> str:

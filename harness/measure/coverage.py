@@ -19,9 +19,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.analysis.answers import WHOLE_RATIO
+from harness.errors import first_few
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
-from harness.files.server_log import FoundAs
 from harness.measure.reason import Reason, accident, of_the_page
 from harness.measure.received import is_cancelled
 from harness.mirror.answers import FAILED_RATIO
@@ -35,7 +35,6 @@ WORDS = {"": NOT_RECORDED, "ERR_NAME_NOT_RESOLVED": NO_SUCH_HOST, "ERR_CONNECTIO
 OF_THE_RECORDING = frozenset((NOT_RECORDED, NO_SUCH_HOST))
 ICON = "/favicon.ico"
 """Chrome asks for it on its own, when a page names no icon; hardly any recording has it."""
-MOST_HOSTS = 3
 
 
 @dataclass(frozen=True)
@@ -49,15 +48,14 @@ class RecordedPage:
 def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage:
     """Return what the recording holds for the page of this name.
 
-    Answers to requests after the load event are left out: they may be due to scrolling, which no load does. So are
-    requests that nobody answered: a page may ask in vain again and again, as long as it is recorded. Whether
+    Answers to requests after the load event are left out: they may be due to scrolling, which no load does. Whether
     there was a load at all shows in the headers: a text log, which has none, lists what a scraper stored. What scripts
     ask for when a live connection tells them something is asked for before the load event or not as it happens, so a
     page with such connections is not held to what one load asked for.
     """
     sizes, logged = {}, recording.transactions(page)
     for answer in logged:
-        if answer.after_load or answer.found == FoundAs.UNANSWERED:
+        if answer.after_load:
             continue
         file = recording.body_file(answer)
         try:
@@ -155,5 +153,4 @@ def _count(these: int, total: int) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    often = [name for name, _ in Counter(names).most_common()]
-    return ", ".join([*often[:MOST_HOSTS], *(["…"] if len(often) > MOST_HOSTS else [])])
+    return first_few([name for name, _ in Counter(names).most_common()])

@@ -129,7 +129,8 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     for ever cannot be measured.
     """
     if not exchange.status:
-        return RecordedAnswer(504, headers=(), found=FoundAs.UNANSWERED, asked=exchange.asked)
+        return RecordedAnswer(504, headers=(), found=FoundAs.UNANSWERED, after_load=exchange.after_load,
+                              asked=exchange.asked)
     if exchange.redirect_url is not None:
         headers = replayed(exchange.headers, exchange.started, body=False)
         return RecordedAnswer(exchange.status, redirect_url=exchange.redirect_url, found=FoundAs.REDIRECT,

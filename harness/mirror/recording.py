@@ -43,7 +43,8 @@ class Recording:
     silent: dict[str, frozenset[Origin]] = field(default_factory=dict)
     """By the page's log, which hosts never answered when it was recorded, over http or https.
 
-    Not of pages more than FAILED_RATIO of whose URLs failed so: those are hollow. Text logs do not say what failed.
+    Not of pages of which more than FAILED_RATIO failed so up to the load event: those are hollow. Text logs do not
+    say what failed.
     """
     rtts_ms: dict[str, float] = field(default_factory=dict)
     """The shortest TCP handshake with each host that a HAR tells of, in ms; hosts without one are not in it."""
@@ -185,12 +186,13 @@ def _is_empty(path: Path) -> bool:
 
 
 def _silent_of_pages(logged: list[Logged], silent: set[Origin]) -> dict[str, frozenset[Origin]]:
-    # URLs, not requests: a page may ask for one again and again after its load event, until the recording ends.
-    urls = {(item.page, item.origin, item.key) for item in logged}
-    asked = Counter(page for page, _, _ in urls)
-    failed = Counter(page for page, origin, _ in urls if origin in silent)
+    # After its load event a page may ask in vain again and again, as long as it is recorded.
+    awaited = [item for item in logged if not (isinstance(item.entry, Exchange) and item.entry.after_load)]
+    asked = Counter(item.page for item in awaited)
+    failed = Counter(item.page for item in awaited if item.origin in silent)
     return {page: frozenset(item.origin for item in logged if item.page == page and item.origin in silent)
-            for page in failed if failed[page] <= FAILED_RATIO * asked[page]}
+            for page in {item.page for item in logged if item.origin in silent}
+            if failed[page] <= FAILED_RATIO * asked[page]}
 
 
 def _read_page(log: Path, recording: Recording) -> list[Logged]:

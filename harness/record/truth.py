@@ -4,6 +4,7 @@ from collections import Counter
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
+from harness.errors import first_few
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
 from harness.netlog.moved_on import moved_on_to
@@ -14,7 +15,6 @@ from harness.record.sources.answers import NOT_FOUND, mask, without_fragment
 
 ICON = "/favicon.ico"
 CODE, CODE_NAMES = ("script", "style", "worker"), (".js", ".mjs", ".css")
-MOST_HOSTS = 3
 LEAST_AGAIN = 0.5
 """A page that others recorded asks for at least this share of the URLs again, or it is not that page."""
 FEWEST_RECORDED = 10
@@ -35,9 +35,8 @@ def hollowness(recording: PageRecording) -> str:
         return ""
     errors = Counter(exchange.transaction.error.removeprefix("net::") for exchange in failed)
     hosts = [host for host, _ in Counter(urlsplit(exchange.url).hostname or "" for exchange in failed).most_common()]
-    some = ", ".join([*hosts[:MOST_HOSTS], *(["…"] if len(hosts) > MOST_HOSTS else [])])
     said = ", ".join(f"{count} x {error}" for error, count in errors.most_common())
-    return f"{len(failed)} of {len(asked)} requests failed: {said} ({some})"
+    return f"{len(failed)} of {len(asked)} requests failed: {said} ({first_few(hosts)})"
 
 
 def strayed(recording: PageRecording) -> str:

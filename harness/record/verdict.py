@@ -1,12 +1,12 @@
 """What came of recording a page, in words: is it fit for the experiment, and what could not be recorded?"""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import client
 from urllib.parse import urlsplit
 
-from harness.errors import shortened
+from harness.errors import first_few
 from harness.files.hack_dns import PORTS
 from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog import moved_on
@@ -15,7 +15,6 @@ from harness.record.page import PageRecording
 from harness.record.sources.answers import NOT_FOUND
 
 MOST_RELOADS = 3
-MOST_NAMED = 3
 SCHEMES_WITHOUT_RECORDING = {"ws:": "websocket (a live connection)", "wss:": "websocket (a live connection)",
                              "ftp:": "ftp: address"}
 
@@ -79,11 +78,6 @@ def _many(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _first(urls: Sequence[str]) -> str:
-    """Name the first few of some URLs."""
-    return ", ".join([*map(shortened, urls[:MOST_NAMED]), *(["…"] if len(urls) > MOST_NAMED else [])])
-
-
 def counted(counts: Mapping[str, int]) -> str:
     """Return ``2 x this, 1 x that``."""
     return ", ".join(f"{count} x {what}" for what, count in counts.items())
@@ -97,7 +91,7 @@ def _reasons(recording: PageRecording) -> list[str]:
         words = "asks for a login" if status == 401 else "does not give the page to us"
         return [f"the server answered {status} {client.responses.get(status, '')}: it {words}"]
     if documents and documents[-1].transaction.error == NOT_FOUND:
-        has = f"; it has {_first(recording.recorded_documents)}" if recording.recorded_documents else ""
+        has = f"; it has {first_few(recording.recorded_documents)}" if recording.recorded_documents else ""
         return [f"{recording.brought_from} does not have {documents[-1].url}{has}"]
     reasons = list(recording.visit.errors)
     if recording.visit.document_uri.startswith("chrome-error://"):
@@ -160,7 +154,7 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
                                "times up to the load event")
     if paused := truth.paused(recording):
         longest_s = max(exchange.pause_ms for exchange in paused) / 1000
-        named = _first([exchange.url for exchange in paused])
+        named = first_few([exchange.url for exchange in paused])
         verdict.remarks.append(f"{_many(len(paused), 'answer')} came in pieces, with pauses of up to {longest_s:.1f} "
                                f"s, which are not replayed: {named}")
     inline = Counter({scheme: count for scheme, count in visit.inline.items() if count})
@@ -193,7 +187,7 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
     verdict.remarks.append(f"brought from {recording.brought_from}{when}; its times are unknown{told}")
     if lost := truth.missing_code(recording):
         verdict.remarks.append(f"scripts and style sheets that the archive lacks, without which the page may look and "
-                               f"load otherwise: {len(lost)} ({_first(lost)})")
+                               f"load otherwise: {len(lost)} ({first_few(lost)})")
     stand_ins = sum(answer.stand_in for answer in answers)
     if stand_ins:
         verdict.remarks.append(f"{stand_ins} answered by what was recorded for a similar URL")

@@ -194,13 +194,13 @@ def test_a_page_with_live_connections_is_not_held_to_what_one_load_asked_for(tmp
     assert recorded_page(recording, tmp_path / "Web", sanitise(page)).of_a_load != is_live
 
 
-def test_what_nobody_answered_is_nothing_that_a_recording_holds(tmp_path: Path) -> None:
+def test_what_nobody_answered_after_the_load_event_is_nothing_that_a_recording_holds(tmp_path: Path) -> None:
     """A page that asks in vain until its recording ends would be a hollow one in every load."""
     recorded = HttpsRecording(tmp_path)
     page = "https://a.test/"
     recorded.add(page, b"page", (("Content-Type", "text/html"),))
     for number in range(5):
-        recorded.add(f"{page}poll?{number}", status=0)
+        recorded.add(f"{page}poll?{number}", status=0, _afterLoad=True)
     recorded.finish(page)
     recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
     assert list(recorded_page(recording, tmp_path / "Web", sanitise(page)).sizes.values()) == [4]

@@ -224,10 +224,10 @@ def test_hosts_that_never_answered_are_known_unless_that_made_the_page_hollow(
     assert recording.hosts() == ["a.test"]
 
 
-def test_a_url_that_was_asked_for_again_and_again_counts_once(tmp_path: Path) -> None:
+def test_what_was_asked_for_in_vain_after_the_load_event_makes_no_page_hollow(tmp_path: Path) -> None:
     recorded = HttpsRecording(tmp_path)
     for number in range(9):
         recorded.add(f"https://a.test/{number}", b"page", HTML)
     for _ in range(5):
-        recorded.add("https://gone.test/again", status=0)
+        recorded.add("https://gone.test/again", status=0, _afterLoad=True)
     assert read(recorded).silent[sanitise("https://a.test/0")] == {("https", "gone.test")}
