@@ -67,6 +67,11 @@ def sanitise(url: str) -> str:
     return "".join(character for character in url if character in KEPT_CHARACTERS)
 
 
+def rooted(url: str) -> str:
+    """Return a page's URL with a path: https://a.test and https://a.test/ are one page, however a list writes it."""
+    return str(ada_url.URL(url).href)
+
+
 def page_url(text: str) -> str:
     """Return a URL as browsers ask for it (https://url.spec.whatwg.org): hosts in ASCII (IDNA), the rest encoded.
 
@@ -77,16 +82,11 @@ def page_url(text: str) -> str:
         raise ValueError(f"not an http or https URL: {text!r}")
     if any(character.isspace() for character in text):
         raise ValueError(f"white space in a URL: {text!r}")
-    found = str(ada_url.URL(text).href)
+    found = rooted(text)
     if not is_host_name(urlsplit(found).hostname or ""):
         raise ValueError(f"no host's name in a URL: {text!r}")
     has_path = any(mark in text.partition("//")[2] for mark in "/?#\\")
     return found if has_path else found.removesuffix("/")
-
-
-def rooted(url: str) -> str:
-    """Return a page's URL with a path: https://a.test and https://a.test/ are one page, however a list writes it."""
-    return str(ada_url.URL(url).href)
 
 
 def page_of(text: str) -> Page:
