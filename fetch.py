@@ -29,14 +29,14 @@ from harness.course.rules import check_pages
 from harness.errors import InputError, printable
 from harness.files.foreign_har import read_foreign_har
 from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules
-from harness.files.pages import Page, PageFiles, read_pages
+from harness.files.pages import Page, PageFiles, listable, read_pages
 from harness.measure.limits import TimeLimits
 from harness.measure.trial import Trial, try_pages
 from harness.mirror.rtts import write_rtts
 from harness.record.export.write import ENDINGS, export
 from harness.record.recorder import RecordingOutcome, RecordingPlan, record, require_log_names, to_append
 from harness.record.refetch import BodyLimits, Refetcher
-from harness.record.sources.listing import list_pages
+from harness.record.sources.listing import list_pages, say_left_out
 from harness.record.sources.opened import KINDS, is_figures_only, opened
 from harness.record.sources.server import ArchiveServer
 from harness.record.sources.source import Source
@@ -94,12 +94,16 @@ def make_synthetic(options: argparse.Namespace) -> int:
     """Make pages from a HAR without bodies: of its figures, with bodies made to size, and marked synthetic."""
     shape_file = options.dir / f"{options.name}.shape"
     entries = read_foreign_har(options.source)
-    shapes = shapes_of_har(entries)
+    found = shapes_of_har(entries)
+    kept = listable(shape.url for shape in found)
+    shapes = [shape for shape in found if shape.url in kept]
     if not shapes:
-        raise InputError(f"{options.source}:1: no page in it whose document was answered; give the HAR of a page load")
+        raise InputError(f"{options.source}:1: no page in it whose document was answered, and whose URL can be a file "
+                         "name; give the HAR of a page load")
     write_atomically(shape_file, format_shapes(shapes))
     print(f"{printable(options.source.name)} has no bodies: its figures are in {shape_file.name}, from which pages are "
           "made")
+    say_left_out([shape.url for shape in found if shape.url not in kept])
     if not any(entry.page for entry in entries):
         print(f"it does not say which page a request belongs to: all from {printable(shapes[0].url)} on are taken for "
               "that page's, also where somebody went on to others")

@@ -3,8 +3,8 @@
 They differ: bodies may be missing, all or some, or cut, or replaced by a word; sizes are -1, 0, text, or of the decoded
 body where they should be of the compressed one; a redirect may lack its target, the protocol its name; what a server
 pushed has no status, what a browser had in its cache has the status 304 (and its body, or not); the browser's own
-checks of certificates stand among the page's requests; a page's title may be its URL, its title, or nothing. What is
-read here is only what can be believed.
+checks of certificates stand among the page's requests; a request may name its frame instead of its page; a page's title
+may be its URL, its title, or nothing. What is read here is only what can be believed.
 """
 
 import base64
@@ -36,8 +36,18 @@ DEEPEST = 200
 LEAST_OF_BODY = 0.45
 """A body of less than this share of the size that the HAR says is not the body. (A text kept in two bytes a character
 can have half.)"""
+KEPT_OF_BODY, LEAST_OF_LARGE_BODY = 2**20, 0.95
+"""Bytes that Firefox's DevTools keep of a body, and a few more (devtools.netmonitor.responseBodyLimit): one of so many,
+and of less than that share of its size, is not whole."""
+REPLACED = "\ufffd".encode()
+"""What a browser that takes an answer for text puts in the place of each byte that is none (U+FFFD)."""
+MOST_REPLACED = 0.01
+"""A body with a NUL in it, as pictures and fonts have, and with more than this share of such characters is not it:
+Chrome exports so a font that its server calls text. A text with a few wrong bytes loads as it did."""
 OF_CERTIFICATES = frozenset(("application/ocsp-response", "application/pkix-crl", "application/pkix-cert"))
 """What a browser asks of authorities; no page does."""
+UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
+"""What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
 LONGEST_LOAD_MS = 86_400_000.0
 MESSAGES = "_webSocketMessages"
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -86,10 +96,11 @@ class ForeignEntry:
 def read_foreign_har(path: Path) -> list[ForeignEntry]:
     """Return the requests over http and https in a HAR, in its order. Raises InputError when it is none, or empty."""
     try:
-        archive = parse_json(_unzipped(read_untrusted(path, limit=MOST_BYTES)), DEEPEST)
-        entries = archive["log"]["entries"]
-        ends = _load_ends(archive["log"].get("pages") or [])
-        found = [replace(entry, late=_is_late(entry, ends)) for entry in map(_entry, entries) if entry is not None]
+        log = parse_json(_unzipped(read_untrusted(path, limit=MOST_BYTES)), DEEPEST)["log"]
+        pages = log.get("pages") or []
+        begins, ends = _page_begins(pages), _load_ends(pages)
+        entries = (_entry(entry, _page_of(entry, begins)) for entry in log["entries"])
+        found = [replace(entry, late=_is_late(entry, ends)) for entry in entries if entry is not None]
     except UnreadableFileError as error:
         raise InputError(f"{error}; give the HAR of one page") from None
     except (ValueError, TypeError, KeyError, AttributeError, EOFError, OSError, zlib.error) as error:
@@ -110,8 +121,9 @@ def read_websocket_entries(path: Path) -> list[dict[str, Any]]:
 def read_websockets_of_loads(path: Path) -> list[tuple[dict[str, Any], float]]:
     """Return the same, each with its page's load event in s since the epoch, infinity where that is not known."""
     log = _log_with_websockets(path)
-    ends_s = {page: end.timestamp() for page, end in _load_ends(log.get("pages") or []).items()}
-    return [(entry, ends_s.get(str(entry.get("pageref", "")), math.inf)) for entry in _websockets_in(log)]
+    pages = log.get("pages") or []
+    begins, ends_s = _page_begins(pages), {page: end.timestamp() for page, end in _load_ends(pages).items()}
+    return [(entry, ends_s.get(_page_of(entry, begins), math.inf)) for entry in _websockets_in(log)]
 
 
 def _log_with_websockets(path: Path) -> dict[str, Any]:
@@ -141,7 +153,7 @@ def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
     Of several loads of one page (first view, repeat view) the first one counts. One that begins with what is no
     document is no page: repeat views begin with what was not in the cache. Nor is what no URL alone asks for (POST).
     A HAR that names no pages, such as Fiddler's, may hold what a browser asked for before: there the page is the first
-    document that nothing referred to.
+    document that nothing referred to. One with nothing that can be a document has no page.
     """
     begins: dict[str, ForeignEntry] = {}
     for entry in entries:
@@ -149,7 +161,7 @@ def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
             begins.setdefault(entry.page, entry)
     for entry in entries:
         begins.setdefault(entry.page, entry)
-    begins = {page: entry for page, entry in begins.items() if entry.method == "GET"}
+    begins = {page: entry for page, entry in begins.items() if entry.method == "GET" and _may_begin_page(entry)}
     documents = {page: entry for page, entry in begins.items() if _begins_page(entry)}
     urls = {page: entry.url.partition("#")[0] for page, entry in (documents or begins).items()}
     first: dict[str, str] = {}
@@ -164,6 +176,11 @@ def _begins_page(entry: ForeignEntry) -> bool:
     return "html" in entry.mime_type or bool(entry.redirect_url)
 
 
+def _may_begin_page(entry: ForeignEntry) -> bool:
+    """Say whether nothing is against it: its type may be unknown."""
+    return _begins_page(entry) or entry.mime_type.partition(";")[0].strip().lower() in UNKNOWN_TYPES
+
+
 def has_bodies(entries: list[ForeignEntry]) -> bool:
     """Say whether most of the answers that have a body have it in the HAR, those of the pages' own URLs among them."""
     answered = [entry for entry in entries if entry.status == 200 and (entry.content_bytes or entry.body)]
@@ -171,6 +188,24 @@ def has_bodies(entries: list[ForeignEntry]) -> bool:
     documents = [entry.body is not None for entry in answered if entry.url.partition("#")[0] == pages.get(entry.page)]
     most = 2 * sum(entry.body is not None for entry in answered) > len(answered)
     return bool(answered) and most and (any(documents) or not documents)
+
+
+def _page_begins(pages: list[dict[str, Any]]) -> dict[str, datetime | None]:
+    """Return when each page was begun, by the page's id; None where that is not known."""
+    return {str(page.get("id", "")): moment_of(page.get("startedDateTime")) for page in pages}
+
+
+def _page_of(entry: dict[str, Any], begins: dict[str, datetime | None]) -> str:
+    """Return the id of an entry's page, "" where it names none.
+
+    The Web Inspectors of 2012 name the frame that asked, by its URL: that belongs to the page that was begun last.
+    """
+    named = str(entry.get("pageref") or "")
+    if not named or not begins or named in begins:
+        return named
+    asked = moment_of(entry.get("startedDateTime"))
+    before = {page: begin for page, begin in begins.items() if asked and begin and begin <= asked}
+    return max(before, key=lambda page: before[page]) if before else next(iter(begins))
 
 
 def _load_ends(pages: list[dict[str, Any]]) -> dict[str, datetime]:
@@ -188,7 +223,7 @@ def _is_late(entry: ForeignEntry, ends: dict[str, datetime]) -> bool:
     return end is not None and entry.started is not None and entry.started > end
 
 
-def _entry(entry: dict[str, Any]) -> ForeignEntry | None:
+def _entry(entry: dict[str, Any], page: str) -> ForeignEntry | None:
     request, response = entry["request"], entry.get("response") or {}
     url = as_browsers_ask(str(request["url"]))
     parts = urlsplit(url)
@@ -206,7 +241,7 @@ def _entry(entry: dict[str, Any]) -> ForeignEntry | None:
     protocol = str(response.get("httpVersion") or request.get("httpVersion") or "").lower()
     there = str(response.get("redirectURL") or _header(headers, "location"))
     return ForeignEntry(
-        str(entry.get("pageref", "")), str(request.get("method", "GET")).upper(), url,
+        page, str(request.get("method", "GET")).upper(), url,
         str((request.get("postData") or {}).get("text") or "").encode("utf-8", "surrogatepass"), _pairs(request),
         status, reason, headers,
         H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
@@ -219,7 +254,9 @@ def _entry(entry: dict[str, Any]) -> ForeignEntry | None:
 
 
 def _body(content: dict[str, Any], content_type: str) -> bytes | None:
-    """Return the decoded body; None when the HAR has none, or only a part or a word instead of it."""
+    """Return the decoded body; None when the HAR has none, only a part or a word instead of it, or what is left of it
+    after a browser took it for text.
+    """
     text = content.get("text")
     if not isinstance(text, str):
         return None
@@ -227,7 +264,10 @@ def _body(content: dict[str, Any], content_type: str) -> bytes | None:
         body = base64.b64decode(text) if content.get("encoding") == "base64" else encode_text(text, content_type)
     except binascii.Error:
         return None
-    return None if len(body) < LEAST_OF_BODY * _number(content.get("size"), 0) else body
+    least = LEAST_OF_BODY if len(body) < KEPT_OF_BODY else LEAST_OF_LARGE_BODY
+    cut = len(body) < least * _number(content.get("size"), 0)
+    spoilt = b"\0" in body and len(REPLACED) * body.count(REPLACED) > MOST_REPLACED * len(body)
+    return None if cut or spoilt else body
 
 
 def _encoding_then(status: int, response: dict[str, Any], body: bytes) -> tuple[tuple[str, str], ...]:

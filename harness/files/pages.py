@@ -2,6 +2,7 @@
 
 import contextlib
 import string
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -127,6 +128,15 @@ def read_pages(path: Path) -> list[Page]:
     if not pages:
         raise InputError(f"{path}:1: no pages; write one URL per line")
     return [page for _, page in pages.values()]
+
+
+def listable(urls: Iterable[str]) -> list[str]:
+    """Return those URLs that a list can hold together: their file names are not too long, nor one like the other."""
+    by_name: dict[str, str] = {}
+    for url in urls:
+        with contextlib.suppress(InputError):
+            by_name.setdefault(_checked_page(url, url).name, url)
+    return list(by_name.values())
 
 
 def _lines(path: Path) -> list[str]:

@@ -11,7 +11,7 @@ from harness.netlog.moved_on import moved_on_to
 from harness.netlog.transactions import EVENT_STREAM, HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import ABORTED, CapturedExchange, PageRecording
-from harness.record.sources.answers import NOT_FOUND, mask, without_fragment
+from harness.record.sources.answers import LACKING, mask, without_fragment
 
 ICON = "/favicon.ico"
 CODE, CODE_NAMES = ("script", "style", "worker"), (".js", ".mjs", ".css")
@@ -54,7 +54,7 @@ def strayed(recording: PageRecording) -> str:
 
 def missing_code(recording: PageRecording) -> list[str]:
     """Return the URLs of scripts and style sheets that an archive does not have: without them it is another page."""
-    lost = (exchange.transaction for exchange in recording.exchanges if exchange.transaction.error == NOT_FOUND)
+    lost = (exchange.transaction for exchange in recording.exchanges if exchange.transaction.error in LACKING)
     return list(dict.fromkeys(transaction.url for transaction in lost if _is_code(transaction)))
 
 

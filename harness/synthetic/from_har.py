@@ -14,13 +14,11 @@ from datetime import datetime
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from harness.files.foreign_har import ForeignEntry, page_urls
+from harness.files.foreign_har import UNKNOWN_TYPES, ForeignEntry, page_urls
 from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
 from harness.synthetic.shape import UNKNOWN_MONTH, PageShape, Resource
 
-UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
-"""What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
 SMALLEST_PICTURE = 1000
 """Bytes; a smaller image is made as a GIF, since a JPEG or PNG cannot be made as small."""
 OVER_HTTP2 = ("h2", "h3")

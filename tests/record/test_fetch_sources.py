@@ -64,17 +64,20 @@ def test_a_page_that_the_archive_lacks_is_not_fit(tmp_path: Path) -> None:
 
 
 def test_a_page_whose_script_asks_for_nothing_any_more_is_not_fit(tmp_path: Path) -> None:
-    """No request fails, and yet it is not the page: nine tenths of it were never asked for."""
+    """No request of its own fails, and yet it is not the page: nine tenths of it were never asked for."""
     scripts = [f"https://cdn.old.test/{number}.js" for number in range(19)]
     answers = [(PAGE, "<title>old</title><script>if (0) ask();</script>"), *((url, "1") for url in scripts)]
+    answers.append((f"{PAGE}favicon.ico", ""))
     entries = [{"pageref": "p", "startedDateTime": DAY, "time": 5,
                 "request": {"method": "GET", "url": url, "headers": []},
                 "response": {"status": 200, "statusText": "OK", "httpVersion": "h2", "headers": [], "redirectURL": "",
-                             "bodySize": -1, "content": {"size": len(body), "mimeType": "text/html", "text": body}}}
+                             "bodySize": -1, "content": {"size": len(body) or 99, "mimeType": "text/html"} |
+                             ({"text": body} if body else {})}}
                for url, body in answers]
     source = tmp_path / "page.har"
     source.write_text(json.dumps({"log": {"version": "1.2", "pages": [], "entries": entries}}))
     done = fetch(tmp_path, "--from", str(source))
     assert done.returncode == 1
-    assert "because it asked for 1 of the 20 URLs that it got when it was recorded" in done.stdout
+    assert "because it asked for 1 of the 21 URLs that it got when it was recorded" in done.stdout
+    assert "1 failed: 1 x in the archive without its body, 1 of them after the load event" in done.stdout
     assert not (tmp_path / "old").exists()

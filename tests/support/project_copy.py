@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ TFO = (*ANY_TIME, str(ROOT / "tfo.py"), "--patience", "0")
 
 
 def copy_project(target: Path) -> Path:
-    """Copy what git would commit to `target`, with the compiled shim; return `target`.
+    """Copy what git would commit to `target`, with the compiled shim and modules; return `target`.
 
     The copy refuses nothing for its times: see any_time.py.
     """
@@ -32,11 +33,11 @@ def copy_project(target: Path) -> Path:
     if listed.returncode != 0:
         pytest.skip("not a git checkout")
     for name in filter(None, listed.stdout.decode().split("\0")):
-        source = ROOT / name
-        if source.is_file():
-            copy = target / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, copy)
+        for file in (ROOT / name, Path(cache_from_source(ROOT / name))):
+            if file.is_file():
+                copy = target / file.relative_to(ROOT)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(file, copy)    # with its time, by which Python knows a compiled module for its source's
     shutil.copy2(ROOT / "tfo-test" / "chrome_shim.so", target / "tfo-test")
     judge_no_time_in(target)
     (target / ".venv").mkdir()

@@ -4,7 +4,8 @@ A request is answered, in this order, by what was recorded for
 
 1. the same method, URL and body; of several the next in recorded order, and the last one from then on, for each page
    from its own document on;
-2. the same with http for https or the other way round: archives file both under one name;
+2. the same with http for https or the other way round, and however its characters are encoded (``,`` or ``%2C``):
+   archives file all of these under one name;
 3. the same URL but for volatile values (numbers and hexadecimal ones of 8 digits and more, fractions, UUIDs, the
    parameters that pages add against caches): pages put the time of day into URLs, and Chrome's clock is fixed;
 4. the same host and path, with the most parameters of the query in common: for a GET, and for a beacon's POST, whose
@@ -24,7 +25,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from itertools import islice
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from harness.mirror.forms import may_be_in_another_format, without_format
 from harness.mirror.live import LiveConnection
@@ -34,11 +35,16 @@ from harness.record.sources.parts import Held, held_by, wanted_of
 
 VOLATILE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d+\.\d+|\b[0-9a-f]{8,}\b|\d{8,}", re.IGNORECASE)
 AGAINST_CACHES = re.compile(r"(?<=[?&])(_|cb|cachebuster|callback|jsonp|ord|rnd|rand|random|ts)=[^&]*", re.IGNORECASE)
+ENCODED = re.compile("(?:%[0-9A-Fa-f]{2})+")
+MEANING_SOMETHING = frozenset("%/?#&=;+")
 LARGEST_BODY = 2**29
 """Bytes of one answer, on the wire and decoded."""
 MOST_LOOKED_AT, MOST_DOCUMENTS = 200, 3
 NOT_FOUND = "not in the archive"
 """The error of a request that a source has no answer to."""
+WITHOUT_BODY = "in the archive without its body"
+"""The error of one whose answer a HAR lists without its body, or with what its browser has left of it."""
+LACKING = frozenset((NOT_FOUND, WITHOUT_BODY))
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,8 @@ class Index:
 
     entries: list[Entry] = field(default_factory=list)
     live: list[LiveConnection] = field(default_factory=list)
+    without_body: frozenset[str] = frozenset()
+    """URLs of answers that are listed without their bodies, and are no exchanges therefore."""
     _asked: dict[tuple[str, ...], int] = field(default_factory=lambda: defaultdict(int))
     _opened: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _before: frozenset[int] = frozenset()
@@ -73,8 +81,10 @@ class Index:
     def begin_page(self, url: str) -> None:
         """Begin to answer for another page: what was recorded with it comes first, and nothing was asked for yet."""
         self._asked.clear()
-        wanted = (without_fragment(url), other_scheme(without_fragment(url)))
-        at = next((at for at, entry in enumerate(self.entries) if entry.method == "GET" and entry.url in wanted), 0)
+        wanted = same_name(without_fragment(url))
+        begins = (at for at, entry in enumerate(self.entries)
+                  if entry.method == "GET" and same_name(entry.url) == wanted)
+        at = next(begins, 0)
         self._before = frozenset(map(id, self.entries[:at]))
 
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
@@ -82,11 +92,11 @@ class Index:
         method = "GET" if request.method == "HEAD" else request.method
         url, body_hash = without_fragment(request.url), hash_of(request.body)
         exact = self._table("exact", lambda entry: (entry.method, entry.url, entry.body_hash))
-        for key in ((method, url, body_hash), (method, url, ""), (method, other_scheme(url), body_hash),
-                    (method, other_scheme(url), "")):
-            found = self._fitting(exact.get(key, []), request)
-            if found:
-                return self._next((*key, str(request.navigation)), found)
+        filed = self._table("filed", lambda entry: (entry.method, same_name(entry.url), entry.body_hash))
+        for table, wanted in ((exact, url), (filed, same_name(url))):
+            for key in ((method, wanted, body_hash), (method, wanted, "")):
+                if found := self._fitting(table.get(key, []), request):
+                    return self._next((*key, str(request.navigation)), found)
         if request.navigation and not request.by_page:
             return None
         masked = self._table("masked", lambda entry: (entry.method, mask(entry.url)))
@@ -212,15 +222,21 @@ def without_fragment(url: str) -> str:
     return bare if "/" in bare.partition("//")[2] else f"{bare}/"
 
 
-def other_scheme(url: str) -> str:
-    """Return `url` with https for http, or http for https."""
-    scheme, _, rest = url.partition("://")
-    return f"{'http' if scheme == 'https' else 'https'}://{rest}"
+def same_name(url: str) -> str:
+    """Return what archives file `url` under: without its scheme, and its characters not encoded, but for those that
+    would then mean something else (RFC 3986, section 2.2).
+    """
+    return ENCODED.sub(_decoded, url.partition("://")[2])
+
+
+def _decoded(encoded: re.Match[str]) -> str:
+    characters = unquote(encoded[0], errors="surrogateescape")
+    return "".join(quote(each, safe="") if each in MEANING_SOMETHING else each for each in characters)
 
 
 def url_path(url: str) -> str:
-    """Return host and path of `url`, whatever its scheme and query."""
-    return url.partition("://")[2].partition("?")[0]
+    """Return host and path of `url`, whatever its scheme, query and encoding."""
+    return same_name(url).partition("?")[0]
 
 
 def _form(url: str) -> str | None:
@@ -231,8 +247,8 @@ def _form(url: str) -> str | None:
 
 
 def mask(url: str) -> str:
-    """Return `url`, whatever its scheme, with ``*`` in the place of each volatile value behind its host."""
-    host, slash, rest = url.partition("://")[2].partition("/")
+    """Return `url`, whatever its scheme and encoding, with ``*`` in the place of each volatile value."""
+    host, slash, rest = same_name(url).partition("/")
     return host + slash + VOLATILE.sub("*", AGAINST_CACHES.sub(r"\1=*", rest))
 
 

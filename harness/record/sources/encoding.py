@@ -4,12 +4,13 @@ import gzip
 import io
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import brotli  # type: ignore[import-untyped]
 import zstandard
 
 from harness.record.sources.answers import LARGEST_BODY
+from harness.record.sources.archived import ArchivedAnswer
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -72,6 +73,23 @@ def encode(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
     if wanted_bytes <= 0:
         return made[1], encoding
     return min(made, key=lambda candidate: abs(len(candidate) - wanted_bytes)), encoding
+
+
+def as_accepted(answer: ArchivedAnswer, accepted: str) -> ArchivedAnswer:
+    """Return an answer in an encoding that a request's Accept-Encoding names (RFC 9110, section 12.5.3), or in gzip.
+
+    Over http browsers take no ``br`` or ``zstd``, which a crawler may have asked for.
+    """
+    named = answer.header("content-encoding").strip().lower()
+    offered = {part.partition(";")[0].strip().lower() for part in accepted.split(",")}
+    if named in {"", "identity", *offered} or "gzip" not in offered:
+        return answer
+    body, known = decode(answer.body, named)
+    if not known:
+        return answer
+    zipped, gzip_name = encode(body, "gzip", len(answer.body))
+    kept = tuple(pair for pair in answer.headers if pair[0].lower() not in ("content-encoding", "content-length"))
+    return replace(answer, headers=(*kept, ("Content-Encoding", gzip_name)), body=zipped)
 
 
 @dataclass(frozen=True)

@@ -21,18 +21,23 @@ WITHOUT_CONTENT = (204, 205, 301, 302, 303, 307, 308)
 
 def index_har(entries: list[ForeignEntry], websockets: Sequence[tuple[dict[str, Any], float]] = ()
               ) -> tuple[Index, list[str]]:
-    """Return the exchanges of a HAR's pages, and the pages' URLs; with the `websockets` among its entries, each up to a
-    time in s since the epoch, its page's load event.
+    """Return the exchanges of a HAR's pages (all there are where it has no page), and the pages' URLs; with the
+    `websockets` among its entries, each up to a time in s since the epoch, its page's load event.
     """
     pages = page_urls(entries)
     index = Index(live=[live for entry, last_s in websockets for live in read_live([entry], page="", last_s=last_s)])
-    for entry in entries:
-        known = entry.body is not None or entry.status in WITHOUT_CONTENT or not entry.content_bytes
-        if entry.page in pages and entry.status and entry.status != HTTPStatus.NOT_MODIFIED and known:
-            index.entries.append(Entry(entry.method, without_fragment(entry.url), entry.status,
-                                       partial(_answer, entry), hash_of(entry.request_body),
-                                       Asked(headers_of(entry.request_headers)).navigation))
+    answered = [entry for entry in entries if entry.status and (not pages or entry.page in pages)]
+    for entry in filter(_is_known, answered):
+        index.entries.append(Entry(entry.method, without_fragment(entry.url), entry.status, partial(_answer, entry),
+                                   hash_of(entry.request_body), Asked(headers_of(entry.request_headers)).navigation))
+    index.without_body = frozenset(without_fragment(entry.url) for entry in answered if not _is_known(entry))
     return index, list(pages.values())
+
+
+def _is_known(entry: ForeignEntry) -> bool:
+    """Say whether the HAR has all of an answer. One with status 304 and no body is in the browser's cache alone."""
+    known = entry.body is not None or entry.status in WITHOUT_CONTENT or not entry.content_bytes
+    return known and entry.status != HTTPStatus.NOT_MODIFIED
 
 
 def urls_asked_for(entries: Sequence[ForeignEntry]) -> dict[str, frozenset[str]]:

@@ -1,8 +1,10 @@
 """NAME.pages from a source, where there is none."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from harness.errors import InputError, printable
+from harness.errors import InputError, first_few, printable
+from harness.files.pages import listable
 from harness.record.sources.source import Source
 
 
@@ -13,10 +15,18 @@ def list_pages(list_file: Path, source: Source) -> None:
     """
     if list_file.exists():
         return
-    urls = [url for url in source.pages if url.startswith(("http://", "https://"))]
+    pages = [url for url in source.pages if url.startswith(("http://", "https://"))]
+    urls = listable(pages)
     if not urls:
-        documents = ", ".join(source.documents())
+        documents = ", ".join(listable(source.documents()))
         raise InputError(f"{list_file}:1: no such file, and {source.name} does not say what its pages are; "
                          f"make it with one URL per line{f', such as {documents}' if documents else ''}")
     list_file.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
     print(f"{list_file.name}: written from the list of pages in {printable(source.name)}: {len(urls)}")
+    say_left_out([url for url in pages if url not in urls])
+
+
+def say_left_out(urls: Sequence[str]) -> None:
+    """Say which pages of a source are in no list: their URLs are too long for a file name, or give another's."""
+    if urls:
+        print(f"left out, because no file can be named after them: {first_few(urls)}")

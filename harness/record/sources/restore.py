@@ -5,12 +5,11 @@ Requests without an answer become failures, and not a site's 404. How long anyth
 loading from loopback are nobody's.
 """
 
-from collections import Counter
 from dataclasses import replace
 
 from harness.netlog.load import HttpTransaction
 from harness.record.page import CapturedExchange, PageRecording
-from harness.record.sources.answers import NOT_FOUND
+from harness.record.sources.answers import NOT_FOUND, WITHOUT_BODY, without_fragment
 from harness.record.sources.archived import ArchivedAnswer, Headers
 from harness.record.sources.server import MISSING, NUMBER, ArchiveServer
 
@@ -29,7 +28,8 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
             continue
         before = exchange.transaction
         if number == MISSING:
-            _lose(exchange)
+            listed = without_fragment(exchange.url) in server.source.without_body
+            _lose(exchange, WITHOUT_BODY if listed else NOT_FOUND)
         else:
             answer = server.answers[number]
             if answer is not None:
@@ -48,11 +48,11 @@ def _number_in(headers: Headers) -> int | None:
     return int(value) if value.isdigit() else None
 
 
-def _lose(exchange: CapturedExchange) -> None:
+def _lose(exchange: CapturedExchange, error: str) -> None:
     """Make a failure of what the archive does not have."""
     exchange.transaction = replace(exchange.transaction, status=0, status_text="", http_version="", mime_type="",
-                                   charset="", response_headers=(), error=NOT_FOUND, body_bytes=0, content_bytes=0)
-    exchange.body, exchange.whole, exchange.note = None, False, NOT_FOUND
+                                   charset="", response_headers=(), error=error, body_bytes=0, content_bytes=0)
+    exchange.body, exchange.whole, exchange.note = None, False, error
 
 
 def _restore(exchange: CapturedExchange, answer: ArchivedAnswer) -> None:
@@ -60,14 +60,3 @@ def _restore(exchange: CapturedExchange, answer: ArchivedAnswer) -> None:
     exchange.archived = answer
     if answer.stand_in:
         exchange.note = f"a stand-in: recorded for {answer.url}"
-
-
-def counts(recording: PageRecording) -> Counter[str]:
-    """Return how many requests of a page were answered by stand-ins, and how many not at all, by these words."""
-    found: Counter[str] = Counter()
-    for exchange in recording.exchanges:
-        if exchange.archived is not None and exchange.archived.stand_in:
-            found["stand-in"] += 1
-        elif exchange.transaction.error == NOT_FOUND:
-            found[NOT_FOUND] += 1
-    return found

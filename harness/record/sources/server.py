@@ -20,6 +20,7 @@ from harness.mirror.asked import Asked, headers_of
 from harness.mirror.headers import replayed
 from harness.mirror.live import LiveConnection
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
+from harness.record.sources.encoding import as_accepted
 from harness.record.sources.parts import content_range_of, range_answer
 from harness.record.sources.source import Source
 
@@ -133,6 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.archive.source.find(request)
         if answer is not None and self.command == "GET":
             answer = range_answer(answer, asked)
+        if answer is not None and asked.get("accept-encoding"):
+            answer = as_accepted(answer, asked["accept-encoding"])
         if answer is None and self.command == "OPTIONS" and self.headers.get("Access-Control-Request-Method"):
             answer = ArchivedAnswer(url, 204, "No Content", self._permission(), b"", "HTTP/1.1")
         self._send(answer)

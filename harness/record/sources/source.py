@@ -10,10 +10,13 @@ from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 
 
 class Source(Protocol):
-    """Answers requests from what was recorded. `name` is for messages; `pages` are what it says are its pages."""
+    """Answers requests from what was recorded. `name` is for messages; `pages` are what it says are its pages, and
+    `without_body` the URLs of answers that it lists without their bodies.
+    """
 
     name: str
     pages: Sequence[str]
+    without_body: frozenset[str]
 
     def begin_page(self, url: str) -> None:
         """Learn which page asks from now on."""
@@ -40,7 +43,7 @@ class IndexedSource:
     def __init__(self, name: str, index: Index, pages: Sequence[str] = (),
                  asked_for: Mapping[str, frozenset[str]] | None = None) -> None:
         """Take what a reader has read; `asked_for` is what the recorded load of each page got."""
-        self.name, self.pages = name, pages
+        self.name, self.pages, self.without_body = name, pages, index.without_body
         self._index, self._lock = index, Lock()
         self._asked_for = asked_for or {}
 

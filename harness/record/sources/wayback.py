@@ -52,6 +52,7 @@ class WebArchive:
         self._pause_s = pause_s
         self.name = f"{archive.rstrip('/')} as of {day.isoformat()}"
         self.pages: Sequence[str] = ()
+        self.without_body: frozenset[str] = frozenset()
         self.troubles: Counter[str] = Counter()
         """Requests that the archive did not answer, by what it did instead."""
         self._prefix = f"{archive.rstrip('/')}/{day:%Y%m%d}000000id_/"

@@ -1,0 +1,61 @@
+"""One answer, and what archives and crawlers make of its name and its encoding."""
+
+import gzip
+from pathlib import Path
+
+import brotli  # type: ignore[import-untyped]
+import pytest
+
+from harness.record.sources.answers import mask, same_name
+from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
+from harness.record.sources.encoding import as_accepted
+from harness.record.sources.opened import opened
+from tests.support.made_warc import write_warc
+
+ASKED = "http://a.test/Mona_Lisa%2C_by_%C3%BC.jpg?modules=a%2Cb%7Cc&only=x"
+PAGE = b"<p>page</p>" * 20
+
+
+@pytest.mark.parametrize("filed", [
+    ASKED,
+    "https://a.test/Mona_Lisa%2C_by_%C3%BC.jpg?modules=a%2Cb%7Cc&only=x",
+    "http://a.test/Mona_Lisa,_by_%c3%bc.jpg?modules=a,b%7cc&only=x",    # GitHub ukwa/webarchive-discovery, Mona Lisa
+    "http://a.test/Mona_Lisa,_by_ü.jpg?modules=a,b|c&only=x"])
+def test_an_answer_is_found_however_its_url_is_written(filed: str, tmp_path: Path) -> None:
+    answer = ("response", filed, "HTTP/1.1 200 OK", [("Content-Type", "image/jpeg")], b"x")
+    with opened(write_warc(tmp_path / "x.warc.gz", answer)) as source:
+        found = source.find(ArchivedRequest("GET", ASKED))
+    assert found is not None
+    assert (found.body, found.stand_in) == (b"x", False)
+
+
+@pytest.mark.parametrize("other", ["/a%2Fb?x=1", "/a/b%3Fx=1", "/a/b?x%3D1", "/a/b?x=1%262", "/a/b?x=1%252C",
+                                   "/a/b?x=1%2B"])
+def test_what_means_something_else_is_another_url(other: str) -> None:
+    as_written = same_name(f"http://a.test{other}")
+    assert as_written == f"a.test{other}"
+    meanings = ("/a/b?x=1", "/a/b?x=1&2", "/a/b?x=1,", "/a/b?x=1+")
+    assert as_written not in {same_name(f"http://a.test{url}") for url in meanings}
+
+
+def test_what_an_archive_files_is_masked_alike() -> None:
+    assert mask("http://a.test/x%2Cy?t=1363139394945") == mask("https://a.test/x,y?t=1363139399999") == "a.test/x,y?t=*"
+
+
+@pytest.mark.parametrize(("accepted", "encoding"), [
+    ("gzip, deflate", "gzip"), ("gzip, deflate, br, zstd", "br"), ("gzip;q=1.0, BR;q=0.9", "br"), ("identity", "br")])
+def test_over_http_a_browser_gets_what_it_takes(accepted: str, encoding: str) -> None:
+    """GitHub ukwa/webarchive-discovery has an http page in br: Chrome asks for br over https alone."""
+    answer = ArchivedAnswer("http://a.test/", 200, "OK", (("Content-Encoding", "br"), ("Content-Length", "9")),
+                            brotli.compress(PAGE))
+    got = as_accepted(answer, accepted)
+    assert got.header("content-encoding") == encoding
+    assert (gzip.decompress(got.body) if encoding == "gzip" else brotli.decompress(got.body)) == PAGE
+    assert got.header("content-length") == ("" if encoding == "gzip" else "9")
+
+
+@pytest.mark.parametrize(("encoding", "body"), [("br", b"no brotli"), ("unheard-of", b"x"), ("identity", PAGE),
+                                                ("", PAGE)])
+def test_what_nobody_can_decode_stays_as_it_is(encoding: str, body: bytes) -> None:
+    answer = ArchivedAnswer("http://a.test/", 200, "OK", (("Content-Encoding", encoding),) if encoding else (), body)
+    assert as_accepted(answer, "gzip, deflate") == answer
