@@ -1,10 +1,13 @@
-"""One answer, and what archives and crawlers make of its name and its encoding."""
+"""One answer, and what archives and crawlers make of its name, its encoding, and of the same answer a second time."""
 
 import gzip
+import io
 from pathlib import Path
 
 import brotli  # type: ignore[import-untyped]
 import pytest
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
+from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
 from harness.record.sources.answers import mask, same_name
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
@@ -59,3 +62,19 @@ def test_over_http_a_browser_gets_what_it_takes(accepted: str, encoding: str) ->
 def test_what_nobody_can_decode_stays_as_it_is(encoding: str, body: bytes) -> None:
     answer = ArchivedAnswer("http://a.test/", 200, "OK", (("Content-Encoding", encoding),) if encoding else (), body)
     assert as_accepted(answer, "gzip, deflate") == answer
+
+
+def test_an_answer_that_came_before_is_that_one_unless_its_file_is_not_there(tmp_path: Path) -> None:
+    """Crawlers write a "revisit" then. GitHub ukwa/webarchive-discovery has such a WARC of data.gov.uk."""
+    path = write_warc(tmp_path / "x.warc", ("response", "http://a.test/", "HTTP/1.1 200 OK", [], b"page"))
+    original = next(iter(ArchiveIterator(io.BytesIO(path.read_bytes()))))
+    with path.open("ab") as file:
+        writer = WARCWriter(file, gzip=False)
+        for url, digest in (("http://a.test/again#x", original.rec_headers.get_header("WARC-Payload-Digest")),
+                            ("http://a.test/lost#x", "sha1:OTHER")):
+            writer.write_record(writer.create_revisit_record(url, digest, "http://a.test/", "2014-03-25T12:00:00Z"))
+    with opened(path) as source:
+        assert source.without_body == {"http://a.test/lost"}
+        again, lost = (source.find(ArchivedRequest("GET", f"http://a.test/{name}")) for name in ("again", "lost"))
+    assert again is not None
+    assert (again.body, again.stand_in, lost) == (b"page", False, None)

@@ -43,7 +43,8 @@ MOST_LOOKED_AT, MOST_DOCUMENTS = 200, 3
 NOT_FOUND = "not in the archive"
 """The error of a request that a source has no answer to."""
 WITHOUT_BODY = "in the archive without its body"
-"""The error of one whose answer a HAR lists without its body, or with what its browser has left of it."""
+"""The error of one whose answer a HAR lists without its body, or with what its browser has left of it; or of which a
+WARC says that it was the same as one before, which lies in another file."""
 LACKING = frozenset((NOT_FOUND, WITHOUT_BODY))
 
 

@@ -1,8 +1,8 @@
 """WARC files (ISO 28500), and ARC ones before them, compressed or not, as crawlers and web archives write them.
 
 The index keeps where each record is and reads it when it is asked for. A "revisit" record stands for an earlier one
-with the same payload. The method and body of a request are in its own record, which names the response's or is named
-by it (WARC-Concurrent-To); without such a record it was a GET.
+with the same payload, which may lie in a file that is not there. The method and body of a request are in its own
+record, which names the response's or is named by it (WARC-Concurrent-To); without such a record it was a GET.
 """
 
 from collections.abc import Iterable
@@ -73,14 +73,16 @@ def read_warcs(paths: Iterable[Path], source: Path) -> Index:
     by_response = {request.concurrent_to: request for request in asked if request.concurrent_to}
     by_id = {request.record_id: request for request in asked}
     originals = {place.digest: place for place in reversed(places) if place.digest and place.kind != "revisit"}
-    index = Index()
+    lost = {place for place in places if place.kind == "revisit" and place.digest not in originals}
+    index = Index(without_body=frozenset(without_fragment(place.url) for place in lost))
     for place in places:
+        if place in lost:
+            continue
         request = by_response.get(place.record_id) or by_id.get(place.concurrent_to)
-        original = originals.get(place.digest) if place.kind == "revisit" else None
-        if place.kind != "revisit" or original is not None:
-            index.entries.append(Entry(request.method if request else "GET", without_fragment(place.url), place.status,
-                                       partial(_read, place, original), request.body_hash if request else "",
-                                       request.navigation if request else None))
+        original = originals[place.digest] if place.kind == "revisit" else None
+        index.entries.append(Entry(request.method if request else "GET", without_fragment(place.url), place.status,
+                                   partial(_read, place, original), request.body_hash if request else "",
+                                   request.navigation if request else None))
     return index
 
 
