@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from harness.files.foreign_har import moment_of
+from harness.files.foreign_entry import moment_of
 from harness.files.hack_dns import PORTS, SCHEMES
 from harness.files.har import H2
 from harness.files.har_times import handshake_ms, time_ms

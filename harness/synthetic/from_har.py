@@ -14,7 +14,8 @@ from datetime import datetime
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from harness.files.foreign_har import UNKNOWN_TYPES, ForeignEntry, page_urls
+from harness.files.foreign_entry import ForeignEntry
+from harness.files.foreign_pages import UNKNOWN_TYPES, page_urls
 from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
 from harness.synthetic.shape import UNKNOWN_MONTH, PageShape, Resource

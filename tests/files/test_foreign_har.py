@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from harness.errors import InputError
-from harness.files.foreign_har import page_urls, read_foreign_har
+from harness.files.foreign_har import read_foreign_har
+from harness.files.foreign_pages import page_urls
 from harness.record.sources.listing import list_pages
 from harness.record.sources.opened import opened
 
@@ -45,6 +46,19 @@ def test_requests_that_name_their_frame_belong_to_the_page_that_was_begun_last(t
     entries = read_foreign_har(path)
     assert [entry.page for entry in entries] == [PAGE, PAGE, "https://b.test/", "https://b.test/", PAGE]
     assert page_urls(entries) == {PAGE: PAGE, "https://b.test/": "https://b.test/"}
+
+
+def test_what_a_page_before_waited_for_is_left_out(tmp_path: Path) -> None:
+    """As PhantomJS writes, also into HARP: GitHub iiithyd-websec/CORP-Headers, www.addthis.com.har."""
+    entries = [entry("https://before.test/hm.gif", "image/gif", b"x"), entry(PAGE), entry(f"{PAGE}x.gif", "image/gif")]
+    path = har(tmp_path / "x.har", *({**made, "pageref": PAGE.rstrip("/")} for made in entries),
+               pages=((PAGE.rstrip("/"), 0),))
+    path.write_text(f"onInputData({path.read_text()});\n")
+    assert [entry.url for entry in read_foreign_har(path)] == [PAGE, f"{PAGE}x.gif"]
+    without_document = har(tmp_path / "y.har", *({**made, "pageref": PAGE} for made in (entries[0], entries[2])),
+                           pages=((PAGE, 0),))
+    assert len(read_foreign_har(without_document)) == 2
+    assert page_urls(read_foreign_har(without_document)) == {}
 
 
 def test_requests_that_name_no_page_belong_to_none(tmp_path: Path) -> None:

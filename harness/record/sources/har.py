@@ -9,7 +9,8 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from harness.files.foreign_har import ForeignEntry, page_urls
+from harness.files.foreign_entry import ForeignEntry
+from harness.files.foreign_pages import page_urls
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.live import read_live
 from harness.record.sources.answers import Entry, Index, hash_of, mask, without_fragment

@@ -15,7 +15,7 @@ from harness.record.sources.warc import read_warcs
 from harness.system.memory import bounded_memory
 
 WARCS = (".warc", ".warc.gz", ".arc", ".arc.gz")
-HARS = (".har", ".har.gz", ".har.json")
+HARS = (".har", ".har.gz", ".har.json", ".harp")
 KINDS = "a .har, .warc, .warc.gz or .wacz file, or the directory of a mahimahi recording"
 
 

@@ -1,0 +1,170 @@
+"""One request of a HAR of another program: Chrome's, Firefox's, WebPageTest's, browsertime's, PhantomJS', and others'.
+
+They differ: bodies may be missing, all or some, or cut, or replaced by a word, or spoilt; sizes are -1, 0, text, or of
+the decoded body where they should be of the compressed one; a redirect may lack its target, the protocol its name; what
+a server pushed has no status, what a browser had in its cache has the status 304 (and its body, or not); the browser's
+own checks of certificates stand among the page's requests. What is read here is only what can be believed.
+"""
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from harness.files.charsets import encode_text
+from harness.files.har import H2
+from harness.files.har_times import handshake_ms, time_ms
+from harness.files.urls import as_browsers_ask
+
+UNKNOWN = -1
+LEAST_OF_BODY = 0.45
+"""A body of less than this share of the size that the HAR says is not the body. (A text kept in two bytes a character
+can have half.)"""
+KEPT_OF_BODY, LEAST_OF_LARGE_BODY = 2**20, 0.95
+"""Bytes that Firefox's DevTools keep of a body, and a few more (devtools.netmonitor.responseBodyLimit): one of so many,
+and of less than that share of its size, is not whole."""
+REPLACED = "\ufffd".encode()
+"""What a browser that takes an answer for text puts in the place of each byte that is none (U+FFFD)."""
+MOST_REPLACED = 0.01
+"""A body with a NUL in it, as pictures and fonts have, and with more than this share of such characters is not it:
+Chrome exports so a font that its server calls text. A text with a few wrong bytes loads as it did."""
+OF_CERTIFICATES = frozenset(("application/ocsp-response", "application/pkix-crl", "application/pkix-cert"))
+"""What a browser asks of authorities; no page does."""
+REDIRECTS = (301, 302, 303, 307, 308)
+PROTOCOLS = {"h2": H2, "http/2": H2, "http/2.0": H2, "spdy/3": H2, "spdy/3.1": H2, "h3": "h3",
+             "http/3": "h3", "http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
+
+
+@dataclass(frozen=True)
+class ForeignEntry:
+    """One request of a foreign HAR. `body` is the decoded one, None where the HAR has none.
+
+    `wire_bytes` is the size of the encoded body, `content_bytes` of the decoded one, -1 where nobody knows. `started`
+    is when it was asked for, `time_ms` how long it took, `connect_ms` how long the TCP handshake and `wait_ms` how long
+    the wait for the first byte, None where that is not told. `late`: it was asked for after the page's load event.
+    """
+
+    page: str
+    method: str
+    url: str
+    request_body: bytes
+    request_headers: tuple[tuple[str, str], ...]
+    status: int
+    reason: str
+    headers: tuple[tuple[str, str], ...]
+    protocol: str
+    mime_type: str
+    body: bytes | None
+    wire_bytes: int
+    content_bytes: int
+    redirect_url: str
+    started: datetime | None
+    time_ms: float
+    connect_ms: float | None = None
+    wait_ms: float | None = None
+    late: bool = False
+
+    def header(self, wanted: str) -> str:
+        """Return the value of a response header, "" without it."""
+        return _header(self.headers, wanted)
+
+    def request_header(self, wanted: str) -> str:
+        """Return the value of a request header, "" without it."""
+        return _header(self.request_headers, wanted)
+
+
+def entry_of(entry: dict[str, Any], page: str) -> ForeignEntry | None:
+    """Return an entry of `page`; None for what no page asks for, and for what is not over http or https."""
+    request, response = entry["request"], entry.get("response") or {}
+    url = as_browsers_ask(str(request["url"]))
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return None
+    headers, content = _pairs(response), response.get("content") or {}
+    mime_type = str(content.get("mimeType") or _header(headers, "content-type"))
+    if mime_type.partition(";")[0].strip().lower() in OF_CERTIFICATES:
+        return None
+    body = _body(content, _header(headers, "content-type") or mime_type)
+    status, reason = max(0, _number(response.get("status"), 0)), str(response.get("statusText") or "")
+    if body and status in (0, HTTPStatus.NOT_MODIFIED):     # what was pushed has no status; a 304's body is the cache's
+        headers += _encoding_then(status, response, body)
+        status, reason = HTTPStatus.OK, HTTPStatus.OK.phrase
+    protocol = str(response.get("httpVersion") or request.get("httpVersion") or "").lower()
+    there = str(response.get("redirectURL") or _header(headers, "location"))
+    return ForeignEntry(
+        page, str(request.get("method", "GET")).upper(), url,
+        str((request.get("postData") or {}).get("text") or "").encode("utf-8", "surrogatepass"), _pairs(request),
+        status, reason, headers,
+        H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
+        mime_type, body,
+        _wire_bytes(response, headers), len(body) if body is not None else _number(content.get("size"), UNKNOWN),
+        as_browsers_ask(there, url) if there and status in REDIRECTS else "",
+        moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)),
+        handshake_ms(entry) or None,    # 0: over a connection that was there already
+        time_ms((entry.get("timings") or {}).get("wait")))
+
+
+def _body(content: dict[str, Any], content_type: str) -> bytes | None:
+    """Return the decoded body; None when the HAR has none, only a part or a word instead of it, or what is left of it
+    after a browser took it for text.
+    """
+    text = content.get("text")
+    if not isinstance(text, str):
+        return None
+    try:
+        body = base64.b64decode(text) if content.get("encoding") == "base64" else encode_text(text, content_type)
+    except binascii.Error:
+        return None
+    least = LEAST_OF_BODY if len(body) < KEPT_OF_BODY else LEAST_OF_LARGE_BODY
+    cut = len(body) < least * _number(content.get("size"), 0)
+    spoilt = b"\0" in body and len(REPLACED) * body.count(REPLACED) > MOST_REPLACED * len(body)
+    return None if cut or spoilt else body
+
+
+def _encoding_then(status: int, response: dict[str, Any], body: bytes) -> tuple[tuple[str, str], ...]:
+    """Return the Content-Encoding of an answer that a 304 stood for, if its size shows that it had one.
+
+    The 304 itself does not say; Firefox keeps the size as it was in its cache.
+    """
+    compressed = status == HTTPStatus.NOT_MODIFIED and 0 < _number(response.get("bodySize"), UNKNOWN) < len(body)
+    return (("Content-Encoding", "gzip"),) if compressed else ()
+
+
+def _wire_bytes(response: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> int:
+    """Return the size of the encoded body: Content-Length says it; bodySize only when it is below the decoded size."""
+    length = _header(headers, "content-length")
+    if length.isdigit():
+        return int(length)
+    size, decoded = _number(response.get("bodySize"), UNKNOWN), _number((response.get("content") or {}).get("size"), 0)
+    encoded = bool(_header(headers, "content-encoding"))
+    if size > 0 and (not encoded or size < decoded or decoded <= 0):
+        return size
+    return UNKNOWN if encoded or decoded <= 0 else decoded
+
+
+def _pairs(message: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((str(pair["name"]), str(pair["value"])) for pair in message.get("headers") or []
+                 if isinstance(pair, dict) and "name" in pair and "value" in pair)
+
+
+def _header(headers: tuple[tuple[str, str], ...], wanted: str) -> str:
+    return next((value.strip() for name, value in headers if name.lower() == wanted), "")
+
+
+def _number(value: Any, otherwise: int) -> int:
+    if isinstance(value, str) and re.fullmatch("[0-9]{1,15}", value):
+        return int(value)
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else otherwise
+
+
+def moment_of(text: Any) -> datetime | None:
+    """Return the moment that a HAR's date and time names; None for one without a time zone, or none at all."""
+    try:
+        moment = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None

@@ -1,0 +1,100 @@
+"""Which page the requests of a foreign HAR belong to, where each page begins, and when its load event was.
+
+A page's title may be its URL, its title, or nothing; a request may name its frame instead of its page; what the page
+before still waited for may stand before a page's document.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from harness.files.foreign_entry import ForeignEntry, moment_of
+from harness.files.urls import document_url
+
+UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
+"""What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
+LONGEST_LOAD_MS = 86_400_000.0
+
+
+def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
+    """Return the URL of each page of a HAR by the page's id: what its first request asks for.
+
+    Of several loads of one page (first view, repeat view) the first one counts. One that begins with what is no
+    document is no page: repeat views begin with what was not in the cache. Nor is what no URL alone asks for (POST).
+    A HAR that names no pages, such as Fiddler's, may hold what a browser asked for before: there the page is the first
+    document that nothing referred to. One with nothing that can be a document has no page.
+    """
+    begins: dict[str, ForeignEntry] = {}
+    for entry in entries:
+        if entry.page or (_begins_page(entry) and not entry.request_header("referer")):
+            begins.setdefault(entry.page, entry)
+    for entry in entries:
+        begins.setdefault(entry.page, entry)
+    begins = {page: entry for page, entry in begins.items() if entry.method == "GET" and _may_begin_page(entry)}
+    documents = {page: entry for page, entry in begins.items() if _begins_page(entry)}
+    urls = {page: entry.url.partition("#")[0] for page, entry in (documents or begins).items()}
+    first: dict[str, str] = {}
+    for page, url in urls.items():
+        if url not in first.values():
+            first[page] = url
+    return first
+
+
+def _begins_page(entry: ForeignEntry) -> bool:
+    """Say whether a page can begin with this: a document, or a redirect to one."""
+    return "html" in entry.mime_type or bool(entry.redirect_url)
+
+
+def _may_begin_page(entry: ForeignEntry) -> bool:
+    """Say whether nothing is against it: its type may be unknown."""
+    return _begins_page(entry) or entry.mime_type.partition(";")[0].strip().lower() in UNKNOWN_TYPES
+
+
+def page_begins(pages: list[dict[str, Any]]) -> dict[str, datetime | None]:
+    """Return when each page was begun, by the page's id; None where that is not known."""
+    return {str(page.get("id", "")): moment_of(page.get("startedDateTime")) for page in pages}
+
+
+def page_of(entry: dict[str, Any], begins: dict[str, datetime | None]) -> str:
+    """Return the id of an entry's page, "" where it names none.
+
+    The Web Inspectors of 2012 name the frame that asked, by its URL: that belongs to the page that was begun last.
+    """
+    named = str(entry.get("pageref") or "")
+    if not named or not begins or named in begins:
+        return named
+    asked = moment_of(entry.get("startedDateTime"))
+    before = {page: begin for page, begin in begins.items() if asked and begin and begin <= asked}
+    return max(before, key=lambda page: before[page]) if before else next(iter(begins))
+
+
+def without_leftovers(entries: list[ForeignEntry], pages: list[dict[str, Any]]) -> list[ForeignEntry]:
+    """Return the entries without what stands before a page's document, where the HAR says by its URL which that is.
+
+    PhantomJS lists there what the page before still waited for. A redirect may lead to the document.
+    """
+    named = {(str(page.get("id", "")), document_url(str(page.get(key, ""))))
+             for page in pages for key in ("id", "title")}
+    not_begun = {entry.page for entry in entries if (entry.page, document_url(entry.url)) in named}
+    kept = []
+    for entry in entries:
+        if _begins_page(entry):
+            not_begun.discard(entry.page)
+        if entry.page not in not_begun:
+            kept.append(entry)
+    return kept
+
+
+def load_ends(pages: list[dict[str, Any]]) -> dict[str, datetime]:
+    """Return when the load event of each page was, by the page's id, where that is known."""
+    ends = {}
+    for page in pages:
+        begin, on_load_ms = moment_of(page.get("startedDateTime")), (page.get("pageTimings") or {}).get("onLoad")
+        if begin and isinstance(on_load_ms, (int, float)) and 0 < on_load_ms < LONGEST_LOAD_MS:
+            ends[str(page.get("id", ""))] = begin + timedelta(milliseconds=on_load_ms)
+    return ends
+
+
+def is_late(entry: ForeignEntry, ends: dict[str, datetime]) -> bool:
+    """Say whether an entry was asked for after its page's load event, of which `load_ends` tells."""
+    end = ends.get(entry.page)
+    return end is not None and entry.started is not None and entry.started > end
