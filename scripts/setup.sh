@@ -19,6 +19,7 @@ PACKAGES=(
     gcc libc6-dev python3-dev libnetfilter-queue-dev                # to compile the shim and NetfilterQueue
     python3 python3-venv
     fonts-dejavu-core fonts-liberation                              # for the figures and the browser
+    fonts-noto-color-emoji                                          # without it many pages load pictures of emoji
 )
 REQUIREMENTS=("$ROOT/requirements.txt")
 
