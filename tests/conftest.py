@@ -1,5 +1,6 @@
 """What holds for every test: who can run where, and that nothing of a test is left behind on the machine."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -83,6 +84,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="needs root; run: sudo ./scripts/test.sh"))
         if item.get_closest_marker("chrome") and not has_browser:
             item.add_marker(pytest.mark.skip(reason="no Chrome here; run: sudo ./scripts/setup.sh"))
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was imported out of later searches for garbage: the leak detectors make one around every test."""
+    gc.collect()
+    gc.freeze()
 
 
 def _has_browser() -> bool:
