@@ -1,6 +1,12 @@
 """URLs as browsers ask for them (https://url.spec.whatwg.org), whoever wrote them down, and how."""
 
+import re
+from urllib.parse import quote, unquote
+
 import ada_url
+
+ENCODED = re.compile("(?:%[0-9A-Fa-f]{2})+")
+MEANING_SOMETHING = frozenset("%/?#&=;+")
 
 
 def as_browsers_ask(url: str, base: str | None = None) -> str:
@@ -20,3 +26,15 @@ def document_url(url: str) -> str:
     http://a.test, HTTP://A.test:80/ and http://a.test/#top are the same.
     """
     return as_browsers_ask(url).partition("#")[0] or url
+
+
+def decoded(url: str) -> str:
+    """Return a URL, or a part of one, without percent-encoding, but for characters that would then mean something else
+    (RFC 3986, section 2.2): two that differ only in how they are written are the same then.
+    """
+    return ENCODED.sub(_decoded, url)
+
+
+def _decoded(encoded: re.Match[str]) -> str:
+    characters = unquote(encoded[0], errors="surrogateescape")
+    return "".join(quote(each, safe="") if each in MEANING_SOMETHING else each for each in characters)

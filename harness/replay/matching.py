@@ -1,6 +1,6 @@
 """Which recorded answers a request may get, the best first. docs/replay.md has the rules, their sources and cases.
 
-1. exact: this URL and method, and for a request with a body the same body;
+1. exact: this URL (however its characters are encoded) and method, and for a request with a body the same body;
 2. masked: the same when volatile values (harness.mirror.masks) are left out of URL and body;
 3. best-match: the same path (without volatile values and an image's size, if need be) with most parameters in common,
    of those that were answered when recorded, if any was; else the same font or image in another format.
@@ -17,6 +17,7 @@ from os.path import commonprefix
 from urllib.parse import unquote, urlsplit
 
 from harness.files.server_log import FoundAs
+from harness.files.urls import decoded
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked, BodyHash
 from harness.mirror.forms import may_be_in_another_format, without_format, without_size
@@ -46,12 +47,16 @@ class Matcher:
         self._recording, self._scheme, self._host = recording, scheme, host
         self._masked: dict[str, list[str]] = {}
         """Key without volatile values -> the keys (harness.mirror.transactions.answer_key) that have it."""
+        self._decoded: dict[str, list[str]] = {}
+        """Path and query without percent-encoding -> as they were recorded."""
         self._by_path: dict[str, list[str]] = {}
         self._by_form: dict[str, list[str]] = {}
         """Path without its format, of fonts and images."""
         files = recording.files.get(host, frozenset())
         for key in {**dict.fromkeys(recording.answers.get((scheme, host), {})), **dict.fromkeys(_plain_urls(files))}:
             self._masked.setdefault(mask_target(key), []).append(key)
+            target = key if key.startswith("/") else key.partition(" ")[2]
+            self._decoded.setdefault(decoded(target), []).append(target)
             self._by_path.setdefault(_alike_path(key), []).append(key)
             if form := self._form(key):
                 self._by_form.setdefault(form, []).append(key)
@@ -60,7 +65,8 @@ class Matcher:
         """Yield the candidates for `request`, the most alike first, each group with how it was found."""
         target = path_and_query(request.target)
         exact: list[RecordedAnswer] = []
-        for form in dict.fromkeys((target, unquote(target, errors="surrogateescape"))):
+        unquoted = unquote(target, errors="surrogateescape")        # as files are named
+        for form in dict.fromkeys((target, unquoted, *self._decoded.get(decoded(target), ()))):
             exact = exact or self._exact(form, request.method)
         yield EXACT, [answer for answer in exact if _same_body(answer.asked.body, request.asked.body)]
         yield FoundAs.MASKED, [answer for answer in exact if _alike_body(answer.asked.body, request.asked.body)]

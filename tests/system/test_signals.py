@@ -48,9 +48,9 @@ run_interruptible({"work": work, "fails": fails, "three": lambda: 3, "zero": lam
 
 def running(folder: Path, clean_up_s: float = 0, *, prefix: tuple[str, ...] = ()
             ) -> AbstractContextManager["subprocess.Popen[str]"]:
-    """Start the script, which ignores no signal, as it would if the tests are run by nohup, unless `prefix` makes it."""
-    return started("env", "--default-signal=HUP", *prefix, sys.executable, "-c", SCRIPT, str(clean_up_s), "", "work", cwd=folder,
-                   environment={**os.environ, "PYTHONPATH": str(ROOT)})
+    """Start the script. It ignores no signal, as it would where nohup runs the tests, unless `prefix` makes it."""
+    return started("env", "--default-signal=HUP", *prefix, sys.executable, "-c", SCRIPT, str(clean_up_s), "", "work",
+                   cwd=folder, environment={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 def wait_for(path: Path, timeout_s: float = 5) -> None:

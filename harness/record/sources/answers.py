@@ -25,8 +25,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from itertools import islice
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
+from harness.files.urls import decoded
 from harness.mirror.forms import may_be_in_another_format, without_format
 from harness.mirror.live import LiveConnection
 from harness.mirror.ranges import NotSatisfiableError
@@ -35,8 +36,6 @@ from harness.record.sources.parts import Held, held_by, wanted_of
 
 VOLATILE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d+\.\d+|\b[0-9a-f]{8,}\b|\d{8,}", re.IGNORECASE)
 AGAINST_CACHES = re.compile(r"(?<=[?&])(_|cb|cachebuster|callback|jsonp|ord|rnd|rand|random|ts)=[^&]*", re.IGNORECASE)
-ENCODED = re.compile("(?:%[0-9A-Fa-f]{2})+")
-MEANING_SOMETHING = frozenset("%/?#&=;+")
 LARGEST_BODY = 2**29
 """Bytes of one answer, on the wire and decoded."""
 MOST_LOOKED_AT, MOST_DOCUMENTS = 200, 3
@@ -224,15 +223,8 @@ def without_fragment(url: str) -> str:
 
 
 def same_name(url: str) -> str:
-    """Return what archives file `url` under: without its scheme, and its characters not encoded, but for those that
-    would then mean something else (RFC 3986, section 2.2).
-    """
-    return ENCODED.sub(_decoded, url.partition("://")[2])
-
-
-def _decoded(encoded: re.Match[str]) -> str:
-    characters = unquote(encoded[0], errors="surrogateescape")
-    return "".join(quote(each, safe="") if each in MEANING_SOMETHING else each for each in characters)
+    """Return what archives file `url` under: without its scheme, however its characters are encoded."""
+    return decoded(url.partition("://")[2])
 
 
 def url_path(url: str) -> str:
