@@ -74,10 +74,11 @@ def without_leftovers(entries: list[ForeignEntry], pages: list[dict[str, Any]]) 
     """
     named = {(str(page.get("id", "")), document_url(str(page.get(key, ""))))
              for page in pages for key in ("id", "title")}
-    not_begun = {entry.page for entry in entries if (entry.page, document_url(entry.url)) in named}
+    is_named = [(entry.page, document_url(entry.url)) in named for entry in entries]
+    not_begun = {entry.page for entry, this in zip(entries, is_named, strict=True) if this}
     kept = []
-    for entry in entries:
-        if _begins_page(entry):
+    for entry, this in zip(entries, is_named, strict=True):
+        if this or _begins_page(entry):
             not_begun.discard(entry.page)
         if entry.page not in not_begun:
             kept.append(entry)

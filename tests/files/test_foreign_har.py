@@ -55,6 +55,9 @@ def test_what_a_page_before_waited_for_is_left_out(tmp_path: Path) -> None:
                pages=((PAGE.rstrip("/"), 0),))
     path.write_text(f"onInputData({path.read_text()});\n")
     assert [entry.url for entry in read_foreign_har(path)] == [PAGE, f"{PAGE}x.gif"]
+    of_unknown_type = har(tmp_path / "x.har", entry(PAGE, "", page=PAGE), entry(f"{PAGE}x.gif", "image/gif", page=PAGE),
+                          pages=((PAGE, 0),))
+    assert len(read_foreign_har(of_unknown_type)) == 2
     without_document = har(tmp_path / "y.har", *({**made, "pageref": PAGE} for made in (entries[0], entries[2])),
                            pages=((PAGE, 0),))
     assert len(read_foreign_har(without_document)) == 2
