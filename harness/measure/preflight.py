@@ -102,12 +102,20 @@ def check_pages(files: PageFiles) -> PageSet:
     pages = read_pages(files.pages)
     for directory in (files.mirror, files.fetchlog):
         if not directory.is_dir():
-            raise InputError(f"{directory}: no recording of the pages in {files.pages.name}; run: {how_to_make(files)}")
+            raise InputError(f"{directory}: no recording of the pages in {files.pages.name}; run: {how_to_make(files)}"
+                             f"{_or_rename(directory)}")
     recording = read_recording(files.mirror, files.fetchlog)
     _require_documents(files, [page for page in pages if recording.document(page.url) is None], "not in")
     sizes = document_bytes(files, recording, pages)
     _require_documents(files, [page for page in pages if sizes.get(page) == 0], "empty in")
     return PageSet(files, pages, recording, sizes)
+
+
+def _or_rename(directory: Path) -> str:
+    """Return in words what to rename, where a directory differs from the wanted one in capitals only; else ""."""
+    twins = [each.name for each in directory.parent.iterdir()
+             if each.name.lower() == directory.name.lower() and each.is_dir()]
+    return f", or rename {min(twins)}/, which differs in capitals only" if twins else ""
 
 
 def _require_documents(files: PageFiles, without: Sequence[Page], how: str) -> None:
