@@ -6,9 +6,11 @@ pairing takes that out (Efron and Tibshirani, An Introduction to the Bootstrap, 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 RESAMPLES = 9999
 """SciPy's own default; its limits then move by less than 0.1 percentage points from seed to seed."""
@@ -71,7 +73,8 @@ def improvement_interval(off_ms: Sequence[float], on_ms: Sequence[float], *, con
         raise ValueError(f"not pairs of page load times: {list(off_ms)} and {list(on_ms)}")
     if len(off_ms) < 2:
         return None
-    from scipy import stats  # half a second to import; scripts that need no interval start without it
+    import numpy as np  # 0.1 s to import, and SciPy half a second; scripts that need no interval start without them
+    from scipy import stats
 
     result = stats.bootstrap((np.asarray(off_ms, float), np.asarray(on_ms, float)), _improvement_of_medians,
                              paired=True, vectorized=True, n_resamples=resamples, confidence_level=confidence,
@@ -80,7 +83,9 @@ def improvement_interval(off_ms: Sequence[float], on_ms: Sequence[float], *, con
     return Interval(float(limits.low), float(limits.high), len(off_ms))
 
 
-def _improvement_of_medians(off_ms: npt.NDArray[np.float64], on_ms: npt.NDArray[np.float64], axis: int,
-                            ) -> npt.NDArray[np.float64]:
+def _improvement_of_medians(off_ms: "npt.NDArray[np.float64]", on_ms: "npt.NDArray[np.float64]", axis: int,
+                            ) -> "npt.NDArray[np.float64]":
+    import numpy as np
+
     off, on = np.median(off_ms, axis=axis), np.median(on_ms, axis=axis)
     return np.asarray((off - on) / off * 100)
