@@ -100,7 +100,7 @@ def _reasons(recording: PageRecording) -> list[str]:
         reasons.append("Chrome shows an error page")
     most = max(Counter(exchange.url for exchange in documents).values(), default=0)
     if most > MOST_RELOADS:
-        reasons.append(f"it keeps loading itself anew, {most} times until the limit")
+        reasons.insert(0, f"it keeps loading itself anew, {most} times until the limit")     # why the others are
     if not reasons and not any(exchange.body or (exchange.file and exchange.body is None) for exchange in documents):
         reasons.append("the page itself never arrived")
     if reasons:
