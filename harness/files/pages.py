@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import ada_url
-
 from harness.errors import InputError
 from harness.files.host_names import is_host_name
+from harness.files.urls import as_browsers_ask
 from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted_text
 
 KEPT_CHARACTERS = frozenset("-_.() " + string.ascii_letters + string.digits)
@@ -68,11 +67,6 @@ def sanitise(url: str) -> str:
     return "".join(character for character in url if character in KEPT_CHARACTERS)
 
 
-def rooted(url: str) -> str:
-    """Return a page's URL with a path: https://a.test and https://a.test/ are one page, however a list writes it."""
-    return str(ada_url.URL(url).href)
-
-
 def page_url(text: str) -> str:
     """Return a URL as browsers ask for it (https://url.spec.whatwg.org): hosts in ASCII (IDNA), the rest encoded.
 
@@ -83,7 +77,7 @@ def page_url(text: str) -> str:
         raise ValueError(f"not an http or https URL: {text!r}")
     if any(character.isspace() for character in text):
         raise ValueError(f"white space in a URL: {text!r}")
-    found = rooted(text)
+    found = as_browsers_ask(text)
     if not is_host_name(urlsplit(found).hostname or ""):
         raise ValueError(f"no host's name in a URL: {text!r}")
     has_path = any(mark in text.partition("//")[2] for mark in "/?#\\")

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
-from harness.files.pages import Page, PageFiles, read_pages, rooted
+from harness.files.pages import Page, PageFiles, read_pages
+from harness.files.urls import as_browsers_ask
 from harness.measure.resume import recording_digest
 from harness.mirror.manifest import MANIFEST, read_manifest
 from harness.mirror.paths import list_files
@@ -57,7 +58,7 @@ class SiteRecording:
 
 
 def installed_recordings(folder: Path, first: PageFiles) -> dict[str, PageFiles]:
-    """Return in which recording each page is, by the page's URL (`rooted`).
+    """Return in which recording each page is, by the page's URL as browsers ask for it.
 
     `first`, the list's own, comes before those in `folder`; of these, recordings of real pages before synthetic ones.
     """
@@ -68,7 +69,7 @@ def installed_recordings(folder: Path, first: PageFiles) -> dict[str, PageFiles]
         logs = list_files(files.fetchlog)
         for page in _pages_of(files):
             if page.name in logs:
-                found.setdefault(rooted(page.url), files)
+                found.setdefault(as_browsers_ask(page.url), files)
     return found
 
 
@@ -201,7 +202,7 @@ def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[st
         if done is None:
             sweep.check_room()
             sweep.write_progress({"recorded": number - 1, "pages": len(pages)})
-            source = installed.get(rooted(page.url))
+            source = installed.get(as_browsers_ask(page.url))
             done = record_site(sweep, page, source)
             how = done.why_not or (f"cut out of {source.name}" if source else "recorded")
             say(f"[{number:3}/{len(pages)}] {page.url}: {how}")

@@ -73,16 +73,17 @@ def read_warcs(paths: Iterable[Path], source: Path) -> Index:
     by_response = {request.concurrent_to: request for request in asked if request.concurrent_to}
     by_id = {request.record_id: request for request in asked}
     originals = {place.digest: place for place in reversed(places) if place.digest and place.kind != "revisit"}
-    lost = {place for place in places if place.kind == "revisit" and place.digest not in originals}
-    index = Index(without_body=frozenset(without_fragment(place.url) for place in lost))
+    index, lost = Index(), set()
     for place in places:
-        if place in lost:
+        original = originals.get(place.digest) if place.kind == "revisit" else None
+        if place.kind == "revisit" and original is None:
+            lost.add(without_fragment(place.url))
             continue
         request = by_response.get(place.record_id) or by_id.get(place.concurrent_to)
-        original = originals[place.digest] if place.kind == "revisit" else None
         index.entries.append(Entry(request.method if request else "GET", without_fragment(place.url), place.status,
                                    partial(_read, place, original), request.body_hash if request else "",
                                    request.navigation if request else None))
+    index.without_body = frozenset(lost)
     return index
 
 
