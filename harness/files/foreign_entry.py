@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from harness.files.charsets import encode_text
 from harness.files.har import H2
+from harness.files.har_file import Attached
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.urls import as_browsers_ask
 
@@ -77,8 +78,10 @@ class ForeignEntry:
         return _header(self.request_headers, wanted)
 
 
-def entry_of(entry: dict[str, Any], page: str) -> ForeignEntry | None:
-    """Return an entry of `page`; None for what no page asks for, and for what is not over http or https."""
+def entry_of(entry: dict[str, Any], page: str, attached: Attached) -> ForeignEntry | None:
+    """Return an entry of `page`; None for what no page asks for, and for what is not over http or https. Bodies may be
+    `attached` to the HAR.
+    """
     request, response = entry["request"], entry.get("response") or {}
     url = as_browsers_ask(str(request["url"]))
     parts = urlsplit(url)
@@ -88,7 +91,7 @@ def entry_of(entry: dict[str, Any], page: str) -> ForeignEntry | None:
     mime_type = str(content.get("mimeType") or _header(headers, "content-type"))
     if mime_type.partition(";")[0].strip().lower() in OF_CERTIFICATES:
         return None
-    body = _body(content, _header(headers, "content-type") or mime_type)
+    body = _body(content, _header(headers, "content-type") or mime_type, attached)
     status, reason = max(0, _number(response.get("status"), 0)), str(response.get("statusText") or "")
     if body and status in (0, HTTPStatus.NOT_MODIFIED):     # what was pushed has no status; a 304's body is the cache's
         headers += _encoding_then(status, response, body)
@@ -97,7 +100,7 @@ def entry_of(entry: dict[str, Any], page: str) -> ForeignEntry | None:
     there = str(response.get("redirectURL") or _header(headers, "location"))
     return ForeignEntry(
         page, str(request.get("method", "GET")).upper(), url,
-        str((request.get("postData") or {}).get("text") or "").encode("utf-8", "surrogatepass"), _pairs(request),
+        _request_body(request.get("postData") or {}, attached), _pairs(request),
         status, reason, headers,
         H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
         mime_type, body,
@@ -108,21 +111,43 @@ def entry_of(entry: dict[str, Any], page: str) -> ForeignEntry | None:
         time_ms((entry.get("timings") or {}).get("wait")))
 
 
-def _body(content: dict[str, Any], content_type: str) -> bytes | None:
+def _request_body(post_data: dict[str, Any], attached: Attached) -> bytes:
+    there = attached(post_data["_file"]) if isinstance(post_data.get("_file"), str) else None
+    return there if there is not None else str(post_data.get("text") or "").encode("utf-8", "surrogatepass")
+
+
+def _body(content: dict[str, Any], content_type: str, attached: Attached) -> bytes | None:
     """Return the decoded body; None when the HAR has none, only a part or a word instead of it, or what is left of it
     after a browser took it for text.
     """
-    text = content.get("text")
-    if not isinstance(text, str):
-        return None
-    try:
-        body = base64.b64decode(text) if content.get("encoding") == "base64" else encode_text(text, content_type)
-    except binascii.Error:
+    text, file = content.get("text"), content.get("_file")
+    if isinstance(file, str):
+        body = _as_served(attached(file), content_type)
+    elif isinstance(text, str):
+        body = _decoded(text, content_type, base_64=content.get("encoding") == "base64")
+    else:
+        body = None
+    if body is None:
         return None
     least = LEAST_OF_BODY if len(body) < KEPT_OF_BODY else LEAST_OF_LARGE_BODY
     cut = len(body) < least * _number(content.get("size"), 0)
     spoilt = b"\0" in body and len(REPLACED) * body.count(REPLACED) > MOST_REPLACED * len(body)
     return None if cut or spoilt else body
+
+
+def _as_served(attached: bytes | None, content_type: str) -> bytes | None:
+    """Return the bytes of an attached body as its server sent them: Playwright keeps every text in UTF-8."""
+    try:
+        return encode_text(attached.decode("utf-8"), content_type) if attached else attached
+    except UnicodeDecodeError:
+        return attached
+
+
+def _decoded(text: str, content_type: str, *, base_64: bool) -> bytes | None:
+    try:
+        return base64.b64decode(text) if base_64 else encode_text(text, content_type)
+    except binascii.Error:
+        return None
 
 
 def _encoding_then(status: int, response: dict[str, Any], body: bytes) -> tuple[tuple[str, str], ...]:

@@ -1,7 +1,5 @@
-"""HAR files of other programs, whatever follows HAR 1.1 or 1.2; also compressed by gzip, or HARP, as HAR Viewer's."""
+"""HAR files of other programs, whatever follows HAR 1.1 or 1.2, and however it is packed (harness.files.har_file)."""
 
-import gzip
-import io
 import math
 import zlib
 from dataclasses import replace
@@ -11,24 +9,22 @@ from typing import Any
 from harness.errors import InputError
 from harness.files.foreign_entry import ForeignEntry, entry_of
 from harness.files.foreign_pages import is_late, load_ends, page_begins, page_of, page_urls, without_leftovers
-from harness.system.untrusted import UnreadableFileError, parse_json, read_untrusted
+from harness.files.har_file import read_har_file
+from harness.system.untrusted import UnreadableFileError, parse_json
 
-MOST_BYTES = 500_000_000
-"""Of a HAR, also when unpacked."""
 DEEPEST = 200
 """Levels of JSON: Chrome writes down which call led to which (`_initiator`), one inside the other."""
-HARP = b"onInputData("
-"""What HAR Viewer's HARP files, which a page can load as a script, have around a HAR."""
 MESSAGES = "_webSocketMessages"
 
 
 def read_foreign_har(path: Path) -> list[ForeignEntry]:
     """Return the requests over http and https in a HAR, in its order. Raises InputError when it is none, or empty."""
     try:
-        log = parse_json(_unzipped(read_untrusted(path, limit=MOST_BYTES)), DEEPEST)["log"]
+        file = read_har_file(path)
+        log = parse_json(file.text, DEEPEST)["log"]
         pages = log.get("pages") or []
         begins, ends = page_begins(pages), load_ends(pages)
-        entries = (entry_of(entry, page_of(entry, begins)) for entry in log["entries"])
+        entries = (entry_of(entry, page_of(entry, begins), file.attached) for entry in log["entries"])
         found = [replace(entry, late=is_late(entry, ends)) for entry in entries if entry is not None]
         found = without_leftovers(found, pages)
     except UnreadableFileError as error:
@@ -58,24 +54,13 @@ def read_websockets_of_loads(path: Path) -> list[tuple[dict[str, Any], float]]:
 
 def _log_with_websockets(path: Path) -> dict[str, Any]:
     """Return a HAR's log, or an empty one where it has no messages: reading a large one takes a while."""
-    content = _unzipped(read_untrusted(path, limit=MOST_BYTES))
+    content = read_har_file(path).text
     log: dict[str, Any] = parse_json(content, DEEPEST)["log"] if MESSAGES.encode() in content else {"entries": []}
     return log
 
 
 def _websockets_in(log: dict[str, Any]) -> list[dict[str, Any]]:
     return [entry for entry in log["entries"] if isinstance(entry, dict) and MESSAGES in entry]
-
-
-def _unzipped(content: bytes) -> bytes:
-    """Return the text of a HAR, which may be compressed by gzip, or HARP. ValueError when it would be too large."""
-    text = content
-    if content.startswith(b"\x1f\x8b"):
-        text = gzip.GzipFile(fileobj=io.BytesIO(content)).read(MOST_BYTES + 1)
-        if len(text) > MOST_BYTES:
-            raise ValueError(f"over {MOST_BYTES / 1e6:g} MB when unpacked")
-    text = text.removeprefix(b"\xef\xbb\xbf")
-    return text.rstrip(b" \r\n;)").removeprefix(HARP) if text.startswith(HARP) else text
 
 
 def has_bodies(entries: list[ForeignEntry]) -> bool:

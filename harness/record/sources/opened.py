@@ -15,8 +15,8 @@ from harness.record.sources.warc import read_warcs
 from harness.system.memory import bounded_memory
 
 WARCS = (".warc", ".warc.gz", ".arc", ".arc.gz")
-HARS = (".har", ".har.gz", ".har.json", ".harp")
-KINDS = "a .har, .warc, .warc.gz or .wacz file, or the directory of a mahimahi recording"
+HARS = (".har", ".har.gz", ".har.json", ".harp", ".zip")
+KINDS = "a .har (or .zip with one), .warc, .warc.gz or .wacz file, or the directory of a mahimahi recording"
 
 
 def is_figures_only(path: Path) -> bool:

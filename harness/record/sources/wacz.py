@@ -1,13 +1,11 @@
 """WACZ files (https://specs.webrecorder.net/wacz/1.1.1/): a zip with WARC files and a list of pages."""
 
-import lzma
 import shutil
-import struct
 import zipfile
-import zlib
 from pathlib import Path
 
 from harness.errors import NO_FAULT_OF_OURS, InputError
+from harness.files.har_file import BROKEN_ZIP
 from harness.record.sources.answers import Index
 from harness.record.sources.warc import read_warcs
 from harness.system.untrusted import LARGEST_FILE, parse_json
@@ -16,9 +14,6 @@ MOST_BYTES = 4_000_000_000
 """Of all WARC files in it, as they are packed there."""
 LARGEST_LIST = LARGEST_FILE
 """Bytes of its list of pages."""
-BROKEN = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, struct.error,
-          zlib.error, lzma.LZMAError)
-"""What zipfile raises for what is no zip, is damaged, or has a method or password that we do not have."""
 WARC_ENDINGS = (".warc", ".warc.gz")
 
 
@@ -43,7 +38,7 @@ def read_wacz(path: Path, work_dir: Path) -> tuple[Index, list[str]]:
         if error.errno in NO_FAULT_OF_OURS:     # such as a full disk, while unpacking
             raise
         raise InputError(f"{path}:1: cannot be read ({error.strerror}); give a WACZ file") from None
-    except BROKEN as error:
+    except BROKEN_ZIP as error:
         raise InputError(f"{path}:1: not a WACZ ({error}); give a zip as Webrecorder's tools make") from None
 
 

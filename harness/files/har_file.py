@@ -1,0 +1,111 @@
+"""What a HAR comes in: a file, compressed by gzip or not, HARP, or a ZIP file; and the bodies that lie beside it.
+
+Playwright keeps bodies in files of their own (`_file`), beside the HAR or together with it in a ZIP file. Others zip a
+HAR because GitHub's issues take no `.har`.
+"""
+
+import gzip
+import io
+import lzma
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path, PurePosixPath
+
+from harness.errors import InputError, first_few
+from harness.system.untrusted import UnreadableFileError, read_untrusted
+
+MOST_BYTES = 500_000_000
+"""Of a HAR, also when unpacked, and of all files in a ZIP file together."""
+MOST_FILES = 100_000
+"""In a ZIP file: the bodies of a page are hundreds."""
+HARP = b"onInputData("
+"""What HAR Viewer's HARP files, which a page can load as a script, have around a HAR."""
+BROKEN_ZIP = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, struct.error,
+              zlib.error, lzma.LZMAError)
+"""What zipfile raises for what is no zip, is damaged, or has a method or password that we do not have."""
+OF_MACOS = "__MACOSX/"
+"""Where macOS puts what it knows of the files in a ZIP file, under the same names."""
+
+Attached = Callable[[str], bytes | None]
+"""Gives what lies beside a HAR under a plain name; None where there is no such file."""
+
+
+@dataclass(frozen=True)
+class HarFile:
+    """The JSON of a HAR, not yet read, and what it may refer to by `_file`."""
+
+    text: bytes
+    attached: Attached
+
+
+def read_har_file(path: Path) -> HarFile:
+    """Return the HAR at `path`. Raises InputError when a ZIP file has none, ValueError or zlib.error when unpacking
+    fails, UnreadableFileError when there is no such file, or it is too large.
+    """
+    content = read_untrusted(path, limit=MOST_BYTES)
+    if content.startswith(b"PK\x03\x04"):
+        return _in_zip(path, content)
+    return HarFile(_unpacked(content), lru_cache(maxsize=None)(partial(_beside, path.parent)))
+
+
+def _beside(directory: Path, name: str) -> bytes | None:
+    if not _is_plain(name):
+        return None
+    try:
+        return read_untrusted(directory / name, limit=MOST_BYTES)
+    except UnreadableFileError:
+        return None
+
+
+def _is_plain(name: str) -> bool:
+    """Say whether a name is that of a file in the HAR's own folder, and leads nowhere else."""
+    return bool(name) and "\0" not in name and "\\" not in name and PurePosixPath(name).name == name and name != ".."
+
+
+def _in_zip(path: Path, content: bytes) -> HarFile:
+    """Return the one HAR in a ZIP file, with the files beside it there."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+        members = [member for member in archive.infolist()
+                   if not member.is_dir() and not member.filename.startswith(OF_MACOS)]
+        _check_sizes(members)
+        hars = [member for member in members if member.filename.lower().endswith(".har")]
+        if len(hars) != 1:
+            found = f"{len(hars)} HARs in it ({first_few([har.filename for har in hars])})" if hars else "no HAR in it"
+            raise InputError(f"{path}:1: {found}; unpack it, and give the HAR of one page")
+        folder = hars[0].filename.rpartition("/")[0]
+        beside = {member.filename.rpartition("/")[2]: member for member in members
+                  if member.filename.rpartition("/")[0] == folder}
+        return HarFile(_unpacked(archive.read(hars[0])), lru_cache(maxsize=None)(partial(_member, archive, beside)))
+    except BROKEN_ZIP as error:
+        raise ValueError(f"a damaged ZIP file: {error}") from None
+
+
+def _member(archive: zipfile.ZipFile, beside: dict[str, zipfile.ZipInfo], name: str) -> bytes | None:
+    try:
+        return archive.read(beside[name])
+    except (KeyError, *BROKEN_ZIP):
+        return None
+
+
+def _check_sizes(members: list[zipfile.ZipInfo]) -> None:
+    """Raise ValueError when a ZIP file would unpack to too much; zipfile reads no more of a member than this says."""
+    if len(members) > MOST_FILES:
+        raise ValueError(f"over {MOST_FILES} files in it")
+    if sum(member.file_size for member in members) > MOST_BYTES:
+        raise ValueError(f"over {MOST_BYTES / 1e6:g} MB when unpacked")
+
+
+def _unpacked(content: bytes) -> bytes:
+    """Return the text of a HAR, which may be compressed by gzip, or HARP. ValueError when it would be too large."""
+    text = content
+    if content.startswith(b"\x1f\x8b"):
+        text = gzip.GzipFile(fileobj=io.BytesIO(content)).read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:
+            raise ValueError(f"over {MOST_BYTES / 1e6:g} MB when unpacked")
+    text = text.removeprefix(b"\xef\xbb\xbf")
+    return text.rstrip(b" \r\n;)").removeprefix(HARP) if text.startswith(HARP) else text
