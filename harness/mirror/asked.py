@@ -74,6 +74,11 @@ class Asked:
         return "upgrade-insecure-requests" in self.headers or self.headers.get("accept", "").startswith("text/html")
 
     @property
+    def purpose(self) -> tuple[bool | None, bool]:
+        """`navigation`, and whether the browser itself said so, in Fetch Metadata."""
+        return self.navigation, bool(self.headers.get("sec-fetch-mode"))
+
+    @property
     def cookies(self) -> frozenset[str]:
         """The names of the cookies that were sent along."""
         return frozenset(pair.partition("=")[0].strip() for pair in self.headers.get("cookie", "").split(";")) - {""}

@@ -94,7 +94,7 @@ def _reasons(recording: PageRecording) -> list[str]:
         return [f"{recording.brought_from} has {documents[-1].url} without its body"]
     if documents and documents[-1].transaction.error == NOT_FOUND:
         has = f"; it has {first_few(recording.recorded_documents)}" if recording.recorded_documents else ""
-        return [f"{recording.brought_from} does not have {documents[-1].url}{has}"]
+        return [f"{recording.brought_from} does not have {documents[-1].url} as a page{has}"]
     reasons = list(recording.visit.errors)
     if recording.visit.document_uri.startswith("chrome-error://"):
         reasons.append("Chrome shows an error page")

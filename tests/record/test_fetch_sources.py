@@ -58,7 +58,7 @@ def test_a_page_that_the_archive_lacks_is_not_fit(tmp_path: Path) -> None:
     (tmp_path / "old.pages").write_text("http://www.new.test/")
     done = fetch(tmp_path, "--from", str(source))
     assert done.returncode == 1
-    assert f"because site.warc does not have http://www.new.test/; it has {PAGE}" in done.stdout
+    assert f"because site.warc does not have http://www.new.test/ as a page; it has {PAGE}" in done.stdout
     assert "take them out of old.pages, or record them again where site.warc was made" in done.stderr
     assert not (tmp_path / "old").exists()
 

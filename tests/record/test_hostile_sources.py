@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from harness.errors import InputError
-from harness.files import foreign_har
+from harness.files import har_file
 from harness.record.sources import encoding, mahimahi, records, wacz
 from harness.record.sources.encoding import decode
 from harness.record.sources.opened import opened
@@ -84,7 +84,7 @@ def test_all_files_of_a_wacz_have_one_limit_together(tmp_path: Path, monkeypatch
 
 def test_a_har_that_grows_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "x.har.gz").write_bytes(gzip.compress(bytes(5000)))
-    monkeypatch.setattr(foreign_har, "MOST_BYTES", 4000)
+    monkeypatch.setattr(har_file, "MOST_BYTES", 4000)
     assert "over 0.004 MB when unpacked" in refusal(tmp_path / "x.har.gz")
 
 

@@ -51,7 +51,7 @@ LACKING = frozenset((NOT_FOUND, WITHOUT_BODY))
 class Entry:
     """One exchange of a source, whose answer is read when it is asked for. `body_hash` is the request body's.
 
-    `navigation` is whether its answer became a document, None where that is not known.
+    `purpose` is whether its answer became a document (None where that is not known), and whether its browser said so.
     """
 
     method: str
@@ -59,7 +59,17 @@ class Entry:
     status: int
     read: Callable[[], ArchivedAnswer]
     body_hash: str = ""
-    navigation: bool | None = None
+    purpose: tuple[bool | None, bool] = (None, False)
+
+    @property
+    def navigation(self) -> bool | None:
+        """Whether its answer became a document, None where that is not known."""
+        return self.purpose[0]
+
+    @property
+    def no_navigation(self) -> bool:
+        """Whether its browser said that its answer would become no document."""
+        return self.purpose == (False, True)
 
 
 @dataclass
@@ -137,15 +147,18 @@ class Index:
     def documents(self) -> list[str]:
         """Return the URLs of some HTML documents, as browsers would ask for them: the first in recorded order."""
         plain = (entry for entry in self.entries if entry.method == "GET" and entry.status == HTTPStatus.OK)
-        html = (entry.url for entry in islice(plain, MOST_LOOKED_AT) if _is_html(entry))
+        html = (entry.url for entry in islice(plain, MOST_LOOKED_AT) if not entry.no_navigation and _is_html(entry))
         return list(islice(dict.fromkeys(html), MOST_DOCUMENTS))
 
     def _fitting(self, entries: list[Entry], request: ArchivedRequest) -> list[Entry]:
         """Return those that may answer: a navigation what answered one, all others rather what did not.
 
-        Where no entry is known to be a navigation's, who recorded them marks none, as crawlers do.
+        Where no entry is known to be a navigation's, who recorded them marks none, as crawlers do: then what a browser
+        calls something else is no navigation's, and everything else may be.
         """
         entries = self._holding(entries, request)
+        if request.navigation:
+            entries = [entry for entry in entries if not entry.no_navigation]
         marked = self._table("navigations", lambda entry: (str(entry.navigation),))
         if (str(True),) not in marked:
             return entries

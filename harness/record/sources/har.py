@@ -30,7 +30,7 @@ def index_har(entries: list[ForeignEntry], websockets: Sequence[tuple[dict[str, 
     answered = [entry for entry in entries if entry.status and (not pages or entry.page in pages)]
     for entry in filter(_is_known, answered):
         index.entries.append(Entry(entry.method, without_fragment(entry.url), entry.status, partial(_answer, entry),
-                                   hash_of(entry.request_body), Asked(headers_of(entry.request_headers)).navigation))
+                                   hash_of(entry.request_body), Asked(headers_of(entry.request_headers)).purpose))
     index.without_body = frozenset(without_fragment(entry.url) for entry in answered if not _is_known(entry))
     return index, list(pages.values())
 

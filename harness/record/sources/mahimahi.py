@@ -95,7 +95,7 @@ def _entry(path: Path, message: Any) -> Entry | None:
     scheme = "https" if message.scheme == HTTPS else "http"
     url = target if target.startswith(("http://", "https://")) else f"{scheme}://{host}{target}"
     return Entry(method.upper(), without_fragment(url), status, partial(_answer, path, url, status),
-                 hash_of(message.request.body), Asked(headers).navigation)
+                 hash_of(message.request.body), Asked(headers).purpose)
 
 
 def _answer(path: Path, url: str, status: int) -> ArchivedAnswer:

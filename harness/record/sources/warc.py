@@ -53,7 +53,7 @@ class _Asked:
 
     method: str
     body_hash: str
-    navigation: bool | None
+    purpose: tuple[bool | None, bool]
     record_id: str
     concurrent_to: str
 
@@ -82,7 +82,7 @@ def read_warcs(paths: Iterable[Path], source: Path) -> Index:
         request = by_response.get(place.record_id) or by_id.get(place.concurrent_to)
         index.entries.append(Entry(request.method if request else "GET", without_fragment(place.url), place.status,
                                    partial(_read, place, original), request.body_hash if request else "",
-                                   request.navigation if request else None))
+                                   request.purpose if request else (None, False)))
     index.without_body = frozenset(lost)
     return index
 
@@ -121,7 +121,7 @@ def _asked(record: ArcWarcRecord) -> _Asked:
     head = record.rec_headers.get_header
     line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
     headers = headers_of((str(name), str(value)) for name, value in record.http_headers.headers)
-    return _Asked(line[0].upper() if line else "GET", hash_of(body_of(record)), Asked(headers).navigation,
+    return _Asked(line[0].upper() if line else "GET", hash_of(body_of(record)), Asked(headers).purpose,
                   head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
 
 
