@@ -6,8 +6,6 @@ a server pushed has no status, what a browser had in its cache has the status 30
 own checks of certificates stand among the page's requests. What is read here is only what can be believed.
 """
 
-import base64
-import binascii
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,24 +13,13 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness.files.charsets import encode_text
+from harness.files.foreign_body import read_body
 from harness.files.har import H2
 from harness.files.har_file import Attached
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.urls import as_browsers_ask
 
 UNKNOWN = -1
-LEAST_OF_BODY = 0.45
-"""A body of less than this share of the size that the HAR says is not the body. (A text kept in two bytes a character
-can have half.)"""
-KEPT_OF_BODY, LEAST_OF_LARGE_BODY = 2**20, 0.95
-"""Bytes that Firefox's DevTools keep of a body, and a few more (devtools.netmonitor.responseBodyLimit): one of so many,
-and of less than that share of its size, is not whole."""
-REPLACED = "\ufffd".encode()
-"""What a browser that takes an answer for text puts in the place of each byte that is none (U+FFFD)."""
-MOST_REPLACED = 0.01
-"""A body with a NUL in it, as pictures and fonts have, and with more than this share of such characters is not it:
-Chrome exports so a font that its server calls text. A text with a few wrong bytes loads as it did."""
 OF_CERTIFICATES = frozenset(("application/ocsp-response", "application/pkix-crl", "application/pkix-cert"))
 """What a browser asks of authorities; no page does."""
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -47,6 +34,7 @@ class ForeignEntry:
     `wire_bytes` is the size of the encoded body, `content_bytes` of the decoded one, -1 where nobody knows. `started`
     is when it was asked for, `time_ms` how long it took, `connect_ms` how long the TCP handshake and `wait_ms` how long
     the wait for the first byte, None where that is not told. `late`: it was asked for after the page's load event.
+    `cut`: the body's end is made up (harness.files.foreign_body).
     """
 
     page: str
@@ -68,6 +56,7 @@ class ForeignEntry:
     connect_ms: float | None = None
     wait_ms: float | None = None
     late: bool = False
+    cut: bool = False
 
     def header(self, wanted: str) -> str:
         """Return the value of a response header, "" without it."""
@@ -78,9 +67,9 @@ class ForeignEntry:
         return _header(self.request_headers, wanted)
 
 
-def entry_of(entry: dict[str, Any], page: str, attached: Attached) -> ForeignEntry | None:
+def entry_of(entry: dict[str, Any], page: str, attached: Attached, creator: str) -> ForeignEntry | None:
     """Return an entry of `page`; None for what no page asks for, and for what is not over http or https. Bodies may be
-    `attached` to the HAR.
+    `attached` to the HAR; `creator` is the name of the program that wrote it.
     """
     request, response = entry["request"], entry.get("response") or {}
     url = as_browsers_ask(str(request["url"]))
@@ -91,7 +80,11 @@ def entry_of(entry: dict[str, Any], page: str, attached: Attached) -> ForeignEnt
     mime_type = str(content.get("mimeType") or _header(headers, "content-type"))
     if mime_type.partition(";")[0].strip().lower() in OF_CERTIFICATES:
         return None
-    body = _body(content, _header(headers, "content-type") or mime_type, attached)
+    wire_bytes = _wire_bytes(response, headers)
+    read = read_body(content, _header(headers, "content-type") or mime_type, attached,
+                     size=_number(content.get("size"), 0), creator=creator,
+                     encoded_bytes=wire_bytes if _header(headers, "content-encoding") else 0)
+    body = read.content
     status, reason = max(0, _number(response.get("status"), 0)), str(response.get("statusText") or "")
     if body and status in (0, HTTPStatus.NOT_MODIFIED):     # what was pushed has no status; a 304's body is the cache's
         headers += _encoding_then(status, response, body)
@@ -104,50 +97,16 @@ def entry_of(entry: dict[str, Any], page: str, attached: Attached) -> ForeignEnt
         status, reason, headers,
         H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
         mime_type, body,
-        _wire_bytes(response, headers), len(body) if body is not None else _number(content.get("size"), UNKNOWN),
+        wire_bytes, len(body) if body is not None else _number(content.get("size"), UNKNOWN),
         as_browsers_ask(there, url) if there and status in REDIRECTS else "",
         moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)),
         handshake_ms(entry) or None,    # 0: over a connection that was there already
-        time_ms((entry.get("timings") or {}).get("wait")))
+        time_ms((entry.get("timings") or {}).get("wait")), cut=read.cut)
 
 
 def _request_body(post_data: dict[str, Any], attached: Attached) -> bytes:
     there = attached(post_data["_file"]) if isinstance(post_data.get("_file"), str) else None
     return there if there is not None else str(post_data.get("text") or "").encode("utf-8", "surrogatepass")
-
-
-def _body(content: dict[str, Any], content_type: str, attached: Attached) -> bytes | None:
-    """Return the decoded body; None when the HAR has none, only a part or a word instead of it, or what is left of it
-    after a browser took it for text.
-    """
-    text, file = content.get("text"), content.get("_file")
-    if isinstance(file, str):
-        body = _as_served(attached(file), content_type)
-    elif isinstance(text, str):
-        body = _decoded(text, content_type, base_64=content.get("encoding") == "base64")
-    else:
-        body = None
-    if body is None:
-        return None
-    least = LEAST_OF_BODY if len(body) < KEPT_OF_BODY else LEAST_OF_LARGE_BODY
-    cut = len(body) < least * _number(content.get("size"), 0)
-    spoilt = b"\0" in body and len(REPLACED) * body.count(REPLACED) > MOST_REPLACED * len(body)
-    return None if cut or spoilt else body
-
-
-def _as_served(attached: bytes | None, content_type: str) -> bytes | None:
-    """Return the bytes of an attached body as its server sent them: Playwright keeps every text in UTF-8."""
-    try:
-        return encode_text(attached.decode("utf-8"), content_type) if attached else attached
-    except UnicodeDecodeError:
-        return attached
-
-
-def _decoded(text: str, content_type: str, *, base_64: bool) -> bytes | None:
-    try:
-        return base64.b64decode(text) if base_64 else encode_text(text, content_type)
-    except binascii.Error:
-        return None
 
 
 def _encoding_then(status: int, response: dict[str, Any], body: bytes) -> tuple[tuple[str, str], ...]:
@@ -160,12 +119,20 @@ def _encoding_then(status: int, response: dict[str, Any], body: bytes) -> tuple[
 
 
 def _wire_bytes(response: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> int:
-    """Return the size of the encoded body: Content-Length says it; bodySize only when it is below the decoded size."""
+    """Return the size of the encoded body: Content-Length says it; bodySize only when it is below the decoded size.
+
+    Today's Firefox and mitmproxy have the encoded size where the decoded one should be; Firefox counts the head into
+    bodySize, mitmproxy tells how much smaller the encoded body is.
+    """
     length = _header(headers, "content-length")
     if length.isdigit():
         return int(length)
     size, decoded = _number(response.get("bodySize"), UNKNOWN), _number((response.get("content") or {}).get("size"), 0)
     encoded = bool(_header(headers, "content-encoding"))
+    with_head = decoded + max(0, _number(response.get("headersSize"), 0))
+    is_smaller = _number((response.get("content") or {}).get("compression"), 0) > 0
+    if encoded and decoded > 0 and (with_head == size > decoded or (is_smaller and size == decoded)):
+        return decoded
     if size > 0 and (not encoded or size < decoded or decoded <= 0):
         return size
     return UNKNOWN if encoded or decoded <= 0 else decoded

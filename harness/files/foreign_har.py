@@ -24,7 +24,8 @@ def read_foreign_har(path: Path) -> list[ForeignEntry]:
         log = parse_json(file.text, DEEPEST)["log"]
         pages = log.get("pages") or []
         begins, ends = page_begins(pages), load_ends(pages)
-        entries = (entry_of(entry, page_of(entry, begins), file.attached) for entry in log["entries"])
+        creator = str((log.get("creator") or {}).get("name", ""))
+        entries = (entry_of(entry, page_of(entry, begins), file.attached, creator) for entry in log["entries"])
         found = [replace(entry, late=is_late(entry, ends)) for entry in entries if entry is not None]
         found = without_leftovers(found, pages)
     except UnreadableFileError as error:

@@ -38,6 +38,8 @@ class CapturedExchange:
     sent: bytes = b""
     """The request's body."""
     refetched: Fetched | None = None
+    lost_bytes: int = 0
+    """The size of the body that a source says it had, but lacks; 0 where nobody knows."""
     archived: ArchivedAnswer | None = None
     """What a source has written down of it, where it did not come from the Internet."""
     arrivals: tuple[tuple[float, int], ...] = ()

@@ -1,6 +1,7 @@
 """Whether a recorded page is the one that was asked for: not hollow, not another one, not empty when replayed."""
 
 from collections import Counter
+from collections.abc import Sequence
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from harness.netlog.transactions import EVENT_STREAM, HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import ABORTED, CapturedExchange, PageRecording
 from harness.record.sources.answers import LACKING, mask, without_fragment
+from harness.record.words import size
 
 ICON = "/favicon.ico"
 CODE, CODE_NAMES = ("script", "style", "worker"), (".js", ".mjs", ".css")
@@ -32,11 +34,22 @@ def hollowness(recording: PageRecording) -> str:
     asked = [exchange for exchange in recording.exchanges if exchange.over and _counts(exchange, recording)]
     failed = [exchange for exchange in asked if not exchange.status]
     if len(failed) <= FAILED_RATIO * len(asked):
-        return ""
+        return _lost(asked, failed)
     errors = Counter(exchange.transaction.error.removeprefix("net::") for exchange in failed)
     hosts = [host for host, _ in Counter(urlsplit(exchange.url).hostname or "" for exchange in failed).most_common()]
     said = ", ".join(f"{count} x {error}" for error, count in errors.most_common())
     return f"{len(failed)} of {len(asked)} requests failed: {said} ({first_few(hosts)})"
+
+
+def _lost(asked: Sequence[CapturedExchange], failed: Sequence[CapturedExchange]) -> str:
+    """Return in words that too much of a page's bytes is missing where it comes from, "" when not."""
+    lost = sum(exchange.lost_bytes for exchange in failed)
+    total = lost + sum(exchange.transaction.body_bytes for exchange in asked)
+    if lost <= FAILED_RATIO * total:
+        return ""
+    largest = sorted(failed, key=lambda exchange: -exchange.lost_bytes)
+    return (f"{size(lost)} of its {size(total)} are missing where it comes from "
+            f"({first_few([exchange.url for exchange in largest if exchange.lost_bytes])})")
 
 
 def strayed(recording: PageRecording) -> str:

@@ -1,7 +1,6 @@
 """What came of recording a page, in words: is it fit for the experiment, and what could not be recorded?"""
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import client
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ from harness.netlog import moved_on
 from harness.record import truth
 from harness.record.page import PageRecording
 from harness.record.sources.answers import NOT_FOUND, WITHOUT_BODY
+from harness.record.words import counted, many, size
 
 MOST_RELOADS = 3
 SCHEMES_WITHOUT_RECORDING = {"ws:": "websocket (a live connection)", "wss:": "websocket (a live connection)",
@@ -40,7 +40,7 @@ class Verdict:
 
     def line(self, url: str) -> str:
         """Return the one line of progress."""
-        figures = (f"{url}: {_many(self.requests, 'request')}, {_many(self.hosts, 'host')}, {size(self.bytes)}, "
+        figures = (f"{url}: {many(self.requests, 'request')}, {many(self.hosts, 'host')}, {size(self.bytes)}, "
                    f"{self.failures} failed, {self.seconds:.1f} s")
         return figures if self.fit else f"{figures}: NOT FIT: {self.reasons[0]}"
 
@@ -48,7 +48,7 @@ class Verdict:
         """Return the verdict in full."""
         head = f"{url}: {'fit for the experiment' if self.fit else 'NOT fit for the experiment'}"
         body = [f"because {reason}" for reason in self.reasons]
-        body.append(f"{_many(self.requests, 'request')}, answered by {_many(self.hosts, 'host')}, "
+        body.append(f"{many(self.requests, 'request')}, answered by {many(self.hosts, 'host')}, "
                     f"{size(self.bytes)} over the network")
         if self.not_recordable:
             total = sum(self.not_recordable.values())
@@ -67,20 +67,6 @@ def judge(recording: PageRecording) -> Verdict:
     _find_not_recordable(recording, verdict)
     _find_remarks(recording, verdict)
     return verdict
-
-
-def size(count: int) -> str:
-    """Return a number of bytes in the words of a person."""
-    return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{count / 1e3:.1f} KB"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
-def counted(counts: Mapping[str, int]) -> str:
-    """Return ``2 x this, 1 x that``."""
-    return ", ".join(f"{count} x {what}" for what, count in counts.items())
 
 
 def _reasons(recording: PageRecording) -> list[str]:
@@ -157,7 +143,7 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
     if paused := truth.paused(recording):
         longest_s = max(exchange.pause_ms for exchange in paused) / 1000
         named = first_few([exchange.url for exchange in paused])
-        verdict.remarks.append(f"{_many(len(paused), 'answer')} came in pieces, with pauses of up to {longest_s:.1f} "
+        verdict.remarks.append(f"{many(len(paused), 'answer')} came in pieces, with pauses of up to {longest_s:.1f} "
                                f"s, which are not replayed: {named}")
     inline = Counter({scheme: count for scheme, count in visit.inline.items() if count})
     if inline:
@@ -191,5 +177,7 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
         verdict.remarks.append(f"scripts and style sheets that the archive lacks, without which the page may look and "
                                f"load otherwise: {len(lost)} ({first_few(lost)})")
     stand_ins = sum(answer.stand_in for answer in answers)
+    if cut := sum(answer.cut for answer in answers):
+        verdict.remarks.append(f"{many(cut, 'picture')} whose end is missing there: as many NULs stand for it")
     if stand_ins:
         verdict.remarks.append(f"{stand_ins} answered by what was recorded for a similar URL")

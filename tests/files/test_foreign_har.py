@@ -1,6 +1,5 @@
 """What HARs of other programs say in ways of their own, as seen in public ones."""
 
-import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -12,29 +11,11 @@ from harness.files.foreign_har import read_foreign_har
 from harness.files.foreign_pages import page_urls
 from harness.record.sources.listing import list_pages
 from harness.record.sources.opened import opened
+from tests.support.foreign_hars import PAGE, entry, har
 
-PAGE = "https://a.test/"
 FONT = bytes(range(256)) * 20
 SPOILT = FONT.decode("utf-8", "replace").encode()
 """The font as Chrome exports it whose server calls it text: each byte that is no UTF-8 has become U+FFFD."""
-
-
-def entry(url: str, mime_type: str = "text/html", body: bytes | None = b"<p>page", *, size: int | None = None,
-          page: str | None = "page_1", second: int = 1, referer: str = "") -> dict[str, Any]:
-    content: dict[str, Any] = {"mimeType": mime_type, "size": len(body or b"") if size is None else size}
-    if body is not None:
-        content |= {"text": base64.b64encode(body).decode(), "encoding": "base64"}
-    made = {"startedDateTime": f"2012-01-08T13:25:{second:02}.000Z", "time": 5, "request": {
-        "method": "GET", "url": url, "headers": [{"name": "Referer", "value": referer}] if referer else []},
-        "response": {"status": 200, "statusText": "OK", "headers": [], "content": content}}
-    return made if page is None else made | {"pageref": page}
-
-
-def har(path: Path, *entries: dict[str, Any], pages: tuple[tuple[str, int], ...] = ()) -> Path:
-    """Write a HAR with `pages`, of which each is an id and the second it was begun at."""
-    named = [{"id": name, "startedDateTime": f"2012-01-08T13:25:{second:02}.000Z"} for name, second in pages]
-    path.write_text(json.dumps({"log": {"pages": named, "entries": entries}}))
-    return path
 
 
 def test_requests_that_name_their_frame_belong_to_the_page_that_was_begun_last(tmp_path: Path) -> None:
@@ -88,13 +69,66 @@ def test_a_body_that_is_cut_is_none(kept_bytes: int, size: int, kept: bool, tmp_
     assert (read_foreign_har(path)[1].body is not None) is kept
 
 
+LIMIT, KEPT = 2**20, 3 * 2**18
+
+
+def of_firefox(path: Path, mime_type: str, body: bytes, **response: Any) -> Path:
+    """Write a HAR as Firefox does, with one more answer than the page, whose `response` has this besides."""
+    made = entry(f"{PAGE}large", mime_type, body)
+    made["response"] |= response
+    made["response"]["content"] |= {"size": response.pop("size", len(body))}
+    har(path, entry(PAGE), made)
+    log = json.loads(path.read_text())
+    log["log"]["creator"] = {"name": "Firefox", "version": "153.7.0"}
+    path.write_text(json.dumps(log))
+    return path
+
+
+@pytest.mark.parametrize(("mime_type", "kept", "is_whole"), [
+    ("image/png", 2 * LIMIT, True), ("image/png", KEPT, False), ("text/javascript", 2 * LIMIT, True),
+    ("text/javascript", KEPT, None), ("video/mp4", KEPT, None), ("image/svg+xml", KEPT, None)])
+def test_what_firefox_153_pads_is_a_picture_without_an_end_or_none(mime_type: str, kept: int, is_whole: bool | None,
+                                                                   tmp_path: Path) -> None:
+    """is_whole: None where the body is not taken."""
+    body = (b"x" * kept).ljust(2 * LIMIT, b"\0")
+    large = read_foreign_har(of_firefox(tmp_path / "x.har", mime_type, body))[1]
+    assert (large.body, large.cut) == (None if is_whole is None else body, is_whole is False)
+    assert large.wire_bytes == 2 * LIMIT
+
+
+def test_a_picture_that_an_older_firefox_cut_gets_its_size_back(tmp_path: Path) -> None:
+    path = har(tmp_path / "x.har", entry(PAGE), entry(f"{PAGE}x.png", "image/png", b"x" * LIMIT, size=2 * LIMIT))
+    large = read_foreign_har(path)[1]
+    assert (large.body, large.cut) == (b"x" * LIMIT + bytes(LIMIT), True)
+
+
+@pytest.mark.parametrize(("encoded_bytes", "kept"), [(LIMIT, True), (LIMIT + 1, False)])
+def test_firefox_153_says_how_large_an_encoded_body_is_where_the_decoded_size_should_be(
+        encoded_bytes: int, kept: bool, tmp_path: Path) -> None:
+    """Above its limit it cuts that, and decodes what it then has: garbage of any length."""
+    body = b"y" * 3 * LIMIT
+    path = of_firefox(tmp_path / "x.har", "text/javascript", body, size=encoded_bytes, headersSize=151,
+                      bodySize=encoded_bytes + 151, headers=[{"name": "content-encoding", "value": "gzip"}])
+    large = read_foreign_har(path)[1]
+    assert (large.body, large.wire_bytes) == (body if kept else None, encoded_bytes)
+
+
+def test_mitmproxy_says_how_large_an_encoded_body_is_where_the_decoded_size_should_be(tmp_path: Path) -> None:
+    """As mitmproxy 11 writes over HTTP/2, without a Content-Length."""
+    made = entry(PAGE, body=b"y" * 4260)
+    headers = [{"name": "content-encoding", "value": "gzip"}]
+    made["response"] |= {"bodySize": 1817, "headersSize": 155, "headers": headers}
+    made["response"]["content"] |= {"size": 1817, "compression": 2443}
+    assert read_foreign_har(har(tmp_path / "x.har", made))[0].wire_bytes == 1817
+
+
 def test_a_source_knows_which_bodies_it_lacks(tmp_path: Path) -> None:
     cached = entry(f"{PAGE}x.png", "image/png", None, size=900)
     cached["response"]["status"] = 304
     path = har(tmp_path / "x.har", entry(PAGE), entry(f"{PAGE}f.woff2", "font/woff2", SPOILT), cached,
                entry(f"{PAGE}s.css#x", "text/css", None, size=10), entry(f"{PAGE}empty", "text/plain", None, size=0))
     with opened(path) as source:
-        assert source.without_body == {f"{PAGE}f.woff2", f"{PAGE}x.png", f"{PAGE}s.css"}
+        assert source.without_body == {f"{PAGE}f.woff2": len(SPOILT), f"{PAGE}x.png": 900, f"{PAGE}s.css": 10}
 
 
 def test_where_nothing_can_be_a_document_there_is_no_page(tmp_path: Path) -> None:

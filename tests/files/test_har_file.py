@@ -14,7 +14,7 @@ from harness.files import har_file
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_har import read_foreign_har
 from harness.files.har_file import read_har_file
-from tests.files.test_foreign_har import PAGE, entry, har
+from tests.support.foreign_hars import PAGE, entry, har
 
 PLAYWRIGHT = ROOT / "tests" / "data" / "har" / "playwright-secure.zip"
 """The page `secure` of the test internet, recorded on 2026-11-25 by Playwright 1.65 with Chromium 156, as it does by

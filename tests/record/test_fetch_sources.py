@@ -10,6 +10,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.mirror.recording import read_recording
+from tests.support.foreign_hars import entry, har
 from tests.support.har_schema import assert_har
 from tests.support.made_warc import DAY, PAGE, SCRIPT, picture, site_records, write_warc
 
@@ -51,6 +52,19 @@ def test_a_page_from_a_warc(tmp_path: Path) -> None:
     assert recording.document(PAGE) == PAGE
     assert "gone.test" not in recording.hosts()
     assert "<transactions>" not in (tmp_path / "old.fetchlog" / "httpwww.old.test").read_text()
+
+
+@pytest.mark.parametrize(("lost_bytes", "fit"), [(100, True), (40_000, False)])
+def test_a_page_of_which_most_bytes_are_lacking_is_not_fit(lost_bytes: int, fit: bool, tmp_path: Path) -> None:
+    """One picture of 21 requests, but nine tenths of what the page weighs: without it it is a fast page."""
+    pictures = "".join(f"<img src=/{number}.png>" for number in range(20))
+    small = [entry(f"{PAGE}{number}.png", "image/png", picture()) for number in range(19)]
+    source = har(tmp_path / "site.har", entry(PAGE, body=pictures.encode()), *small,
+                 entry(f"{PAGE}19.png", "image/png", None, size=lost_bytes))
+    (tmp_path / "old.pages").write_text(PAGE)
+    done = fetch(tmp_path, "--from", str(source))
+    assert (done.returncode == 0) is fit, done.stdout + done.stderr
+    assert ("are missing where it comes from (http://www.old.test/19.png)" in done.stdout) is not fit
 
 
 def test_a_page_that_the_archive_lacks_is_not_fit(tmp_path: Path) -> None:

@@ -78,8 +78,9 @@ class Index:
 
     entries: list[Entry] = field(default_factory=list)
     live: list[LiveConnection] = field(default_factory=list)
-    without_body: frozenset[str] = frozenset()
-    """URLs of answers that are listed without their bodies, and are no exchanges therefore."""
+    without_body: Mapping[str, int] = field(default_factory=dict)
+    """URLs of answers that are listed without their bodies, and are no exchanges therefore; with the bodies' sizes on
+    the network in bytes, 0 where nobody knows."""
     _asked: dict[tuple[str, ...], int] = field(default_factory=lambda: defaultdict(int))
     _opened: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _before: frozenset[int] = frozenset()

@@ -23,6 +23,8 @@ class ArchivedAnswer:
     captured: datetime | None = None
     stand_in: bool = False
     """Whether it was recorded for another URL than the one it answers."""
+    cut: bool = False
+    """Whether NULs stand in the place of its end, which the source lacks."""
     connect_ms: float | None = None
     wait_ms: float | None = None
 

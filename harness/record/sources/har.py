@@ -17,6 +17,7 @@ from harness.record.sources.answers import Entry, Index, hash_of, mask, without_
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import encode
 
+NOT_COMPRESSED = ("image/", "font/", "audio/", "video/")
 WITHOUT_CONTENT = (204, 205, 301, 302, 303, 307, 308)
 
 
@@ -31,7 +32,7 @@ def index_har(entries: list[ForeignEntry], websockets: Sequence[tuple[dict[str, 
     for entry in filter(_is_known, answered):
         index.entries.append(Entry(entry.method, without_fragment(entry.url), entry.status, partial(_answer, entry),
                                    hash_of(entry.request_body), Asked(headers_of(entry.request_headers)).purpose))
-    index.without_body = frozenset(without_fragment(entry.url) for entry in answered if not _is_known(entry))
+    index.without_body = {without_fragment(entry.url): _lost_bytes(entry) for entry in answered if not _is_known(entry)}
     return index, list(pages.values())
 
 
@@ -39,6 +40,15 @@ def _is_known(entry: ForeignEntry) -> bool:
     """Say whether the HAR has all of an answer. One with status 304 and no body is in the browser's cache alone."""
     known = entry.body is not None or entry.status in WITHOUT_CONTENT or not entry.content_bytes
     return known and entry.status != HTTPStatus.NOT_MODIFIED
+
+
+def _lost_bytes(entry: ForeignEntry) -> int:
+    """Return the size on the network of a body that the HAR lacks, 0 where nobody knows.
+
+    Of what came from the browser's cache a HAR says only how large it is decoded.
+    """
+    is_decoded = entry.status == HTTPStatus.NOT_MODIFIED and not entry.mime_type.startswith(NOT_COMPRESSED)
+    return 0 if is_decoded else max(0, entry.wire_bytes)
 
 
 def urls_asked_for(entries: Sequence[ForeignEntry]) -> dict[str, frozenset[str]]:
@@ -60,4 +70,4 @@ def _answer(entry: ForeignEntry) -> ArchivedAnswer:
     if entry.mime_type and not entry.header("content-type") and body:
         headers += (("Content-Type", entry.mime_type),)
     return ArchivedAnswer(entry.url, entry.status, entry.reason, headers, body, entry.protocol, entry.started,
-                          connect_ms=entry.connect_ms, wait_ms=entry.wait_ms)
+                          connect_ms=entry.connect_ms, wait_ms=entry.wait_ms, cut=entry.cut)

@@ -28,8 +28,8 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
             continue
         before = exchange.transaction
         if number == MISSING:
-            listed = without_fragment(exchange.url) in server.source.without_body
-            _lose(exchange, WITHOUT_BODY if listed else NOT_FOUND)
+            lost_bytes = server.source.without_body.get(without_fragment(exchange.url))
+            _lose(exchange, NOT_FOUND if lost_bytes is None else WITHOUT_BODY, lost_bytes or 0)
         else:
             answer = server.answers[number]
             if answer is not None:
@@ -48,8 +48,9 @@ def _number_in(headers: Headers) -> int | None:
     return int(value) if value.isdigit() else None
 
 
-def _lose(exchange: CapturedExchange, error: str) -> None:
+def _lose(exchange: CapturedExchange, error: str, lost_bytes: int) -> None:
     """Make a failure of what the archive does not have."""
+    exchange.lost_bytes = lost_bytes
     exchange.transaction = replace(exchange.transaction, status=0, status_text="", http_version="", mime_type="",
                                    charset="", response_headers=(), error=error, body_bytes=0, content_bytes=0)
     exchange.body, exchange.whole, exchange.note = None, False, error
@@ -60,3 +61,5 @@ def _restore(exchange: CapturedExchange, answer: ArchivedAnswer) -> None:
     exchange.archived = answer
     if answer.stand_in:
         exchange.note = f"a stand-in: recorded for {answer.url}"
+    elif answer.cut:
+        exchange.note = "its end is missing where it comes from: NULs stand for it"

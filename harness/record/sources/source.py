@@ -11,12 +11,12 @@ from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 
 class Source(Protocol):
     """Answers requests from what was recorded. `name` is for messages; `pages` are what it says are its pages, and
-    `without_body` the URLs of answers that it lists without their bodies.
+    `without_body` the URLs of answers that it lists without their bodies, with the bodies' sizes in bytes (0: unknown).
     """
 
     name: str
     pages: Sequence[str]
-    without_body: frozenset[str]
+    without_body: Mapping[str, int]
 
     def begin_page(self, url: str) -> None:
         """Learn which page asks from now on."""

@@ -83,7 +83,7 @@ def read_warcs(paths: Iterable[Path], source: Path) -> Index:
         index.entries.append(Entry(request.method if request else "GET", without_fragment(place.url), place.status,
                                    partial(_read, place, original), request.body_hash if request else "",
                                    request.purpose if request else (None, False)))
-    index.without_body = frozenset(lost)
+    index.without_body = dict.fromkeys(lost, 0)
     return index
 
 

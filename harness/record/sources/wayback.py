@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from email.utils import parsedate_to_datetime
@@ -52,7 +52,7 @@ class WebArchive:
         self._pause_s = pause_s
         self.name = f"{archive.rstrip('/')} as of {day.isoformat()}"
         self.pages: Sequence[str] = ()
-        self.without_body: frozenset[str] = frozenset()
+        self.without_body: Mapping[str, int] = {}
         self.troubles: Counter[str] = Counter()
         """Requests that the archive did not answer, by what it did instead."""
         self._prefix = f"{archive.rstrip('/')}/{day:%Y%m%d}000000id_/"

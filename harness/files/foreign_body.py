@@ -1,0 +1,93 @@
+"""The body of an answer in a HAR of another program: all of it, its beginning, what is left of it, or none.
+
+Firefox keeps the beginning of a large one; the limit is a setting of its developer tools, 1 MiB by itself
+(devtools.netmonitor.responseBodyLimit). Until some time before version 153 that was of the decoded text. Version 153
+keeps 1 MiB of base64 of the answer as it came, puts NULs in the place of the rest, and decodes that, which gives
+anything from there on (seen with answers of 0.2 to 6 MB, with and without gzip).
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Any
+
+from harness.files.charsets import encode_text
+from harness.files.har_file import Attached
+
+FIREFOX = "Firefox"
+LEAST_OF_BODY = 0.45
+"""A body of less than this share of the size that the HAR says is not the body. (A text that is kept in two bytes a
+character can have half.)"""
+FIREFOX_LIMIT, LEAST_OF_LARGE_BODY = 2**20, 0.95
+"""Bytes above which Firefox cuts. A body of so many or a few more, but less than that share of its size, is not all."""
+KEPT_OF_BASE64 = 3 * 2**18
+"""Bytes of an answer in 1 MiB of base64."""
+REPLACED = "\ufffd".encode()
+"""What a browser that takes an answer for text puts in the place of each byte that is none (U+FFFD)."""
+MOST_REPLACED = 0.01
+"""A body with a NUL in it, as pictures and fonts have, and with more than this share of such characters is not it:
+Chrome exports so a font that its server calls text. A text with a few wrong bytes loads as it did."""
+MOST_PADDED = 100_000_000
+"""Bytes of a picture whose end is made up."""
+
+
+@dataclass(frozen=True)
+class ForeignBody:
+    """The decoded `content`, None where the HAR lacks it. `cut`: its end is NULs, as many as there were bytes."""
+
+    content: bytes | None
+    cut: bool = False
+
+
+def read_body(content: dict[str, Any], content_type: str, attached: Attached, *, size: int, encoded_bytes: int,
+              creator: str) -> ForeignBody:
+    """Return what the `content` in a HAR of the program `creator` has of a body of `size` bytes.
+
+    `encoded_bytes` is its size on the network, 0 for one without a Content-Encoding. A picture of which only the end is
+    missing is kept, at its size: browsers draw what they have of it.
+    """
+    body = _body(content, content_type, attached)
+    if body is None or (creator == FIREFOX and encoded_bytes > FIREFOX_LIMIT) or _is_spoilt(body):
+        return ForeignBody(None)
+    if _is_picture(content_type) and not encoded_bytes and FIREFOX_LIMIT < size <= MOST_PADDED:
+        if len(body) in (FIREFOX_LIMIT, KEPT_OF_BASE64):
+            return ForeignBody(body.ljust(size, b"\0"), cut=True)
+        if _is_padded(body):
+            return ForeignBody(body, cut=True)
+    least = LEAST_OF_BODY if len(body) < FIREFOX_LIMIT else LEAST_OF_LARGE_BODY
+    return ForeignBody(None if len(body) < least * size or _is_padded(body) else body)
+
+
+def _body(content: dict[str, Any], content_type: str, attached: Attached) -> bytes | None:
+    text, file = content.get("text"), content.get("_file")
+    if isinstance(file, str):
+        return _as_served(attached(file), content_type)
+    if not isinstance(text, str):
+        return None
+    try:
+        return base64.b64decode(text) if content.get("encoding") == "base64" else encode_text(text, content_type)
+    except binascii.Error:
+        return None
+
+
+def _as_served(attached: bytes | None, content_type: str) -> bytes | None:
+    """Return the bytes of an attached body as its server sent them: Playwright keeps every text in UTF-8."""
+    try:
+        return encode_text(attached.decode("utf-8"), content_type) if attached else attached
+    except UnicodeDecodeError:
+        return attached
+
+
+def _is_spoilt(body: bytes) -> bool:
+    """Say whether it is what is left after a browser took it for text."""
+    return b"\0" in body and len(REPLACED) * body.count(REPLACED) > MOST_REPLACED * len(body)
+
+
+def _is_padded(body: bytes) -> bool:
+    """Say whether it has NULs only from where Firefox cuts."""
+    return len(body) > FIREFOX_LIMIT and not body[KEPT_OF_BASE64:].strip(b"\0")
+
+
+def _is_picture(content_type: str) -> bool:
+    """Say whether a browser draws the beginning of it: an SVG is a text, which its end makes valid."""
+    return content_type.startswith("image/") and "svg" not in content_type
