@@ -62,8 +62,8 @@ def _beside(directory: Path, name: str) -> bytes | None:
 
 
 def _is_plain(name: str) -> bool:
-    """Say whether a name is that of a file in the HAR's own folder, and leads nowhere else."""
-    return bool(name) and "\0" not in name and "\\" not in name and PurePosixPath(name).name == name and name != ".."
+    """Say whether a name is that of a file in the HAR's own folder, which is not hidden, and leads nowhere else."""
+    return not name.startswith(".") and not set(name) & set("\0\\") and bool(name) and PurePosixPath(name).name == name
 
 
 def _in_zip(path: Path, content: bytes) -> HarFile:
