@@ -115,8 +115,8 @@ def test_a_zip_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypa
         read_foreign_har(path)
 
 
-@pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "below/secret", ".secret", "..", ".", "", "se\0cret", "..\\secret",
-                                  "link", "fifo", 5, None])
+@pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "below/secret", ".secret", "..", ".", "", "se\0cret",
+                                  "..\\secret", "link", "fifo", 5, None])
 def test_a_har_names_no_file_elsewhere(name: object, tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"<p>page")
     (tmp_path / "mine" / "below").mkdir(parents=True)
