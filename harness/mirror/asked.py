@@ -75,8 +75,14 @@ class Asked:
 
     @property
     def purpose(self) -> tuple[bool | None, bool]:
-        """`navigation`, and whether the browser itself said so, in Fetch Metadata."""
-        return self.navigation, bool(self.headers.get("sec-fetch-mode"))
+        """`navigation`, and whether a browser itself said so, in Fetch Metadata.
+
+        Node's fetch, which crawlers use, calls all that it asks for "cors", without a Sec-Fetch-Dest: that is no word of
+        a browser.
+        """
+        if "sec-fetch-mode" in self.headers and "sec-fetch-dest" not in self.headers:
+            return None, False
+        return self.navigation, "sec-fetch-mode" in self.headers
 
     @property
     def cookies(self) -> frozenset[str]:

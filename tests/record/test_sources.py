@@ -168,10 +168,16 @@ def test_a_fragment_of_a_page_is_never_the_page(tmp_path: Path) -> None:
     assert [body(navigation=False) for _ in range(3)] == [b"fragment", b"last", b"last"]
 
 
-@pytest.mark.parametrize(("header", "found"), [(("Sec-Fetch-Mode", "cors"), False), (FETCHES, True)])
-def test_where_no_page_was_archived_a_fragment_is_none(header: tuple[str, str], found: bool, tmp_path: Path) -> None:
-    """As warcprox wrote htmx.theta.test, without the page itself. Crawlers do not say what they ask for."""
-    path = write_warc(tmp_path / "x.warc", ("request", PAGE, "GET / HTTP/1.1", [("Host", "a.test"), header], b""),
+CORS, EMPTY = ("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty")
+
+
+@pytest.mark.parametrize(("headers", "found"), [((CORS, EMPTY), False), ((FETCHES,), True), ((CORS,), True)])
+def test_where_no_page_was_archived_a_fragment_is_none(headers: tuple[tuple[str, str], ...], found: bool,
+                                                       tmp_path: Path) -> None:
+    """As warcprox wrote htmx.theta.test, without the page itself. Crawlers do not say what they ask for, or call all of
+    it "cors" (Node 18's fetch).
+    """
+    path = write_warc(tmp_path / "x.warc", ("request", PAGE, "GET / HTTP/1.1", [("Host", "a.test"), *headers], b""),
                       ("response", PAGE, "HTTP/1.1 200 OK", [("Content-Type", "text/html")], b"<p>a fragment"))
     source = IndexedSource("x", read_warcs([path], tmp_path))
     assert (source.find(ArchivedRequest("GET", PAGE, navigation=True)) is not None) == found
