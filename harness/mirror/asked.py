@@ -77,8 +77,8 @@ class Asked:
     def purpose(self) -> tuple[bool | None, bool]:
         """`navigation`, and whether a browser itself said so, in Fetch Metadata.
 
-        Node's fetch, which crawlers use, calls all that it asks for "cors", without a Sec-Fetch-Dest: that is no word of
-        a browser.
+        Node's fetch, which crawlers use, calls all that it asks for "cors", without a Sec-Fetch-Dest: that says
+        nothing.
         """
         if "sec-fetch-mode" in self.headers and "sec-fetch-dest" not in self.headers:
             return None, False
