@@ -65,24 +65,21 @@ class Asked:
 
     @property
     def navigation(self) -> bool | None:
-        """Whether the answer becomes a document of its own (a page, a frame); None when that is not known."""
+        """Whether the answer becomes a document of its own (a page, a frame); None when that is not known.
+
+        Node's fetch, which crawlers use, calls all that it asks for "cors", without a Sec-Fetch-Dest: no word of use.
+        """
         mode = self.headers.get("sec-fetch-mode")
         if mode:
-            return mode == "navigate"
+            return mode == "navigate" if "sec-fetch-dest" in self.headers else None
         if not self.headers or not self.tells_navigations:
             return None
         return "upgrade-insecure-requests" in self.headers or self.headers.get("accept", "").startswith("text/html")
 
     @property
     def purpose(self) -> tuple[bool | None, bool]:
-        """`navigation`, and whether a browser itself said so, in Fetch Metadata.
-
-        Node's fetch, which crawlers use, calls all that it asks for "cors", without a Sec-Fetch-Dest: that says
-        nothing.
-        """
-        if "sec-fetch-mode" in self.headers and "sec-fetch-dest" not in self.headers:
-            return None, False
-        return self.navigation, "sec-fetch-mode" in self.headers
+        """`navigation`, and whether a browser itself said so, in Fetch Metadata."""
+        return self.navigation, "sec-fetch-dest" in self.headers
 
     @property
     def cookies(self) -> frozenset[str]:

@@ -27,7 +27,7 @@ TOO_MUCH = f"WebSocket with more than {MOST_BYTES // 1_000_000} MB"
 
 
 def hollowness(recording: PageRecording) -> str:
-    """Return in words that too many requests up to the load event failed, "" when not.
+    """Return in words that too many requests up to the load event failed, or too many bytes are missing, "" when not.
 
     They will fail in every load of the replay, too, and a page without its parts is a fast page.
     """

@@ -72,11 +72,10 @@ def test_a_body_that_is_cut_is_none(kept_bytes: int, size: int, kept: bool, tmp_
 LIMIT, KEPT = 2**20, 3 * 2**18
 
 
-def of_firefox(path: Path, mime_type: str, body: bytes, **response: Any) -> Path:
+def of_firefox(path: Path, mime_type: str, body: bytes, *, size: int | None = None, **response: Any) -> Path:
     """Write a HAR as Firefox does, with one more answer than the page, whose `response` has this besides."""
-    made = entry(f"{PAGE}large", mime_type, body)
+    made = entry(f"{PAGE}large", mime_type, body, size=size)
     made["response"] |= response
-    made["response"]["content"] |= {"size": response.pop("size", len(body))}
     har(path, entry(PAGE), made)
     log = json.loads(path.read_text())
     log["log"]["creator"] = {"name": "Firefox", "version": "153.7.0"}

@@ -21,6 +21,7 @@ from harness.record.sources.mahimahi import message_type, read_mahimahi
 from harness.record.sources.opened import is_figures_only, opened
 from harness.record.sources.source import IndexedSource
 from harness.record.sources.warc import read_warcs
+from tests.support.foreign_hars import har
 from tests.support.made_warc import DAY, write_warc
 
 PAGE = "http://a.test/"
@@ -40,11 +41,6 @@ def entry(url: str, body: bytes | None, mime_type: str = "text/html", **more: An
     return {"pageref": "p", "startedDateTime": DAY, "time": 5, "request": {"method": "GET", "url": url, "headers": []},
             "response": {"status": 200, "statusText": "OK", "httpVersion": "h2", "headers": headers,
                          "content": content, "redirectURL": "", "bodySize": -1}} | more
-
-
-def har(path: Path, *entries: dict[str, Any]) -> Path:
-    path.write_text(json.dumps({"log": {"version": "1.2", "pages": [], "entries": list(entries)}}))
-    return path
 
 
 def test_a_warc_answers_as_the_servers_did(tmp_path: Path) -> None:
