@@ -8,7 +8,9 @@ anything from there on (seen with answers of 0.2 to 6 MB, with and without gzip)
 
 import base64
 import binascii
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from harness.files.charsets import encode_text
@@ -32,6 +34,17 @@ MOST_PADDED = 100_000_000
 
 
 @dataclass(frozen=True)
+class Export:
+    """A HAR, as far as its bodies need it: the program that wrote it, what is attached to it, and the charset that the
+    document of each page names, by the page's id.
+    """
+
+    creator: str
+    attached: Attached
+    charsets: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class ForeignBody:
     """The decoded `content`, None where the HAR lacks it. `cut`: its end is NULs, as many as there were bytes."""
 
@@ -39,15 +52,16 @@ class ForeignBody:
     cut: bool = False
 
 
-def read_body(content: dict[str, Any], content_type: str, attached: Attached, *, size: int, encoded_bytes: int,
-              creator: str) -> ForeignBody:
-    """Return what the `content` in a HAR of the program `creator` has of a body of `size` bytes.
+def read_body(content: dict[str, Any], content_type: str, export: Export, *, page: str, size: int,
+              encoded_bytes: int) -> ForeignBody:
+    """Return what the `content` of an entry of `page` has of a body of `size` bytes.
 
     `encoded_bytes` is its size on the network, 0 for one without a Content-Encoding. A picture of which only the end is
     missing is kept, at its size: browsers draw what they have of it.
     """
-    body = _body(content, content_type, attached)
-    if body is None or (creator == FIREFOX and encoded_bytes > FIREFOX_LIMIT) or _is_spoilt(body):
+    body = _body(content, export.attached, partial(encode_text, content_type=content_type, size=size,
+                                                   page_charset=export.charsets.get(page, "")))
+    if body is None or (export.creator == FIREFOX and encoded_bytes > FIREFOX_LIMIT) or _is_spoilt(body):
         return ForeignBody(None)
     if _is_picture(content_type) and not encoded_bytes and FIREFOX_LIMIT < size <= MOST_PADDED:
         if len(body) in (FIREFOX_LIMIT, KEPT_OF_BASE64):
@@ -58,22 +72,22 @@ def read_body(content: dict[str, Any], content_type: str, attached: Attached, *,
     return ForeignBody(None if len(body) < least * size or _is_padded(body) else body)
 
 
-def _body(content: dict[str, Any], content_type: str, attached: Attached) -> bytes | None:
+def _body(content: dict[str, Any], attached: Attached, encoded: Callable[[str], bytes]) -> bytes | None:
     text, file = content.get("text"), content.get("_file")
     if isinstance(file, str):
-        return _as_served(attached(file), content_type)
+        return _as_served(attached(file), encoded)
     if not isinstance(text, str):
         return None
     try:
-        return base64.b64decode(text) if content.get("encoding") == "base64" else encode_text(text, content_type)
+        return base64.b64decode(text) if content.get("encoding") == "base64" else encoded(text)
     except binascii.Error:
         return None
 
 
-def _as_served(attached: bytes | None, content_type: str) -> bytes | None:
+def _as_served(attached: bytes | None, encoded: Callable[[str], bytes]) -> bytes | None:
     """Return the bytes of an attached body as its server sent them: Playwright keeps every text in UTF-8."""
     try:
-        return encode_text(attached.decode("utf-8"), content_type) if attached else attached
+        return encoded(attached.decode("utf-8")) if attached else attached
     except UnicodeDecodeError:
         return attached
 

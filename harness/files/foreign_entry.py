@@ -7,13 +7,15 @@ own checks of certificates stand among the page's requests. What is read here is
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness.files.foreign_body import read_body
+from harness.files.charsets import charset_of
+from harness.files.foreign_body import Export, read_body
 from harness.files.har import H2
 from harness.files.har_file import Attached
 from harness.files.har_times import handshake_ms, time_ms
@@ -67,10 +69,8 @@ class ForeignEntry:
         return _header(self.request_headers, wanted)
 
 
-def entry_of(entry: dict[str, Any], page: str, attached: Attached, creator: str) -> ForeignEntry | None:
-    """Return an entry of `page`; None for what no page asks for, and for what is not over http or https. Bodies may be
-    `attached` to the HAR; `creator` is the name of the program that wrote it.
-    """
+def entry_of(entry: dict[str, Any], page: str, export: Export) -> ForeignEntry | None:
+    """Return an entry of `page`; None for what no page asks for, and for what is not over http or https."""
     request, response = entry["request"], entry.get("response") or {}
     url = as_browsers_ask(str(request["url"]))
     parts = urlsplit(url)
@@ -81,8 +81,8 @@ def entry_of(entry: dict[str, Any], page: str, attached: Attached, creator: str)
     if mime_type.partition(";")[0].strip().lower() in OF_CERTIFICATES:
         return None
     wire_bytes = _wire_bytes(response, headers)
-    read = read_body(content, _header(headers, "content-type") or mime_type, attached,
-                     size=_number(content.get("size"), 0), creator=creator,
+    read = read_body(content, _content_type(headers, content), export, page=page,
+                     size=_number(content.get("size"), 0),
                      encoded_bytes=wire_bytes if _header(headers, "content-encoding") else 0)
     body = read.content
     status, reason = max(0, _number(response.get("status"), 0)), str(response.get("statusText") or "")
@@ -93,7 +93,7 @@ def entry_of(entry: dict[str, Any], page: str, attached: Attached, creator: str)
     there = str(response.get("redirectURL") or _header(headers, "location"))
     return ForeignEntry(
         page, str(request.get("method", "GET")).upper(), url,
-        _request_body(request.get("postData") or {}, attached), _pairs(request),
+        _request_body(request.get("postData") or {}, export.attached), _pairs(request),
         status, reason, headers,
         H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
         mime_type, body,
@@ -102,6 +102,25 @@ def entry_of(entry: dict[str, Any], page: str, attached: Attached, creator: str)
         moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)),
         handshake_ms(entry) or None,    # 0: over a connection that was there already
         time_ms((entry.get("timings") or {}).get("wait")), cut=read.cut)
+
+
+def page_charsets(entries: Iterable[tuple[dict[str, Any], str]]) -> dict[str, str]:
+    """Return the charset that the first document of each page names which names one, by the page's id; of entries as
+    they stand in a HAR, each with its page.
+    """
+    charsets: dict[str, str] = {}
+    for entry, page in entries:
+        response = entry.get("response") or {}
+        content = response.get("content") or {}
+        content_type = _content_type(_pairs(response), content)
+        if page not in charsets and "html" in content_type:
+            charset = charset_of(str(content.get("text") or ""), content_type)
+            charsets |= {page: charset} if charset else {}
+    return charsets
+
+
+def _content_type(headers: tuple[tuple[str, str], ...], content: dict[str, Any]) -> str:
+    return _header(headers, "content-type") or str(content.get("mimeType") or "")
 
 
 def _request_body(post_data: dict[str, Any], attached: Attached) -> bytes:
