@@ -29,6 +29,8 @@ REPLAYED = frozenset((
     "refresh", "service-worker-allowed", "set-cookie", "timing-allow-origin", "vary", "www-authenticate",
     "x-content-type-options", "x-frame-options", "x-robots-tag"))
 REPLAYED_PREFIXES = ("access-control-", "cross-origin-")
+OF_NO_RECORDING: Headers = (("access-control-allow-origin", "*"),)
+"""Of answers whose headers nobody recorded: every origin may read everything."""
 OF_THE_BODY = frozenset(("content-type", "content-encoding", "content-language"))
 """Sent only together with a body."""
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

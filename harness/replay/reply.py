@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from harness.errors import printable
 from harness.files.server_log import STAND_INS, FoundAs
 from harness.mirror.answers import WITHOUT_BODY, RecordedAnswer
-from harness.mirror.headers import OF_THE_BODY, location
+from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, location
 from harness.mirror.live import Arrivals
 from harness.mirror.paths import open_file
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
@@ -170,7 +170,7 @@ def _not_recorded(asked: Mapping[str, str]) -> Reply:
 
 def _headers(answer: RecordedAnswer) -> Headers:
     """Return the recorded headers. A recording without any lets every origin read everything."""
-    headers: Headers = [("access-control-allow-origin", "*")] if answer.headers is None else list(answer.headers)
+    headers = list(OF_NO_RECORDING if answer.headers is None else answer.headers)
     if answer.redirect_url is not None and not any(name == "location" for name, _ in headers):
         headers.append(("location", location(answer.redirect_url)))
     return headers
@@ -207,7 +207,7 @@ def _preflight(site: Site, request: Request) -> Reply:
                    ("access-control-allow-credentials", "true"), headers[1],
                    ("access-control-allow-methods", asked.get("access-control-request-method", "*"))]
     else:
-        headers.insert(0, ("access-control-allow-origin", "*"))
+        headers = [*OF_NO_RECORDING, *headers]
     return Reply(204, FoundAs.STATUS, headers)
 
 

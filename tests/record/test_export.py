@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
+from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.pages import Page, read_pages
+from harness.files.urls import document_url
 from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
+from harness.record.export.exchanges import recorded_exchanges
 from harness.record.export.wacz import sort_key
 from harness.record.export.write import export
 from harness.record.sources.archived import ArchivedRequest
@@ -121,6 +124,7 @@ def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
             answer = source.find(ArchivedRequest("GET", "http://a.test/"))
             assert answer is not None
             assert (answer.body, answer.header("content-type")) == (b"<title>old</title>", "text/html; charset=utf-8")
+            assert answer.header("access-control-allow-origin") == "*"      # as its replay says
             there = source.find(ArchivedRequest("GET", "http://a.test/x"))
             assert there is not None
             assert (there.status, there.header("location")) == (302, "http://a.test/")
@@ -204,3 +208,16 @@ def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, pages: list[
         export(tmp_path, "none", pages, tmp_path / "x.har")
     assert (tmp_path / "there.har").read_text() == "mine"
     assert not (tmp_path / "x.har").exists()
+
+
+@pytest.mark.parametrize("ending", ["har", "wacz"])
+def test_the_files_to_try_hold_the_pages_of_demo(tmp_path: Path, ending: str) -> None:
+    make_pages(tmp_path, "demo", 1, ROOT / "demo.shape")
+    pages = read_pages(tmp_path / "demo.pages")
+    with opened(ROOT / f"demo.{ending}") as source:
+        assert source.pages == [document_url(page.url) for page in pages]
+        for exchange in recorded_exchanges(tmp_path, "demo", pages):
+            found = source.find(ArchivedRequest("GET", exchange.url))
+            assert found is not None
+            assert (found.status, found.body, found.header("content-type")) == (
+                exchange.status, exchange.body, dict(exchange.headers).get("Content-Type", ""))

@@ -286,6 +286,14 @@ def test_texts_of_a_har_are_in_the_charset_that_they_are_sent_with(tmp_path: Pat
     assert (answer.body, answer.header("content-type")) == (body, content_type)
 
 
+def test_what_a_har_without_headers_holds_any_origin_may_read(tmp_path: Path) -> None:
+    """Else no page gets the fonts of another host."""
+    for headers, allowed in (({}, "*"), ({"Content-Type": "text/html"}, "")):
+        with opened(har(tmp_path / "page.har", entry(PAGE, b"page", headers=headers))) as source:
+            assert isinstance(source, IndexedSource)
+            assert find(source, PAGE).header("access-control-allow-origin") == allowed
+
+
 def test_a_har_without_bodies_is_figures_only(tmp_path: Path) -> None:
     assert is_figures_only(har(tmp_path / "page.har", entry(PAGE, None), entry("https://b.test/x.js", None)))
 

@@ -12,6 +12,7 @@ from typing import Any
 from harness.errors import InputError
 from harness.files.pages import Page
 from harness.files.text_log import read_log
+from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.paths import open_file, split_url
 from harness.mirror.recording import Recording, read_recording
 from harness.record.sources.answers import LARGEST_BODY
@@ -100,17 +101,19 @@ def _body(mirror: Path, file: str | None) -> bytes:
 
 
 def _of_text_log(recording: Recording, page: Page, mirror: Path, fetchlog: Path) -> Iterator[RecordedExchange]:
-    """Give a page of 2013's format, in its log's order: no headers but the body's type, and the log's date for all."""
+    """Give a page of 2013's format, in its log's order: no headers but those that the replay adds, and the log's date
+    for all.
+    """
     log = fetchlog / page.name
     captured = datetime.fromtimestamp(log.stat().st_mtime, timezone.utc)
     places = {response.url: place for place, response in reversed([*enumerate(read_log(log).responses)])}
     for answer in sorted(recording.transactions(page.name), key=lambda answer: places.get(answer.url, len(places))):
         kind = f"{answer.mime_type}; charset={answer.charset}" if answer.charset else answer.mime_type
-        headers = (("Location", answer.redirect_url),) if answer.redirect_url else (("Content-Type", kind),)
+        told = (("Location", answer.redirect_url),) if answer.redirect_url else (("Content-Type", kind),)
         file = recording.body_file(answer)
         http2 = answer.url.startswith("https:") and split_url(answer.url)[0] in recording.http2_hosts
         yield RecordedExchange(page, "GET", answer.url, (), b"", answer.status, _phrase(answer.status),
-                               headers if answer.redirect_url or kind else (),
+                               (*OF_NO_RECORDING, *(told if answer.redirect_url or kind else ())),
                                _body(mirror, file), http2, captured)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_pages import page_urls
 from harness.mirror.asked import Asked, headers_of
+from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.live import read_live
 from harness.record.sources.answers import Entry, Index, hash_of, mask, without_fragment
 from harness.record.sources.archived import ArchivedAnswer
@@ -63,6 +64,8 @@ def _answer(entry: ForeignEntry) -> ArchivedAnswer:
     body, encoding = encode(entry.body or b"", named, entry.wire_bytes)
     headers = tuple((name, value) for name, value in entry.headers
                     if name.lower() not in ("content-encoding", "content-length") and not name.startswith(":"))
+    if not entry.headers:       # who wrote the HAR kept none
+        headers = OF_NO_RECORDING
     if encoding:
         headers += (("Content-Encoding", encoding),)
     if entry.redirect_url and not entry.header("location"):
