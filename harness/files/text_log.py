@@ -20,6 +20,8 @@ NOTHING = "nil"
 OPENING = re.compile(r"<(resolves|transactions|responses|stats|queries)>$")
 """An opening tag ends its line; a crash dump may stand before it."""
 TAG = re.compile(r"</?(resolves|transactions|responses|stats|queries)>$")
+RENAMED = re.compile(r"\*\*\* Renamed (/.*) to /([0-9a-f]{32}) \*\*\*")
+"""What the scraper of 2013 wrote when it kept a body under an MD5."""
 LONGEST_MS = 1e9
 """Eleven days: what claims to have taken longer was not a load."""
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]+")
@@ -64,6 +66,7 @@ class PageLog:
 
     `transactions_seen` is False for a log without ``<transactions>``: a load that crashed. `transactions_whole` is
     True once ``</transactions>`` was read: without it the log is cut short and its last transaction is not the page's.
+    `renamed` has the path, query and fragment of each URL whose body the scraper kept under an MD5, by that MD5.
     `problems` says in one line each what could not be read.
     """
 
@@ -72,6 +75,7 @@ class PageLog:
     responses: list[Response] = field(default_factory=list)
     transactions_seen: bool = False
     transactions_whole: bool = False
+    renamed: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
@@ -117,7 +121,10 @@ class _Reader:
         self.skipped: list[int] = []
 
     def take(self, number: int, line: str) -> None:
-        if self.section is None:
+        renamed = RENAMED.fullmatch(line)
+        if renamed:
+            self.log.renamed[renamed[2]] = renamed[1]
+        elif self.section is None:
             opened = OPENING.search(line)
             if opened:
                 self._open(opened[1], number)

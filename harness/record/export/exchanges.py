@@ -11,10 +11,14 @@ from typing import Any
 
 from harness.errors import InputError
 from harness.files.pages import Page
-from harness.files.text_log import read_log
+from harness.files.text_log import PageLog, read_log
+from harness.files.urls import document_url
+from harness.mirror.answers import RecordedAnswer
+from harness.mirror.content_type import content_type
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.paths import open_file, split_url
 from harness.mirror.recording import Recording, read_recording
+from harness.mirror.unlogged import unlogged_answers
 from harness.record.sources.answers import LARGEST_BODY
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
@@ -51,9 +55,19 @@ def recorded_exchanges(directory: Path, name: str, pages: list[Page]) -> Iterato
     if missing:
         raise InputError(f"{fetchlog / missing[0].name}:1: no log of {missing[0].url}; record it with ./fetch.py "
                          f"--append --name {name}")
-    for page in pages:
-        har = fetchlog / f"{page.name}.har"
-        yield from _of_har(har, page, mirror) if har.is_file() else _of_text_log(recording, page, mirror, fetchlog)
+    hars = {page: fetchlog / f"{page.name}.har" for page in pages}
+    logs = {page.name: read_log(fetchlog / page.name) for page, har in hars.items() if not har.is_file()}
+    unlogged = list(unlogged_answers(recording, mirror, logs)) if logs else []
+    for page, har in hars.items():
+        if har.is_file():
+            yield from _of_har(har, page, mirror)
+        else:
+            answers = _in_log_order(recording.transactions(page.name), logs[page.name])
+            answers += [answer for answer in unlogged if answer.page == page.name]
+            captured = datetime.fromtimestamp((fetchlog / page.name).stat().st_mtime, timezone.utc)
+            # Readers of a HAR take the first entry for the page.
+            for answer in sorted(answers, key=lambda answer: document_url(answer.url) != document_url(page.url)):
+                yield _of_text_log(recording, page, mirror, answer, captured)
 
 
 def _of_har(har: Path, page: Page, mirror: Path) -> list[RecordedExchange]:
@@ -100,21 +114,23 @@ def _body(mirror: Path, file: str | None) -> bytes:
         os.close(directory)
 
 
-def _of_text_log(recording: Recording, page: Page, mirror: Path, fetchlog: Path) -> Iterator[RecordedExchange]:
-    """Give a page of 2013's format, in its log's order: no headers but those that the replay adds, and the log's date
-    for all.
-    """
-    log = fetchlog / page.name
-    captured = datetime.fromtimestamp(log.stat().st_mtime, timezone.utc)
-    places = {response.url: place for place, response in reversed([*enumerate(read_log(log).responses)])}
-    for answer in sorted(recording.transactions(page.name), key=lambda answer: places.get(answer.url, len(places))):
-        kind = f"{answer.mime_type}; charset={answer.charset}" if answer.charset else answer.mime_type
-        told = (("Location", answer.redirect_url),) if answer.redirect_url else (("Content-Type", kind),)
-        file = recording.body_file(answer)
-        http2 = answer.url.startswith("https:") and split_url(answer.url)[0] in recording.http2_hosts
-        yield RecordedExchange(page, "GET", answer.url, (), b"", answer.status, _phrase(answer.status),
-                               (*OF_NO_RECORDING, *(told if answer.redirect_url or kind else ())),
-                               _body(mirror, file), http2, captured)
+def _in_log_order(answers: list[RecordedAnswer], log: PageLog) -> list[RecordedAnswer]:
+    places = {response.url: place for place, response in reversed([*enumerate(log.responses)])}
+    return sorted(answers, key=lambda answer: places.get(answer.url, len(places)))
+
+
+def _of_text_log(recording: Recording, page: Page, mirror: Path, answer: RecordedAnswer, captured: datetime
+                 ) -> RecordedExchange:
+    """Return an answer of 2013's format: no headers but those that the replay adds, `captured` when its log was."""
+    file = recording.body_file(answer)
+    body = _body(mirror, file)
+    headers = (*OF_NO_RECORDING, ("Location", answer.redirect_url)) if answer.redirect_url else OF_NO_RECORDING
+    if file or (answer.mime_type and not answer.redirect_url):
+        kind = content_type(answer.mime_type, answer.charset, answer.file or "it.txt", body)
+        headers = (*headers, ("Content-Type", kind))
+    http2 = answer.url.startswith("https:") and split_url(answer.url)[0] in recording.http2_hosts
+    return RecordedExchange(page, "GET", answer.url, (), b"", answer.status, _phrase(answer.status), headers, body,
+                            http2, captured)
 
 
 def _phrase(status: int) -> str:

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.replay.content_type import content_type
+from harness.mirror.content_type import content_type
 
 
 @pytest.mark.parametrize(("mime", "charset", "name", "begin", "expected"), [
