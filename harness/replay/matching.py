@@ -13,20 +13,19 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
-from os.path import commonprefix
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from harness.files.server_log import FoundAs
 from harness.files.urls import decoded
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked, BodyHash
-from harness.mirror.forms import may_be_in_another_format, without_format, without_size
+from harness.mirror.forms import may_be_in_another_format, without_format
 from harness.mirror.masks import mask_target
 from harness.mirror.recording import MOST_REDIRECTS, Recording
+from harness.mirror.targets import alike_path, in_common, parameters, path_and_query
 from harness.mirror.transactions import answer_key
 
 EXACT = "exact"
-SEPARATOR = re.compile(r"[?&;]|%3[Ff]|%26")
 MD5 = re.compile("[0-9a-f]{32}")
 RECORDED, UNRECORDED, LOOP = "recorded", "unrecorded", "loop"
 
@@ -57,7 +56,7 @@ class Matcher:
             self._masked.setdefault(mask_target(key), []).append(key)
             target = key if key.startswith("/") else key.partition(" ")[2]
             self._decoded.setdefault(decoded(target), []).append(target)
-            self._by_path.setdefault(_alike_path(key), []).append(key)
+            self._by_path.setdefault(alike_path(key), []).append(key)
             if form := self._form(key):
                 self._by_form.setdefault(form, []).append(key)
 
@@ -74,15 +73,15 @@ class Matcher:
         for wanted in dict.fromkeys((key, target)):
             alike = self._answers(self._masked.get(mask_target(wanted), ()))
             alike = [answer for answer in alike if _alike_body(answer.asked.body, request.asked.body)]
-            yield from ((FoundAs.MASKED, group) for group in _most_in_common(target, alike))
+            yield from ((FoundAs.MASKED, group) for group in _mostin_common(target, alike))
         for wanted in dict.fromkeys((key, target)):
-            similar = self._answers(self._by_path.get(_alike_path(wanted), ()))
+            similar = self._answers(self._by_path.get(alike_path(wanted), ()))
             similar = [answer for answer in similar if answer.found != FoundAs.UNANSWERED] or similar
-            yield from ((FoundAs.BEST_MATCH, group) for group in _most_in_common(target, similar))
-        yield from ((FoundAs.BEST_MATCH, group) for group in _most_in_common(target, self._in_another_format(target)))
+            yield from ((FoundAs.BEST_MATCH, group) for group in _mostin_common(target, similar))
+        yield from ((FoundAs.BEST_MATCH, group) for group in _mostin_common(target, self._in_another_format(target)))
 
     def _form(self, target: str) -> str | None:
-        return without_format(self._host, _alike_path(target))
+        return without_format(self._host, alike_path(target))
 
     def _in_another_format(self, target: str) -> list[RecordedAnswer]:
         """Return the answers that are the font or image asked for, but in another format than the one asked for."""
@@ -124,17 +123,6 @@ class Matcher:
         return answers
 
 
-def path_and_query(target: str) -> str:
-    """Return a request's target as path and query: it may be an absolute URL (RFC 9112, section 3.2.2)."""
-    if not target.startswith("/") and "://" in target:
-        try:
-            parts = urlsplit(target)
-            target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        except ValueError:
-            pass
-    return target.partition("#")[0]
-
-
 def _same_body(recorded: BodyHash | None, asked: BodyHash | None) -> bool:
     """Say whether the bodies are the same, as far as the recording knows its own."""
     return recorded is None or (asked is not None and recorded.sha256 == asked.sha256)
@@ -146,35 +134,12 @@ def _alike_body(recorded: BodyHash | None, asked: BodyHash | None) -> bool:
     return recorded.sha256 == asked.sha256 or recorded.masked_sha256 == asked.masked_sha256 != ""
 
 
-def _most_in_common(target: str, answers: list[RecordedAnswer]) -> list[list[RecordedAnswer]]:
+def _mostin_common(target: str, answers: list[RecordedAnswer]) -> list[list[RecordedAnswer]]:
     """Return the answers in groups that have as much in common with a request's target, the most first."""
     groups: dict[tuple[int, ...], list[RecordedAnswer]] = {}
     for answer in answers:
-        groups.setdefault(_in_common(target, path_and_query(answer.url)), []).append(answer)
+        groups.setdefault(in_common(target, path_and_query(answer.url)), []).append(answer)
     return [groups[rank] for rank in sorted(groups, reverse=True)]
-
-
-def _in_common(target: str, other: str) -> tuple[int, ...]:
-    """Return what two targets share: the path, then how many parameters, names, characters in them, at the start."""
-    (path, mine), (other_path, others) = parameters(target), parameters(other)
-    shared = mine & others
-    names = {pair.partition("=")[0] for pair in mine} & {pair.partition("=")[0] for pair in others}
-    begin = commonprefix([target, other])  # noqa: RUF071 (characters are what is compared)
-    return path == other_path, len(shared), len(names), sum(map(len, shared)), len(begin)
-
-
-def parameters(target: str) -> tuple[str, frozenset[str]]:
-    """Split a target into its path and its parameters.
-
-    Some sites write parameters into the path, after semicolons (RFC 3986, section 3.3) or as an encoded query.
-    """
-    path, *rest = SEPARATOR.split(target)
-    return path, frozenset(rest)
-
-
-def _alike_path(target: str) -> str:
-    """Return the path as `best-match` compares it: without volatile values, and an image's without its size."""
-    return without_size(mask_target(parameters(target)[0]))
 
 
 def _plain_urls(files: Iterable[str]) -> Iterable[str]:

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 from harness.errors import printable
 from harness.files.server_log import STAND_INS, FoundAs
 from harness.mirror.answers import WITHOUT_BODY, RecordedAnswer
+from harness.mirror.callbacks import LARGEST, new_names, renamed
 from harness.mirror.content_type import SNIFFED, content_type
 from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, location
 from harness.mirror.live import Arrivals
 from harness.mirror.paths import open_file
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
+from harness.mirror.targets import path_and_query
 from harness.replay.body import BodyReader, Piece
-from harness.replay.callbacks import LARGEST, new_names, renamed
-from harness.replay.matching import Request, path_and_query
+from harness.replay.matching import Request
 from harness.replay.site import MISSING, Site
 
 if TYPE_CHECKING:

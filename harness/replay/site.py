@@ -14,9 +14,10 @@ from harness.mirror.live import LiveConnection
 from harness.mirror.masks import mask_target
 from harness.mirror.paths import split_url
 from harness.mirror.recording import Recording
+from harness.mirror.targets import path_and_query
 from harness.mirror.transactions import answer_key
 from harness.replay.choice import answered_a_navigation, choose, fitting
-from harness.replay.matching import EXACT, LOOP, RECORDED, Matcher, Request, path_and_query
+from harness.replay.matching import EXACT, LOOP, RECORDED, Matcher, Request
 
 MISSING = RecordedAnswer(404, found=FoundAs.MISSING)
 SILENCE_S = 10.0

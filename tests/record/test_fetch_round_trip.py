@@ -12,9 +12,9 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.files.pages import read_pages, sanitise
+from harness.mirror.encoding import decode
 from harness.mirror.recording import read_recording
 from harness.record.export.write import export
-from harness.record.sources.encoding import decode
 from harness.record.sources.mahimahi import HTTPS, message_type
 from tests.support.https_recording import RECORDED, HttpsRecording
 

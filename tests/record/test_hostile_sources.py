@@ -15,8 +15,9 @@ import zstandard
 
 from harness.errors import InputError
 from harness.files import har_file
-from harness.record.sources import encoding, mahimahi, records, wacz
-from harness.record.sources.encoding import decode
+from harness.mirror import encoding
+from harness.mirror.encoding import decode
+from harness.record.sources import mahimahi, records, wacz
 from harness.record.sources.opened import opened
 from harness.record.sources.source import IndexedSource
 from tests.support.made_warc import write_warc

@@ -13,9 +13,10 @@ import brotli  # type: ignore[import-untyped]
 import pytest
 
 from harness.errors import InputError
+from harness.mirror.encoding import decode, encode
 from harness.record.sources.answers import Entry
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
-from harness.record.sources.encoding import decode, encode, honest_encoding, without_chunks
+from harness.record.sources.encoding import honest_encoding, without_chunks
 from harness.record.sources.listing import list_pages
 from harness.record.sources.mahimahi import message_type, read_mahimahi
 from harness.record.sources.opened import is_figures_only, opened

@@ -8,7 +8,7 @@ import brotli  # type: ignore[import-untyped]
 import pytest
 
 from harness.mirror.asked import Asked
-from harness.replay.callbacks import new_names, renamed
+from harness.mirror.callbacks import new_names, renamed
 from harness.replay.matching import Request
 from harness.replay.reply import reply_to
 from harness.replay.site import Site

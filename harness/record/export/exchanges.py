@@ -15,11 +15,11 @@ from harness.files.text_log import PageLog, read_log
 from harness.files.urls import document_url
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.content_type import content_type
+from harness.mirror.encoding import LARGEST_BODY
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.paths import open_file, split_url
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.unlogged import unlogged_answers
-from harness.record.sources.answers import LARGEST_BODY
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 Headers = tuple[tuple[str, str], ...]

@@ -9,9 +9,9 @@ from typing import Any
 from harness.files.foreign_har import read_websocket_entries
 from harness.files.har import H2
 from harness.files.pages import Page
+from harness.mirror.encoding import decode
 from harness.netlog.har import CREATOR, UNKNOWN
 from harness.record.export.exchanges import RecordedExchange
-from harness.record.sources.encoding import decode
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 UNKNOWN_TIMINGS = {"send": UNKNOWN, "wait": UNKNOWN, "receive": UNKNOWN}

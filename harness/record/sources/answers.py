@@ -6,10 +6,10 @@ A request is answered, in this order, by what was recorded for
    from its own document on;
 2. the same with http for https or the other way round, and however its characters are encoded (``,`` or ``%2C``):
    archives file all of these under one name;
-3. the same URL but for volatile values (numbers and hexadecimal ones of 8 digits and more, fractions, UUIDs, the
-   parameters that pages add against caches): pages put the time of day into URLs, and Chrome's clock is fixed;
-4. the same host and path, with the most parameters of the query in common: for a GET, and for a beacon's POST, whose
-   answer has no body: which of several it gets is all the same, and each tells other times;
+3. the same URL but for volatile values (harness.mirror.masks): pages put the time of day into URLs, and Chrome's clock
+   is fixed;
+4. the same host and path, with the most in common otherwise (harness.mirror.targets): for a GET, and for a beacon's
+   POST, whose answer has no body: which of several it gets is all the same, and each tells other times;
 5. the same font or image in another format (harness.mirror.forms).
 
 3 to 5 are stand-ins, and never redirect. The page itself is never answered by one, a frame in it only by 3. A
@@ -25,19 +25,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from itertools import islice
-from urllib.parse import parse_qsl, urlsplit
 
 from harness.files.urls import decoded
 from harness.mirror.forms import may_be_in_another_format, without_format
 from harness.mirror.live import LiveConnection
+from harness.mirror.masks import mask_target
 from harness.mirror.ranges import NotSatisfiableError
+from harness.mirror.targets import alike_path, in_common
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.parts import Held, held_by, wanted_of
 
-VOLATILE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d+\.\d+|\b[0-9a-f]{8,}\b|\d{8,}", re.IGNORECASE)
-AGAINST_CACHES = re.compile(r"(?<=[?&])(_|cb|cachebuster|callback|jsonp|ord|rnd|rand|random|ts)=[^&]*", re.IGNORECASE)
-LARGEST_BODY = 2**29
-"""Bytes of one answer, on the wire and decoded."""
 MOST_LOOKED_AT, MOST_DOCUMENTS = 200, 3
 NOT_FOUND = "not in the archive"
 """The error of a request that a source has no answer to."""
@@ -110,20 +107,24 @@ class Index:
                     return self._next((*key, str(request.navigation)), found)
         if request.navigation and not request.by_page:
             return None
-        masked = self._table("masked", lambda entry: (entry.method, mask(entry.url)))
+        return self._stand_in(method, url, request)
+
+    def _stand_in(self, method: str, url: str, request: ArchivedRequest) -> ArchivedAnswer | None:
+        """Return what was recorded for another URL and may answer all the same (3 to 5)."""
         masked_key = (method, mask(url))
-        standing = [entry for entry in masked.get(masked_key, ()) if not 300 <= entry.status < 400]
-        if standing := self._fitting(standing, request):
+        masked = self._table("masked", lambda entry: (entry.method, mask(entry.url))).get(masked_key, [])
+        if standing := self._fitting(_without_redirects(masked), request):
             return replace(self._next((*masked_key, str(request.navigation)), standing), stand_in=True)
-        same_path = self._table("path", lambda entry: (entry.method, url_path(entry.url))).get((method, url_path(url)))
-        standing = [entry for entry in same_path or () if not 300 <= entry.status < 400]
+        same_path = self._table("path", lambda entry: (entry.method, _alike_path(entry.url)))
+        standing = _without_redirects(same_path.get((method, _alike_path(url)), []))
         if method == "GET":
             standing = self._holding(standing or self._in_another_format(url), request)
         else:
             standing = [entry for entry in standing if _says_nothing(entry)]
-        if standing and not request.navigation:
-            return replace(max(standing, key=lambda entry: _in_common(entry.url, url)).read(), stand_in=True)
-        return None
+        if not standing or request.navigation:
+            return None
+        best = max(standing, key=lambda entry: in_common(_target(url), _target(entry.url)))
+        return replace(best.read(), stand_in=True)
 
     def find_live(self, url: str) -> LiveConnection | None:
         """Return the WebSocket that was opened with `url` (http or https), or with one that differs in its volatile
@@ -209,6 +210,10 @@ class Index:
         return self._tables[name]
 
 
+def _without_redirects(entries: list[Entry]) -> list[Entry]:
+    return [entry for entry in entries if not 300 <= entry.status < 400]
+
+
 def _says_nothing(entry: Entry) -> bool:
     return entry.status == HTTPStatus.NO_CONTENT or not entry.read().body
 
@@ -255,10 +260,14 @@ def _form(url: str) -> str | None:
 
 def mask(url: str) -> str:
     """Return `url`, whatever its scheme and encoding, with ``*`` in the place of each volatile value."""
-    host, slash, rest = same_name(url).partition("/")
-    return host + slash + VOLATILE.sub("*", AGAINST_CACHES.sub(r"\1=*", rest))
+    return same_name(url).partition("/")[0] + mask_target(_target(url))
 
 
-def _in_common(url: str, other: str) -> int:
-    here, there = (set(parse_qsl(urlsplit(part).query, keep_blank_values=True)) for part in (url, other))
-    return len(here & there)
+def _alike_path(url: str) -> str:
+    """Return host and path of `url`, without volatile values and an image's size."""
+    return same_name(url).partition("/")[0] + alike_path(_target(url))
+
+
+def _target(url: str) -> str:
+    """Return path and query of `url`, whatever its encoding."""
+    return f"/{same_name(url).partition('/')[2]}"

@@ -1,15 +1,8 @@
 """Bodies between the form in which archives keep them and the one in which they crossed the network."""
 
-import gzip
-import io
-import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import brotli  # type: ignore[import-untyped]
-import zstandard
-
-from harness.record.sources.answers import LARGEST_BODY
+from harness.mirror.encoding import decode, encode
 from harness.record.sources.archived import ArchivedAnswer
 
 Pairs = tuple[tuple[str, str], ...]
@@ -44,37 +37,6 @@ def honest_encoding(headers: Pairs, body: bytes) -> Pairs:
     return tuple((name, value) for name, value in headers if name.lower() != "content-encoding")
 
 
-def decode(body: bytes, encoding: str) -> tuple[bytes, bool]:
-    """Return `body` without the Content-Encoding that it is said to have, and whether it had it (or there is none).
-
-    What would become larger than LARGEST_BODY is left as it is: it was made to fill somebody's memory.
-    """
-    name = encoding.strip().lower()
-    if name in ("", "identity"):
-        return body, True
-    if name not in CODINGS or not body:
-        return body, False
-    try:
-        decoded = CODINGS[name].decode(body)
-    except (OSError, EOFError, ValueError, zlib.error, brotli.error, zstandard.ZstdError):
-        return body, False
-    return (decoded, True) if len(decoded) <= LARGEST_BODY else (body, False)
-
-
-def encode(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
-    """Compress `body` again as `encoding` names it, at the level whose size is nearest to `wanted_bytes` (-1: unknown).
-
-    Return it and the encoding it has, "" where nobody knows how.
-    """
-    coding = CODINGS.get(encoding.strip().lower())
-    if coding is None or not body:
-        return body, ""
-    made = [coding.encode(body, level) for level in coding.levels]
-    if wanted_bytes <= 0:
-        return made[1], encoding
-    return min(made, key=lambda candidate: abs(len(candidate) - wanted_bytes)), encoding
-
-
 def as_accepted(answer: ArchivedAnswer, accepted: str) -> ArchivedAnswer:
     """Return an answer in an encoding that a request's Accept-Encoding names (RFC 9110, section 12.5.3), or in gzip.
 
@@ -90,54 +52,3 @@ def as_accepted(answer: ArchivedAnswer, accepted: str) -> ArchivedAnswer:
     zipped, gzip_name = encode(body, "gzip", len(answer.body))
     kept = tuple(pair for pair in answer.headers if pair[0].lower() not in ("content-encoding", "content-length"))
     return replace(answer, headers=(*kept, ("Content-Encoding", gzip_name)), body=zipped)
-
-
-@dataclass(frozen=True)
-class _Coding:
-    """One way to encode; `levels` are a fast, a usual and a thorough one.
-
-    `decode` returns one byte more than LARGEST_BODY at most.
-    """
-
-    decode: Callable[[bytes], bytes]
-    encode: Callable[[bytes, int], bytes]
-    levels: tuple[int, int, int]
-
-
-def _unzip(body: bytes) -> bytes:
-    return gzip.GzipFile(fileobj=io.BytesIO(body)).read(LARGEST_BODY + 1)
-
-
-def _inflate(body: bytes) -> bytes:
-    """Undo "deflate": zlib's format, or the bare one that some servers send."""
-    try:
-        return _inflate_as(body, zlib.MAX_WBITS)
-    except zlib.error:
-        return _inflate_as(body, -zlib.MAX_WBITS)
-
-
-def _inflate_as(body: bytes, window_bits: int) -> bytes:
-    stream = zlib.decompressobj(window_bits)
-    decoded = stream.decompress(body, LARGEST_BODY + 1)
-    if not stream.eof and len(decoded) <= LARGEST_BODY:
-        raise zlib.error("cut off")
-    return decoded
-
-
-def _unbrotli(body: bytes) -> bytes:
-    stream = brotli.Decompressor()
-    decoded: bytes = stream.process(body, output_buffer_limit=LARGEST_BODY + 1)
-    if not stream.is_finished() and len(decoded) <= LARGEST_BODY:
-        raise brotli.error("cut off")
-    return decoded[:LARGEST_BODY + 1]
-
-
-def _unzstd(body: bytes) -> bytes:
-    return zstandard.ZstdDecompressor().stream_reader(body).read(LARGEST_BODY + 1)
-
-
-GZIP = _Coding(_unzip, lambda body, level: gzip.compress(body, level, mtime=0), (1, 6, 9))
-CODINGS = {
-    "gzip": GZIP, "x-gzip": GZIP, "deflate": _Coding(_inflate, zlib.compress, (1, 6, 9)),
-    "br": _Coding(_unbrotli, lambda body, level: brotli.compress(body, quality=level), (4, 7, 11)),
-    "zstd": _Coding(_unzstd, lambda body, level: zstandard.ZstdCompressor(level).compress(body), (3, 9, 19))}

@@ -12,11 +12,11 @@ from typing import Any
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_pages import page_urls
 from harness.mirror.asked import Asked, headers_of
+from harness.mirror.encoding import encode
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.live import read_live
 from harness.record.sources.answers import Entry, Index, hash_of, mask, without_fragment
 from harness.record.sources.archived import ArchivedAnswer
-from harness.record.sources.encoding import encode
 
 NOT_COMPRESSED = ("image/", "font/", "audio/", "video/")
 WITHOUT_CONTENT = (204, 205, 301, 302, 303, 307, 308)

@@ -16,7 +16,8 @@ from google.protobuf.message import DecodeError, Message
 
 from harness.errors import InputError
 from harness.mirror.asked import Asked, headers_of
-from harness.record.sources.answers import LARGEST_BODY, Entry, Index, hash_of, status_code, without_fragment
+from harness.mirror.encoding import LARGEST_BODY
+from harness.record.sources.answers import Entry, Index, hash_of, status_code, without_fragment
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import honest_encoding, without_chunks
 from harness.system.untrusted import UnreadableFileError, read_untrusted

@@ -17,7 +17,7 @@ from warcio.bufferedreaders import DecompressingBufferedReader  # type: ignore[i
 from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
 from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
 
-from harness.record.sources.answers import LARGEST_BODY
+from harness.mirror.encoding import LARGEST_BODY
 
 BEGINNINGS = (b"WARC/", b"filedesc:", b"\x1f\x8b")
 """Of a WARC, an ARC and a compressed one. What begins otherwise, be it 60 GB of nothing, is looked at no further."""

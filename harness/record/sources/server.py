@@ -17,8 +17,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from harness.mirror.asked import Asked, headers_of
+from harness.mirror.callbacks import new_names, renamed
 from harness.mirror.headers import replayed
 from harness.mirror.live import LiveConnection
+from harness.mirror.paths import split_url
+from harness.mirror.targets import path_and_query
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import as_accepted
 from harness.record.sources.parts import content_range_of, range_answer
@@ -132,6 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
         request = ArchivedRequest(self.command, url, sent, bool(Asked(asked).navigation),
                                   by_page="Referer" in self.headers, range=asked.get("range", ""))
         answer = self.server.archive.source.find(request)
+        if answer is not None and answer.stand_in:
+            answer = _as_called(answer, url)
         if answer is not None and self.command == "GET":
             answer = range_answer(answer, asked)
         if answer is not None and asked.get("accept-encoding"):
@@ -175,3 +180,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
+
+
+def _as_called(answer: ArchivedAnswer, url: str) -> ArchivedAnswer:
+    """Return a stand-in that calls the function which `url` names (JSONP), where its own URL named another."""
+    script = renamed(answer.body, answer.header("content-encoding"), new_names(_target(answer.url), _target(url)))
+    return answer if script is None else replace(answer, body=script)
+
+
+def _target(url: str) -> str:
+    return path_and_query(split_url(url)[1])

@@ -4,22 +4,14 @@ jQuery and others make a new name for each load. A stand-in is the answer to ano
 is not there, and the page would lack what it was to be given.
 """
 
-import gzip
 import re
-from collections.abc import Callable
 
-import brotli  # type: ignore[import-untyped]
-
-from harness.replay.matching import parameters
+from harness.mirror.encoding import decode, encode
+from harness.mirror.targets import parameters
 
 LARGEST = 4_000_000
 """Bytes of a body that is looked at; data in JSONP is far smaller."""
 NAME = re.compile(r"[A-Za-z_$][\w$.\[\]'\"]{1,199}")
-CODINGS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
-    "": (bytes, bytes), "identity": (bytes, bytes), "br": (brotli.decompress, brotli.compress),
-    "gzip": (gzip.decompress, lambda body: gzip.compress(body, mtime=0))}
-"""How a body is decoded and encoded, by its Content-Encoding."""
-PROBLEMS = (OSError, EOFError, ValueError, brotli.error)
 
 
 def new_names(recorded: str, asked: str) -> list[tuple[bytes, bytes]]:
@@ -31,17 +23,13 @@ def new_names(recorded: str, asked: str) -> list[tuple[bytes, bytes]]:
 
 def renamed(body: bytes, coding: str, names: list[tuple[bytes, bytes]]) -> bytes | None:
     """Return the body as it calls the new name, encoded as `coding` says; None when it begins with no old name."""
-    decode, encode = CODINGS.get(coding.strip().lower(), (None, None))
-    if decode is None or encode is None:
+    if not names or len(body) > LARGEST:
         return None
-    try:
-        script = decode(body)
-    except PROBLEMS:
-        return None
-    for old, new in names:
+    script, known = decode(body, coding)
+    for old, new in names if known else ():
         call = re.match(_call(old), script, re.DOTALL)
         if call:
-            return encode(call[0].replace(old, new) + script[call.end():])
+            return encode(call[0].replace(old, new) + script[call.end():], coding, len(body))[0]
     return None
 
 
