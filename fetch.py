@@ -101,8 +101,8 @@ def make_synthetic(options: argparse.Namespace) -> int:
         raise InputError(f"{options.source}:1: no page in it whose document was answered, and whose URL can be a file "
                          "name; give the HAR of a page load")
     write_atomically(shape_file, format_shapes(shapes))
-    print(f"{printable(options.source.name)} has no bodies: its figures are in {shape_file.name}, from which pages are "
-          "made")
+    print(f"{printable(options.source.name)} lacks the bodies of its page or of most others: its figures are in "
+          f"{shape_file.name}, from which pages are made")
     say_left_out([shape.url for shape in found if shape.url not in kept])
     if not any(entry.page for entry in entries):
         print(f"it does not say which page a request belongs to: all from {printable(shapes[0].url)} on are taken for "

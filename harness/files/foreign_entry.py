@@ -24,6 +24,10 @@ from harness.files.urls import as_browsers_ask
 UNKNOWN = -1
 OF_CERTIFICATES = frozenset(("application/ocsp-response", "application/pkix-crl", "application/pkix-cert"))
 """What a browser asks of authorities; no page does."""
+NOTHING_ENCODED = 64
+"""Bytes that an empty body can have: 20 in gzip."""
+LARGEST_HEAD = 8192
+"""Bytes of a response's head, cookies and all."""
 REDIRECTS = (301, 302, 303, 307, 308)
 PROTOCOLS = {"h2": H2, "http/2": H2, "http/2.0": H2, "spdy/3": H2, "spdy/3.1": H2, "h3": "h3",
              "http/3": "h3", "http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
@@ -35,8 +39,8 @@ class ForeignEntry:
 
     `wire_bytes` is the size of the encoded body, `content_bytes` of the decoded one, -1 where nobody knows. `started`
     is when it was asked for, `time_ms` how long it took, `connect_ms` how long the TCP handshake and `wait_ms` how long
-    the wait for the first byte, None where that is not told. `late`: it was asked for after the page's load event.
-    `cut`: the body's end is made up (harness.files.foreign_body).
+    the wait for the first byte, None where that is not told. `late`: it was asked for after the page's load event, None
+    where that is not known. `cut`: the body's end is made up (harness.files.foreign_body).
     """
 
     page: str
@@ -57,7 +61,7 @@ class ForeignEntry:
     time_ms: float
     connect_ms: float | None = None
     wait_ms: float | None = None
-    late: bool = False
+    late: bool | None = None
     cut: bool = False
 
     def header(self, wanted: str) -> str:
@@ -81,10 +85,12 @@ def entry_of(entry: dict[str, Any], page: str, export: Export) -> ForeignEntry |
     if mime_type.partition(";")[0].strip().lower() in OF_CERTIFICATES:
         return None
     wire_bytes = _wire_bytes(response, headers)
+    decoded_bytes = _number(entry.get("_objectSizeUncompressed"), 0)        # WebPageTest's
     read = read_body(content, _content_type(headers, content), export, page=page,
-                     size=_number(content.get("size"), 0),
+                     size=decoded_bytes or _number(content.get("size"), 0), is_size_exact=bool(decoded_bytes),
                      encoded_bytes=wire_bytes if _header(headers, "content-encoding") else 0)
-    body = read.content
+    is_lost = not read.content and _is_lost(request, response, headers)
+    body = None if is_lost else read.content
     status, reason = max(0, _number(response.get("status"), 0)), str(response.get("statusText") or "")
     if body and status in (0, HTTPStatus.NOT_MODIFIED):     # what was pushed has no status; a 304's body is the cache's
         headers += _encoding_then(status, response, body)
@@ -93,11 +99,11 @@ def entry_of(entry: dict[str, Any], page: str, export: Export) -> ForeignEntry |
     there = str(response.get("redirectURL") or _header(headers, "location"))
     return ForeignEntry(
         page, str(request.get("method", "GET")).upper(), url,
-        _request_body(request.get("postData") or {}, export.attached), _pairs(request),
+        _request_body(request, export.attached), _pairs(request),
         status, reason, headers,
         H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
         mime_type, body,
-        wire_bytes, len(body) if body is not None else _number(content.get("size"), UNKNOWN),
+        wire_bytes, len(body) if body is not None else _number(content.get("size"), UNKNOWN) or UNKNOWN * is_lost,
         as_browsers_ask(there, url) if there and status in REDIRECTS else "",
         moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)),
         handshake_ms(entry) or None,    # 0: over a connection that was there already
@@ -123,9 +129,34 @@ def _content_type(headers: tuple[tuple[str, str], ...], content: dict[str, Any])
     return _header(headers, "content-type") or str(content.get("mimeType") or "")
 
 
-def _request_body(post_data: dict[str, Any], attached: Attached) -> bytes:
+def _request_body(request: dict[str, Any], attached: Attached) -> bytes:
+    """Return what was sent. Safari gives a GET after a form the form's own."""
+    post_data = request.get("postData") or {}
+    if str(request.get("method", "GET")).upper() in ("GET", "HEAD"):
+        return b""
     there = attached(post_data["_file"]) if isinstance(post_data.get("_file"), str) else None
     return there if there is not None else str(post_data.get("text") or "").encode("utf-8", "surrogatepass")
+
+
+def _is_lost(request: dict[str, Any], response: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> bool:
+    """Say whether an answer whose body is empty here had one: Chrome has none of what a script read as a blob, Firefox
+    none of some answers that it had in its cache.
+    """
+    if (_number(response.get("status"), 0) not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
+            or str(request.get("method")).upper() == "HEAD"):
+        return False
+    length = _header(headers, "content-length")
+    if length.isdigit():
+        return int(length) > (NOTHING_ENCODED if _header(headers, "content-encoding") else 0)
+    return _transferred(response) > LARGEST_HEAD
+
+
+def _transferred(response: dict[str, Any]) -> int:
+    """Return the size of the encoded body by what Chrome says that crossed the network, 0 where it does not.
+
+    That counts the head, too, whose compressed size over HTTP/2 nobody tells.
+    """
+    return max(0, _number(response.get("_transferSize"), 0) - max(0, _number(response.get("headersSize"), 0)))
 
 
 def _encoding_then(status: int, response: dict[str, Any], body: bytes) -> tuple[tuple[str, str], ...]:
@@ -152,6 +183,8 @@ def _wire_bytes(response: dict[str, Any], headers: tuple[tuple[str, str], ...]) 
     is_smaller = _number((response.get("content") or {}).get("compression"), 0) > 0
     if encoded and decoded > 0 and (with_head == size > decoded or (is_smaller and size == decoded)):
         return decoded
+    if encoded and size < 0:
+        size = _transferred(response)
     if size > 0 and (not encoded or size < decoded or decoded <= 0):
         return size
     return UNKNOWN if encoded or decoded <= 0 else decoded

@@ -71,6 +71,9 @@ def has_bodies(entries: list[ForeignEntry]) -> bool:
     """Say whether most of the answers that have a body have it in the HAR, those of the pages' own URLs among them."""
     answered = [entry for entry in entries if entry.status == 200 and (entry.content_bytes or entry.body)]
     pages = page_urls(entries)
-    documents = [entry.body is not None for entry in answered if entry.url.partition("#")[0] == pages.get(entry.page)]
+    documents: dict[str, bool] = {}     # the first of each page: scripts may ask for its URL, too
+    for entry in answered:
+        if entry.url.partition("#")[0] == pages.get(entry.page):
+            documents.setdefault(entry.page, entry.body is not None)
     most = 2 * sum(entry.body is not None for entry in answered) > len(answered)
-    return bool(answered) and most and (any(documents) or not documents)
+    return bool(answered) and most and (any(documents.values()) or not documents)

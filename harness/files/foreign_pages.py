@@ -4,7 +4,9 @@ A page's title may be its URL, its title, or nothing; a request may name its fra
 before still waited for may stand before a page's document.
 """
 
+import re
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from typing import Any
 
 from harness.files.foreign_entry import ForeignEntry, moment_of
@@ -12,6 +14,7 @@ from harness.files.urls import document_url
 
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 """What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
+OF_NO_PAGE = re.compile(r"\.(?:css|m?js|json|png|gif|jpe?g|webp|svg|ico|woff2?|ttf)(?:[?#]|$)", re.IGNORECASE)
 LONGEST_LOAD_MS = 86_400_000.0
 
 
@@ -20,16 +23,13 @@ def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
 
     Of several loads of one page (first view, repeat view) the first one counts. One that begins with what is no
     document is no page: repeat views begin with what was not in the cache. Nor is what no URL alone asks for (POST).
-    A HAR that names no pages, such as Fiddler's, may hold what a browser asked for before: there the page is the first
-    document that nothing referred to. One with nothing that can be a document has no page.
+    One with nothing that can be a document has no page.
     """
-    begins: dict[str, ForeignEntry] = {}
+    of_pages: dict[str, list[ForeignEntry]] = {}
     for entry in entries:
-        if entry.page or (_begins_page(entry) and not entry.request_header("referer")):
-            begins.setdefault(entry.page, entry)
-    for entry in entries:
-        begins.setdefault(entry.page, entry)
-    begins = {page: entry for page, entry in begins.items() if entry.method == "GET" and _may_begin_page(entry)}
+        of_pages.setdefault(entry.page, []).append(entry)
+    begins = {page: _beginning(page, of_page) for page, of_page in of_pages.items()}
+    begins = {page: entry for page, entry in begins.items() if _may_begin_page(entry)}
     documents = {page: entry for page, entry in begins.items() if _begins_page(entry)}
     urls = {page: entry.url.partition("#")[0] for page, entry in (documents or begins).items()}
     first: dict[str, str] = {}
@@ -39,14 +39,33 @@ def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
     return first
 
 
+def _beginning(page: str, entries: list[ForeignEntry]) -> ForeignEntry:
+    """Return what a page begins with: the first of its `entries`, if it may be that.
+
+    Before it may stand what the browser itself asks for, or what the page before still waited for: there, and in a HAR
+    that names no pages (Fiddler's), it is the first document that nothing referred to, if most entries come after it.
+    """
+    first = entries[0]
+    if (page and _may_begin_page(first)) or not (page == "" or any(map(_referer, entries))):
+        return first
+    first_half = entries[:len(entries) // 2 + 1] if page else entries
+    return next((entry for entry in first_half if _begins_page(entry) and not _referer(entry)), first)
+
+
+def _referer(entry: ForeignEntry) -> str:
+    return entry.request_header("referer")
+
+
 def _begins_page(entry: ForeignEntry) -> bool:
     """Say whether a page can begin with this: a document, or a redirect to one."""
-    return "html" in entry.mime_type or bool(entry.redirect_url)
+    is_answer = entry.method == "GET" and entry.status != HTTPStatus.NO_CONTENT
+    return is_answer and ("html" in entry.mime_type or bool(entry.redirect_url))
 
 
 def _may_begin_page(entry: ForeignEntry) -> bool:
     """Say whether nothing is against it: its type may be unknown."""
-    return _begins_page(entry) or entry.mime_type.partition(";")[0].strip().lower() in UNKNOWN_TYPES
+    of_unknown_type = entry.mime_type.partition(";")[0].strip().lower() in UNKNOWN_TYPES
+    return _begins_page(entry) or (of_unknown_type and entry.method == "GET" and not OF_NO_PAGE.search(entry.url))
 
 
 def page_begins(pages: list[dict[str, Any]]) -> dict[str, datetime | None]:
@@ -95,7 +114,7 @@ def load_ends(pages: list[dict[str, Any]]) -> dict[str, datetime]:
     return ends
 
 
-def is_late(entry: ForeignEntry, ends: dict[str, datetime]) -> bool:
-    """Say whether an entry was asked for after its page's load event, of which `load_ends` tells."""
+def is_late(entry: ForeignEntry, ends: dict[str, datetime]) -> bool | None:
+    """Say whether an entry was asked for after its page's load event; None where `load_ends` does not tell of that."""
     end = ends.get(entry.page)
-    return end is not None and entry.started is not None and entry.started > end
+    return None if end is None else entry.started is not None and entry.started > end

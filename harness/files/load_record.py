@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.load_parts import (
     CaptureCounts,
     CookieCounts,
@@ -103,6 +104,13 @@ class LoadRecord:
     def valid(self) -> bool:
         """Whether the load counts."""
         return not self.why_not
+
+    @property
+    def load_event(self) -> LoadEvent | None:
+        """When the page's load event was, from the start of the load; None without one. Raises ValueError."""
+        if self.plt_ms is None:
+            return None
+        return load_event_of(self.navigation_timing) or LoadEvent(self.plt_ms, self.plt_ms)
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as it stands in its file."""

@@ -5,6 +5,8 @@ from urllib.parse import quote, unquote
 
 import ada_url
 
+OF_BROWSERS = re.compile(r"^[^:/]+://[^/]*/favicon\.ico$|/manifest\.json$|\.webmanifest$")
+"""Paths of what browsers ask for on their own time, and no load event waits for: a site's picture and its manifest."""
 ENCODED = re.compile("(?:%[0-9A-Fa-f]{2})+")
 MEANING_SOMETHING = frozenset("%/?#&=;+")
 
@@ -18,6 +20,11 @@ def as_browsers_ask(url: str, base: str | None = None) -> str:
         return str(ada_url.URL(url, base).href)
     except ValueError:
         return ""
+
+
+def is_asked_by_browser(url: str) -> bool:
+    """Tell whether a browser asks for `url` on its own time, whatever the page does."""
+    return OF_BROWSERS.search(url.partition("#")[0].partition("?")[0]) is not None
 
 
 def document_url(url: str) -> str:

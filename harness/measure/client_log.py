@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.har import UNFINISHED
+from harness.files.load_event import load_event_of
 from harness.files.text_log import format_log
 from harness.netlog.har import har
 from harness.netlog.load import (
@@ -76,10 +77,10 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
     `failed_after_load` are the others: of requests that began later. With `limit_reached` (the page went on loading
     until our time limit) these include the requests that are unfinished because we ended the load.
     """
-    load_event_tick = start_tick + timing["loadEventEnd"] if timing.get("loadEventEnd") else None
-    summary = summarise(netlog, start_tick, end_tick, load_event_tick)
+    load_event = load_event_of(timing, began_ms=start_tick)
+    summary = summarise(netlog, start_tick, end_tick, load_event)
     failed, failed_after_load = Counter(summary.failed), Counter(summary.failed_after_load)
-    if limit_reached and load_event_tick is not None:
+    if limit_reached and load_event is not None:
         failed_after_load[UNFINISHED] += failed.pop(UNFINISHED, 0)
     transactions = of_load(netlog, start_tick, end_tick)
     documents = [transaction for transaction in transactions
@@ -99,7 +100,7 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
         "failed_after_load": dict(+failed_after_load),
         "bytes": summary.bytes,
         "connections": _connections(netlog, start_tick),
-        "silences": [] if load_event_tick is None else _silences(netlog, start_tick, load_event_tick),
+        "silences": [] if load_event is None else _silences(netlog, start_tick, load_event.end_ms),
         "preconnects_unused": summary.connections_unused,
         "left_out": summary.left_out,
         "log_problems": netlog.problems,

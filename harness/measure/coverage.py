@@ -22,6 +22,7 @@ from harness.analysis.answers import WHOLE_RATIO
 from harness.errors import first_few
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
+from harness.files.urls import is_asked_by_browser
 from harness.measure.reason import Reason, accident, of_the_page
 from harness.measure.received import is_cancelled
 from harness.mirror.answers import FAILED_RATIO
@@ -33,8 +34,6 @@ WORDS = {"": NOT_RECORDED, "ERR_NAME_NOT_RESOLVED": NO_SUCH_HOST, "ERR_CONNECTIO
          "ERR_EMPTY_RESPONSE": "no answer", "ERR_CONNECTION_RESET": "connection reset", "ERR_TIMED_OUT": "timed out",
          "ERR_CONTENT_LENGTH_MISMATCH": "answer cut short", "unfinished": "never ended"}
 OF_THE_RECORDING = frozenset((NOT_RECORDED, NO_SUCH_HOST))
-ICON = "/favicon.ico"
-"""Chrome asks for it on its own, when a page names no icon; hardly any recording has it."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def reasons(load: LoadRecord) -> list[Reason]:
         return []
     asked = [answer for answer in load.answers.each
              if not (answer.late or answer.expected or is_cancelled(answer))]
-    failed = [answer for answer in asked if answer.kind in ("failed", "missing") and not _is_icon(answer)]
+    failed = [answer for answer in asked if answer.kind in ("failed", "missing") and not _is_browsers_own(answer)]
     reason = of_the_page if {_word(answer) for answer in failed} <= OF_THE_RECORDING else accident
     cover, found = load.answers.coverage, []
     total = len(asked) + len(load.answers.from_cache)
@@ -139,8 +138,8 @@ def _told(failed: Sequence[ReceivedAnswer]) -> str:
                      for word, names in sorted(hosts.items(), key=lambda pair: -len(pair[1])))
 
 
-def _is_icon(answer: ReceivedAnswer) -> bool:
-    return answer.kind == "missing" and urlsplit(answer.url).path == ICON
+def _is_browsers_own(answer: ReceivedAnswer) -> bool:
+    return answer.kind == "missing" and is_asked_by_browser(answer.url)
 
 
 def _word(answer: ReceivedAnswer) -> str:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from harness.analysis.timeline import kind_of
 from harness.files.har import UNFINISHED
+from harness.files.load_event import LoadEvent
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import FoundAs, ServerRequest
 
@@ -25,20 +26,21 @@ ABORTED, BLOCKED = "net::ERR_ABORTED", "net::ERR_BLOCKED_BY"
 Key = tuple[str, str, str, str]
 
 
-def received_answers(entries: Sequence[dict[str, Any]], began: datetime, plt_ms: float | None,
-                     requests: Iterable[ServerRequest], critical_urls: frozenset[str] | None,
-                     *, silent: Collection[tuple[str, str]] = ()) -> ReceivedAnswers:
+def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
+                     load_event: LoadEvent | None, requests: Iterable[ServerRequest],
+                     critical_urls: frozenset[str] | None, *, silent: Collection[tuple[str, str]] = ()
+                     ) -> ReceivedAnswers:
     """Return what each request of a HAR's `entries` got in the load that began at `began`.
 
-    Without `plt_ms` (no load event) all requests count. `critical_urls` is None when the critical path is not known.
-    `silent` are the schemes and hosts that did not answer when the page was recorded.
+    Without a `load_event` (in ms from then) all requests count. `critical_urls` is None when the critical path is not
+    known. `silent` are the schemes and hosts that did not answer when the page was recorded.
     """
     served: dict[Key, deque[ServerRequest]] = defaultdict(deque)
     sent: dict[Key, str] = {}
     refused = []
     for request in sorted(requests, key=lambda request: request.time_s):
         if request.found == FoundAs.LIVE and request.status in OF_WEBSOCKETS:    # of which Chrome's HAR says nothing
-            refused += [_refused(request, began, plt_ms)] if request.status == HTTPStatus.NOT_IMPLEMENTED else []
+            refused += [_refused(request, began, load_event)] if request.status == HTTPStatus.NOT_IMPLEMENTED else []
         elif request.found != FoundAs.SILENT:
             key = request.scheme, request.host, request.method, request.path
             served[key].append(request)
@@ -46,7 +48,8 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime, plt_ms:
     each, from_cache = [], []
     for entry in sorted(entries, key=_sent_ms):
         start_ms = (datetime.fromisoformat(entry["startedDateTime"]) - began).total_seconds() * 1000
-        late = plt_ms is not None and start_ms > plt_ms
+        end_ms = start_ms + float(entry.get("time") or 0.0)
+        late = load_event is not None and load_event.is_late(start_ms, end_ms)
         if entry.get("_fromCache"):
             from_cache += [] if late else [sent.get(_key(entry["request"]), "")]
             continue
@@ -116,10 +119,10 @@ def _expected(answer: ReceivedAnswer, silent: Collection[tuple[str, str]]) -> Re
     return replace(answer, expected=answer.expected or of_silent)
 
 
-def _refused(request: ServerRequest, began: datetime, plt_ms: float | None) -> ReceivedAnswer:
+def _refused(request: ServerRequest, began: datetime, load_event: LoadEvent | None) -> ReceivedAnswer:
     """Return the answer to a WebSocket that the recording does not have, and that the server therefore refused."""
     scheme = "wss" if request.scheme == "https" else "ws"
-    late = plt_ms is not None and (request.time_s - began.timestamp()) * 1000 > plt_ms
+    late = load_event is not None and load_event.is_late((request.time_s - began.timestamp()) * 1000, None)
     return ReceivedAnswer(url=f"{scheme}://{request.host}{request.path}", kind="stand-in", status=request.status,
                           purpose="websocket", late=late)
 

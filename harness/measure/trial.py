@@ -138,14 +138,15 @@ def _load(servers: _Loopback, page: Page, timeout_s: float) -> LoadRecord:
 
 def _record(report: Any, page: Page, har: Path, requests: Sequence[ServerRequest], servers: _Loopback) -> LoadRecord:
     try:
-        said = {name: report[name] for name in ("errors", "plt_ms", "document", "failed_requests") if name in report}
+        names = "errors", "plt_ms", "navigation_timing", "document", "failed_requests"
+        said = {name: report[name] for name in names if name in report}
         record = LoadRecord.from_json({**said, "format": FORMAT, "url": page.url, "page": page.name, "delaynet_ms": 0,
                                        "rtt_ms": 0, "tfo": 0, "run": 0, "valid": True, "why_not": []})
         if record.errors:
             return record
         log = read_har_file(har)
         began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
-        answers = received_answers(log["entries"], began, record.plt_ms, requests, None,
+        answers = received_answers(log["entries"], began, record.load_event, requests, None,
                                    silent=servers.recording.silent.get(page.name, ()))
     except UnreadableFileError:
         raise

@@ -62,8 +62,8 @@ def lookups(path_and_query: str) -> list[tuple[str, str]]:
     """Return the files, relative to the host's directory, in which a URL's body may be, in the order of looking.
 
     Each comes with how its name is made (`FoundAs`): first the plain path, then the MD5 of path and query, both as
-    received; then both without a bare ``?`` or ``#`` at the end, and percent-decoded. No name leads out of the host's
-    directory.
+    received; then both without a bare ``?`` or ``#`` at the end, and percent-decoded; last as Windows' file systems
+    have it, which know no ``?``. No name leads out of the host's directory.
     """
     target = _from_root(path_and_query)
     found: dict[str, str] = {}
@@ -75,6 +75,9 @@ def lookups(path_and_query: str) -> list[tuple[str, str]]:
         collapsed = re.sub("/+", "/", name)
         if _can_be_file(collapsed):    # a//b, which some 2013 mirrors hold as a/b
             found.setdefault(collapsed, FoundAs.PLAIN)
+    written = _plain_name(target.partition("#")[0])
+    if "?" in written and _can_be_file(written):
+        found.setdefault(written.replace("?", "_"), FoundAs.PLAIN)
     return list(found.items())
 
 

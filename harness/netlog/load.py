@@ -15,10 +15,13 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from itertools import compress
+from operator import not_
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.files.har import UNFINISHED
+from harness.files.load_event import LoadEvent
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
 from harness.netlog.connections import EVENTS_READ as CONNECTION_EVENTS
 from harness.netlog.connections import (
@@ -143,15 +146,16 @@ def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -
 
 
 def summarise(netlog: NetLog, start_tick: float, end_tick: float | None = None,
-              load_event_tick: float | None = None) -> Summary:
+              load_event: LoadEvent | None = None) -> Summary:
     """Return the load in numbers; what was not over at `end_tick` counts as failed because UNFINISHED.
 
-    `load_event_tick` is when the load event ended; None when there was none.
+    `load_event` is when the load event was, in ticks; None when there was none.
     """
     asked = of_load(netlog, start_tick, end_tick)
-    last = float("inf") if load_event_tick is None else load_event_tick
-    before = [transaction for transaction in asked if transaction.start <= last]
-    after = [transaction for transaction in asked if transaction.start > last]
+    is_late = [load_event is not None and load_event.is_late(transaction.start, transaction.end)
+               for transaction in asked]
+    after = list(compress(asked, is_late))
+    before = list(compress(asked, map(not_, is_late)))
     ends = [transaction.end or 0 for transaction in asked if not cut_off(transaction, end_tick)]
     return Summary(
         requests=len(asked), requests_after_load=len(after), failed=_failures(before, end_tick),

@@ -5,10 +5,12 @@ harness.record.archive makes the HAR of it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
 from harness.errors import DISK_FAILURES
+from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.answers import WITHOUT_BODY, status_code
 from harness.netlog.bodies import ResponseBody, read_bodies
@@ -77,17 +79,16 @@ class PageRecording:
     recorded_documents: Sequence[str] = ()
     """A few of the HTML documents that the source has, where it lacks the page's own."""
 
-    @property
-    def load_end_tick(self) -> float | None:
-        """When the load event was over; None where nobody knows."""
-        load_end_ms = self.visit.timing.get("loadEventEnd")
-        if not self.visit.time_origin_ms or not load_end_ms:
-            return None
-        return self.netlog.tick(self.visit.time_origin_ms) + float(load_end_ms)
+    @cached_property
+    def load_event(self) -> LoadEvent | None:
+        """When the load event was, in ticks; None where nobody knows."""
+        origin_ms = self.visit.time_origin_ms
+        return load_event_of(self.visit.timing, began_ms=self.netlog.tick(origin_ms)) if origin_ms else None
 
     def is_late(self, exchange: CapturedExchange) -> bool:
-        """Tell whether a request was sent after the load event."""
-        return self.load_end_tick is not None and exchange.transaction.start > self.load_end_tick
+        """Tell whether the load event did not wait for a request."""
+        return self.load_event is not None and self.load_event.is_late(exchange.transaction.start,
+                                                                       exchange.transaction.end)
 
     def documents(self) -> list[CapturedExchange]:
         """Return the answers that the main frame showed, in order."""

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from harness.errors import first_few
+from harness.files.urls import is_asked_by_browser
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
 from harness.netlog.moved_on import moved_on_to
@@ -15,7 +16,6 @@ from harness.record.page import ABORTED, CapturedExchange, PageRecording
 from harness.record.sources.answers import LACKING, mask, without_fragment
 from harness.record.words import size
 
-ICON = "/favicon.ico"
 CODE, CODE_NAMES = ("script", "style", "worker"), (".js", ".mjs", ".css")
 LEAST_AGAIN = 0.5
 """A page that others recorded asks for at least this share of the URLs again, or it is not that page."""
@@ -118,5 +118,5 @@ def paused(recording: PageRecording) -> list[CapturedExchange]:
 
 def _counts(exchange: CapturedExchange, recording: PageRecording) -> bool:
     """Say whether a load is judged by a request: not by what came late, was cancelled, or is Chrome's own."""
-    of_the_page = exchange.transaction.error != ABORTED and urlsplit(exchange.url).path != ICON
+    of_the_page = exchange.transaction.error != ABORTED and not is_asked_by_browser(exchange.url)
     return of_the_page and not recording.is_late(exchange)

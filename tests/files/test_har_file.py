@@ -25,6 +25,7 @@ def attached(path: Path, *, file: object = "body.html", post: str = "") -> Path:
     """Write a HAR whose one answer, and the body of its request, lie in files of their own."""
     made = entry(PAGE, body=None, size=7)
     made["response"]["content"]["_file"] = file
+    made["request"]["method"] = "POST"
     made["request"]["postData"] = {"mimeType": "text/plain", "text": "", "_file": post}
     return har(path, made)
 

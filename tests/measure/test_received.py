@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from harness.files.load_event import LoadEvent
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import ServerRequest
 from harness.measure.received import is_cancelled, is_cut, received_answers
@@ -31,7 +32,8 @@ def served(path: str, time_s: float = 0.0, *, found: str = "plain", answer: str 
 
 def of(entries: list[dict[str, Any]], requests: list[ServerRequest], plt_ms: float | None = 1000,
        critical: frozenset[str] | None = frozenset()) -> ReceivedAnswers:
-    return received_answers(entries, BEGAN, plt_ms, requests, critical)
+    load_event = None if plt_ms is None else LoadEvent(plt_ms, plt_ms)
+    return received_answers(entries, BEGAN, load_event, requests, critical)
 
 
 def test_a_request_is_found_in_its_servers_log() -> None:
@@ -138,7 +140,7 @@ def test_what_did_not_answer_when_it_was_recorded_either_is_expected_to_fail() -
     entries = [entry("https://gone.test/x", status=0, error="net::ERR_NAME_NOT_RESOLVED", connection=""),
                entry("http://gone.test/x", status=0, error="net::ERR_NAME_NOT_RESOLVED", connection=""),
                entry("https://a.test/x")]
-    got = received_answers(entries, BEGAN, 1000, [served("/x", scheme="https")], None,
+    got = received_answers(entries, BEGAN, LoadEvent(1000, 1000), [served("/x", scheme="https")], None,
                            silent={("https", "gone.test")})
     assert (got.exact, got.failed, got.failed_as_recorded) == (1, 1, 1)
     assert [answer.expected for answer in got.each] == [True, False, False]

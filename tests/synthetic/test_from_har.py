@@ -131,7 +131,7 @@ def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
                            str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "x.har has no bodies" in done.stdout
+    assert "x.har lacks the bodies" in done.stdout
     assert "does not say which page" not in done.stdout
     assert "1 synthetic pages of 6 resources" in done.stdout
     recording = read_recording(tmp_path / "A", tmp_path / "A.fetchlog")

@@ -6,8 +6,8 @@ A request is answered, in this order, by what was recorded for
    from its own document on;
 2. the same with http for https or the other way round, and however its characters are encoded (``,`` or ``%2C``):
    archives file all of these under one name;
-3. the same URL but for volatile values (harness.mirror.masks): pages put the time of day into URLs, and Chrome's clock
-   is fixed;
+3. the same URL, and the same body of a POST, but for volatile values (harness.mirror.masks): pages put the time of day
+   into URLs, and Chrome's clock is fixed;
 4. the same host and path, with the most in common otherwise (harness.mirror.targets): for a GET, and for a beacon's
    POST, whose answer has no body: which of several it gets is all the same, and each tells other times;
 5. the same font or image in another format (harness.mirror.forms).
@@ -29,7 +29,7 @@ from itertools import islice
 from harness.files.urls import decoded
 from harness.mirror.forms import may_be_in_another_format, without_format
 from harness.mirror.live import LiveConnection
-from harness.mirror.masks import mask_target
+from harness.mirror.masks import mask_body, mask_target
 from harness.mirror.ranges import NotSatisfiableError
 from harness.mirror.targets import alike_path, in_common
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
@@ -46,7 +46,8 @@ LACKING = frozenset((NOT_FOUND, WITHOUT_BODY))
 
 @dataclass(frozen=True)
 class Entry:
-    """One exchange of a source, whose answer is read when it is asked for. `body_hash` is the request body's.
+    """One exchange of a source, whose answer is read when it is asked for. `body_hash` is the request body's,
+    `masked_hash` that of the body without its volatile values.
 
     `purpose` is whether its answer became a document (None where that is not known), and whether its browser said so.
     """
@@ -57,6 +58,7 @@ class Entry:
     read: Callable[[], ArchivedAnswer]
     body_hash: str = ""
     purpose: tuple[bool | None, bool] = (None, False)
+    masked_hash: str = ""
 
     @property
     def navigation(self) -> bool | None:
@@ -78,6 +80,8 @@ class Index:
     without_body: Mapping[str, int] = field(default_factory=dict)
     """URLs of answers that are listed without their bodies, and are no exchanges therefore; with the bodies' sizes on
     the network in bytes, 0 where nobody knows."""
+    marks_navigations: bool = False
+    """Whether the source says of some answer, one that it lacks perhaps, that it became a document."""
     _asked: dict[tuple[str, ...], int] = field(default_factory=lambda: defaultdict(int))
     _opened: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _before: frozenset[int] = frozenset()
@@ -111,8 +115,9 @@ class Index:
 
     def _stand_in(self, method: str, url: str, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return what was recorded for another URL and may answer all the same (3 to 5)."""
-        masked_key = (method, mask(url))
-        masked = self._table("masked", lambda entry: (entry.method, mask(entry.url))).get(masked_key, [])
+        masked_key = (method, mask(url), masked_hash_of(request.body))
+        masked = self._table("masked", lambda entry: (entry.method, mask(entry.url), entry.masked_hash)).get(
+            masked_key, [])
         if standing := self._fitting(_without_redirects(masked), request):
             return replace(self._next((*masked_key, str(request.navigation)), standing), stand_in=True)
         same_path = self._table("path", lambda entry: (entry.method, _alike_path(entry.url)))
@@ -162,7 +167,7 @@ class Index:
         if request.navigation:
             entries = [entry for entry in entries if not entry.no_navigation]
         marked = self._table("navigations", lambda entry: (str(entry.navigation),))
-        if (str(True),) not in marked:
+        if (str(True),) not in marked and not self.marks_navigations:
             return entries
         if request.navigation:
             return [entry for entry in entries if entry.navigation is not False]
@@ -233,6 +238,11 @@ def status_code(text: str) -> int | None:
 def hash_of(body: bytes) -> str:
     """Return what tells request bodies apart, "" for none."""
     return hashlib.sha256(body).hexdigest() if body else ""
+
+
+def masked_hash_of(body: bytes) -> str:
+    """Return what tells request bodies apart but for their volatile values, "" for none."""
+    return hash_of(mask_body(body))
 
 
 def without_fragment(url: str) -> str:

@@ -11,11 +11,12 @@ Pairs = tuple[tuple[str, str], ...]
 def without_chunks(body: bytes) -> bytes:
     """Return a body without the framing of Transfer-Encoding: chunked (RFC 9112, section 7.1); as it is if it has none.
 
-    Some archives say "chunked" of bodies whose chunks were joined already.
+    Some archives say "chunked" of bodies whose chunks were joined already. A stream that was broken off between two
+    chunks lacks the last one, which is empty.
     """
     joined = bytearray()
     at = 0
-    while True:
+    while at < len(body) or not joined:
         end = body.find(b"\r\n", at)
         try:
             size = int(body[at:end].partition(b";")[0], 16) if end > at else -1
@@ -24,9 +25,10 @@ def without_chunks(body: bytes) -> bytes:
         if size < 0 or len(body) < end + 2 + size:
             return body
         if size == 0:
-            return bytes(joined)
+            break
         joined += body[end + 2:end + 2 + size]
         at = end + 2 + size + 2
+    return bytes(joined)
 
 
 def honest_encoding(headers: Pairs, body: bytes) -> Pairs:

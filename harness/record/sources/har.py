@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urljoin
 
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_pages import page_urls
@@ -15,7 +16,7 @@ from harness.mirror.asked import Asked, headers_of
 from harness.mirror.encoding import encode
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.live import read_live
-from harness.record.sources.answers import Entry, Index, hash_of, mask, without_fragment
+from harness.record.sources.answers import Entry, Index, hash_of, mask, masked_hash_of, without_fragment
 from harness.record.sources.archived import ArchivedAnswer
 
 NOT_COMPRESSED = ("image/", "font/", "audio/", "video/")
@@ -32,7 +33,9 @@ def index_har(entries: list[ForeignEntry], websockets: Sequence[tuple[dict[str, 
     answered = [entry for entry in entries if entry.status and (not pages or entry.page in pages)]
     for entry in filter(_is_known, answered):
         index.entries.append(Entry(entry.method, without_fragment(entry.url), entry.status, partial(_answer, entry),
-                                   hash_of(entry.request_body), Asked(headers_of(entry.request_headers)).purpose))
+                                   hash_of(entry.request_body), Asked(headers_of(entry.request_headers)).purpose,
+                                   masked_hash_of(entry.request_body)))
+    index.marks_navigations = any(Asked(headers_of(entry.request_headers)).navigation for entry in answered)
     index.without_body = {without_fragment(entry.url): _lost_bytes(entry) for entry in answered if not _is_known(entry)}
     return index, list(pages.values())
 
@@ -53,10 +56,20 @@ def _lost_bytes(entry: ForeignEntry) -> int:
 
 
 def urls_asked_for(entries: Sequence[ForeignEntry]) -> dict[str, frozenset[str]]:
-    """Return which URLs (`answers.mask`) the recorded load of each page got up to its load event, by the page's URL."""
-    return {without_fragment(url): frozenset(mask(without_fragment(entry.url)) for entry in entries
-                           if entry.page == page and entry.status and not entry.late)
-            for page, url in page_urls(list(entries)).items()}
+    """Return which URLs (`answers.mask`) the recorded load of each page got up to its load event, by the page's URL.
+
+    Where that event is not known only what the page referred to counts: the browser itself asks for things, too, and
+    another page may follow.
+    """
+    return {without_fragment(url): frozenset(
+        mask(without_fragment(entry.url)) for entry in entries
+        if entry.page == page and entry.status and not entry.late and (entry.late is not None or _is_of(entry, url)))
+        for page, url in page_urls(list(entries)).items()}
+
+
+def _is_of(entry: ForeignEntry, page_url: str) -> bool:
+    """Say whether a page's URL, or the part of it that browsers tell others, is what an entry was referred by."""
+    return entry.request_header("referer") in (page_url, urljoin(page_url, "/"))
 
 
 def _answer(entry: ForeignEntry) -> ArchivedAnswer:

@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError, Message
 from harness.errors import InputError
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.encoding import LARGEST_BODY
-from harness.record.sources.answers import Entry, Index, hash_of, status_code, without_fragment
+from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code, without_fragment
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import honest_encoding, without_chunks
 from harness.system.untrusted import UnreadableFileError, read_untrusted
@@ -96,7 +96,7 @@ def _entry(path: Path, message: Any) -> Entry | None:
     scheme = "https" if message.scheme == HTTPS else "http"
     url = target if target.startswith(("http://", "https://")) else f"{scheme}://{host}{target}"
     return Entry(method.upper(), without_fragment(url), status, partial(_answer, path, url, status),
-                 hash_of(message.request.body), Asked(headers).purpose)
+                 hash_of(message.request.body), Asked(headers).purpose, masked_hash_of(message.request.body))
 
 
 def _answer(path: Path, url: str, status: int) -> ArchivedAnswer:

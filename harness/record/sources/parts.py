@@ -13,7 +13,7 @@ from harness.mirror.headers import replayed
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
 from harness.record.sources.archived import ArchivedAnswer
 
-CONTENT_RANGE = re.compile(r"bytes (?:([0-9]{1,18})-[0-9]{1,18}|\*)/([0-9]{1,18}|\*)", re.ASCII)
+CONTENT_RANGE = re.compile(r"bytes (?:([0-9]{1,18})-([0-9]{1,18})|\*)/([0-9]{1,18}|\*)", re.ASCII)
 OF_WHOLE_BODY = frozenset(("content-length", "content-range"))
 
 
@@ -31,13 +31,19 @@ class Held:
         return self.end - self.start == self.size
 
 
+def bytes_in_part(content_range: str) -> int:
+    """Return how many bytes a part has by its Content-Range, 0 where that does not say it."""
+    match = CONTENT_RANGE.fullmatch(content_range.strip())
+    return int(match[2]) - int(match[1]) + 1 if match and match[1] else 0
+
+
 def held_by(answer: ArchivedAnswer) -> Held | None:
     """Return what a 206 has; None for any other answer, and for one that does not say it, such as several parts."""
     match = CONTENT_RANGE.fullmatch(answer.header("content-range").strip())
     if answer.status != HTTPStatus.PARTIAL_CONTENT or match is None or match[1] is None:
         return None
     start, end = int(match[1]), int(match[1]) + len(answer.body)
-    return Held(start, end, max(end, int(match[2])) if match[2] != "*" else end)
+    return Held(start, end, max(end, int(match[3])) if match[3] != "*" else end)
 
 
 def wanted_of(held: Held, asked: str) -> Span | None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from harness.netlog.load import HttpTransaction
 from harness.record.page import CapturedExchange, PageRecording
-from harness.record.sources.answers import NOT_FOUND, WITHOUT_BODY, without_fragment
+from harness.record.sources.answers import NOT_FOUND, WITHOUT_BODY, same_name, without_fragment
 from harness.record.sources.archived import ArchivedAnswer, Headers
 from harness.record.sources.server import MISSING, NUMBER, ArchiveServer
 
@@ -20,6 +20,7 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
     recording.websockets = [websocket for websocket in recording.websockets
                             if _number_in(websocket.response_headers) != MISSING]
     recording.recorded_urls = server.source.urls_asked_for(recording.url)
+    lost_by_name = {same_name(url): lost_bytes for url, lost_bytes in server.source.without_body.items()}
     changed: dict[int, HttpTransaction] = {}
     for exchange in recording.exchanges:
         exchange.arrivals, exchange.pause_ms = (), 0.0     # the source's own
@@ -28,7 +29,7 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
             continue
         before = exchange.transaction
         if number == MISSING:
-            lost_bytes = server.source.without_body.get(without_fragment(exchange.url))
+            lost_bytes = lost_by_name.get(same_name(without_fragment(exchange.url)))
             _lose(exchange, NOT_FOUND if lost_bytes is None else WITHOUT_BODY, lost_bytes or 0)
         else:
             answer = server.answers[number]

@@ -1,23 +1,27 @@
 """WARC files (ISO 28500), and ARC ones before them, compressed or not, as crawlers and web archives write them.
 
+A record that was cut (WARC-Truncated), or has fewer bytes than its answer's Content-Length says, is without its body.
 The index keeps where each record is and reads it when it is asked for. A "revisit" record stands for an earlier one
 with the same payload, which may lie in a file that is not there. The method and body of a request are in its own
-record, which names the response's or is named by it (WARC-Concurrent-To); without such a record it was a GET.
+record, which names the response's or is named by it (WARC-Concurrent-To), or, where records name none (Scoop's), stands
+beside it; without such a record it was a GET.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 
 from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
 
 from harness.errors import InputError
 from harness.mirror.asked import Asked, headers_of
-from harness.record.sources.answers import Entry, Index, hash_of, status_code, without_fragment
+from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code, without_fragment
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import honest_encoding, without_chunks
+from harness.record.sources.parts import bytes_in_part
 from harness.record.sources.records import (
     NO_WARC,
     Budget,
@@ -29,6 +33,11 @@ from harness.record.sources.records import (
 )
 
 ANSWERS = ("response", "revisit", "resource")
+WITH_BODY = (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
+ENCODING_ADDS = 64
+"""Bytes by which an encoded body may be larger than the decoded one, if that is small."""
+UNSPECIFIED = "unspecified"
+"""Why a record was cut, as our own export says it of what the browser itself gave up."""
 ONE_GZIP = "non-chunked gzip"
 """How warcio calls a file whose records are not compressed one by one, so that it can find only the first."""
 
@@ -45,6 +54,8 @@ class _RecordHead:
     record_id: str
     concurrent_to: str
     digest: str
+    lost_bytes: int | None
+    """Size of a body that the record does not have whole; None for one that it has."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +64,11 @@ class _Asked:
 
     method: str
     body_hash: str
+    masked_hash: str
     purpose: tuple[bool | None, bool]
+    url: str
+    place: int
+    """How many answers stand before it."""
     record_id: str
     concurrent_to: str
 
@@ -70,20 +85,22 @@ def read_warcs(paths: Iterable[Path], source: Path) -> Index:
         _scan(path, source, budget, places, asked)
     if not places:
         raise InputError(f"{source}:1: no answers of servers in it; give a WARC of a crawl")
-    by_response = {request.concurrent_to: request for request in asked if request.concurrent_to}
-    by_id = {request.record_id: request for request in asked}
+    requests = _by_answer(places, asked)
     originals = {place.digest: place for place in reversed(places) if place.digest and place.kind != "revisit"}
-    index, lost = Index(), set()
-    for place in places:
+    index, lost = Index(), {}
+    for place, request in zip(places, requests, strict=True):
         original = originals.get(place.digest) if place.kind == "revisit" else None
         if place.kind == "revisit" and original is None:
-            lost.add(without_fragment(place.url))
+            lost[without_fragment(place.url)] = 0
             continue
-        request = by_response.get(place.record_id) or by_id.get(place.concurrent_to)
+        if place.lost_bytes is not None and not (request and request.method == "HEAD"):
+            lost[without_fragment(place.url)] = place.lost_bytes
+            continue
         index.entries.append(Entry(request.method if request else "GET", without_fragment(place.url), place.status,
                                    partial(_read, place, original), request.body_hash if request else "",
-                                   request.purpose if request else (None, False)))
-    index.without_body = dict.fromkeys(lost, 0)
+                                   request.purpose if request else (None, False),
+                                   request.masked_hash if request else ""))
+    index.without_body = lost
     return index
 
 
@@ -94,9 +111,10 @@ def _scan(path: Path, source: Path, budget: Budget, places: list[_RecordHead], a
         for record, records in read_records(path, budget):
             url = record.rec_headers.get_header("WARC-Target-URI") or ""
             if record.rec_type == "request" and record.http_headers is not None:
-                asked.append(_asked(record))
+                asked.append(_asked(record, url, len(places)))
             elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
-                places.append(_place(path, records.get_record_offset(), record, url))
+                place = _place(path, records.get_record_offset(), record, url)
+                places += [place] if place else []
     except OSError as error:
         raise InputError(f"{source}:1: cannot be read ({error.strerror}); give a WARC file") from None
     except TooLargeError as error:
@@ -110,19 +128,54 @@ def _scan(path: Path, source: Path, budget: Budget, places: list[_RecordHead], a
             raise InputError(f"{source}:1: not a WARC ({words}); give a .warc or .warc.gz file") from None
 
 
-def _place(path: Path, offset: int, record: ArcWarcRecord, url: str) -> _RecordHead:
+def _place(path: Path, offset: int, record: ArcWarcRecord, url: str) -> _RecordHead | None:
+    """Return where a record is; None for an answer that broke off before its status."""
     head = record.rec_headers.get_header
-    code = record.http_headers.get_statuscode() if record.http_headers else ""
-    return _RecordHead(path, offset, record.rec_type, url, status_code(code) or 200, head("WARC-Record-ID") or "",
-                       head("WARC-Concurrent-To") or "", head("WARC-Payload-Digest") or "")
+    status = status_code(record.http_headers.get_statuscode() or "") if record.http_headers else 200
+    if status is None:
+        return None
+    return _RecordHead(path, offset, record.rec_type, url, status, head("WARC-Record-ID") or "",
+                       head("WARC-Concurrent-To") or "", head("WARC-Payload-Digest") or "", _lost_bytes(record, status))
 
 
-def _asked(record: ArcWarcRecord) -> _Asked:
+def _lost_bytes(record: ArcWarcRecord, status: int) -> int | None:
+    """Return the size of a body that its record does not have whole, 0 where nobody knows; None for one that is whole.
+
+    Crawlers that decode bodies keep the Content-Length of the encoded one: a few bytes decode to fewer.
+    """
+    if record.rec_type == "revisit" or not record.http_headers or status not in WITH_BODY:
+        return None
+    header = record.http_headers.get_header
+    length = header("Content-Length") or ""
+    told = int(length) if length.isdigit() and not header("Transfer-Encoding") else 0
+    there: int = record.payload_length
+    if status == HTTPStatus.PARTIAL_CONTENT:    # a player breaks off most parts
+        return None if there else bytes_in_part(header("Content-Range") or "")
+    truncated = record.rec_headers.get_header("WARC-Truncated")
+    adds = ENCODING_ADDS if header("Content-Encoding") else 0
+    if truncated == UNSPECIFIED or (not truncated and there >= told - adds):
+        return None
+    return told
+
+
+def _by_answer(places: list[_RecordHead], asked: list[_Asked]) -> list[_Asked | None]:
+    """Return the request that each answer is to, None where there is none."""
+    by_response = {request.concurrent_to: request for request in asked if request.concurrent_to}
+    by_id = {request.record_id: request for request in asked}
+    if by_response or any(place.concurrent_to for place in places):
+        return [by_response.get(place.record_id) or by_id.get(place.concurrent_to) for place in places]
+    before, after = ({(request.url, request.place - shift): request for request in asked} for shift in (0, 1))
+    return max(([beside.get((place.url, at)) for at, place in enumerate(places)] for beside in (before, after)),
+               key=lambda found: len(places) - found.count(None))
+
+
+def _asked(record: ArcWarcRecord, url: str, place: int) -> _Asked:
     head = record.rec_headers.get_header
     line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
     headers = headers_of((str(name), str(value)) for name, value in record.http_headers.headers)
-    return _Asked(line[0].upper() if line else "GET", hash_of(body_of(record)), Asked(headers).purpose,
-                  head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
+    body = body_of(record)
+    return _Asked(line[0].upper() if line else "GET", hash_of(body), masked_hash_of(body), Asked(headers).purpose, url,
+                  place, head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
 
 
 def _read(place: _RecordHead, original: _RecordHead | None) -> ArchivedAnswer:
