@@ -210,7 +210,7 @@ def how_to_mend(options: argparse.Namespace) -> str:
     """Say what to do about pages that were not recorded."""
     if options.source:
         return (f"take them out of {options.name}.pages, or record them again where {printable(options.source.name)} "
-                "was made (a HAR with the browser's cache off)")
+                "was made (with the browser's cache off, and with the bodies of all answers)")
     return f"try again with: ./fetch.py --append --name {options.name}"
 
 

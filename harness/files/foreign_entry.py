@@ -24,6 +24,9 @@ from harness.files.urls import as_browsers_ask
 UNKNOWN = -1
 OF_CERTIFICATES = frozenset(("application/ocsp-response", "application/pkix-crl", "application/pkix-cert"))
 """What a browser asks of authorities; no page does."""
+OF_FIREFOX = re.compile(r".+\.services\.mozilla\.com|(?:snippets|tracking-protection|content-signature(?:-\d)?)"
+                        r"\.cdn\.mozilla\.net|aus5\.mozilla\.org|detectportal\.firefox\.com")
+"""Hosts that Firefox asks for itself, as proxies write down: updates, lists, whether there is a network."""
 NOTHING_ENCODED = 64
 """Bytes that an empty body can have: 20 in gzip."""
 LARGEST_HEAD = 8192
@@ -78,7 +81,7 @@ def entry_of(entry: dict[str, Any], page: str, export: Export) -> ForeignEntry |
     request, response = entry["request"], entry.get("response") or {}
     url = as_browsers_ask(str(request["url"]))
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not parts.hostname or OF_FIREFOX.fullmatch(parts.hostname):
         return None
     headers, content = _pairs(response), response.get("content") or {}
     mime_type = str(content.get("mimeType") or _header(headers, "content-type"))

@@ -46,7 +46,8 @@ def _beginning(page: str, entries: list[ForeignEntry]) -> ForeignEntry:
     that names no pages (Fiddler's), it is the first document that nothing referred to, if most entries come after it.
     """
     first = entries[0]
-    if (page and _may_begin_page(first)) or not (page == "" or any(map(_referer, entries))):
+    tells_referers = any(map(_referer, entries)) or not any(entry.request_headers for entry in entries)
+    if page and (_may_begin_page(first) or not tells_referers):
         return first
     first_half = entries[:len(entries) // 2 + 1] if page else entries
     return next((entry for entry in first_half if _begins_page(entry) and not _referer(entry)), first)

@@ -131,9 +131,11 @@ def _scan(path: Path, source: Path, budget: Budget, places: list[_RecordHead], a
 def _place(path: Path, offset: int, record: ArcWarcRecord, url: str) -> _RecordHead | None:
     """Return where a record is; None for an answer that broke off before its status."""
     head = record.rec_headers.get_header
-    status = status_code(record.http_headers.get_statuscode() or "") if record.http_headers else 200
-    if status is None:
+    http = record.http_headers
+    status = status_code(http.get_statuscode() or "") if http is not None else HTTPStatus.OK
+    if status is None and record.rec_type == "response":
         return None
+    status = status or HTTPStatus.OK
     return _RecordHead(path, offset, record.rec_type, url, status, head("WARC-Record-ID") or "",
                        head("WARC-Concurrent-To") or "", head("WARC-Payload-Digest") or "", _lost_bytes(record, status))
 
@@ -143,7 +145,7 @@ def _lost_bytes(record: ArcWarcRecord, status: int) -> int | None:
 
     Crawlers that decode bodies keep the Content-Length of the encoded one: a few bytes decode to fewer.
     """
-    if record.rec_type == "revisit" or not record.http_headers or status not in WITH_BODY:
+    if record.rec_type == "revisit" or record.http_headers is None or status not in WITH_BODY:
         return None
     header = record.http_headers.get_header
     length = header("Content-Length") or ""

@@ -1,0 +1,82 @@
+"""WARC files of programs that write records in ways of their own, and records that are not whole."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
+from harness.record.sources.encoding import without_chunks
+from harness.record.sources.opened import opened
+
+PAGE = "https://a.test/"
+OK = "HTTP/1.1 200 OK"
+
+
+def record(kind: str, url: str, head: str, body: bytes = b"", more: str = "") -> bytes:
+    http = head.encode() + b"\r\n\r\n" + body if head.startswith(("GET", "POST", "HTTP/1.1 ")) else head.encode()
+    names = f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n{more}"
+    return f"{names}Content-Type: application/http\r\nContent-Length: {len(http)}\r\n\r\n".encode() + http + b"\r\n\r\n"
+
+
+def found(path: Path, *requests: ArchivedRequest) -> list[ArchivedAnswer | None]:
+    with opened(path) as source:
+        return [source.find(request) for request in requests]
+
+
+@pytest.mark.parametrize("is_request_first", [True, False])
+def test_scoops_requests_stand_beside_their_answers(is_request_first: bool, tmp_path: Path) -> None:
+    """It names neither in the other: a script's request for the page's URL got the page, which nested in itself."""
+    exchanges = [("GET / HTTP/1.1\r\nSec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate", b"", b"<title>a"),
+                 ("GET / HTTP/1.1\r\nSec-Fetch-Dest: empty\r\nSec-Fetch-Mode: cors", b"", b"<p>part</p>"),
+                 ("POST / HTTP/1.1", b"names", b"answer")]
+    path = tmp_path / "x.warc"
+    for head, sent, body in exchanges:
+        pair = [record("request", PAGE, head, sent), record("response", PAGE, OK, body)]
+        with path.open("ab") as file:
+            file.write(b"".join(pair if is_request_first else reversed(pair)))
+    answers = found(path, ArchivedRequest("GET", PAGE, navigation=True), ArchivedRequest("GET", PAGE, by_page=True),
+                    ArchivedRequest("POST", PAGE, b"names"))
+    assert [answer and answer.body for answer in answers] == [body for _, _, body in exchanges]
+
+
+@pytest.mark.parametrize(("head", "body", "more", "lost_bytes"), [
+    (f"{OK}\r\nContent-Length: 61577", b"x" * 6000, "WARC-Truncated: disconnect\r\n", 61577),
+    (f"{OK}\r\nContent-Length: 61577", b"x" * 6000, "", 61577),
+    (OK, b"x" * 6000, "WARC-Truncated: length\r\n", 0),
+    ("HTTP/1.1 206 Partial Content\r\nContent-Length: 0\r\nContent-Range: bytes 100-199/200", b"", "", 100),
+    (OK, b"x", "WARC-Truncated: unspecified\r\n", None),       # as our own: the browser gave it up
+    ("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 100-199/200", b"x", "", None),
+    (f"{OK}\r\nContent-Length: 30\r\nContent-Encoding: gzip", b"decoded", "", None)])
+def test_what_a_record_does_not_have_whole_is_missing(head: str, body: bytes, more: str, lost_bytes: int | None,
+                                                      tmp_path: Path) -> None:
+    """node-warc writes parts without a byte; crawlers cut what is too long for them."""
+    path = tmp_path / "x.warc"
+    path.write_bytes(record("response", PAGE, OK, b"page") + record("response", f"{PAGE}x", head, body, more))
+    with opened(path) as source:
+        assert source.without_body == ({} if lost_bytes is None else {f"{PAGE}x": lost_bytes})
+
+
+def test_an_answer_that_broke_off_in_its_first_line_is_none(tmp_path: Path) -> None:
+    """GitHub oduwsdl/ipwb, broken.warc: a picture of 7 bytes was a 200 without any."""
+    path = tmp_path / "x.warc"
+    path.write_bytes(record("response", PAGE, OK, b"page") + record("response", f"{PAGE}frog.png", "HTTP/1."))
+    assert found(path, ArchivedRequest("GET", f"{PAGE}frog.png", by_page=True)) == [None]
+
+
+@pytest.mark.parametrize(("sent", "answer"), [
+    (b'{"query": "names"}', b"all"), (b'{"query": "at", "t": 1785000000000}', b"one"), (b'{"query": "other"}', None)])
+def test_another_query_gets_no_answer_to_this_one(sent: bytes, answer: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "x.warc"
+    path.write_bytes(b"".join((
+        record("request", PAGE, "POST / HTTP/1.1", b'{"query": "names"}'), record("response", PAGE, OK, b"all"),
+        record("request", PAGE, "POST / HTTP/1.1", b'{"query": "at", "t": 1363139394945}'),
+        record("response", PAGE, OK, b"one"))))
+    got = found(path, ArchivedRequest("POST", PAGE, sent))[0]
+    assert (got and got.body) == answer
+
+
+@pytest.mark.parametrize(("body", "joined"), [
+    (b"4\r\nnews\r\n3\r\n!!!\r\n", b"news!!!"),      # a stream that was broken off between two
+    (b"4\r\nnews\r\n0\r\n\r\n", b"news"), (b"4\r\nnews\r\n9\r\ncut", b"4\r\nnews\r\n9\r\ncut"), (b"", b"")])
+def test_chunks_without_a_last_one_are_joined(body: bytes, joined: bytes) -> None:
+    assert without_chunks(body) == joined
