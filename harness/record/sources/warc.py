@@ -7,6 +7,7 @@ record, which names the response's or is named by it (WARC-Concurrent-To), or, w
 beside it; without such a record it was a GET.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,6 +35,7 @@ from harness.record.sources.records import (
 
 ANSWERS = ("response", "revisit", "resource")
 WITH_BODY = (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
+NUMBER = re.compile("[0-9]{1,18}")
 ENCODING_ADDS = 64
 """Bytes by which an encoded body may be larger than the decoded one, if that is small."""
 UNSPECIFIED = "unspecified"
@@ -149,7 +151,7 @@ def _lost_bytes(record: ArcWarcRecord, status: int) -> int | None:
         return None
     header = record.http_headers.get_header
     length = header("Content-Length") or ""
-    told = int(length) if length.isdigit() and not header("Transfer-Encoding") else 0
+    told = int(length) if NUMBER.fullmatch(length) and not header("Transfer-Encoding") else 0
     there: int = record.payload_length
     if status == HTTPStatus.PARTIAL_CONTENT:    # a player breaks off most parts
         return None if there else bytes_in_part(header("Content-Range") or "")
