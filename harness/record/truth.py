@@ -21,6 +21,9 @@ LEAST_AGAIN = 0.5
 """A page that others recorded asks for at least this share of the URLs again, or it is not that page."""
 FEWEST_RECORDED = 10
 """Of fewer URLs a share says little: an image in another size can be half of it."""
+TEXTS = ("text/html", "text/css", "text/javascript", "application/javascript", "application/json")
+MANY_TEXTS_BYTES = 100_000
+"""From here on hardly any site leaves all of them as they are; of small ones many do."""
 LONG_PAUSE_MS = 1000
 """Longer than what loss on the way usually takes: a server that lets its answer wait."""
 TOO_MUCH = f"WebSocket with more than {MOST_BYTES // 1_000_000} MB"
@@ -69,6 +72,16 @@ def missing_code(recording: PageRecording) -> list[str]:
     """Return the URLs of scripts and style sheets that an archive does not have: without them it is another page."""
     lost = (exchange.transaction for exchange in recording.exchanges if exchange.transaction.error in LACKING)
     return list(dict.fromkeys(transaction.url for transaction in lost if _is_code(transaction)))
+
+
+def decoded_texts(recording: PageRecording) -> int:
+    """Return how many bytes the texts of a page of others' have if there are many and none is compressed; else 0."""
+    texts = [exchange for exchange in recording.exchanges if exchange.archived is not None
+             and exchange.transaction.mime_type.startswith(TEXTS)]
+    if any(exchange.archived and exchange.archived.header("content-encoding") for exchange in texts):
+        return 0
+    total = sum(exchange.transaction.body_bytes for exchange in texts)
+    return total if total >= MANY_TEXTS_BYTES else 0
 
 
 def _is_code(transaction: HttpTransaction) -> bool:

@@ -181,3 +181,9 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
         verdict.remarks.append(f"{many(cut, 'picture')} whose end is missing there: as many NULs stand for it")
     if stand_ins:
         verdict.remarks.append(f"{stand_ins} answered by what was recorded for a similar URL")
+    if texts := truth.decoded_texts(recording):
+        verdict.remarks.append(f"none of its texts ({size(texts)}) is compressed: whoever recorded them may have "
+                               "unpacked them, and then the page has more bytes than it had")
+    if unknown := sum(answer.url.startswith("https:") and not answer.protocol for answer in answers):
+        verdict.remarks.append(f"over which HTTP {unknown} of its answers came nobody wrote down: they are replayed "
+                               "over HTTP/1.1")

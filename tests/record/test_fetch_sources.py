@@ -95,3 +95,15 @@ def test_a_page_whose_script_asks_for_nothing_any_more_is_not_fit(tmp_path: Path
     assert "because it asked for 1 of the 21 URLs that it got when it was recorded" in done.stdout
     assert "1 failed: 1 x in the archive without its body, 1 of them after the load event" in done.stdout
     assert not (tmp_path / "old").exists()
+
+
+def test_what_a_source_does_not_say_of_a_page_is_said(tmp_path: Path) -> None:
+    """As node-warc writes pages, decoded, and har-recorder, without the protocol: neither is an error."""
+    page = "https://www.old.test/"
+    source = har(tmp_path / "site.har", entry(page, body=b"<link rel=icon href=data:,><script src=/x.js></script>"),
+                 entry(f"{page}x.js", "text/javascript", b"1;" * 60_000))
+    (tmp_path / "old.pages").write_text(page)
+    done = fetch(tmp_path, "--from", str(source))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "none of its texts (120.1 KB) is compressed" in done.stdout
+    assert "over which HTTP 2 of its answers came nobody wrote down" in done.stdout

@@ -56,20 +56,25 @@ def _lost_bytes(entry: ForeignEntry) -> int:
 
 
 def urls_asked_for(entries: Sequence[ForeignEntry]) -> dict[str, frozenset[str]]:
-    """Return which URLs (`answers.mask`) the recorded load of each page got up to its load event, by the page's URL.
+    """Return which URLs (`answers.mask`) the recorded load of each page got up to its load event, by the page's URL."""
+    asked = {}
+    for page, url in page_urls(list(entries)).items():
+        got = [entry for entry in entries if entry.page == page and entry.status and not entry.late]
+        if any(entry.late is None for entry in got):
+            got = _referred_to(got, url)
+        asked[without_fragment(url)] = frozenset(mask(without_fragment(entry.url)) for entry in got)
+    return asked
 
-    Where that event is not known only what the page referred to counts: the browser itself asks for things, too, and
-    another page may follow.
+
+def _referred_to(entries: list[ForeignEntry], page_url: str) -> list[ForeignEntry]:
+    """Return what a page, or the part of its URL that browsers tell others, referred to; all where nothing is told.
+
+    Where the load event is not known the browser itself may have asked for things, and another page may follow.
     """
-    return {without_fragment(url): frozenset(
-        mask(without_fragment(entry.url)) for entry in entries
-        if entry.page == page and entry.status and not entry.late and (entry.late is not None or _is_of(entry, url)))
-        for page, url in page_urls(list(entries)).items()}
-
-
-def _is_of(entry: ForeignEntry, page_url: str) -> bool:
-    """Say whether a page's URL, or the part of it that browsers tell others, is what an entry was referred by."""
-    return entry.request_header("referer") in (page_url, urljoin(page_url, "/"))
+    referrers = {entry.request_header("referer") for entry in entries}
+    if referrers == {""}:
+        return entries
+    return [entry for entry in entries if entry.request_header("referer") in (page_url, urljoin(page_url, "/"))]
 
 
 def _answer(entry: ForeignEntry) -> ArchivedAnswer:
