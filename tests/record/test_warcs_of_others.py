@@ -44,6 +44,7 @@ def test_scoops_requests_stand_beside_their_answers(is_request_first: bool, tmp_
     (f"{OK}\r\nContent-Length: 61577", b"x" * 6000, "", 61577),
     (OK, b"x" * 6000, "WARC-Truncated: length\r\n", 0),
     ("HTTP/1.1 206 Partial Content\r\nContent-Length: 0\r\nContent-Range: bytes 100-199/200", b"", "", 100),
+    (f"{OK}\r\nContent-Length: 789", b"x" * 788, "", None),
     (OK, b"x", "WARC-Truncated: unspecified\r\n", None),       # as our own: the browser gave it up
     ("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 100-199/200", b"x", "", None),
     (f"{OK}\r\nContent-Length: 30\r\nContent-Encoding: gzip", b"decoded", "", None)])

@@ -38,6 +38,8 @@ WITH_BODY = (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
 NUMBER = re.compile("[0-9]{1,18}")
 ENCODING_ADDS = 64
 """Bytes by which an encoded body may be larger than the decoded one, if that is small."""
+LEAST_OF_WHOLE = 0.99
+"""A body of this share of its Content-Length is whole: somebody edited it (GitHub iipc/webarchive-commons)."""
 UNSPECIFIED = "unspecified"
 """Why a record was cut, as our own export says it of what the browser itself gave up."""
 ONE_GZIP = "non-chunked gzip"
@@ -157,7 +159,7 @@ def _lost_bytes(record: ArcWarcRecord, status: int) -> int | None:
         return None if there else bytes_in_part(header("Content-Range") or "")
     truncated = record.rec_headers.get_header("WARC-Truncated")
     adds = ENCODING_ADDS if header("Content-Encoding") else 0
-    if truncated == UNSPECIFIED or (not truncated and there >= told - adds):
+    if truncated == UNSPECIFIED or (not truncated and there >= LEAST_OF_WHOLE * told - adds):
         return None
     return told
 
