@@ -63,6 +63,14 @@ def test_2013_a_recorded_answer_without_its_body_is_empty_and_says_so(tmp_path: 
     assert (answer.status, answer.mime_type, answer.file, answer.found) == (200, "image/gif", None, "no-body")
 
 
+def test_2013_a_file_whose_name_lost_its_question_mark(tmp_path: Path) -> None:
+    """As Windows keeps a mirror: GitHub ThomasGaTech/NetworksProject4, c.betrad.com."""
+    recording = text_recording(tmp_path, {"a.test/geo/ba.js_rDEV": "", "a.test/x_y": "", "a.test/x?y": ""},
+                               [ok("http://a.test/geo/ba.js?rDEV", mime="text/javascript")])
+    site = Site(recording, HOST)
+    assert [site.answer(path).file for path in ("/geo/ba.js?rDEV", "/x?y", "/x_y")] == ["geo/ba.js_rDEV", "x?y", "x_y"]
+
+
 def test_files_that_no_log_has_have_identities_of_their_own(tmp_path: Path) -> None:
     recording = text_recording(tmp_path, {"a.test/i-1466453065.js": "", "a.test/i-1466453066.js": "", "a.test/p?x": "",
                                           "a.test/p": ""}, [ok("http://a.test/p")])
