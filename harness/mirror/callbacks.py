@@ -29,7 +29,7 @@ def renamed(body: bytes, coding: str, names: list[tuple[bytes, bytes]]) -> bytes
     for old, new in names if known else ():
         call = re.match(_call(old), script, re.DOTALL)
         if call:
-            return encode(call[0].replace(old, new) + script[call.end():], coding, len(body))[0]
+            return encode(call[0].replace(old, new) + script[call.end():], coding, -1)[0]     # quickly: a load waits
     return None
 
 

@@ -41,9 +41,9 @@ def encode(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
     coding = CODINGS.get(encoding.strip().lower())
     if coding is None or not body:
         return body, ""
-    made = [coding.encode(body, level) for level in coding.levels]
     if wanted_bytes <= 0:
-        return made[1], encoding
+        return coding.encode(body, coding.levels[1]), encoding
+    made = [coding.encode(body, level) for level in coding.levels]
     return min(made, key=lambda candidate: abs(len(candidate) - wanted_bytes)), encoding
 
 
