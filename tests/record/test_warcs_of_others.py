@@ -64,6 +64,15 @@ def test_an_answer_that_broke_off_in_its_first_line_is_none(tmp_path: Path) -> N
     assert found(path, ArchivedRequest("GET", f"{PAGE}frog.png", by_page=True)) == [None]
 
 
+def test_a_query_that_nobody_wrote_down_is_any_query(tmp_path: Path) -> None:
+    path = tmp_path / "x.warc"
+    path.write_bytes(record("request", f"{PAGE}?t=1363139394945", "POST /?t=1363139394945 HTTP/1.1")
+                     + record("response", f"{PAGE}?t=1363139394945", OK, b"counted"))
+    got = found(path, ArchivedRequest("POST", f"{PAGE}?t=1785000000000", b"seen"))[0]
+    assert got is not None
+    assert (got.body, got.stand_in) == (b"counted", True)
+
+
 @pytest.mark.parametrize(("sent", "answer"), [
     (b'{"query": "names"}', b"all"), (b'{"query": "at", "t": 1785000000000}', b"one"), (b'{"query": "other"}', None)])
 def test_another_query_gets_no_answer_to_this_one(sent: bytes, answer: bytes | None, tmp_path: Path) -> None:

@@ -115,11 +115,11 @@ class Index:
 
     def _stand_in(self, method: str, url: str, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return what was recorded for another URL and may answer all the same (3 to 5)."""
-        masked_key = (method, mask(url), masked_hash_of(request.body))
-        masked = self._table("masked", lambda entry: (entry.method, mask(entry.url), entry.masked_hash)).get(
-            masked_key, [])
-        if standing := self._fitting(_without_redirects(masked), request):
-            return replace(self._next((*masked_key, str(request.navigation)), standing), stand_in=True)
+        masked = self._table("masked", lambda entry: (entry.method, mask(entry.url), entry.masked_hash))
+        for body in (masked_hash_of(request.body), ""):
+            key = (method, mask(url), body)
+            if standing := self._fitting(_without_redirects(masked.get(key, [])), request):
+                return replace(self._next((*key, str(request.navigation)), standing), stand_in=True)
         same_path = self._table("path", lambda entry: (entry.method, _alike_path(entry.url)))
         standing = _without_redirects(same_path.get((method, _alike_path(url)), []))
         if method == "GET":
