@@ -37,7 +37,7 @@ MOST_PADDED = 100_000_000
 
 
 @dataclass(frozen=True)
-class Export:
+class HarContext:
     """A HAR, as far as its bodies need it: the program that wrote it, what is attached to it, and the charset that the
     document of each page names, by the page's id.
     """
@@ -55,7 +55,7 @@ class ForeignBody:
     cut: bool = False
 
 
-def read_body(content: dict[str, Any], content_type: str, export: Export, *, page: str, size: int,
+def read_body(content: dict[str, Any], content_type: str, context: HarContext, *, page: str, size: int,
               encoded_bytes: int, is_size_exact: bool = False) -> ForeignBody:
     """Return what the `content` of an entry of `page` has of a body of `size` bytes.
 
@@ -63,11 +63,11 @@ def read_body(content: dict[str, Any], content_type: str, export: Export, *, pag
     that of the decoded body for certain. A picture of which only the end is missing is kept, at its size: browsers draw
     what they have of it.
     """
-    body = _body(content, export.attached, partial(encode_text, content_type=content_type, size=size,
-                                                   page_charset=export.charsets.get(page, "")))
+    body = _body(content, context.attached, partial(encode_text, content_type=content_type, size=size,
+                                                   page_charset=context.charsets.get(page, "")))
     if body is not None and len(body) + len(content.get("text") or "") == size:
         size = len(body)        # chrome-har counts a body twice, as it is and as it stands in the HAR
-    if body is None or (export.creator == FIREFOX and encoded_bytes > FIREFOX_LIMIT) or _is_spoilt(body):
+    if body is None or (context.creator == FIREFOX and encoded_bytes > FIREFOX_LIMIT) or _is_spoilt(body):
         return ForeignBody(None)
     if _is_picture(content_type) and not encoded_bytes and FIREFOX_LIMIT < size <= MOST_PADDED:
         if len(body) in (FIREFOX_LIMIT, KEPT_OF_BASE64):

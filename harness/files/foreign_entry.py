@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.files.charsets import charset_of
-from harness.files.foreign_body import Export, read_body
+from harness.files.foreign_body import HarContext, read_body
 from harness.files.har import H2
 from harness.files.har_file import Attached
 from harness.files.har_times import handshake_ms, time_ms
@@ -76,7 +76,7 @@ class ForeignEntry:
         return _header(self.request_headers, wanted)
 
 
-def entry_of(entry: dict[str, Any], page: str, export: Export) -> ForeignEntry | None:
+def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEntry | None:
     """Return an entry of `page`; None for what no page asks for, and for what is not over http or https."""
     request, response = entry["request"], entry.get("response") or {}
     url = as_browsers_ask(str(request["url"]))
@@ -89,11 +89,11 @@ def entry_of(entry: dict[str, Any], page: str, export: Export) -> ForeignEntry |
         return None
     wire_bytes = _wire_bytes(response, headers)
     decoded_bytes = _number(entry.get("_objectSizeUncompressed"), 0)        # WebPageTest's
-    read = read_body(content, _content_type(headers, content), export, page=page,
+    read = read_body(content, _content_type(headers, content), context, page=page,
                      size=decoded_bytes or _number(content.get("size"), 0), is_size_exact=bool(decoded_bytes),
                      encoded_bytes=wire_bytes if _header(headers, "content-encoding") else 0)
     is_lost = not read.content and _is_lost(request, response, headers)
-    body = None if is_lost else read.content
+    body, told_bytes = None if is_lost else read.content, _number(content.get("size"), UNKNOWN)
     status, reason = max(0, _number(response.get("status"), 0)), str(response.get("statusText") or "")
     if body and status in (0, HTTPStatus.NOT_MODIFIED):     # what was pushed has no status; a 304's body is the cache's
         headers += _encoding_then(status, response, body)
@@ -102,11 +102,11 @@ def entry_of(entry: dict[str, Any], page: str, export: Export) -> ForeignEntry |
     there = str(response.get("redirectURL") or _header(headers, "location"))
     return ForeignEntry(
         page, str(request.get("method", "GET")).upper(), url,
-        _request_body(request, export.attached), _pairs(request),
+        _request_body(request, context.attached), _pairs(request),
         status, reason, headers,
         H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
         mime_type, body,
-        wire_bytes, len(body) if body is not None else _number(content.get("size"), UNKNOWN) or UNKNOWN * is_lost,
+        wire_bytes, len(body) if body is not None else (UNKNOWN if is_lost and told_bytes == 0 else told_bytes),
         as_browsers_ask(there, url) if there and status in REDIRECTS else "",
         moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)),
         handshake_ms(entry) or None,    # 0: over a connection that was there already

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import InputError
-from harness.files.foreign_body import Export
+from harness.files.foreign_body import HarContext
 from harness.files.foreign_entry import ForeignEntry, entry_of, page_charsets
 from harness.files.foreign_pages import is_late, load_ends, page_begins, page_of, page_urls, without_leftovers
 from harness.files.har_file import read_har_file
@@ -26,9 +26,9 @@ def read_foreign_har(path: Path) -> list[ForeignEntry]:
         pages = log.get("pages") or []
         begins, ends = page_begins(pages), load_ends(pages)
         pages_of = [(entry, page_of(entry, begins)) for entry in log["entries"]]
-        export = Export(str((log.get("creator") or {}).get("name", "")), file.attached,
+        context = HarContext(str((log.get("creator") or {}).get("name", "")), file.attached,
                         page_charsets(pages_of))
-        entries = (entry_of(entry, page, export) for entry, page in pages_of)
+        entries = (entry_of(entry, page, context) for entry, page in pages_of)
         found = [replace(entry, late=is_late(entry, ends)) for entry in entries if entry is not None]
         found = without_leftovers(found, pages)
     except UnreadableFileError as error:

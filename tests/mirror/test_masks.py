@@ -13,6 +13,7 @@ from harness.mirror.masks import mask_body, mask_target
     ("/a?t=1363139399019&x=12", "/a?t=*&x=12"), ("/a?r=0.5", "/a?r=*"), ("/a/0.5", "/a/0.5"), ("/a/0.53125", "/a/*"),
     ("/deadbeef01", "/*"), ("/defaced/facade", "/defaced/facade"),
     ("/a?_=1&cb=x&ord=1.2.3&b_=1", "/a?_=*&cb=*&ord=*&b_=1"),
+    ("/a?rnd=5&random=x&rand=1&cachebuster=y&brand=z", "/a?rnd=*&random=*&rand=*&cachebuster=*&brand=z"),
     ("/x;ord=12?", "/x;ord=*?"), ("/j?callback=f&jsoncallback=g&JSONP=h", "/j?callback=*&jsoncallback=*&JSONP=*"),
     ("/3fa85f64-5717-4562-b3fc-2c963f66afa6/x", "/*/x"), ("/WPi3WwXM1363139394945/y", "/*/y"),
     ("/v1.2.3.4/", "/v1.2.3.4/"),
