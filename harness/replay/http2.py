@@ -243,8 +243,11 @@ class Http2Connection:
         self._h2.send_headers(answer.stream, answer.head, end_stream=over)
         if over:
             self._finish(answer)
-        else:
-            heapq.heappush(self._turns, answer.rank())
+            return
+        heapq.heappush(self._turns, answer.rank())
+        if answer.left > FRAME:     # a record of its own, or a browser would see the head with 16 kB of the body
+            self._unsent += self._h2.data_to_send()
+            self._write()
 
     def _begin_what_is_due(self) -> None:
         """Begin the answers that were thought about for long enough, in the order in which they were to begin."""

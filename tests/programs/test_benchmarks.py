@@ -13,7 +13,8 @@ from tests.support.forked import typed
 
 BENCHMARKS = ROOT / "benchmarks"
 SCRIPTS = ("star.py", "scale.py", "delay_line.py", "loads.py", "server.py", "connect_times.py", "packet_timing.py",
-           "network_equivalence.py", "disturbed.py", "stall.py", "alike.py", "sameness.py", "modern.py", "sweep.py")
+           "network_equivalence.py", "disturbed.py", "stall.py", "alike.py", "sameness.py", "modern.py", "originals.py",
+           "sweep.py")
 CLOSED_PORT = 9
 PACE_S = 0.010
 

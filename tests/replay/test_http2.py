@@ -86,6 +86,16 @@ def test_the_first_of_many_answers_does_not_wait_for_the_last(client: Client) ->
     client.finish()
 
 
+def test_the_head_of_a_large_answer_comes_in_a_record_of_its_own(client: Client) -> None:
+    """As nginx sends it (tests/network/test_originals.py): a browser need not wait for 16 kB of the body."""
+    stream = client.ask("/big")
+    while not client.answers[stream].headers:
+        client.turn()       # which reads one record of TLS
+    assert not client.answers[stream].body
+    client.finish()
+    assert bytes(client.answers[stream].body) == BIG
+
+
 def test_flow_control_is_honoured_with_5_mb(client: Client, secure: Secure) -> None:
     """h2's client raises FlowControlError on one byte too many; windows are 65535 bytes."""
     _, body = client.get("/big")

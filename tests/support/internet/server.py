@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -25,6 +25,7 @@ import trustme
 
 from harness.bootstrap import ROOT
 from harness.system import companions
+from harness.system.netns import inside
 from harness.system.privileges import User, give, passable_temp_root
 from harness.system.processes import stop
 from tests.support.internet import today
@@ -63,26 +64,44 @@ class Internet:
         return sorted(Counter((self.directory / "connections.log").read_text().split()).values())
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a host listens."""
+
+    address: str
+    http: int
+    tls: int
+
+
 @contextlib.contextmanager
 def serve(*, applications: bool = False) -> Iterator[Internet]:
     """Run the test internet; on leaving, end it and remove its files. Needs nginx, but no root.
 
     With `applications` the pages of today.py are there, too: a second more until it runs.
     """
+    http, tls, tls_http_1 = _free_ports(3)
+    with behind_nginx(applications=applications) as internet:
+        places = {name: Place(f"{NETWORK}{number}", http, tls_http_1 if name in ONLY_HTTP_1 else tls)
+                  for number, name in enumerate(internet.hosts, start=1)}
+        issue_certificates(internet)
+        write_remap(internet, places)
+        configuration = write_configuration(internet, "all", places)
+        with running_nginx(internet, configuration, places[EXPIRED]):
+            yield internet
+
+
+@contextlib.contextmanager
+def behind_nginx(*, applications: bool) -> Iterator[Internet]:
+    """Run all that nginx asks for answers, in a folder that is removed at the end."""
     directory = Path(tempfile.mkdtemp(prefix="tfo-net-", dir=passable_temp_root()))
     directory.chmod(0o755)              # whoever runs fetch.py reads hack_dns file and CA
     try:
-        hosts = make_hosts() | (today.make_hosts() if applications else {})
-        ports = _free_ports(3)
-        addresses = {name: f"{NETWORK}{number}" for number, name in enumerate(hosts, start=1)}
-        _write(directory, hosts, addresses, ports)
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as silent:
             silent.bind(str(directory / "silent"))      # takes connections into its queue and never reads
             silent.listen(64)
             with graphql_server(directory / "graphql"), \
-                    _applications(directory) if applications else contextlib.nullcontext(), \
-                    _nginx(directory, (addresses[EXPIRED], ports[1])):
-                yield Internet(directory, hosts)
+                    _applications(directory) if applications else contextlib.nullcontext():
+                yield Internet(directory, make_hosts() | (today.make_hosts() if applications else {}))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -97,51 +116,70 @@ def _applications(directory: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _nginx(directory: Path, address: tuple[str, int]) -> Iterator[None]:
+def running_nginx(internet: Internet, configuration: Path, place: Place, namespace_pid: int | None = None,
+                  ) -> Iterator[None]:
+    """Run nginx, in the network namespace of a process if one is given; it is ready when it listens at `place`."""
     user: dict[str, object] = {}
     if os.geteuid() == 0:
         account = pwd.getpwnam(ACCOUNT)
-        give(directory, User(account.pw_name, account.pw_uid, account.pw_gid))
+        give(internet.directory, User(account.pw_name, account.pw_uid, account.pw_gid))
         user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-    command = [str(NGINX), "-p", str(directory), "-e", "error.log", "-c", str(directory / "nginx.conf")]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True, **user)  # type: ignore[call-overload]
+    command = [str(NGINX), "-p", str(internet.directory), "-e", "error.log", "-c", str(configuration)]
+    with inside(namespace_pid) if namespace_pid else contextlib.nullcontext():
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True,
+                                   **user)  # type: ignore[call-overload]
     try:
         deadline = time.monotonic() + START_S
-        while socket.socket().connect_ex(address):
+        while not _listens(place, namespace_pid):
             if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"nginx did not start: {(directory / 'error.log').read_text()}")
+                raise RuntimeError(f"nginx did not start: {(internet.directory / 'error.log').read_text()}")
             time.sleep(0.02)
         yield
     finally:
         stop(process)
 
 
-def _write(directory: Path, hosts: dict[str, Host], addresses: dict[str, str], ports: list[int]) -> None:
-    """Write the certificates, files, configuration and hack_dns file of the internet."""
+def _listens(place: Place, namespace_pid: int | None) -> bool:
+    with inside(namespace_pid) if namespace_pid else contextlib.nullcontext(), socket.socket() as client:
+        return client.connect_ex((place.address, place.tls)) == 0
+
+
+def issue_certificates(internet: Internet) -> None:
+    """Make the internet's CA, and a certificate and key for each of its hosts."""
     authority = trustme.CA()
-    authority.cert_pem.write_to_path(directory / "ca.pem")
-    servers = []
-    http, tls, tls_http_1 = ports
-    lines = []
-    for name, host in hosts.items():
-        yesterday = datetime.now(timezone.utc) - timedelta(days=1)
+    authority.cert_pem.write_to_path(internet.ca)
+    yesterday = datetime.now(timezone.utc) - timedelta(days=1)
+    for name in internet.hosts:
         # An expired certificate must not be trusted for its CA's sake: that one comes from a CA nobody knows.
         certificate = (trustme.CA() if name == EXPIRED else authority).issue_cert(
             name, not_before=yesterday - timedelta(days=9), not_after=yesterday if name == EXPIRED else None)
         # Chrome's list of trusted keys is matched against what the server sends, so it sends the CA's, too.
         chain = [*certificate.cert_chain_pems, *([] if name == EXPIRED else [authority.cert_pem])]
-        (directory / f"{name}.pem").write_bytes(b"".join(pem.bytes() for pem in chain))
-        certificate.private_key_pem.write_to_path(directory / f"{name}.key")
-        listen = f"{tls_http_1} ssl" if name in ONLY_HTTP_1 else f"{tls} ssl http2"
-        servers.append(_server(directory, name, host, [f"{addresses[name]}:{http}", f"{addresses[name]}:{listen}"]))
-        lines += [f"{name} {addresses[name]} {http}\n",
-                  f"{name} {addresses[name]} {tls_http_1 if name in ONLY_HTTP_1 else tls} https\n"]
-    (directory / "remap").write_text("".join(lines))
-    (directory / "nginx.conf").write_text(CONFIGURATION + "".join(servers) + "}\n")
+        (internet.directory / f"{name}.pem").write_bytes(b"".join(pem.bytes() for pem in chain))
+        certificate.private_key_pem.write_to_path(internet.directory / f"{name}.key")
+
+
+def write_remap(internet: Internet, places: Mapping[str, Place]) -> None:
+    """Write the hack_dns file that leads to the hosts at these places."""
+    internet.remap.write_text("".join(f"{name} {place.address} {place.http}\n{name} {place.address} {place.tls} https\n"
+                                      for name, place in places.items()))
+
+
+def write_configuration(internet: Internet, name: str, places: Mapping[str, Place], fastopen: int = 0) -> Path:
+    """Write the hosts' files and NAME.conf, of an nginx that serves them at their places; return its path.
+
+    With `fastopen` as many connections may wait to be accepted that brought data in their SYN.
+    """
+    options = f"fastopen={fastopen}" if fastopen else ""
+    servers = [_server(internet.directory, host, internet.hosts[host], place, options)
+               for host, place in places.items()]
+    path = internet.directory / f"{name}.conf"
+    path.write_text(CONFIGURATION.replace("PID", f"{name}.pid") + "".join(servers) + "}\n")
+    return path
 
 
 CONFIGURATION = """
-daemon off; worker_processes 1; master_process off; pid nginx.pid;
+daemon off; worker_processes 1; master_process off; pid PID;
 events { worker_connections 512; }
 http {
     log_format asked '$request_method $scheme://$host$request_uri $status $server_protocol';
@@ -153,10 +191,12 @@ http {
 """
 
 
-def _server(directory: Path, name: str, host: Host, listens: list[str]) -> str:
+def _server(directory: Path, name: str, host: Host, place: Place, options: str) -> str:
+    http2 = "" if name in ONLY_HTTP_1 else "http2"
     lines = [f"server {{ server_name {name}; root {directory}/nothing;",
-             f"ssl_certificate {name}.pem; ssl_certificate_key {name}.key;"]
-    lines += [f"listen {listen};" for listen in listens]
+             f"ssl_certificate {name}.pem; ssl_certificate_key {name}.key;",
+             f"listen {place.address}:{place.http} {options};",
+             f"listen {place.address}:{place.tls} ssl {http2} {options};"]
     for number, (path, file) in enumerate(host.files.items()):
         stored = directory / "files" / name / str(number)
         stored.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,36 @@
+"""The test internet in a star: each of its hosts is an nginx of its own on the host of the star that bears its name.
+
+So a page can be loaded from the servers that it was recorded from over the very network that its replay is loaded over.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from harness.network.star import Star
+from tests.support.internet.server import (
+    Internet,
+    Place,
+    behind_nginx,
+    issue_certificates,
+    running_nginx,
+    write_configuration,
+    write_remap,
+)
+
+HTTP, TLS = 18080, 18443
+"""The ports; those of the replay's servers, which may listen beside it, are others."""
+FASTOPEN_QUEUE = 256
+
+
+@contextmanager
+def serve_in_star(star: Star) -> Iterator[Internet]:
+    """Run the test internet, with the pages of today.py, on the hosts of a star that a recording of it was made for."""
+    with behind_nginx(applications=True) as internet, ExitStack() as stack:
+        places = {name: Place(server.address, HTTP, TLS) for name, server in star.servers.items()
+                  if name in internet.hosts}
+        issue_certificates(internet)
+        write_remap(internet, places)
+        for name, place in places.items():
+            configuration = write_configuration(internet, name, {name: place}, FASTOPEN_QUEUE)
+            stack.enter_context(running_nginx(internet, configuration, place, star.servers[name].pid))
+        yield internet
