@@ -87,7 +87,7 @@ def test_the_first_of_many_answers_does_not_wait_for_the_last(client: Client) ->
 
 
 def test_the_head_of_a_large_answer_comes_in_a_record_of_its_own(client: Client) -> None:
-    """As nginx sends it (tests/network/test_originals.py): a browser need not wait for 16 kB of the body."""
+    """As nginx sends it (tests/record/test_tls_records.py): a browser need not wait for 16 kB of the body."""
     stream = client.ask("/big")
     while not client.answers[stream].headers:
         client.turn()       # which reads one record of TLS
