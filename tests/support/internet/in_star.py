@@ -6,7 +6,9 @@ So a page can be loaded from the servers that it was recorded from over the very
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from harness.network.star import Star
+from harness.network.star import Host, Star
+from harness.system.commands import run
+from harness.system.netns import inside
 from tests.support.internet.server import (
     Internet,
     Place,
@@ -31,6 +33,17 @@ def serve_in_star(star: Star) -> Iterator[Internet]:
         issue_certificates(internet)
         write_remap(internet, places)
         for name, place in places.items():
+            _prefer_cubic(star.servers[name])
             configuration = write_configuration(internet, name, {name: place}, FASTOPEN_QUEUE)
             stack.enter_context(running_nginx(internet, configuration, place, star.servers[name].pid))
         yield internet
+
+
+def _prefer_cubic(server: Host) -> None:
+    """Have its connections control congestion by CUBIC, as the replay's do (harness.system.tcp).
+
+    A route can say so (ip-route(8), congctl); the sysctl of a namespace takes only what all users may choose.
+    """
+    with inside(server.pid):
+        run(["ip", "route", "replace", "10.0.0.0/8", "dev", server.interface, "proto", "kernel", "scope", "link", "src",
+             server.address, "congctl", "cubic"], "choosing CUBIC")
