@@ -87,10 +87,10 @@ def page_url(text: str) -> str:
 def page_of(text: str) -> Page:
     """Return the page that a line of a list names. Raises ValueError for what is no http or https URL.
 
-    An ASCII URL gives the file its name as it is written, as it always did; any other as it is asked for.
+    Its files are named after the URL as browsers ask for it, however the line spells it (HTTP://WWW.A.TEST:80/).
     """
     url = page_url(text)
-    return Page(url, sanitise(text if text.isascii() else url))
+    return Page(url, sanitise(url))
 
 
 def line_of(list_file: Path, page: Page) -> int:
