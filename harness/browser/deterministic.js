@@ -2,9 +2,12 @@
    same randomness each load, so that the URLs a page's scripts put together are the ones in the mirror, and so that they
    take the same branch. performance.now(), which timing comes from, is left alone.
 
-   Time: Date stands still at a fixed instant and moves on by a millisecond every few questions, so that a script that
-   waits by asking does not wait for ever. What else tells the time of day agrees with it: Temporal.Now,
-   Intl.DateTimeFormat without an argument, performance.timeOrigin and .timing, document.lastModified.
+   Time: Date begins at a fixed instant. When a timer ends, as much time has passed as it was set to, and with each
+   frame that is drawn a sixtieth of a second: who debounces, animates or polls by Date goes on as on any day. While the
+   network is waited for Date stands still, since that takes another time in each load; but it moves on by a millisecond
+   every few questions, so that a script that waits by asking does not wait for ever. What else tells the time of day
+   agrees with it: Temporal.Now, Intl.DateTimeFormat without an argument, performance.timeOrigin and .timing,
+   document.lastModified.
 
    Randomness: Math.random and crypto's have one stream of numbers for each script, seeded by its URL and its frame's.
    Scripts arrive in another order in each load; with one stream for all, none of them would get the same numbers.
@@ -18,7 +21,12 @@
   const questionsPerMs = 20;
   const RealDate = Date;
   let questions = 0;
-  const now = () => instant + Math.floor(questions++ / questionsPerMs);
+  let waitedMs = 0;
+  let countsWaits = false;
+  const now = () => {
+    countWaits();
+    return instant + Math.floor(waitedMs + questions++ / questionsPerMs);
+  };
   const replaceGetter = (prototype, name, make) => {
     const property = prototype && Object.getOwnPropertyDescriptor(prototype, name);
     if (property && property.get)
@@ -31,6 +39,39 @@
     get: (target, name, receiver) => (name === 'now' ? now : Reflect.get(target, name, receiver)),
   });
   RealDate.prototype.constructor = globalThis.Date;
+
+  /* Let what is called at the end of a wait find that the wait is over. The native functions do the waiting: code that
+     is text, and what they throw, are left to them. */
+  const countWaitsOf = (name, msOf, repeats) => {
+    if (!globalThis[name])
+      return;
+    globalThis[name] = new Proxy(globalThis[name], {apply(native, self, given) {
+      const [handler, delay, ...more] = given;
+      if (typeof handler !== 'function')
+        return Reflect.apply(native, self, given);
+      const ms = msOf(delay);
+      let endMs = waitedMs + ms;
+      const waited = function (...found) {
+        waitedMs = Math.max(waitedMs, endMs);
+        endMs += repeats ? ms : 0;
+        return Reflect.apply(handler, this, found);
+      };
+      return Reflect.apply(native, self, [waited, delay, ...more]);
+    }});
+  };
+  const frameMs = 1000 / 60;
+  const delayMs = delay => Math.max(0, Math.trunc(delay) || 0);
+  /* A worker that has not begun has no timers yet: there the first question comes early enough. */
+  const countWaits = () => {
+    if (countsWaits)
+      return;
+    countsWaits = true;
+    countWaitsOf('setTimeout', delayMs, false);
+    countWaitsOf('setInterval', delayMs, true);
+    countWaitsOf('requestAnimationFrame', () => frameMs, false);
+  };
+  if (globalThis.document)
+    countWaits();
 
   const formats = new WeakMap();      // the same function each time it is asked for, as ECMA-402 has it
   const orNow = date => (date === undefined ? now() : date);
