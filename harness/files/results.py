@@ -158,14 +158,18 @@ def read_results(clientdir: Path) -> Results:
 
 
 def _require_rtts_apart(clientdir: Path, experiments: Sequence[ExperimentRecord]) -> None:
-    """Raise InputError when loads as far away as recorded would stand in one row with others."""
-    for recorded in experiments:
-        for other in experiments:
-            if recorded is not other and recorded.server_rtts_ms and recorded.rtt_ms == other.rtt_ms:
-                name = experiment_file(clientdir, recorded.delaynet_ms)
-                raise InputError(f"{name}:1: its recorded RTTs have the median {recorded.rtt_ms:g} ms, which is the "
-                                 f"RTT of {experiment_file(clientdir, other.delaynet_ms).name} too; move the loads of "
-                                 "one of them to another folder")
+    """Raise InputError when loads of two experiments, which may differ in all else, would stand in one row.
+
+    Two files have one RTT where a part of it is user's link's, or where it is the median of recorded ones.
+    """
+    known: dict[float, ExperimentRecord] = {}
+    for experiment in experiments:
+        other = known.setdefault(experiment.rtt_ms, experiment)
+        if other is not experiment:
+            name, of_other = (experiment_file(clientdir, each.delaynet_ms) for each in (experiment, other))
+            raise InputError(f"{name}:1: its RTT, {experiment.rtt_ms:g} ms, is that of {of_other.name} too, and one "
+                             "row of the table cannot hold two experiments; move that file and its loads, "
+                             f"{other.delaynet_ms:g}-*, to another folder")
 
 
 def _cells(clientdir: Path) -> list[tuple[Path, float, int, int]]:
