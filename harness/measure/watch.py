@@ -146,16 +146,17 @@ def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:
 
 def cookies_of(watch: Watch, record: LoadRecord) -> CookieCounts | None:
     """Return which cookies the servers gave in the load of `record`; None if some arrivals were not noted."""
-    lab, given = watch.lab, {address: len(at_s) for (address, said), at_s in watch.arrivals.at_s.items()
-                             if said is Said.COOKIE}
     if watch.arrivals.lost:
         return None
-    names = {host.address: name for name, host in lab.star.servers.items()}
-    visited = {names.get(server_address(connection), "") for connection in record.connections or ()} - {""}
+    lab, names = watch.lab, {host.address: name for name, host in watch.lab.star.servers.items()}
+    givers = [address for (address, said), at_s in watch.arrivals.at_s.items() if said is Said.COOKIE for _ in at_s]
+    gave = {names[address] for address in givers if address in names}
+    visited = {names[address] for connection in record.connections or ()
+               if (address := server_address(connection)) in names}
     if lab.cookies == DOMAIN:
         sites = sites_of_servers(lab.names)
-        visited = {sites[name] for name in visited}
-    return CookieCounts(mode=lab.cookies, given=sum(given.values()), first=len(given), visited=len(visited))
+        gave, visited = ({sites[name] for name in servers} for servers in (gave, visited))
+    return CookieCounts(mode=lab.cookies, given=len(givers), first=len(gave), visited=len(visited))
 
 
 def server_address(connection: UsedConnection) -> str:
