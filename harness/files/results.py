@@ -6,7 +6,7 @@
     client/<delaynet>-<run>-tfo-<0|1>/<page>.pcap    the packets, with --pcap
     client/<delaynet>-<run>-tfo-<0|1>/<page>.<program>.log   what a program said during a load that failed
     client/<delaynet>-<run>-tfo-<0|1>/<page>.json    the load's record (files.load_record): its times, whether it counts
-    client/<delaynet>-<run>-tfo-<0|1>/attempt-<n>/   the same files of the n-th try, which failed and was made again
+    client/<delaynet>-<run>-tfo-<0|1>/attempt-<n>/   the same files of the n-th try, if it was made again
 
 A folder without any of the .json files holds logs of the 2013 tool; harness.files.old_logs judges those.
 
@@ -62,7 +62,7 @@ class LoadResult:
 class Results:
     """Everything in a client directory. `old` is True for logs of the 2013 tool, which only know `last_ms`.
 
-    `loads` are those of one experiment for each delay; `again` are its tries that failed and were made again; `others`
+    `loads` are those of one experiment for each delay; `again` are its tries that were made again; `others`
     are loads of other experiments. None of the latter two is valid. `urls` maps each page's file name to its URL, in
     .pages order (alphabetical when unknown). `rtts_ms` and `tfos` are what the directories and experiment files say was
     to be measured. `problems` are ``file:line: problem`` lines.
@@ -229,7 +229,8 @@ def _read_load(blank: LoadResult) -> LoadResult:
 
 
 def _made_again(load: LoadResult) -> LoadResult:
-    return replace(load, valid=False, why_not=load.why_not or ("made again",))
+    """Return a try that another one followed; a valid one only of a warm-up, since it is the network that warms up."""
+    return replace(load, valid=False, why_not=load.why_not or ("valid, but a run that is resumed warms up anew",))
 
 
 def _one_experiment(clientdir: Path, experiments: Iterable[ExperimentRecord], loads: Sequence[LoadResult],
