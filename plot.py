@@ -61,7 +61,7 @@ def main() -> int:
         report += "\n" + "".join(f"{line}\n" for line in simulation_lines(results, selection))
     elif arguments.detail:
         report += "\n" + "".join(f"{line}\n" for line in prediction_lines(results, selection))
-    if worth_a_curve(results):
+    if worth_a_curve(results, selection):
         report += "\n" + "".join(f"{line}\n" for line in sweep_lines(results, selection))
     print(report, end="", flush=True)
     if arguments.append:
@@ -132,7 +132,7 @@ def draw_figures(results: Results, selection: Selection, outputdir: Path, ending
         breakdown = draw_breakdown(results, selection, page)
         if breakdown:
             save_figure(breakdown, breakdown_path(outputdir, names[page]).with_suffix(f".{ending}"))
-    if worth_a_curve(results):
+    if worth_a_curve(results, selection):
         save_figure(draw_sweep(results, selection), outputdir / f"{SWEEP_NAME}.{ending}")
 
 

@@ -63,16 +63,6 @@ bad_use() {
     exit 2
 }
 
-# Whatever needs no root is done as the user who called sudo, so that results belong to that user.
-as_user() {
-    if [ -n "${SUDO_UID:-}" ]; then
-        # shellcheck disable=SC2153  # sudo sets both
-        HOME=$(getent passwd "$SUDO_UID" | cut -d: -f6) setpriv --reuid "$SUDO_UID" --regid "$SUDO_GID" --init-groups -- "$@"
-    else
-        "$@"
-    fi
-}
-
 given=()
 for word in "$@"; do
     case "$word" in
@@ -86,6 +76,13 @@ for variable in SUDO_UID SUDO_GID; do
     [[ ${!variable-0} =~ ^(0|[123456789]$digit{0,9})$ ]] ||
         { echo "run.sh: $variable: '${!variable}' is not a number; unset it, or run: sudo ./run.sh" >&2; exit 2; }
 done
+# Whatever needs no root is done as the user who called sudo, so that results belong to that user.
+become_user=()
+if [ -n "${SUDO_UID:-}" ]; then
+    # shellcheck disable=SC2153  # sudo sets both
+    become_user=(env "HOME=$(getent passwd "$SUDO_UID" | cut -d: -f6 || true)" setpriv --reuid "$SUDO_UID" --regid "$SUDO_GID" --init-groups --)
+fi
+as_user() { ${become_user[@]+"${become_user[@]}"} "$@"; }
 if [ -n "$resume" ]; then
     [ -f "$run_options" ] || bad_use "--resume: there is no run to go on with ($run_options); leave it out"
     mapfile -t saved < <(as_user cat "$run_options")
@@ -97,7 +94,10 @@ fi
 
 set -- ${given[@]+"${given[@]}"}
 while [ $# -gt 0 ]; do
-    case "$1" in --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;; esac
+    case "$1" in
+        --dry-run=*) bad_use "$1: is for ./tfo.py alone" ;;
+        --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
+    esac
     case "$1" in
         --name | --delays | --testruns | --sweep-rtt | --rtt | --until-ci | --max-runs | --format | --tfo)
             [ $# -ge 2 ] || bad_use "$1 needs a value"
@@ -141,7 +141,8 @@ twice=$(awk -v RS='[ \n]+' 'NF && seen[$1 + 0]++ { print $1; exit }' <<<"$delays
 [[ $name =~ ^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$ ]] || bad_use "--name: letters, digits, '.', '_' and '-' only"
 [ "$(id -u)" -eq 0 ] || { echo "run.sh: needs root for network namespaces; run: sudo ./run.sh" >&2; exit 2; }
 
-# A child in the background and a wait for it: only so does bash pass a signal on at once.
+# A child in the background and a wait for it: only so does bash pass a signal on at once. The child is the program
+# itself, not a function: else a shell of its own would get the signal, and the program would live on.
 child=
 run_child() {
     "$@" &
@@ -151,6 +152,7 @@ run_child() {
     child=
     return "$status"
 }
+run_user_child() { run_child ${become_user[@]+"${become_user[@]}"} "$@"; }
 
 # shellcheck disable=SC2317  # called by the traps
 stop() {
@@ -215,9 +217,9 @@ export TFO_LAB_LOCK_FD=9
 
 run_child ./scripts/setup.sh
 if [ "$name" = Paper ]; then
-    run_child as_user ./scripts/make_pages.py --name Paper
+    run_user_child ./scripts/make_pages.py --name Paper
 elif [ "$name" = demo ]; then
-    run_child as_user ./scripts/make_pages.py --name demo --shape demo.shape
+    run_user_child ./scripts/make_pages.py --name demo --shape demo.shape
 fi
 [ -f "$name.pages" ] || { echo "$name.pages:1: no such file; make it with one URL per line" >&2; exit 2; }
 
@@ -284,7 +286,7 @@ done
 table=$(mktemp)
 exec 8> >(keep >&2)
 keeper=$!
-run_child as_user ./plot.py --clientdir client --outputdir output-figures --format "$format" \
+run_user_child ./plot.py --clientdir client --outputdir output-figures --format "$format" \
     ${plot_options[@]+"${plot_options[@]}"} >"$table" 2>&8 || status=1
 exec 8>&-
 wait "$keeper" || true

@@ -9,8 +9,9 @@ from harness.analysis.explanation import explain
 from harness.analysis.improvement import Improvement, improvement
 from harness.analysis.selection import Cell
 from harness.analysis.setups import differing_settings
-from harness.analysis.stats import median
+from harness.analysis.stats import median_if_any
 from harness.files.results import LoadResult
+from harness.system.tcp import without_port
 
 
 @dataclass(frozen=True)
@@ -70,16 +71,12 @@ def _row(side: Side, name: str, url: str, page: str, rtt_ms: float) -> LayoutRow
     handshakes = [explanation.handshakes for load in loads if (explanation := explain(load, rtt_ms))]
     return LayoutRow(
         name, url, (len(loads), len(with_tfo)),
-        _median([len(addresses) for load in loads if (addresses := _addresses(load))]),
-        _median([load.record.connections_with_request for load in loads
+        median_if_any([len(addresses) for load in loads if (addresses := _addresses(load))]),
+        median_if_any([load.record.connections_with_request for load in loads
                  if load.record and load.record.connections_with_request is not None]),
-        _median(handshakes), (min(handshakes), max(handshakes)) if handshakes else None,
+        median_if_any(handshakes), (min(handshakes), max(handshakes)) if handshakes else None,
         improvement(side.selection, page, rtt_ms))
 
 
 def _addresses(load: LoadResult) -> set[str]:
-    return {connection.address.rpartition(":")[0] for connection in (load.record and load.record.connections) or ()}
-
-
-def _median(values: Sequence[float]) -> float | None:
-    return median(values) if values else None
+    return {without_port(connection.address) for connection in (load.record and load.record.connections) or ()}

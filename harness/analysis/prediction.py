@@ -1,11 +1,11 @@
 """PLT with TFO as predicted from the loads without it, beside what was measured."""
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.analysis.explanation import Explanation, explain
 from harness.analysis.selection import Cell, Selection
+from harness.analysis.stats import median, median_if_any
 from harness.files.results import LoadResult
 
 
@@ -45,9 +45,8 @@ def predict(selection: Selection, page: str, rtt_ms: float) -> Prediction | None
 
 
 def _median(explanations: Sequence[Explanation], name: str) -> float:
-    return float(statistics.median(getattr(explanation, name) for explanation in explanations))
+    return median([getattr(explanation, name) for explanation in explanations])
 
 
 def _median_plt(loads: Sequence[LoadResult]) -> float | None:
-    values = [load.plt_ms for load in loads if load.plt_ms is not None]
-    return float(statistics.median(values)) if values else None
+    return median_if_any([load.plt_ms for load in loads if load.plt_ms is not None])

@@ -10,6 +10,11 @@ def median(values: Sequence[float]) -> float:
     return float(statistics.median(values))
 
 
+def median_if_any(values: Sequence[float]) -> float | None:
+    """Return the median, None of no values."""
+    return median(values) if values else None
+
+
 def coefficient_of_variation(values: Sequence[float]) -> float | None:
     """Return the sample standard deviation (n - 1) over the mean: a spread without a unit, 0.01 is 1%.
 

@@ -29,7 +29,6 @@ class WorkerInjector:
         """Connect. Raises OSError, ValueError or WebSocketException when that is not possible."""
         self._script = script
         self._number = 0
-        self._attached: set[str] = set()
         self._connection = websocket.create_connection(
             _address(debugger_address), timeout=TIMEOUT_S, suppress_origin=True,
             http_no_proxy=[debugger_address.partition(":")[0]], enable_multithread=True)

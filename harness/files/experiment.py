@@ -126,15 +126,16 @@ def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
     rtt_ms, own_id = settings.get("rtt_ms"), settings.get("id")
     if rtt_ms is not None and (isinstance(rtt_ms, bool) or not isinstance(rtt_ms, int | float) or rtt_ms < 0):
         raise ValueError(f"rtt_ms is {rtt_ms!r}, not a time")
-    return ExperimentRecord(delaynet_ms, 2 * delaynet_ms if rtt_ms is None else float(rtt_ms),
-                      tuple(str(url) for url in pages), settings.get("synthetic") is True,
-                      str(settings.get("http", "")), str(settings.get("server", "")),
-                      TFOS.get(str(settings.get("tfo")), ()), None if own_id is None else str(own_id),
-                      settings.get("post_quantum") is True, _in_words(settings.get("busy")),
-                      _rate(settings.get("bw_net_mbit")), _count(settings.get("connections_per_host")),
-                      _cookies(settings.get("cookies")), settings.get("paper") is True,
-                      _rate(settings.get("bw_home_mbit")), _rtts(settings.get("server_rtts_ms")),
-                      str(settings.get("layout") or HOST), settings)
+    return ExperimentRecord(
+        delaynet_ms=delaynet_ms, rtt_ms=2 * delaynet_ms if rtt_ms is None else float(rtt_ms),
+        pages=tuple(str(url) for url in pages), synthetic=settings.get("synthetic") is True,
+        http=str(settings.get("http", "")), server=str(settings.get("server", "")),
+        tfos=TFOS.get(str(settings.get("tfo")), ()), id=None if own_id is None else str(own_id),
+        post_quantum=settings.get("post_quantum") is True, busy=_in_words(settings.get("busy")),
+        bw_net_mbit=_rate(settings.get("bw_net_mbit")), bw_home_mbit=_rate(settings.get("bw_home_mbit")),
+        connections_per_host=_count(settings.get("connections_per_host")), cookies=_cookies(settings.get("cookies")),
+        paper=settings.get("paper") is True, server_rtts_ms=_rtts(settings.get("server_rtts_ms")),
+        layout=str(settings.get("layout") or HOST), settings=settings)
 
 
 def _rate(value: object) -> float | None:

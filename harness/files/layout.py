@@ -79,7 +79,7 @@ def read_layout(path: Path, hosts: Iterable[str]) -> tuple[Layout, list[str]]:
             continue
         if len(words) != 2 or not all(map(is_host_name, words)):
             raise InputError(f"{path}:{number}: not a line of a layout: {line[:120]!r}; {HOW_TO_WRITE}")
-        host, server = words[0].lower(), words[1]
+        host, server = (word.lower() for word in words)
         if host in stood:
             raise InputError(f"{path}:{number}: {host} has a server already, in line {stood[host]}; leave one out")
         stood[host] = number

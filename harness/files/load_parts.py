@@ -170,7 +170,7 @@ class CookieCounts:
     """The TFO cookies of a load with TFO. `mode`: what `user` knew of them (harness.network.cookies).
 
     `given`: how many SYN-ACKs brought a cookie, so many connections had asked for one instead of carrying data. `first`
-    is how many servers gave one; `visited` is to how many servers (cold) or sites (domain) Chrome sent requests.
+    is how many servers (cold) or sites (domain) gave one; `visited` is to how many of them Chrome sent requests.
     """
 
     mode: CookieMode

@@ -6,7 +6,7 @@
     client/<delaynet>-<run>-tfo-<0|1>/<page>.pcap    the packets, with --pcap
     client/<delaynet>-<run>-tfo-<0|1>/<page>.<program>.log   what a program said during a load that failed
     client/<delaynet>-<run>-tfo-<0|1>/<page>.json    the load's record (files.load_record): its times, whether it counts
-    client/<delaynet>-<run>-tfo-<0|1>/attempt-<n>/   the same files of the n-th try, which failed and was made again
+    client/<delaynet>-<run>-tfo-<0|1>/attempt-<n>/   the same files of the n-th try, if it was made again
 
 A folder without any of the .json files holds logs of the 2013 tool; harness.files.old_logs judges those.
 
@@ -62,7 +62,7 @@ class LoadResult:
 class Results:
     """Everything in a client directory. `old` is True for logs of the 2013 tool, which only know `last_ms`.
 
-    `loads` are those of one experiment for each delay; `again` are its tries that failed and were made again; `others`
+    `loads` are those of one experiment for each delay; `again` are its tries that were made again; `others`
     are loads of other experiments. None of the latter two is valid. `urls` maps each page's file name to its URL, in
     .pages order (alphabetical when unknown). `rtts_ms` and `tfos` are what the directories and experiment files say was
     to be measured. `problems` are ``file:line: problem`` lines.
@@ -158,14 +158,18 @@ def read_results(clientdir: Path) -> Results:
 
 
 def _require_rtts_apart(clientdir: Path, experiments: Sequence[ExperimentRecord]) -> None:
-    """Raise InputError when loads as far away as recorded would stand in one row with others."""
-    for recorded in experiments:
-        for other in experiments:
-            if recorded is not other and recorded.server_rtts_ms and recorded.rtt_ms == other.rtt_ms:
-                name = experiment_file(clientdir, recorded.delaynet_ms)
-                raise InputError(f"{name}:1: its recorded RTTs have the median {recorded.rtt_ms:g} ms, which is the "
-                                 f"RTT of {experiment_file(clientdir, other.delaynet_ms).name} too; move the loads of "
-                                 "one of them to another folder")
+    """Raise InputError when loads of two experiments, which may differ in all else, would stand in one row.
+
+    Two files have one RTT where a part of it is user's link's, or where it is the median of recorded ones.
+    """
+    known: dict[float, ExperimentRecord] = {}
+    for experiment in experiments:
+        other = known.setdefault(experiment.rtt_ms, experiment)
+        if other is not experiment:
+            name, of_other = (experiment_file(clientdir, each.delaynet_ms) for each in (experiment, other))
+            raise InputError(f"{name}:1: its RTT, {experiment.rtt_ms:g} ms, is that of {of_other.name} too, and one "
+                             "row of the table cannot hold two experiments; move that file and its loads, "
+                             f"{other.delaynet_ms:g}-*, to another folder")
 
 
 def _cells(clientdir: Path) -> list[tuple[Path, float, int, int]]:
@@ -225,7 +229,8 @@ def _read_load(blank: LoadResult) -> LoadResult:
 
 
 def _made_again(load: LoadResult) -> LoadResult:
-    return replace(load, valid=False, why_not=load.why_not or ("made again",))
+    """Return a try that another one followed; a valid one only of a warm-up, since it is the network that warms up."""
+    return replace(load, valid=False, why_not=load.why_not or ("valid, but a run that is resumed warms up anew",))
 
 
 def _one_experiment(clientdir: Path, experiments: Iterable[ExperimentRecord], loads: Sequence[LoadResult],

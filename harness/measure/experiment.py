@@ -13,6 +13,7 @@ from harness.browser.connection_limit import CHROMES_OWN
 from harness.browser.program import version_of
 from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment
+from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.measure import validity
 from harness.measure.adaptive import Goal, expected_loads, first_guess, more_loads, outcome_lines
@@ -87,16 +88,7 @@ class Experiment:
 
         Raises ExperimentError when a companion has ended: before the load, or after it was written down as failed.
         """
-        self.lab.check_companions()
-        attempt = 1 + max([self.earlier.tries.get(load, 0),
-                           *(measured.attempt for measured in series.done if measured.load == load)])
-        if attempt > 1:
-            set_aside(cell_of(self.lab, load), load.page, attempt - 1, self.lab.results_user)
-        try:
-            record = replace(measure_load(self.lab, load), attempt=attempt)
-        except OSError:
-            self.lab.check_companions()     # says it in words where a companion's end was the cause
-            raise
+        record = self._loaded(load, series)
         why_not = validity.reasons(record, self.document_bytes.get(load.page))
         ended: ExperimentError | None = None
         try:
@@ -106,15 +98,24 @@ class Experiment:
             why_not.append(accident(str(error)))
         before = series.judged
         series.add(Measured(load, record, why_not))
-        judged = series.judged
-        self._write_records(before, judged)
+        self._write_records(before, series.judged)
         self._describe(series.done)
         if ended:
             raise ended
-        progress.done(judged[-1].in_words())
-        for known, now in zip(before, judged, strict=False):    # what a load is like shows beside others
-            if now.why_not and not known.why_not:
-                progress.say(f"looked at again: {now.in_words()}")
+        _tell(before, series.judged, progress)
+
+    def _loaded(self, load: Load, series: Series) -> LoadRecord:
+        """Load a page once, and set aside what another try has left; return the record, which is not judged yet."""
+        self.lab.check_companions()
+        attempt = 1 + max([self.earlier.tries.get(load, 0),
+                           *(measured.attempt for measured in series.done if measured.load == load)])
+        if attempt > 1:
+            set_aside(cell_of(self.lab, load), load.page, attempt - 1, self.lab.results_user)
+        try:
+            return replace(measure_load(self.lab, load), attempt=attempt)
+        except OSError:
+            self.lab.check_companions()     # says it in words where a companion's end was the cause
+            raise
 
     def _write_records(self, before: list[Measured], judged: list[Measured]) -> None:
         """Write the last load's record, and the records of earlier loads whose verdict has changed."""
@@ -135,6 +136,14 @@ class Experiment:
         if series.done:
             with acting_as(self.lab.results_user):
                 write_load_tables(self.lab.client_dir)
+
+
+def _tell(before: Sequence[Measured], judged: Sequence[Measured], progress: Steps) -> None:
+    """Print the last load, and the earlier ones of which it showed that they are no good."""
+    progress.done(judged[-1].in_words())
+    for known, now in zip(before, judged, strict=False):
+        if now.why_not and not known.why_not:
+            progress.say(f"looked at again: {now.in_words()}")
 
 
 def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettings, *,

@@ -209,6 +209,9 @@ def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authorit
                   results_dir: Path) -> dict[str, Any]:
     """Return those fields of a Laboratory that do not depend on its network."""
     recording = web.page_set.recording
+    with acting_as(invoking_user()):        # who may have made a link of the mirror's folder meanwhile
+        recorded = {page.name: recorded_page(recording, web.page_set.files.mirror, page.name)
+                    for page in web.page_set.pages}
     return {
         "browser": chrome.browser, "browsing_user": browsing_user(), "results_user": invoking_user(),
         "work_dir": work_dir, "shim": _own_shim(work_dir), "client_dir": results_dir / "client",
@@ -216,9 +219,7 @@ def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authorit
         "limits": chrome.limits, "trusted_key": authority.fingerprint if authority else None,
         "key_shares": small_client_hello(chrome) if authority else None, "connection_limit": chrome.connection_limit,
         "cookies": chrome.cookies, "pcap": chrome.pcap, "one_by_one": web.server == "2013", "silent": recording.silent,
-        "layout": web.layout, "names": web.servers,
-        "recorded": {page.name: recorded_page(recording, web.page_set.files.mirror, page.name)
-                     for page in web.page_set.pages},
+        "layout": web.layout, "names": web.servers, "recorded": recorded,
     }
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from harness.errors import InputError
 from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.measure.preflight import PageSet
-from harness.mirror.rtts import LONGEST_MS, recorded_rtts, scaled
-from harness.network.star import LinkSpeeds
+from harness.mirror.rtts import recorded_rtts, scaled
+from harness.network.star import SYN_AGAIN_MS, LinkSpeeds
 from harness.system.options import Decimal, quoted
 
 DELAYNET_MS = 10.0
@@ -56,9 +56,11 @@ def with_recorded_rtts(speeds: LinkSpeeds, recorded: RecordedRtts, delaynet_ms: 
                              "out the other delays")
         factor = 2 * delaynet_ms / found.median_ms
     rtts_ms = scaled(found.rtts_ms, factor)
-    if max(rtts_ms.values()) > LONGEST_MS:
-        raise InputError(f"--rtt recorded: an RTT of {max(rtts_ms.values()):g} ms is longer than {LONGEST_MS:g} ms; "
-                         "scale by less")
+    if max(rtts_ms.values()) >= SYN_AGAIN_MS:
+        farthest = max(rtts_ms, key=lambda host: rtts_ms[host])
+        raise InputError(f"--rtt recorded: an RTT of {rtts_ms[farthest]:g} ms, to {farthest}, is {SYN_AGAIN_MS:g} ms "
+                         "or more: every SYN would be sent again, and no load count; scale by less, or write a shorter "
+                         f"one into {page_set.files.rtts}")
     if found.assumed:
         print(f"RTT as recorded: not known of {len(found.assumed)} of {len(rtts_ms)} servers, which get the median of "
               f"the others: {', '.join(found.assumed)}", flush=True)

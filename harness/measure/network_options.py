@@ -7,6 +7,7 @@ from harness.errors import InputError
 from harness.files.layout import HOST
 from harness.measure.latency import RECORDED, recorded_option
 from harness.measure.server_options import Problems
+from harness.network.star import SYN_AGAIN_MS
 from harness.system.options import DELAY_MS, RATE_MBIT, Decimal
 
 PAPER = {"bwhome": (4.0, 0.256), "buffer": 128.0, "bwnet": 1000.0, "http": "1.1", "predict": True}
@@ -54,8 +55,9 @@ def as_in_the_paper(arguments: argparse.Namespace, words: Sequence[str]) -> None
 def network_problems(arguments: argparse.Namespace) -> Problems:
     """Return all that can be wrong with these options: whether it is, and what to say about it then."""
     return (
-        ((arguments.delaynet or 0.0) + arguments.delayhome > DELAY_MS.high,
-         f"--delaynet, --delayhome: together at most {DELAY_MS.high:g} ms"),
+        (2 * ((arguments.delaynet or 0.0) + arguments.delayhome) >= SYN_AGAIN_MS,
+         f"--delaynet, --delayhome: together under {SYN_AGAIN_MS / 2:g} ms: at an RTT of {SYN_AGAIN_MS / 1000:g} s "
+         "every SYN is sent again, and no load would count"),
         (arguments.rtt and arguments.delayhome,
          "--rtt recorded: says all of how far away each server is; leave out --delayhome"),
         (arguments.rtt and arguments.rtt.factor is not None and arguments.delaynet is not None,

@@ -82,9 +82,12 @@ def failed_by_accident(judged: Sequence[Measured], retries: int) -> list[Measure
 
 
 def valid_pairs_ms(judged: Sequence[Measured], page: Page) -> tuple[list[float], list[float]]:
-    """Return the page load times (ms) without and with TFO, of those measured runs of `page` that are valid in both."""
+    """Return the page load times (ms) without and with TFO, of those measured runs of `page` that are valid in both.
+
+    As in the table only a load's last try counts.
+    """
     plts_ms: dict[int, dict[int, float]] = {0: {}, 1: {}}
-    for measured in judged:
+    for measured in last_tries(judged):
         load, plt_ms = measured.load, measured.record.plt_ms
         if load.page == page and load.run > 0 and not measured.why_not and plt_ms is not None:
             plts_ms[load.tfo][load.run] = plt_ms

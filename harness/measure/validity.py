@@ -10,7 +10,7 @@ from harness.files.load_parts import CookieCounts
 from harness.files.load_record import LoadRecord
 from harness.measure import coverage, timekeeping
 from harness.measure.reason import Reason, accident, of_the_page
-from harness.measure.received import is_cut
+from harness.measure.received import is_cancelled, is_cut
 from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog.moved_on import LED_ON
 from harness.network.cookies import DOMAIN, WARM
@@ -36,16 +36,26 @@ def of_the_content(load: LoadRecord, recorded_bytes: int | None) -> list[Reason]
     """
     if any(error.startswith(LED_ON) for error in load.errors):
         return [(of_the_page if error.startswith(LED_ON) else accident)(error) for error in load.errors]
-    found = [*map(accident, load.errors), *_no_load_event(load), *_document(load, recorded_bytes),
+    found = [*map(accident, load.errors), *_no_load_event(load), *_document(load, recorded_bytes), *_unknown(load),
              *coverage.reasons(load)]
     return [accident(reason.text) for reason in found] if _broke_off(load) else found
 
 
 def _broke_off(load: LoadRecord) -> bool:
-    """Tell whether the load, or its document's answer, ended before its time, or never began."""
+    """Tell whether the load, or its document's answer, ended before its time, or never began.
+
+    A page may ask for its document's URL again, later, or take that back: this says nothing of the first answer.
+    """
     document, each = load.document, load.answers.each if load.answers else ()
     return (load.plt_ms is None or document is None or not document.status
-            or any(answer.error and answer.url == document.url for answer in each))
+            or any(answer.error and answer.url == document.url and not answer.late and not is_cancelled(answer)
+                   for answer in each))
+
+
+def _unknown(load: LoadRecord) -> Iterable[Reason]:
+    """Give a reason if nothing tells what the load got: then nothing else can speak against it either."""
+    if load.plt_ms is not None and load.answers is None:
+        yield accident("what it got is not known: its HAR cannot be read")
 
 
 def _no_load_event(load: LoadRecord) -> Iterable[Reason]:

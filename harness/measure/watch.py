@@ -15,7 +15,7 @@ from harness.analysis.critical_path import Step, critical_path
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.load_har import read_har_file
-from harness.files.load_parts import CookieCounts, LateAnswer, ReceivedAnswers, Timekeeping, UsedConnection
+from harness.files.load_parts import CookieCounts, LateAnswer, ReceivedAnswers, Timekeeping
 from harness.files.load_record import LoadRecord
 from harness.files.server_log import ServerRequest
 from harness.measure.coverage import RecordedPage, coverage
@@ -27,6 +27,7 @@ from harness.network.arrivals import Arrivals, Said
 from harness.network.cookies import DOMAIN, sites_of_servers
 from harness.network.links import read_lateness
 from harness.system.lateness import Lateness
+from harness.system.tcp import without_port
 from harness.system.ticker import Ticks, ticking
 from harness.system.untrusted import UnreadableFileError
 
@@ -140,27 +141,23 @@ def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:
     rtts_ms = {host.address: lab.measured_rtt_ms[name] for name, host in lab.star.servers.items()}
     late_ms = [connection.connect_ms - rtts_ms[address] for connection in record.connections or ()
                if connection.connect_ms is not None
-               and (address := server_address(connection)) in rtts_ms]
+               and (address := without_port(connection.address)) in rtts_ms]
     return max(late_ms, default=None)
 
 
 def cookies_of(watch: Watch, record: LoadRecord) -> CookieCounts | None:
     """Return which cookies the servers gave in the load of `record`; None if some arrivals were not noted."""
-    lab, given = watch.lab, {address: len(at_s) for (address, said), at_s in watch.arrivals.at_s.items()
-                             if said is Said.COOKIE}
     if watch.arrivals.lost:
         return None
-    names = {host.address: name for name, host in lab.star.servers.items()}
-    visited = {names.get(server_address(connection), "") for connection in record.connections or ()} - {""}
+    lab, names = watch.lab, {host.address: name for name, host in watch.lab.star.servers.items()}
+    givers = [address for (address, said), at_s in watch.arrivals.at_s.items() if said is Said.COOKIE for _ in at_s]
+    gave = {names[address] for address in givers if address in names}
+    visited = {names[address] for connection in record.connections or ()
+               if (address := without_port(connection.address)) in names}
     if lab.cookies == DOMAIN:
         sites = sites_of_servers(lab.names)
-        visited = {sites[name] for name in visited}
-    return CookieCounts(mode=lab.cookies, given=sum(given.values()), first=len(given), visited=len(visited))
-
-
-def server_address(connection: UsedConnection) -> str:
-    """Return a connection's IP address, without the port."""
-    return connection.address.rpartition(":")[0].strip("[]")
+        gave, visited = ({sites[name] for name in servers} for servers in (gave, visited))
+    return CookieCounts(mode=lab.cookies, given=len(givers), first=len(gave), visited=len(visited))
 
 
 def log_of(har: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from harness.files.har import H2, STRIPPED, UNFINISHED
 from harness.netlog.load import Connection, HttpTransaction, NetLog, cut_off, of_load
+from harness.system.tcp import without_port
 
 CREATOR = {"name": "TFO Lab", "version": "2"}
 UNKNOWN = -1
@@ -55,7 +56,7 @@ def _entry(transaction: HttpTransaction, connection: Connection | None, error: s
         "timings": {"blocked": phases.blocked, "dns": phases.dns, "connect": phases.connect, "ssl": phases.ssl,
                     "send": phases.send, "wait": phases.wait, "receive": phases.receive}}
     if connection is not None:
-        entry["serverIPAddress"] = connection.address.rpartition(":")[0].strip("[]")
+        entry["serverIPAddress"] = without_port(connection.address)
         entry["connection"] = entry["_connectionId"] = str(connection.id)
     if error:
         entry["_error"] = error

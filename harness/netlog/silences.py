@@ -19,6 +19,7 @@ from itertools import pairwise
 from harness.netlog.connections import Connection
 from harness.netlog.load import NetLog
 from harness.netlog.transactions import HttpTransaction
+from harness.system.tcp import without_port
 
 SHORTEST_MS = 5.0
 """Silences below this are left out: no link that is worth measuring is that short, and the net-log counts whole ms."""
@@ -45,11 +46,11 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
     hosts: dict[str, _ServerSpans] = defaultdict(_ServerSpans)
     by_id = {connection.id: connection for connection in netlog.connections}
     for connection in netlog.connections:
-        hosts[_without_port(connection)].note(connection, end_tick)
+        hosts[without_port(connection.address)].note(connection, end_tick)
     for transaction in netlog.transactions:
         if transaction.connection in by_id and transaction.sends:
             connection = by_id[transaction.connection]
-            hosts[_without_port(connection)].asked.append(_waiting(transaction, connection, end_tick))
+            hosts[without_port(connection.address)].asked.append(_waiting(transaction, connection, end_tick))
     found = [Silence(address, begin - start_tick, end - start_tick, connecting) for address, host in hosts.items()
              for connecting, gaps in host.silent(start_tick, end_tick) for begin, end in gaps
              if end - begin >= SHORTEST_MS]
@@ -87,10 +88,6 @@ class _ServerSpans:
         answers = sorted(self.answers)
         yield True, _silent(self.connects, sorted([*answers, *self.stood]), lower, upper)
         yield False, _silent(self.asked, answers, lower, upper)
-
-
-def _without_port(connection: Connection) -> str:
-    return connection.address.rpartition(":")[0].strip("[]")
 
 
 def _hello_sent(connection: Connection, begin: int, end: int) -> int:

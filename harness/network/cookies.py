@@ -164,15 +164,18 @@ class _Sharing:
     def _run(self) -> None:
         try:
             self._share()
-        except (OSError, ExperimentError) as error:
+        except Exception as error:  # noqa: BLE001 (a thread's end is seen by nobody, and the load would count)
             self.problem = error
 
     def _share(self) -> None:
         due: list[tuple[float, str, str]] = []
+        packets, poll = self.packets.fileno(), select.poll()    # select() takes no descriptor over 1023
+        poll.register(packets, select.POLLIN)
+        poll.register(self._stop, select.POLLHUP)
         while True:
-            wait_s = None if not due else max(0.0, due[0][0] - time.monotonic())
-            packets = self.packets.fileno()
-            ready, _, _ = select.select([packets, self._stop], [], [], wait_s)
+            wait_ms = None if not due else max(0.0, due[0][0] - time.monotonic()) * 1000
+            # In whole ms, rounded down: less than the last one is spent asking, so that no cookie is known late.
+            ready = [descriptor for descriptor, _ in poll.poll(None if wait_ms is None else int(wait_ms))]
             if self._stop in ready:
                 return
             while due and due[0][0] <= time.monotonic():

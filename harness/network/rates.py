@@ -41,15 +41,19 @@ class Transfer:
 
 
 def check_home_link(star: Star, speeds: LinkSpeeds) -> str:
-    """Send a burst each way between user and a server; return in words what was found.
+    """Send a burst between user and a server each way in which user's link is narrow; return in words what was found.
 
-    Raises ExperimentError when a rate or a buffer is off by more than 5%, three times: a moment's work of another
-    program makes what came last look late.
+    The other way packets queue before the servers' links, and nothing tells what user's is like. Raises
+    ExperimentError when a rate or a buffer is off by more than 5%, three times: a moment's work of another program
+    makes what came last look late.
     """
     server = next(iter(star.servers.values()))
     found = []
     for way, sender, receiver, rate_mbit in (("down", server, star.user, speeds.bw_home_mbit),
                                              ("up", star.user, server, speeds.up_mbit)):
+        if rate_mbit >= speeds.bw_net_mbit:
+            found.append(f"{way} wider than the servers', which fill up first")
+            continue
         for last in (False, False, True):
             transfer = burst(sender, receiver, _packets(speeds.buffer_kb))
             problems = [*_off(f"rate {way}", transfer.rate_mbit, rate_mbit, "Mbit/s"),
@@ -60,8 +64,8 @@ def check_home_link(star: Star, speeds: LinkSpeeds) -> str:
                 raise ExperimentError(f"user's link: {'; '.join(problems)}: nothing was measured; end other programs "
                                       "and try again")
         behind = "" if speeds.buffer_kb is None else f" behind {transfer.bytes / 1000:.0f} kB"
-        found.append(f"{transfer.rate_mbit:.3g} Mbit/s {way}{behind}")
-    return f"user's link: {', '.join(found)} measured"
+        found.append(f"{transfer.rate_mbit:.3g} Mbit/s {way}{behind} measured")
+    return f"user's link: {', '.join(found)}"
 
 
 def burst(sender: Host, receiver: Host, packets: int) -> Transfer:

@@ -32,6 +32,8 @@ BRIDGE_PORTS = 1023
 FILES_PER_NODE, SPARE_FILES = 2, 128
 """Mininet keeps both ends of a terminal open for each node; more than it needs beside them."""
 
+SYN_AGAIN_MS = 1000.0
+"""A SYN that was not answered for so long is sent again (RFC 6298, section 2.1), and no load with such a SYN counts."""
 QUEUE_PACKETS = 1000
 FRAME_BYTES = 1514
 

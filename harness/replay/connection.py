@@ -11,12 +11,13 @@ from harness.files.har import H2
 from harness.files.server_log import FoundAs, RequestLog, ServerRequest
 from harness.replay.held import HeldConnection
 from harness.replay.site import Site, Sites
+from harness.system.options import TIMEOUT_S
 from harness.system.tcp import carried_data_in_syn
 
 LARGEST_BODY = 16 * 1024 * 1024
 """Bytes of a request's body that are read before the answer."""
-IDLE_LIMIT_S = 60.0
-"""A connection may be silent for so long, as a page load may last: no connection of a valid load is cut."""
+IDLE_LIMIT_S = TIMEOUT_S.high
+"""A connection may be silent for as long as a page load may last (tfo.py --timeout): none of a valid load is cut."""
 
 
 @dataclass(frozen=True)

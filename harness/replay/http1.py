@@ -243,11 +243,13 @@ class ReplayHandler(BaseHTTPRequestHandler):
     def _left_within(self, seconds: float) -> bool:
         """Wait for so long; say whether the client left meanwhile. What it may send is left for later."""
         deadline = time.monotonic() + seconds
-        if select.select([self.connection], [], [], seconds)[0]:
+        poll = select.poll()        # select() takes no descriptor over 1023
+        poll.register(self.connection, select.POLLIN)
+        if poll.poll(int(seconds * 1000)):
             with suppress(ValueError):      # TLS lets nobody look ahead
                 if not self.connection.recv(1, socket.MSG_PEEK):
                     return True
-            time.sleep(max(0.0, deadline - time.monotonic()))
+        time.sleep(max(0.0, deadline - time.monotonic()))
         return False
 
     def _leaves_before(self, deadline: float) -> bool:

@@ -11,7 +11,7 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -98,10 +98,12 @@ class Http2Connection:
         self._held: list[tuple[float, int]] = []
         """When each of the streams that are held back (harness.replay.held) is to be answered, by time.monotonic()."""
         self._unsent = b""
-        self._ending = False
 
     def serve(self) -> None:
-        """Answer requests until the client leaves, or is silent for too long."""
+        """Answer requests until the client leaves, or is silent for too long.
+
+        It leaves with a GOAWAY, too: browsers send none while they wait for answers, and h2 sends nothing after it.
+        """
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
         self._h2.initiate_connection()
@@ -122,8 +124,6 @@ class Http2Connection:
             self._answer_held()
             self._begin_what_is_due()
             self._fill()
-            if self._ending and not self._unsent and not self._answers and not self._held:
-                return
             poll.register(self._socket, select.POLLIN | (select.POLLOUT if self._unsent else 0))
             left_ms = (deadline - time.monotonic()) * 1000
             ready = poll.poll(max(0.0, min(left_ms, self._next_news_ms(), self._next_head_ms(), self._next_held_ms())))
@@ -147,12 +147,12 @@ class Http2Connection:
         """Take what came; say whether the connection goes on. What TLS has decrypted is no longer seen by poll()."""
         with suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
             while data := self._socket.recv(READ):
-                try:
-                    events = self._h2.receive_data(data)
-                except ProtocolError:    # h2 has written what to say to that
+                events = self._received(data)
+                if events is None:
                     self._unsent += self._h2.data_to_send()
                     self._write()
                     return False
+                events = self._take_resets(events)
                 for place in range(0, len(events), AT_ONCE):
                     for event in events[place:place + AT_ONCE]:
                         self._take(event)
@@ -160,6 +160,28 @@ class Http2Connection:
                     self._write()
             return False
         return True
+
+    def _received(self, data: bytes) -> list[Event] | None:
+        """Return what came, or None if the connection is over. If that is by an error, h2 has written what to say."""
+        try:
+            events = self._h2.receive_data(data)
+        except ProtocolError:
+            return None
+        return None if any(isinstance(event, ConnectionTerminated) for event in events) else events
+
+    def _take_resets(self, events: Sequence[Event]) -> list[Event]:
+        """Take the resets of streams, and return what is left to be taken.
+
+        h2 has closed these streams already, and whatever was sent on one would end the connection: so what came before
+        the reset asks for nothing any more. Only bodies count, since the connection's flow control counts them.
+        """
+        over = set()
+        for event in events:
+            if isinstance(event, StreamReset):
+                self._take(event)
+                over.add(event.stream_id)
+        return [event for event in events
+                if isinstance(event, DataReceived) or getattr(event, "stream_id", None) not in over]
 
     def _take(self, event: Event) -> None:
         if isinstance(event, RequestReceived):
@@ -179,8 +201,6 @@ class Http2Connection:
             self._hashers.pop(event.stream_id, None)
             if event.stream_id in self._answers:
                 self._finish(self._answers[event.stream_id])
-        elif isinstance(event, ConnectionTerminated):
-            self._ending = True
 
     def _take_body(self, event: DataReceived) -> None:
         """Take a piece of a request's body, and let the client send the next."""

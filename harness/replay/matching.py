@@ -73,12 +73,12 @@ class Matcher:
         for wanted in dict.fromkeys((key, target)):
             alike = self._answers(self._masked.get(mask_target(wanted), ()))
             alike = [answer for answer in alike if _alike_body(answer.asked.body, request.asked.body)]
-            yield from ((FoundAs.MASKED, group) for group in _mostin_common(target, alike))
+            yield from ((FoundAs.MASKED, group) for group in _most_in_common(target, alike))
         for wanted in dict.fromkeys((key, target)):
             similar = self._answers(self._by_path.get(alike_path(wanted), ()))
             similar = [answer for answer in similar if answer.found != FoundAs.UNANSWERED] or similar
-            yield from ((FoundAs.BEST_MATCH, group) for group in _mostin_common(target, similar))
-        yield from ((FoundAs.BEST_MATCH, group) for group in _mostin_common(target, self._in_another_format(target)))
+            yield from ((FoundAs.BEST_MATCH, group) for group in _most_in_common(target, similar))
+        yield from ((FoundAs.BEST_MATCH, group) for group in _most_in_common(target, self._in_another_format(target)))
 
     def _form(self, target: str) -> str | None:
         return without_format(self._host, alike_path(target))
@@ -134,7 +134,7 @@ def _alike_body(recorded: BodyHash | None, asked: BodyHash | None) -> bool:
     return recorded.sha256 == asked.sha256 or recorded.masked_sha256 == asked.masked_sha256 != ""
 
 
-def _mostin_common(target: str, answers: list[RecordedAnswer]) -> list[list[RecordedAnswer]]:
+def _most_in_common(target: str, answers: list[RecordedAnswer]) -> list[list[RecordedAnswer]]:
     """Return the answers in groups that have as much in common with a request's target, the most first."""
     groups: dict[tuple[int, ...], list[RecordedAnswer]] = {}
     for answer in answers:

@@ -13,8 +13,8 @@ import ssl
 import sys
 import time
 import traceback
-from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE, EADDRNOTAVAIL
 from pathlib import Path
@@ -148,14 +148,18 @@ def _make_server(host: ServerHost, services: list[Service], options: ServingOpti
     logs = _open_logs(host.names, options)
     sites = [site for service in services for site in service.sites]
     own = {site.host: site.files for site in sites if site.files}
-    directories = {name: _open_directory(options.mirror_dir / name)
-                   for name in frozenset(own).union(*(site.borrowed for site in sites))}
+    directories = _open_directories(frozenset(own).union(*(site.borrowed for site in sites)), options)
     kind = SingleThreadedServer if options.single_threaded else ReplayServer
     server = kind(endpoints, directories, logs)
     become(unprivileged(options.user))
     for name, files in own.items():
         _check_readable(options.mirror_dir / name, directories[name], files)
     return server
+
+
+def _acting_as_user(options: ServingOptions) -> AbstractContextManager[None]:
+    """Reach files as the user whose recording and logs they are: whose links lead root nowhere that user may not go."""
+    return acting_as(options.user) if options.user else nullcontext()
 
 
 def _listen(host: ServerHost, port: int, options: ServingOptions) -> socket.socket:
@@ -175,18 +179,20 @@ def _open_logs(names: Sequence[str], options: ServingOptions) -> tuple[dict[str,
         nowhere = dict.fromkeys(names, RequestLog(Path(os.devnull)))
         return nowhere, nowhere
     try:
-        with acting_as(options.user) if options.user else nullcontext():
+        with _acting_as_user(options):
             off, on = ({name: RequestLog(directory / name) for name in names} for directory in options.log_dirs)
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror}; give a --logdir that can be written") from None
     return off, on
 
 
-def _open_directory(directory: Path) -> int:
+def _open_directories(names: Iterable[str], options: ServingOptions) -> dict[str, int]:
     try:
-        return os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+        with _acting_as_user(options):
+            return {name: os.open(options.mirror_dir / name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+                    for name in names}
     except OSError as error:
-        raise InputError(f"{directory}: {error.strerror}; is this a directory of the mirror?") from None
+        raise InputError(f"{error.filename}: {error.strerror}; is this a directory of the mirror?") from None
 
 
 def _check_readable(host_dir: Path, directory: int, files: frozenset[str]) -> None:

@@ -18,8 +18,6 @@ from harness.system.fastopen import FastOpenSwitch
 
 QUEUE_2013 = 5
 """The backlog of the 2013 server: socketserver's default."""
-IDLE_LIMIT_2013_S = 120.0
-"""The 2013 server waited for ever. Longer than any page load is enough to show what that does, and has an end."""
 
 
 class ReplayServer:
@@ -108,8 +106,8 @@ def _speak(accepted: Accepted) -> None:
 class SingleThreadedServer(ReplayServer):
     """One connection after the other, each to its end: a silent one (a preconnect) keeps all others waiting.
 
-    This is how the server of 2013 worked, and where the outliers of its results came from.
+    This is how the server of 2013 worked, and where the outliers of its results came from. It waited for ever; longer
+    than any page load is enough to show what that does, and has an end.
     """
 
-    idle_limit_s = IDLE_LIMIT_2013_S
     most_threads = 1

@@ -61,7 +61,8 @@ class Conversation:
                 self._wait_for(message)
                 self._send(_event(message))
                 self.sent += len(message.data)
-            self._listen(time.monotonic() + self._idle_limit_s)
+            while True:     # until there was no message for so long, which ends it as the page's leaving does
+                self._listen(time.monotonic() + self._idle_limit_s, messages=1)
 
     def _shake_hands(self, target: str, headers: Iterable[tuple[str, str]]) -> None:
         self._protocol.initiate_upgrade_connection(

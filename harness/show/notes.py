@@ -8,7 +8,6 @@ from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.plausible import awaited_answers, unexplained_saving
 from harness.analysis.selection import Cell, Selection
 from harness.analysis.stats import coefficient_of_variation, median_confidence
-from harness.errors import printable
 from harness.files.results import Results
 from harness.show.labels import seconds
 
@@ -24,15 +23,7 @@ def note_lines(results: Results, selection: Selection) -> Iterator[str]:
     if any(words for _, words in notes):
         yield "Rows to be careful with:"
         yield from (f"  {row.page} at {row.rtt_name} ms: {'; '.join(words)}" for row, words in notes if words)
-    yield from _busy(results)
     yield from _too_few(rows)
-
-
-def _busy(results: Results) -> Iterator[str]:
-    for experiment in results.experiments:
-        busy = experiment.settings.get("busy")
-        if isinstance(busy, list) and busy:
-            yield f"measured at {experiment.rtt_name} ms on a busy machine: {printable('; '.join(map(str, busy)))}"
 
 
 def is_wide(spread: float | None) -> bool:

@@ -31,7 +31,7 @@ def paper_lines(results: Results, selection: Selection) -> Iterator[str]:
     rows = [(page, rtt_ms, *found) for page, url in results.urls.items() for rtt_ms in results.rtts_ms
             if rtt_ms not in results.rtt_names
             and (found := TABLE_1.get(site_of(urlsplit(url).hostname or ""), {}).get(round(rtt_ms)))]
-    if not rows or not all(experiment.paper for experiment in results.experiments):
+    if not rows or not results.experiments or not all(experiment.paper for experiment in results.experiments):
         return
     yield "Table 1 of the paper beside ours:"
     yield HEADER

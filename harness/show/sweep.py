@@ -27,9 +27,9 @@ SHIFT = 1.03
 """From page to page points move right by this factor, so that no page's bars hide another's."""
 
 
-def worth_a_curve(results: Results) -> bool:
-    """Tell whether there are enough RTTs for a curve."""
-    return len(results.rtts_ms) >= LEAST_RTTS
+def worth_a_curve(results: Results, selection: Selection) -> bool:
+    """Tell whether there are enough RTTs for a curve, and a page of which an improvement is known."""
+    return len(results.rtts_ms) >= LEAST_RTTS and any(curve(selection, page, results.rtts_ms) for page in results.urls)
 
 
 def sweep_lines(results: Results, selection: Selection) -> Iterator[str]:

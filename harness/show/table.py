@@ -79,7 +79,7 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
     yield from _left_out(selection)
     if results.again:
         yield f"It took {len(results.loads) + len(results.again)} page loads: {len(results.loads)}, and " \
-              f"{len(results.again)} before them that failed and were measured again:"
+              f"{len(results.again)} before them that were made again:"
         yield from (f"  {load.log}: {'; '.join(load.why_not)}" for load in results.again)
     yield from _list(f"Loads of another experiment, left out ({len(results.others)})",
                      _counted(results.others))

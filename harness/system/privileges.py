@@ -20,6 +20,8 @@ from harness.system.processes import bond_to_parent_kept
 UNPRIVILEGED_ACCOUNT = "nobody"
 AT_EMPTY_PATH = 0x1000
 _libc = ctypes.CDLL(None, use_errno=True)
+for _change in (_libc.setfsuid, _libc.setfsgid):
+    _change.argtypes, _change.restype = [ctypes.c_uint32], ctypes.c_uint32     # uid_t: 3 billion is one, too
 
 
 @dataclass(frozen=True)
@@ -102,12 +104,14 @@ def acting_as(user: User) -> Iterator[None]:
         return
     groups = os.getgroups()
     with bond_to_parent_kept():
-        os.setgroups(_groups(user))
-        fs_gid, fs_uid = _set_fs_ids(user.gid, user.uid)
         try:
-            yield
+            os.setgroups(_groups(user))
+            fs_gid, fs_uid = _set_fs_ids(user.gid, user.uid)
+            try:
+                yield
+            finally:
+                _set_fs_ids(fs_gid, fs_uid)
         finally:
-            _set_fs_ids(fs_gid, fs_uid)
             os.setgroups(groups)
 
 
@@ -119,9 +123,14 @@ def _groups(user: User) -> list[int]:
 
 
 def _set_fs_ids(gid: int, uid: int) -> tuple[int, int]:
-    """Change the ids that files are reached by; return what they were. The calls tell no error, so this looks."""
+    """Change the ids that files are reached by, both or none; return what they were.
+
+    The calls tell no error, so this looks.
+    """
     before = _libc.setfsgid(gid), _libc.setfsuid(uid)
     if (_libc.setfsgid(-1), _libc.setfsuid(-1)) != (gid, uid):
+        _libc.setfsgid(before[0])
+        _libc.setfsuid(before[1])
         raise OSError(errno.EPERM, f"cannot act as user {uid}, group {gid}")
     return before
 

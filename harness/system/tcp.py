@@ -1,4 +1,4 @@
-"""The TCP socket options of a replay server: its listening socket, and what an accepted one tells."""
+"""TCP: the options of a replay server's sockets, what an accepted one tells, and how an end of one is written."""
 
 import socket
 from contextlib import suppress
@@ -42,3 +42,8 @@ def carried_data_in_syn(connection: socket.socket) -> bool:
     """Say whether the accepted `connection`'s SYN carried data that was taken: TCP Fast Open worked."""
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCPI_OPTIONS_OFFSET + 1)
     return bool(info[TCPI_OPTIONS_OFFSET] & TCPI_OPT_SYN_DATA)
+
+
+def without_port(address: str) -> str:
+    """Return the IP address of ``10.0.0.2:8000`` or ``[fc00::2]:8000``."""
+    return address.rpartition(":")[0].strip("[]")

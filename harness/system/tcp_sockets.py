@@ -7,6 +7,7 @@ import ipaddress
 from dataclasses import dataclass
 
 from harness.system.commands import run
+from harness.system.tcp import without_port
 
 CONNECTING = ("SYN-SENT", "SYN-RECV")
 UNACKNOWLEDGED_END = ("FIN-WAIT-1", "CLOSING", "LAST-ACK")
@@ -62,7 +63,7 @@ def _parse(line: str) -> TcpSocket | None:
             info[name] = float(value)
         except ValueError:
             continue                    # rtt:100.2/0.1, cubic
-    return TcpSocket(state, fields[3].rpartition(":")[0].strip("[]").partition("%")[0], info)
+    return TcpSocket(state, without_port(fields[3]).partition("%")[0], info)
 
 
 def _is_local(address: str) -> bool:

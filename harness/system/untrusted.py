@@ -40,26 +40,26 @@ class MissingFileError(UnreadableFileError):
 
 
 @contextlib.contextmanager
-def open_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None) -> Iterator[IO[bytes]]:
+def open_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None,
+                   since: int = 0) -> Iterator[IO[bytes]]:
     """Open `path` for reading if it is a regular file of at most `limit` bytes, and belongs to the user id `owner`.
 
+    With `since` it is read from that byte on, and only from there its bytes count; all of it if it has become shorter.
     The last part of `path` is not followed when it is a link, and a FIFO is not waited for. Raises UnreadableFileError.
     Whoever reads on when the file grows meanwhile must count.
     """
     with os.fdopen(_open(path), "rb") as file:
-        _check(path, os.fstat(file.fileno()), limit, owner)
+        status = os.fstat(file.fileno())
+        begin = since if since <= status.st_size else 0
+        _check(path, status, status.st_size - begin, limit, owner)
+        file.seek(begin)
         yield file
 
 
 def read_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None, since: int = 0) -> bytes:
-    """Return the bytes of a file from the byte `since` on; all of them if it has become shorter than that.
-
-    Raises UnreadableFileError; see `open_untrusted`.
-    """
-    with open_untrusted(path, limit=limit, owner=owner) as file:
+    """Return the bytes of a file. Raises UnreadableFileError; see `open_untrusted`."""
+    with open_untrusted(path, limit=limit, owner=owner, since=since) as file:
         try:
-            if since <= os.fstat(file.fileno()).st_size:
-                file.seek(since)
             content = file.read(limit + 1)
         except OSError as error:
             raise UnreadableFileError(path, error.strerror or str(error)) from None
@@ -117,11 +117,11 @@ def _open(path: Path) -> int:
     return descriptor
 
 
-def _check(path: Path, status: os.stat_result, limit: int, owner: int | None) -> None:
+def _check(path: Path, status: os.stat_result, size: int, limit: int, owner: int | None) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise UnreadableFileError(path, NO_FILE)
-    if status.st_size > limit:
-        raise UnreadableFileError(path, _too_large(status.st_size, limit))
+    if size > limit:
+        raise UnreadableFileError(path, _too_large(size, limit))
     if owner is not None and status.st_uid != owner:
         raise UnreadableFileError(path, f"it belongs to user {status.st_uid}, not to {owner}")
 

@@ -21,9 +21,10 @@ def test_a_file_moves_hosts_and_leaves_the_others_where_they_are(tmp_path: Path)
     assert layout.in_words(HOSTS).startswith("file cdn.layout: 3 host names on 2 servers (")
 
 
-def test_a_server_may_be_called_by_a_host(tmp_path: Path) -> None:
+@pytest.mark.parametrize("server", ["www.one.test", "WWW.One.test"])
+def test_a_server_may_be_called_by_a_host(tmp_path: Path, server: str) -> None:
     file = tmp_path / "layout"
-    file.write_text("a.one.test www.one.test\n")
+    file.write_text(f"a.one.test {server}\n")
     assert read_layout(file, HOSTS)[0].servers(HOSTS) == {"www.one.test": ["a.one.test", "www.one.test"],
                                                           "two.test": ["two.test"]}
 

@@ -150,12 +150,13 @@ def test_rtts_as_recorded_have_a_name(tmp_path: Path) -> None:
     assert results.experiments[1].rtt_to("other.test") == 40
 
 
-def test_rtts_as_recorded_stand_in_no_row_with_others(tmp_path: Path) -> None:
-    """At 30 ms by both links, and at a median of 30 ms: one would be taken for the other."""
-    make_client(tmp_path, delays_ms=[10], urls=[NEWS], rtt_ms=30)
-    make_client(tmp_path, delays_ms=[15], urls=[NEWS], **RECORDED)
-    with pytest.raises(InputError, match=r"experiment-15\.json:1: its recorded RTTs have the median 30 ms, which is "
-                       r"the RTT of experiment-10\.json too"):
+@pytest.mark.parametrize("settings", [RECORDED, {"delayhome_ms": 0, "bw_net_mbit": 1}])
+def test_two_experiments_stand_in_no_row_together(tmp_path: Path, settings: dict[str, Any]) -> None:
+    """At 30 ms by both links, and at 30 ms by one, or at a median of 30 ms: one would be taken for the other."""
+    make_client(tmp_path, delays_ms=[10], urls=[NEWS], rtt_ms=30, delayhome_ms=5)
+    make_client(tmp_path, delays_ms=[15], urls=[NEWS], **settings)
+    with pytest.raises(InputError, match=r"experiment-15\.json:1: its RTT, 30 ms, is that of experiment-10\.json too, "
+                       r"and one row of the table cannot hold two experiments; move that file and its loads, 10-\*"):
         read_results(tmp_path)
 
 

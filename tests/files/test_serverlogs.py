@@ -16,6 +16,7 @@ from harness.files.server_log import (
     read_server_log,
     read_server_logs,
 )
+from harness.system.untrusted import LARGEST_FILE, UnreadableFileError
 
 REQUEST = ServerRequest("a.test", 1700000000.25, 3, 2, "GET", "/x?y", 200, 9500, "plain", True, "https", "h2", 0.25,
                         "0123456789ab")
@@ -48,6 +49,20 @@ def test_only_what_is_new_in_a_log_is_read(tmp_path: Path) -> None:
     log.write_text(format_request(later))
     assert read_server_log(log, since=before[log]) == [later], "begun anew: all of it is new"
     assert ends_of_logs(tmp_path / "nothing") == {}
+
+
+def test_of_a_log_that_has_grown_large_the_new_part_is_read(tmp_path: Path) -> None:
+    path = tmp_path / REQUEST.host
+    path.write_text(HEADER)
+    os.truncate(path, LARGEST_FILE)
+    with path.open("a") as log:
+        log.write("\n")
+    since = ends_of_logs(tmp_path)
+    with path.open("a") as log:
+        log.write(format_request(REQUEST))
+    assert read_server_logs(tmp_path, since=since) == [REQUEST]
+    with pytest.raises(UnreadableFileError, match="bytes, more than the"):
+        read_server_logs(tmp_path)
 
 
 def test_logs_from_before_tls_can_be_read(tmp_path: Path) -> None:

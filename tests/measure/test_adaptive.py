@@ -120,6 +120,14 @@ def test_a_failed_load_is_no_pair() -> None:
     assert list(zip(off_ms, on_ms, strict=True)) == [(by_run[run, 0], by_run[run, 1]) for run in (1, 3, 4, 5, 6, 7)]
 
 
+def test_of_a_load_that_was_made_again_the_last_try_counts() -> None:
+    """As in the table: a try that was set aside may look valid again once the others have shown what the page is."""
+    off, on = (Load(STEADY, 1, tfo) for tfo in (0, 1))
+    failed = replace(measured(off, 1000), why_not=[accident("the machine stood still")])
+    assert valid_pairs_ms([measured(off, 2000), measured(on, 900), failed], STEADY) == ([], [])
+    assert valid_pairs_ms([failed, measured(on, 900), measured(off, 1000)], STEADY) == ([1000], [900])
+
+
 def test_the_warm_up_is_no_pair() -> None:
     series = experiment([STEADY], GOAL)[-1]
     warm_up = {measured.record.plt_ms for measured in series if measured.load.run == 0}

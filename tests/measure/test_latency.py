@@ -59,8 +59,10 @@ def test_a_server_that_hosts_share_is_as_far_away_as_the_nearest_of_them(page_se
 
 
 def test_too_far_away(page_set: PageSet) -> None:
-    with pytest.raises(InputError, match="an RTT of 180000 ms is longer than 120000 ms"):
-        with_recorded_rtts(LinkSpeeds(), RecordedRtts(), 20_000, page_set)
+    """Of 30, 40 and 180 ms, times 5.55 and 5.56."""
+    assert with_recorded_rtts(LinkSpeeds(), RecordedRtts(5.55), None, page_set).longest_rtt_ms == 999
+    with pytest.raises(InputError, match=r"an RTT of 1000.8 ms, to host2.test, is 1000 ms or more.*small\.rtts$"):
+        with_recorded_rtts(LinkSpeeds(), RecordedRtts(5.56), None, page_set)
 
 
 def test_nothing_scales_zero(page_set: PageSet) -> None:

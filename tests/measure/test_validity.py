@@ -17,7 +17,7 @@ from harness.measure.reason import Blame, texts, worth_another_try
 from harness.netlog import moved_on
 from harness.system.fastopen import COUNTERS
 from harness.system.privileges import User
-from tests.support.made_record import made_record
+from tests.support.made_record import made_answers, made_record
 
 BYTES = 5000
 Record = dict[str, Any]
@@ -37,7 +37,7 @@ def valid_record(tfo: int = 1, run: int = 1, connections: int = 100) -> Record:
         "document": {"url": "http://a.org/", "status": 200, "bytes": BYTES}, "failed_requests": {"net::ERR_ABORTED": 1},
         "counters": {"user": none | {"TCPFastOpenActive": carried}, "servers": none | {"TCPFastOpenPassive": carried}},
         "delay_line_drops": 0, "connections_with_request": connections, "syn_data_connections": carried,
-        "request_urls": ["http://a.org/"],
+        "request_urls": ["http://a.org/"], "answers": made_answers("http://a.org/"),
     }
 
 
@@ -55,6 +55,13 @@ def put(record: Record, *path: Any) -> None:
     record[key] = value
 
 
+def unfinished(count: int) -> Record:
+    """Return the answers of a load of which so many requests got none."""
+    answers = made_answers(*(f"http://a.org/{number}" for number in range(100)))
+    answers["each"] += [{"url": "http://a.org/", "kind": "failed", "error": "unfinished"}] * count
+    return answers
+
+
 @pytest.mark.parametrize("tfo", [0, 1])
 @pytest.mark.parametrize("run", [0, 1, 3])
 def test_a_good_load_has_no_reason_against_it(tfo: int, run: int) -> None:
@@ -64,7 +71,8 @@ def test_a_good_load_has_no_reason_against_it(tfo: int, run: int) -> None:
 @pytest.mark.parametrize(("change", "reason"), [
     (lambda record: put(record, "plt_ms", None), "no load event"),
     (lambda record: record.pop("plt_ms"), "no load event"),
-    (lambda record: put(record, "failed_requests", "unfinished", 2), "requests that never ended: 2"),
+    (lambda record: put(record, "answers", unfinished(2)), "requests that never ended: 2"),
+    (lambda record: put(record, "answers", None), "what it got is not known: its HAR cannot be read"),
     (lambda record: put(record, "document", None), "the document never answered"),
     (lambda record: record.pop("document"), "the document never answered"),
     (lambda record: put(record, "document", "status", 404), "the document answered 404"),
@@ -94,7 +102,7 @@ def test_one_broken_rule_is_one_reason(change: Callable[[Record], object], reaso
     (lambda record: put(record, "plt_ms", None), Blame.ACCIDENT),
     (lambda record: put(record, "errors", ["Chrome did not start"]), Blame.ACCIDENT),
     (lambda record: put(record, "errors", [moved_on.LED_ON]), Blame.PAGE),
-    (lambda record: put(record, "failed_requests", "unfinished", 2), Blame.ACCIDENT),
+    (lambda record: put(record, "answers", unfinished(2)), Blame.ACCIDENT),
     (lambda record: put(record, "document", None), Blame.ACCIDENT),
     (lambda record: put(record, "document", "status", 404), Blame.PAGE),
     (lambda record: put(record, "document", "bytes", BYTES - 1), Blame.PAGE),
@@ -107,6 +115,15 @@ def test_each_reason_says_whether_another_try_can_help(change: Callable[[Record]
     verdict = validity.reasons(made_record(**broken(change)), BYTES)
     assert [reason.kind for reason in verdict] == [kind]
     assert worth_another_try(verdict) == (kind == Blame.ACCIDENT)
+
+
+@pytest.mark.parametrize("again", [{"error": "net::ERR_ABORTED"}, {"error": "net::ERR_FAILED", "late": True}])
+def test_what_the_page_does_later_with_its_own_url_is_no_accident(again: Record) -> None:
+    """The document itself is another one than was recorded, whatever became of a request that the page took back."""
+    record = broken(lambda record: put(record, "document", "bytes", 0))
+    record["answers"]["each"] += [{"url": "http://a.org/", "kind": "failed", **again}]
+    verdict = validity.reasons(made_record(**record), BYTES)
+    assert [reason.kind for reason in verdict] == [Blame.PAGE]
 
 
 def test_a_part_of_the_document_in_a_load_that_broke_off_is_an_accident() -> None:

@@ -181,6 +181,17 @@ def test_the_clients_own_link_has_its_rates_and_its_buffer(network: str) -> None
         assert filled_ms[way] - idle_ms == pytest.approx(wait_ms, rel=0.2), f"what is left of 128 kB {way} goes first"
 
 
+@pytest.mark.parametrize(("speeds", "said"), [
+    (LinkSpeeds(bw_home_mbit=16, bw_home_up_mbit=1, bw_net_mbit=4, delay_net_ms=1),
+     r"user's link: down wider than the servers', which fill up first, [\d.]+ Mbit/s up measured"),
+    (LinkSpeeds(buffer_kb=128, bw_net_mbit=4, delay_net_ms=1),
+     "user's link: (down|up) wider than the servers', which fill up first, (down|up) wider than .*")])
+def test_a_way_that_is_wider_than_the_servers_links_is_not_measured(speeds: LinkSpeeds, said: str) -> None:
+    network = "netem" if kernel_has_netem() else "delay-line"
+    with running_network(HOSTS[:1], speeds, network) as star:
+        assert re.fullmatch(said, check_home_link(star, speeds))
+
+
 def test_a_link_of_the_client_that_is_not_what_was_asked_for_is_found_out() -> None:
     """Whatever delays packets: on this machine's own network only."""
     network = "netem" if kernel_has_netem() else "delay-line"

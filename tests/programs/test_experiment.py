@@ -94,7 +94,7 @@ BAD_OPTIONS = [
     (["--port", "80"], "argument --port: '80' is not a whole number from 1024 to 65535"),
     (["--bwnet", "0"], "argument --bwnet: '0' is not a number from 0.1 to 1000"),
     (["--delaynet", "-1"], "argument --delaynet: '-1' is not a number that is 0 or from 0.01 to 60000"),
-    (["--delaynet", "50000", "--delayhome", "50000"], "--delaynet, --delayhome: together at most 60000 ms"),
+    (["--delaynet", "450", "--delayhome", "50"], "--delaynet, --delayhome: together under 500 ms: at an RTT of 1 s"),
     (["--port", "65535"], "--tls-port: there is no port after 65535"),
     (["--tfo", "2"], "invalid choice: '2'"),
     (["--server", "2013", "--http", "1.1"], "--server 2013: speaks HTTP/1.0 only"),

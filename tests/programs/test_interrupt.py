@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -56,9 +57,9 @@ def caller(request: pytest.FixtureRequest, project: Path) -> Iterator[dict[str, 
     give(project, User("root", 0, 0))
 
 
-def start_run(project: Path, caller: dict[str, str] | None = None) -> "subprocess.Popen[str]":
+def start_run(project: Path, caller: dict[str, str] | None = None, name: str = "small") -> "subprocess.Popen[str]":
     # In a session of its own, as from another terminal; SIGINT is not ignored, as it would be in the background.
-    command = typed(project, "./run.sh", "--name", "small", "--delays", "20", "--pcap",
+    command = typed(project, "./run.sh", "--name", name, "--delays", "20", "--pcap",
                     "--quiet", "0.3", "--patience", "0")
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             start_new_session=True, env=caller,
@@ -140,6 +141,25 @@ def test_nothing_is_left(moment: Callable[["subprocess.Popen[str]"], None], numb
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_program_of_the_users_ends_with_the_run(number: signal.Signals, project: Path,
+                                                  caller: dict[str, str]) -> None:
+    """make_pages.py, say, which needs no root. Ctrl-C alone does not end it: bash has it ignore that."""
+    program = project / "scripts" / "make_pages.py"
+    script = program.read_text()
+    program.write_text("#!/usr/bin/env python3\nimport signal\nprint('it runs', flush=True)\nsignal.pause()\n")
+    with start_run(project, caller, name="demo") as process:
+        try:
+            read_until(process, "it runs")
+            process.send_signal(number)
+            process.communicate(timeout=LIMIT_S)        # to the end of the output, which all that lives on holds open
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            program.write_text(script)
+    assert process.returncode == -number
+
+
 def test_killed_tfo_leaves_nothing(project: Path, caller: dict[str, str]) -> None:
     """Even SIGKILL, which nobody can clean up after: the kernel ends our processes, and the network with them."""
     process = subprocess.Popen(typed(project, "./tfo.py", "--name", "small", "--delaynet", "20", "--quiet", "0.3",

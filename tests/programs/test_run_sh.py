@@ -166,6 +166,7 @@ BAD_USE = [
     (["--delays", "٣"], "run.sh: --delays: '٣' is not a number of milliseconds; see ./run.sh --help"),
     (["--dir", "/tmp"], "run.sh: --dir: is for ./tfo.py alone; see ./run.sh --help"),
     (["--dir=/tmp"], "run.sh: --dir: is for ./tfo.py alone; see ./run.sh --help"),
+    (["--dry-run=check"], "run.sh: --dry-run=check: is for ./tfo.py alone; see ./run.sh --help"),
     (["--on-user", "bash"], "run.sh: --on-user: is for ./tfo.py alone; see ./run.sh --help"),
     (["--tfo", "2"], "run.sh: --tfo: 0, 1 or both; see ./run.sh --help"),
     (["--resume"], "run.sh: --resume: there is no run to go on with (client/run.options); leave it out; "

@@ -1,12 +1,14 @@
 """http_tfo.py over HTTP/2, asked by h2's own client: recorded answers, many streams, flow control, priorities."""
 
 import gzip
+import signal
 import time
+from pathlib import Path
 
 import pytest
 
-from tests.support.replay_process import wait_until
-from tests.support.secure_replay import BIG, MANY, Client, Secure, last
+from tests.support.replay_process import HOST, LIMIT_S, free_port, wait_until
+from tests.support.secure_replay import BIG, MANY, Client, Secure, last, serving
 
 
 def test_recorded_headers_and_the_encoded_body(client: Client, secure: Secure) -> None:
@@ -146,6 +148,43 @@ def test_a_stream_that_is_reset_is_noted_and_the_others_go_on(client: Client, se
     first, second = last(secure.server, 2)
     assert (first.path, second.path) == ("/big", "/gone")
     assert 0 < first.bytes < len(BIG)
+
+
+def test_requests_that_are_taken_back_at_once_disturb_no_other(client: Client, secure: Secure) -> None:
+    """Each came with its reset, and one of them with a part of its body: all in one record of TLS."""
+    big = client.ask("/big")
+    while not client.answers[big].body:
+        client.turn()
+    for number in range(50):
+        taken_back = client.ask(f"/many/{number}")
+        client.h2.reset_stream(taken_back)
+        client.open.discard(taken_back)
+    upload = client.h2.get_next_available_stream_id()
+    client.h2.send_headers(upload, [(":method", "POST"), (":scheme", "https"), (":authority", HOST), (":path", "/api")])
+    client.h2.send_data(upload, bytes(1000))
+    client.h2.reset_stream(upload)
+    assert client.get("/gone")[1] == b"sorry"
+    assert bytes(client.answers[big].body) == BIG
+    assert {line.path for line in last(secure.server, 2)} == {"/big", "/gone"}
+
+
+def test_a_client_that_says_goodbye_is_left(tls_recording: Path) -> None:
+    """Its answers are noted as far as they came, and the server has nothing to complain about."""
+    port = free_port()
+    with serving(tls_recording, tls_port=port) as server:
+        with Secure(server, port, tls_recording).connect("h2") as connection:
+            client = Client(connection)
+            stream = client.ask("/big")
+            while not client.answers[stream].body:
+                client.turn()
+            client.ask("/gone")
+            client.h2.close_connection()
+            connection.sendall(client.h2.data_to_send())
+            wait_until(lambda: len(server.log()) > 0)
+        [line] = server.log()
+        assert (line.path, 0 < line.bytes < len(BIG)) == ("/big", True)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.communicate(timeout=LIMIT_S)[1] == ""
 
 
 def test_news_comes_in_its_time_among_other_answers_and_has_no_end(secure: Secure) -> None:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import InputError
+from harness.replay.processes import ServingOptions, _open_directories
+from harness.system.privileges import User
 from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import refusal
 
@@ -77,3 +80,13 @@ def test_root_follows_no_link_of_the_folders_owner(folder: Path,
     assert (of_root / "file").read_text() == '{"secret": "of root"}'
     for path, mode in ((of_root, 0o700), (of_root / "file", 0o600)):
         assert (path.stat().st_uid, stat.S_IMODE(path.stat().st_mode)) == (0, mode)
+
+
+def test_a_link_that_takes_the_mirrors_place_leads_to_nothing_new(open_to_all: Path) -> None:
+    """Made after the recording was read."""
+    (open_to_all / "of_root" / "a.test").mkdir(parents=True)
+    (open_to_all / "of_root").chmod(0o700)
+    (open_to_all / "Web").symlink_to(open_to_all / "of_root")
+    options = ServingOptions(open_to_all / "Web", False, None, User("nobody", NOBODY, NOBODY))
+    with pytest.raises(InputError, match=r"Web/a\.test: Permission denied; is this a directory of the mirror\?"):
+        _open_directories(["a.test"], options)

@@ -1,11 +1,13 @@
 """WebSockets and streams of news, replayed by a running server: what came, in its order and not before its time."""
 
+import itertools
 import json
 import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,8 +24,10 @@ from wsproto.events import (
 from wsproto.extensions import PerMessageDeflate
 
 from harness.files.text_log import PageLog, format_log
+from harness.mirror.live import LiveConnection
 from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
+from harness.replay import websocket
 from tests.support.replay_process import HOST, LIMIT_S, Running, read_all, running, wait_until
 
 STARTED_S = 1_790_000_000.0
@@ -214,3 +218,20 @@ def test_who_leaves_before_the_news_is_noticed_at_once(tmp_path: Path) -> None:
             while NEWS[0] not in came:
                 came += client.recv(4096)
         wait_until(lambda: [(line.status, line.bytes) for line in server.log()] == [(200, 9)])
+
+
+def test_a_page_that_goes_on_talking_is_not_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each message comes 0.6 s after the one before, by the server's clock, and it waits for 1 s."""
+    clock = itertools.count(0, 0.3)     # which is asked twice for each
+    monkeypatch.setattr(websocket, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    asked = WSConnection(ConnectionType.CLIENT).send(Request(host=HOST, target="/")).decode().split("\r\n")
+    headers = [(name, value) for name, _, value in (line.partition(": ") for line in asked[1:]) if value]
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)     # on which no two messages come as one
+    with ours, theirs:
+        for _ in range(8):
+            theirs.send(b"\x81\x82" + bytes(4) + b"hi")     # a text of two bytes, masked with zeros (RFC 6455, 5.2)
+        theirs.shutdown(socket.SHUT_WR)
+        live = LiveConnection(f"ws://{HOST}/", "page", 101, "", compressed=False, messages=())
+        conversation = websocket.Conversation(ours, live, 1.0)
+        conversation.hold("/", headers)
+    assert conversation._came == 8

@@ -7,6 +7,7 @@ import pytest
 from harness.analysis.selection import select
 from harness.analysis.stats import improvement_percent
 from harness.files.results import read_results
+from harness.files.text_log import PageLog, Transaction, format_log
 from harness.show.paper import TABLE_1, paper_lines
 from harness.show.table import format_report
 from tests.support.client_folder import make_client
@@ -35,6 +36,15 @@ def test_each_row_that_the_paper_has_too(tmp_path: Path) -> None:
 def test_only_where_the_network_was_the_papers(tmp_path: Path, paper: bool | None) -> None:
     assert lines(make_client(tmp_path, urls=PAGES, paper=paper)) == []
     assert lines(make_client(tmp_path / "other", urls=("http://other.example",), paper=True)) == []
+
+
+def test_logs_of_2013_say_nothing_of_their_network(tmp_path: Path) -> None:
+    for tfo in (0, 1):
+        (tmp_path / f"50-1-tfo-{tfo}").mkdir()
+        log = PageLog(transactions=[Transaction(0.0, 1000.0, PAGES[0] + "/")], transactions_seen=True)
+        (tmp_path / f"50-1-tfo-{tfo}" / "httpwww.amazon.com").write_text(format_log(log))
+    assert read_results(tmp_path).old
+    assert lines(tmp_path) == []
 
 
 def test_the_papers_improvements_are_those_that_it_prints() -> None:

@@ -1,5 +1,6 @@
 """Improvement against RTT: the curve, its figure, and the answer to "from which RTT on does TFO matter?"."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -130,8 +131,18 @@ def test_the_figure_shows_every_point_with_its_interval(results: Results) -> Non
 
 
 def test_two_rtts_are_no_curve(tmp_path: Path) -> None:
-    assert not worth_a_curve(read_results(make_client(tmp_path / "two", delays_ms=[10, 100], urls=[POST], runs=2)))
-    assert worth_a_curve(read_results(make_client(tmp_path / "three", delays_ms=[1, 10, 100], urls=[POST], runs=2)))
+    two = read_results(make_client(tmp_path / "two", delays_ms=[10, 100], urls=[POST], runs=2))
+    three = read_results(make_client(tmp_path / "three", delays_ms=[1, 10, 100], urls=[POST], runs=2))
+    assert not worth_a_curve(two, selected(two))
+    assert worth_a_curve(three, selected(three))
+
+
+def test_loads_without_tfo_only_are_no_curve(tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[1, 10, 100], urls=[POST], runs=2)
+    for cell in client.glob("*-tfo-1"):
+        shutil.rmtree(cell)
+    results = read_results(client)
+    assert not worth_a_curve(results, selected(results))
 
 
 def test_plot_writes_the_figure_and_says_the_answer(results: Results, tmp_path: Path) -> None:

@@ -120,6 +120,15 @@ def test_footer_says_what_http_means_on_a_page_of_both_schemes(tmp_path: Path, h
     assert f"Requests over https (75% of all): TLS 1.3, {over_https}" in said
 
 
+def test_a_warm_up_that_a_resumed_run_made_anew_did_not_fail(tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])
+    cell = client / "10-0-tfo-0"
+    shutil.copytree(cell, attempt_directory(cell, 1))
+    assert report(client).splitlines()[-2:] == [
+        "It took 9 page loads: 8, and 1 before them that were made again:",
+        "  client/10-0-tfo-0/attempt-1/httpwww.news.example: valid, but a run that is resumed warms up anew"]
+
+
 def test_loads_of_other_experiments_and_failed_tries_are_listed(tmp_path: Path) -> None:
     client = make_client(tmp_path, delays_ms=[10], urls=[NEWS], id="newer")
     for run in (1, 2):
@@ -133,7 +142,7 @@ def test_loads_of_other_experiments_and_failed_tries_are_listed(tmp_path: Path) 
     lines = report(client).splitlines()
     assert lines[2] == "\t20\t1.000\t0.800\t20.00%"
     assert lines[-4:] == [
-        "It took 5 page loads: 4, and 1 before them that failed and were measured again:",
+        "It took 5 page loads: 4, and 1 before them that were made again:",
         "  client/10-2-tfo-1/attempt-1/httpwww.news.example: SYN retransmitted: 2",
         "Loads of another experiment, left out (4):",
         "  20 ms: 4 of another, earlier experiment than experiment-10.json describes (such as "

@@ -139,6 +139,29 @@ def test_acting_as_a_user_root_goes_only_where_the_user_may(open_to_all: Path) -
     assert (open_to_all / "elsewhere").stat().st_uid == 0
 
 
+@pytest.mark.root
+def test_acting_as_a_user_with_a_number_above_2_billion(open_to_all: Path) -> None:
+    """As domains (sssd, winbind) give them: half of what uid_t can hold."""
+    open_to_all.chmod(0o777)
+    with privileges.acting_as(User("of a domain", 3_000_000_000, 3_000_000_001)):
+        (open_to_all / "made").touch()
+    assert (open_to_all / "made").stat().st_uid == 3_000_000_000
+    (open_to_all / "of_root").touch()
+    assert (open_to_all / "of_root").stat().st_uid == 0
+
+
+@pytest.mark.root
+def test_who_cannot_act_as_a_user_is_root_as_before(open_to_all: Path) -> None:
+    """The last number is no user, but its group is one: the kernel takes that, and refuses the other."""
+    groups = os.getgroups()
+    with pytest.raises(OSError, match="cannot act as user 4294967295, group 4321"), \
+            privileges.acting_as(User("nobody at all", 2**32 - 1, 4321)):
+        pass
+    (open_to_all / "made").touch()
+    status = (open_to_all / "made").stat()
+    assert (status.st_uid, status.st_gid, os.getgroups()) == (0, os.getegid(), groups)
+
+
 BOUND_FIRST = """
 import ctypes, os, sys
 from harness.system.privileges import User, acting_as
