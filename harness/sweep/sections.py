@@ -218,5 +218,5 @@ def machine_part(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> ReportSec
         "RTT (ms)", "Measured twice", "Improvements differ by (points, median)", "at most",
         "PLT without TFO differs by (median)", "Intervals that overlap"), [
             [f"{pair.rtt_ms:g}", str(pair.sites), f"{pair.median_points:.1f}", f"{pair.largest_points:.1f}",
-             f"{pair.median_plt_percent:.1f}%", f"{pair.within_intervals} of {pair.sites}"] for pair in pairs]))
+             f"{pair.median_plt_percent:.1f}%", f"{pair.overlapping} of {pair.with_intervals}"] for pair in pairs]))
     return part
