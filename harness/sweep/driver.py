@@ -327,7 +327,7 @@ class Driver:
         if parcel is None:
             return None
         try:
-            return self.folder.store(unit.key, bytes(parcel), self._is_final)
+            return self.folder.store(unit, bytes(parcel), self._is_final)
         except (ValueError, TypeError) as error:
             self._no_results[unit.key] += 1
             if self._no_results[unit.key] < NOT_RESULTS:

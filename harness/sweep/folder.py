@@ -29,6 +29,7 @@ from harness.files.pages import Page
 from harness.sweep.measuring import RESULTS
 from harness.sweep.outcome import FILE, UnitOutcome, read_outcome
 from harness.sweep.parcel import unpack
+from harness.sweep.plan import Unit
 from harness.system.atomic import write_atomically
 from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted, read_untrusted_json
 
@@ -130,7 +131,7 @@ class SweepFolder:
         except ValueError as error:
             raise UnreadableFileError(path, str(error)) from None
 
-    def store(self, key: str, parcel: bytes, keep: Callable[[UnitOutcome], bool] = lambda _: True) -> UnitOutcome:
+    def store(self, unit: Unit, parcel: bytes, keep: Callable[[UnitOutcome], bool] = lambda _: True) -> UnitOutcome:
         """Keep the results of a unit that a worker sent, in one step; return the outcome in them.
 
         They are not kept when the worker refused the unit, or when `keep` says no to the outcome. If there are results
@@ -141,10 +142,11 @@ class SweepFolder:
         try:
             unpack(parcel, staging, RESULTS, to_disk=True)
             outcome = read_outcome(read_untrusted(staging / FILE))
-            if outcome.key != key:
-                raise ValueError(f"it is of {outcome.key[:40]!r}, not of {key}")
+            if not outcome.is_of(unit):
+                raise ValueError(f"it is of {outcome.url[:80]!r} ({outcome.key[:40]!r}), or measured otherwise, not of "
+                                 f"{unit.url!r} ({unit.key})")
             if outcome.status != "refused" and keep(outcome):
-                self._publish(staging, key)
+                self._publish(staging, unit.key)
             return outcome
         except UnreadableFileError as error:
             raise ValueError(error.why) from None
