@@ -35,6 +35,8 @@ from harness.system.untrusted import MissingFileError, UnreadableFileError, read
 
 PREFIX = "sweep-"
 STAGING = "."
+STATUS_S, AGAIN_S = 1.0, 0.01
+"""How long others may take to look whether there is a driver (SweepFolder.driver); how often its lock is tried then."""
 MARGIN_BYTES = 10**9
 """Room on the disk under which a sweep takes no more results."""
 
@@ -67,10 +69,8 @@ class SweepFolder:
         """
         descriptor = os.open(self.path / "driver.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise self._is_running(os.pread(descriptor, 20, 0).decode(errors="replace")) from None
+            if not _is_ours(descriptor):
+                raise self._is_running(os.pread(descriptor, 20, 0).decode(errors="replace"))
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
             self._tidy_up()
@@ -216,6 +216,24 @@ class SweepFolder:
         except UnreadableFileError:
             return {}
         return found if isinstance(found, dict) else {}
+
+
+def _is_ours(descriptor: int) -> bool:
+    """Try to get the driver's lock, for as long as somebody may have it who only looks; tell whether we have it."""
+    deadline_s = time.monotonic() + STATUS_S
+    while not _lock(descriptor):
+        if time.monotonic() >= deadline_s:
+            return False
+        time.sleep(AGAIN_S)
+    return True
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def sweeps(base: Path) -> list[str]:

@@ -1,7 +1,9 @@
 """sweep-NAME/: a unit's results appear whole or not at all, and once."""
 
+import fcntl
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -85,6 +87,19 @@ def test_there_is_one_driver_at_a_time_and_it_tidies_up(folder: SweepFolder) -> 
                                                                                    "x").only_driver():
             pass
     assert folder.driver() is None
+
+
+def test_a_driver_begins_while_somebody_looks_whether_there_is_one(folder: SweepFolder) -> None:
+    """As `--status` does: it has the lock for a moment."""
+    with folder.only_driver():
+        pass
+    descriptor = os.open(folder.path / "driver.lock", os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    looked = threading.Timer(0.1, os.close, (descriptor,))
+    looked.start()
+    with folder.only_driver():
+        assert folder.driver() == os.getpid()
+    looked.join()
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\0" * 100, b'{"key": "'])
