@@ -19,7 +19,7 @@ from harness.errors import ExperimentError, printable
 from harness.sweep import tasks
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import UnitOutcome, of_unit
-from harness.sweep.plan import UnitTask, Versions
+from harness.sweep.plan import Unit, UnitTask, Versions
 from harness.sweep.workers import RESULT_S, Events, Say, Workers
 
 LOOK_S = 1.0
@@ -300,7 +300,8 @@ class Driver:
         elif not self._is_final(outcome):
             self._failed[outcome.key] = outcome.machine.name
             why = "; ".join(outcome.why)
-            self._say(printable(f"{outcome.url}: failed on {outcome.machine.name} ({why}); once more, at the end"))
+            where = f" on {outcome.machine.name}" if outcome.machine.name else ""
+            self._say(printable(f"{outcome.url}: failed{where} ({why}); once more, at the end"))
             self._workers.watch_streak(outcome)
             self._again(running, at_the_end=True)
         else:
@@ -322,8 +323,7 @@ class Driver:
         if running.future.status == "error":
             why = repr(running.future.exception(timeout=RESULT_S))
             died = "KilledWorker" in why
-            return self.folder.store_failure(of_unit(unit, "failed", "every worker that measured it died" if died
-                                                     else f"Dask: {why[:200]}"))
+            return self._failure(unit, "every worker that measured it died" if died else f"Dask: {why[:200]}")
         if parcel is None:
             return None
         try:
@@ -332,7 +332,12 @@ class Driver:
             self._no_results[unit.key] += 1
             if self._no_results[unit.key] < NOT_RESULTS:
                 return None
-            return self.folder.store_failure(of_unit(unit, "failed", f"what came back is no result: {error}"))
+            return self._failure(unit, f"what came back is no result: {error}")
+
+    def _failure(self, unit: Unit, why: str) -> UnitOutcome:
+        """Return the outcome of a unit that no worker sent one of; as any other it is kept if it is final."""
+        outcome = of_unit(unit, "failed", why)
+        return self.folder.store_failure(outcome) if self._is_final(outcome) else outcome
 
     def _finished(self, job: UnitTask, outcome: UnitOutcome) -> None:
         where = f"on {outcome.machine.name} in {outcome.took_s:.0f} s" if outcome.machine.name else "nowhere"
