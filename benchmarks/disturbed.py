@@ -41,7 +41,7 @@ from harness.network.star import LinkSpeeds
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, SEED, STALL_MS, OptionParser, Whole, page_list_name
-from harness.system.privileges import require_root
+from harness.system.privileges import acting_as, invoking_user, require_root
 
 STALL = Path(__file__).with_name("stall.py")
 COST = 0.5
@@ -110,7 +110,7 @@ def measure(lab: Laboratory, page: Page, document_bytes: int | None, arguments: 
         if not part and record.plt_ms:
             load_ms = record.plt_ms
         if arguments.records:
-            with arguments.records.open("a") as file:
+            with acting_as(invoking_user()), arguments.records.open("a") as file:
                 told = {"part": part, "after_ms": after_ms, **record.to_json(), "why_not": why_not}
                 file.write(json.dumps(told) + "\n")
     return done

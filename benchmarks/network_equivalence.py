@@ -32,7 +32,7 @@ from harness.errors import ExperimentError
 from harness.system.atomic import written_beside
 from harness.system.environment import print_machine
 from harness.system.options import ROUNDS, OptionParser
-from harness.system.privileges import require_root
+from harness.system.privileges import acting_as, invoking_user, require_root
 from harness.system.signals import run_interruptible
 
 MEASURE = ["benchmarks/packet_timing.py"]
@@ -90,7 +90,8 @@ def main() -> int:
             print(f"# {situation.name} (Linux {situation.kernel}): done; load average {os.getloadavg()[0]:.2f}",
                   flush=True)
     print_table(["", *(situation.name for situation in situations)], table(situations))
-    draw(situations, arguments.figure)
+    with acting_as(invoking_user()):
+        draw(situations, arguments.figure)
     return 0
 
 

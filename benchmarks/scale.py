@@ -45,7 +45,7 @@ from harness.system.commands import run
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, ROUNDS, OptionParser, Whole
-from harness.system.privileges import give, invoking_user, require_root
+from harness.system.privileges import acting_as, invoking_user, require_root
 from harness.system.processes import descendants
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
@@ -112,8 +112,8 @@ def main() -> int:
     if arguments.figure:
         from benchmarks.scale_figure import draw
 
-        draw(medians(results), rtt_errors_ms(results), arguments.figure)
-        give(arguments.figure, invoking_user())
+        with acting_as(invoking_user()):
+            draw(medians(results), rtt_errors_ms(results), arguments.figure)
     return 0
 
 

@@ -12,7 +12,7 @@ from connie.addresses import Address, Host, Port, Preference, SourceAddress
 from connie.attempt import Attempt, Setup, SocketOption, open_socket, places, send_fast_open
 from connie.cache import CACHE, DnsCache, Lookup, Question, cache_or_none, lookup_timeout
 from connie.connect import deadline_in, left, nonempty, order, set_apart
-from connie.errors import ConnectError, all_failed
+from connie.errors import ConnectError, all_failed, failed_again
 from connie.options import RaceOptions
 from connie.schedule import Schedule
 
@@ -48,7 +48,10 @@ async def connect_as(host: Host, port: Port, timeout: float | None, setup: Setup
         untried = order(set_apart((await _lookup(names, question, deadline)).addresses, addresses), options)
         if not untried:
             raise
-        attempt = await _Race(untried, setup, options, deadline).run(str(question))
+        try:
+            attempt = await _Race(untried, setup, options, deadline).run(str(question))
+        except ConnectError as again:
+            raise failed_again(error, again) from None
     return await _finish(attempt, setup, deadline)
 
 
@@ -134,8 +137,12 @@ class _Race:
             if not task.cancelled() and task.exception() is None and task.result() is not winner:
                 task.result().sock.close()
         if under_way:
-            # A second cancellation may end this wait, but not what it waits for.
-            await asyncio.wait(under_way)
+            try:
+                await asyncio.wait(under_way)
+            except BaseException:                   # a cancellation ends this wait, but not what it waits for
+                if winner is not None:
+                    winner.sock.close()             # nobody will get it
+                raise
 
 
 async def _attempt(address: Address, setup: Setup) -> Attempt:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from connie.addresses import Address, Host, Port, Preference, SourceAddress, interleave
 from connie.attempt import Attempt, Setup, SocketOption, places
 from connie.cache import CACHE, DnsCache, Question, cache_or_none
-from connie.errors import ConnectError
+from connie.errors import ConnectError, failed_again
 from connie.options import RaceOptions
 from connie.race import Race
 from connie.schedule import Schedule
@@ -57,7 +57,10 @@ def connect_as(host: Host, port: Port, timeout: float | None, setup: Setup, opti
         untried = order(set_apart(cache.lookup(question, left(deadline)).addresses, addresses), options)
         if not untried:
             raise
-        attempt = _race(untried, question, setup, options, deadline)
+        try:
+            attempt = _race(untried, question, setup, options, deadline)
+        except ConnectError as again:
+            raise failed_again(error, again) from None
     return _finish(attempt, setup, timeout, deadline)
 
 

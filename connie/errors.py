@@ -75,6 +75,11 @@ def all_failed(name: str, addresses: Sequence[Address], failed: Mapping[Address,
     return connect_error(f"no connection to {name}", attempts, timed_out)
 
 
+def failed_again(first: ConnectError, second: ConnectError) -> ConnectError:
+    """Return the error of a `second` race, to other addresses of the name, with the attempts of the `first` in it."""
+    return connect_error(second.message, (*first.attempts, *second.attempts), second.timed_out)
+
+
 def connect_error(message: str, attempts: Sequence[FailedAttempt], timed_out: bool = False) -> ConnectError:
     """Return the error of these failed attempts, at least one, in the order tried."""
     last = TimeoutError(errno.ETIMEDOUT, "timed out") if timed_out else attempts[-1].error

@@ -25,6 +25,7 @@ use_project_python()
 
 import argparse
 import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -44,7 +45,7 @@ from harness.system import environment
 from harness.system.atomic import write_atomically
 from harness.system.lock import only_experiment
 from harness.system.options import SEED, TIMEOUT_S, Decimal, OptionParser, Whole
-from harness.system.privileges import give, invoking_user, require_root
+from harness.system.privileges import acting_as, invoking_user, require_root
 from harness.system.signals import run_interruptible
 
 ALL = "all"
@@ -61,6 +62,8 @@ def main() -> int:
     profiles = list(OF_2013) if arguments.profile == ALL else [PROFILES[arguments.profile]]
     effort = Effort(arguments.rounds, arguments.budget, arguments.timeout, arguments.seed, tuple(arguments.strategies))
     chosen = {profile.name: choose_faults(profile, arguments.fault) for profile in profiles}
+    with acting_as(invoking_user()):
+        check_output(arguments.outputdir)
     with only_experiment():
         environment.print_machine()
         for profile in profiles:
@@ -102,22 +105,29 @@ def choose_faults(profile: Profile, wanted: Sequence[str]) -> list[str]:
     return [fault for fault in possible if fault in ("none", *wanted)]
 
 
+def check_output(folder: Path) -> None:
+    """Make the folder of figures and times. Raises InputError, before anything is measured, when it is of no use."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another --outputdir") from None
+
+
 def report(profile: Profile, found: dict[str, Any], arguments: argparse.Namespace) -> None:
     """Print tables and findings, draw the figure, keep the times."""
     results = from_client(found)
     print(f"\n## {profile.name}: {profile.title}\n")
     print(*time_table(results), "", *cost_table(results), "", *fast_open_table(results), "", sep="\n")
     print(*(f"- {line}" for line in finding_lines(profile, results)), sep="\n", flush=True)
-    for ending in ("png", "json"):
-        path = arguments.outputdir / f"connie-{profile.name}.{ending}"
-        if ending == "png":
-            save_figure(draw(profile, results), path)
-        else:
-            write_atomically(path, json.dumps({"version": FORMAT, "profile": asdict(profile),
-                                               "options": {**vars(arguments), "outputdir": None},
-                                               **environment.machine(), **found}))
-        give(path, invoking_user())
-        print(path, file=sys.stderr)
+    figure, times = (arguments.outputdir / f"connie-{profile.name}.{ending}" for ending in ("png", "json"))
+    content = json.dumps({"version": FORMAT, "profile": asdict(profile),
+                          "options": {**vars(arguments), "outputdir": None}, **environment.machine(), **found})
+    with acting_as(invoking_user()):            # whatever links are in the user's folder
+        save_figure(draw(profile, results), figure)
+        write_atomically(times, content)
+    print(figure, times, sep="\n", file=sys.stderr)
 
 
 if __name__ == "__main__":

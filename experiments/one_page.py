@@ -63,9 +63,13 @@ def main() -> int:
                 if load.run:            # run 0 fetches the cookie
                     plts_ms[load.tfo].append(record.plt_ms)
     saved_ms = statistics.median(plts_ms[0]) - statistics.median(plts_ms[1])
-    print(f"TFO saved {saved_ms:.0f} ms, {saved_ms / arguments.rtt:.2f} round trips "
-          f"(medians of {arguments.runs} loads)")
+    print(f"TFO saved {saved(saved_ms, arguments.rtt)} (medians of {arguments.runs} loads)")
     return 0
+
+
+def saved(saved_ms: float, rtt_ms: float) -> str:
+    """Return what was saved in words; without an RTT there is nothing to compare with."""
+    return f"{saved_ms:.0f} ms" + (f", {saved_ms / rtt_ms:.2f} round trips" if rtt_ms else "")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 #
 # Everything comes from the distribution's packages (debootstrap, then apt inside) and from PyPI through the project's own
 # setup.sh. Neither KVM nor loop devices are needed: the file system is filled by mke2fs -d, the EFI partition by mtools,
-# and GRUB's first sectors by scripts/vm/disk.py. Mounts and processes live in namespaces of their own and end with us.
+# and GRUB's first sectors by scripts/vm/bios_boot.py. Mounts and processes live in namespaces of their own and end with
+# us.
 #
 # Exit status: 0 the image is there, 1 a step failed (the line names its log), 2 bad use or a machine that cannot do it.
 set -euo pipefail

@@ -5,7 +5,6 @@ For where Chrome is slow, as in an emulated machine: three requests, a few kilob
 of its own host and a script of another one, so that warm loads have three connections, two of them in parallel.
 """
 
-import json
 import sys
 from pathlib import Path
 
@@ -15,47 +14,39 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from harness.errors import InputError, run_main
-from harness.files.pages import PageFiles, sanitise
-from harness.files.text_log import PageLog, Response, Transaction, format_log
-from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
-from harness.mirror.paths import write_file
+from harness.files.pages import PageFiles
+from harness.mirror.small import MadeResource, write_small_recording
 from harness.system.options import OptionParser, page_list_name
-from harness.system.privileges import User, give
+from harness.system.privileges import User, acting_as, leave_root
 
 PAGE = "http://www.tiny.test/"
-FILES = {
-    PAGE: ("text/html", '<!doctype html><title>tiny</title><link rel="icon" href="data:,">'
-                        '<link rel="stylesheet" href="/style.css"><p id="words">One small page.</p>'
-                        '<script src="http://static.tiny.test/words.js"></script>\n'),
-    "http://www.tiny.test/style.css": ("text/css", "p { color: green }\n"),
-    "http://static.tiny.test/words.js": ("text/javascript", "document.title = 'tiny, loaded';\n"),
+DOCUMENT = ('<!doctype html><title>tiny</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css">'
+            '<p id="words">One small page.</p><script src="http://static.tiny.test/words.js"></script>\n')
+RESOURCES = {
+    PAGE: MadeResource("text/html", DOCUMENT.encode()),
+    "http://www.tiny.test/style.css": MadeResource("text/css", b"p { color: green }\n"),
+    "http://static.tiny.test/words.js": MadeResource("text/javascript", b"document.title = 'tiny, loaded';\n"),
 }
 
 
 def make_tiny(directory: Path, name: str) -> None:
     """Write ``name.pages``, ``name/`` and ``name.fetchlog/`` to `directory`.
 
-    Raises InputError when one of them is there already: it may be a recording.
+    Raises InputError when one of them is there already, since it may be a recording, or when `directory` is of no use.
     """
-    files = PageFiles(directory, name)
-    places = [files.pages, files.mirror, files.fetchlog]
-    for place in places:
-        if place.exists():
+    try:
+        owner = directory.stat()
+        with acting_as(User("", owner.st_uid, owner.st_gid)):       # root itself makes it for whose folder it is
+            _make_new(PageFiles(directory, name))
+    except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+        raise InputError(f"{directory}: cannot be written ({error.strerror}); choose another --directory") from None
+
+
+def _make_new(files: PageFiles) -> None:
+    for place in (files.pages, files.mirror, files.fetchlog):
+        if place.is_symlink() or place.exists():
             raise InputError(f"{place}:1: it is there already; choose another --name or move it away")
-    listed, mirror, fetchlog = places
-    for url, (_, body) in FILES.items():
-        write_file(mirror, url, body.encode())
-    fetchlog.mkdir()
-    log = PageLog([], [Transaction(0, 1, url) for url in FILES],
-                  [Response("OK", mime_type, "utf-8", url, None) for url, (mime_type, _) in FILES.items()], True)
-    (fetchlog / sanitise(PAGE)).write_text(format_log(log), encoding="ascii")
-    manifest = {"format": MANIFEST_FORMAT, "source": "made",
-                "note": "One page that never was, made by scripts/make_tiny.py."}
-    (fetchlog / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
-    listed.write_text(f"{PAGE}\n", encoding="ascii")
-    owner = directory.stat()
-    for place in places:
-        give(place, User("", owner.st_uid, owner.st_gid))
+    write_small_recording(files, RESOURCES, "One page that never was, made by scripts/make_tiny.py.")
 
 
 def main() -> int:
@@ -65,6 +56,7 @@ def main() -> int:
                         help="makes NAME.pages, NAME/ and NAME.fetchlog/ (%(default)s)")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where (default: the project's)")
     options = parser.parse_args()
+    leave_root()
     make_tiny(options.directory, options.name)
     print(f"made {options.name}: one page on two hosts; load it with: "
           f"sudo ./run.sh --quick --delays 50 --name {options.name}")

@@ -24,7 +24,8 @@ COLUMNS = 2
 
 def draw(profile: Profile, results: Results) -> Figure:
     """Draw a panel for each fault that was measured and is of SHOWN."""
-    faults = [fault for fault in SHOWN if results.connect_ms(fault, "connie_connect")]
+    measured = {fault for fault, _ in results.cells}
+    faults = [fault for fault in SHOWN if fault in measured]
     rows = math.ceil(len(faults) / COLUMNS)
     figure = Figure(figsize=(11, 1.2 + 3.2 * rows), layout="constrained")
     FigureCanvasAgg(figure)

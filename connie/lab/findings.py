@@ -2,15 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from connie.lab.intervals import interval
 from connie.lab.profiles import HOME, WIFI, Profile
 from connie.lab.results import ORDER, Results, rank
 from connie.lab.timing import FLOOR
-from harness.analysis.intervals import RESAMPLES, improvement_interval
 
 CONNIE, CACHED, PLAIN = "connie_connect", "cached_dns_connect", "create_connection"
 GAIN_2013 = (5.0, 50.0)
@@ -23,7 +19,6 @@ CLOSE_MS = 1.0
 P99_RATIO = 1.10
 STATISTICS: dict[str, Callable[[Results, str, str], list[float]]] = {"connect": Results.connect_ms,
                                                                      "first byte": Results.first_byte_ms}
-Array = npt.NDArray[np.float64]
 
 
 def finding_lines(profile: Profile, results: Results) -> list[str]:
@@ -37,15 +32,19 @@ def _gains(profile: Profile, results: Results) -> Iterator[str]:
         ours = times(results, "none", CONNIE)
         for other in ORDER[1:]:
             theirs = times(results, "none", other)
-            pairs = [(theirs_ms, ours_ms) for theirs_ms, ours_ms in zip(theirs, ours, strict=False)
-                     if math.isfinite(theirs_ms + ours_ms)]
-            interval = improvement_interval([a for a, _ in pairs], [b for _, b in pairs])
-            if interval is None:
+            pairs = list(zip(ours, theirs, strict=False))
+            if len(pairs) < 2:
                 continue
-            gain = 100 * (1 - _median(ours) / _median(theirs))
+            failed = [name for name, of in ((CONNIE, ours), (other, theirs)) if math.isinf(_median(of))]
+            if failed:
+                yield (f"{what}, all alive: no gain over {other} can be told: the median of {' and '.join(failed)} "
+                       "failed")
+                continue
+            gain = _percent_shorter(_median(ours), _median(theirs))
+            low, high = interval(_percent_shorter, 50, *zip(*pairs, strict=True), paired=True)
             line = (f"{what}, all alive: connie_connect's median is {gain:+.1f}% shorter than {other}'s "
-                    f"(95%: {interval.low_percent:+.1f} to {interval.high_percent:+.1f}, {interval.pairs} pairs)")
-            verdict = _verdict(profile, gain, interval.low_percent, interval.high_percent)
+                    f"(95%: {_limits(low, high, '+.1f')}, {len(pairs)} pairs)")
+            verdict = _verdict(profile, gain, low, high)
             judged = {PLAIN: f": {verdict}", CACHED: f": the race alone, names remembered by both: {verdict}"}
             yield line + judged.get(other, "")
 
@@ -67,14 +66,14 @@ def _close(results: Results) -> Iterator[str]:
         floor = results.connect_ms(fault, FLOOR)
         if not floor or not results.connect_ms(fault, CONNIE):
             continue
+        ours = results.connect_ms(fault, CONNIE)
         parts = []
         for strategy in results.strategies:
-            difference_ms = _median(results.connect_ms(fault, strategy)) - _median(floor)
-            parts.append(f"{strategy} {difference_ms:+.2f}" if math.isfinite(difference_ms) else f"{strategy} failed")
-        ours = _finite(results.connect_ms(fault, CONNIE))
-        low, high = _bootstrap((ours, _finite(floor)), lambda a, b, axis: np.median(a, axis) - np.median(b, axis))
+            difference_ms = _ms_longer(_median(results.connect_ms(fault, strategy)), _median(floor))
+            parts.append(f"{strategy} {_number(difference_ms, '+.2f')}")
+        low, high = interval(_ms_longer, 50, ours, floor)
         yield (f"{fault}: median connect less that of the nearest address alive, alone ({_median(floor):.2f} ms), "
-               f"in ms: {', '.join(parts)}; connie 95%: {low:+.2f} to {high:+.2f}: "
+               f"in ms: {', '.join(parts)}; connie 95%: {_limits(low, high, '+.2f')}: "
                f"{_place(low, high, CLOSE_MS)} {CLOSE_MS:g} ms")
 
 
@@ -85,11 +84,9 @@ def _steady(results: Results) -> Iterator[str]:
     parts = []
     for strategy in results.strategies:
         alive, dead = results.connect_ms("none", strategy), results.connect_ms("dead", strategy)
-        ratio = rank(dead, 99) / rank(alive, 99)
-        parts.append(f"{strategy} {'failed' if math.isinf(ratio) else f'{ratio:.2f}'}")
-    ours = _finite(results.connect_ms("dead", CONNIE)), _finite(results.connect_ms("none", CONNIE))
-    low, high = _bootstrap(ours, lambda a, b, axis: np.percentile(a, 99, axis) / np.percentile(b, 99, axis))
-    yield (f"p99 with one address dead / with none dead: {', '.join(parts)}; connie 95%: {low:.2f} to {high:.2f}: "
+        parts.append(f"{strategy} {_number(_ratio(rank(dead, 99), rank(alive, 99)), '.2f')}")
+    low, high = interval(_ratio, 99, results.connect_ms("dead", CONNIE), results.connect_ms("none", CONNIE))
+    yield (f"p99 with one address dead / with none dead: {', '.join(parts)}; connie 95%: {_limits(low, high, '.2f')}: "
            f"{_place(low, high, P99_RATIO)} 10%")
 
 
@@ -112,17 +109,21 @@ def _median(values: Sequence[float]) -> float:
     return rank(values, 50)
 
 
-def _finite(values: Sequence[float]) -> list[float]:
-    return [value for value in values if math.isfinite(value)]
+def _percent_shorter(ours: float, theirs: float) -> float:
+    return -ours if math.isinf(ours) else 100 * (1 - ours / theirs)
 
 
-def _bootstrap(samples: tuple[list[float], list[float]], statistic: Callable[..., Any]) -> tuple[float, float]:
-    """Return the 95% percentile-bootstrap interval of a statistic of two independent samples; NaN for too few
-    values."""
-    from scipy import stats  # half a second to import
+def _ms_longer(ours: float, theirs: float) -> float:
+    return ours if math.isinf(ours) else ours - theirs
 
-    if min(map(len, samples)) < 2:
-        return math.nan, math.nan
-    found = stats.bootstrap(tuple(np.asarray(sample, float) for sample in samples), statistic, vectorized=True,
-                            n_resamples=RESAMPLES, method="percentile", rng=np.random.default_rng(1))
-    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+
+def _ratio(ours: float, theirs: float) -> float:
+    return ours if math.isinf(ours) else ours / theirs
+
+
+def _limits(low: float, high: float, digits: str) -> str:
+    return f"{_number(low, digits)} to {_number(high, digits)}"
+
+
+def _number(value: float, digits: str) -> str:
+    return "failed" if math.isinf(value) else f"{value:{digits}}"

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.course.rules import check_pages
-from harness.errors import printable, run_main
+from harness.errors import InputError, printable, run_main
 from harness.files.pages import Page, read_pages
 from harness.show.answers import MARK
 from harness.show.labels import NOT_KNOWN
 from harness.show.table import HEADER
 from harness.system.atomic import written_beside
 from harness.system.options import OptionParser
-from harness.system.privileges import give, invoking_user
+from harness.system.privileges import leave_root
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 OBSERVATIONS, URLS = "observations.txt", "myURLS.pages"
@@ -41,6 +41,7 @@ def main() -> int:
     parser.add_argument("login", help="begins the zip's name")
     parser.add_argument("--force", action="store_true", help="replace a zip that is there")
     options = parser.parse_args()
+    leave_root()
     path: Path = options.directory / f"{options.login}_p3.zip"
     problems = check_files(options.directory)
     if path.exists() and not options.force:
@@ -49,7 +50,10 @@ def main() -> int:
         print(printable(problem), file=sys.stderr)
     if problems:
         return 2
-    pack(options.directory, path)
+    try:
+        pack(options.directory, path)
+    except PermissionError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); give another --dir") from None
     pages = len(read_pages(options.directory / URLS))
     print(f"{path}: {OBSERVATIONS} and {URLS} ({pages} pages), checked and ready to hand in")
     return 0
@@ -99,7 +103,6 @@ def pack(directory: Path, path: Path) -> None:
         with zipfile.ZipFile(beside) as archive:
             if {name: archive.read(name) for name in archive.namelist()} != contents:
                 raise OSError(f"{path}: what was written is not what is read back")
-        give(beside, invoking_user())
 
 
 def _rows(lines: list[str]) -> Iterator[Row]:

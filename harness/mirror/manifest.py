@@ -12,7 +12,7 @@ MANIFEST_FORMAT = 1
 
 @dataclass(frozen=True)
 class Manifest:
-    """Where a recording comes from: `source` is "synthetic", "recorded", or "made" (make_tiny.py).
+    """Where a recording comes from: `source` is "synthetic", "recorded", or "made" (small.py).
 
     `http2_hosts` are hosts that speak HTTP/2: of synthetic pages, whose text logs do not say it.
     """

@@ -7,7 +7,6 @@ A machine is not fit for a sweep if its RTT is wrong, or if TFO does not save on
 machine is fit, but its speed is written to its results, since TFO cannot save the time that is spent on computing.
 """
 
-import json
 import statistics
 import time
 from dataclasses import replace
@@ -17,7 +16,6 @@ from harness.analysis.selection import Cell, Selection, select
 from harness.files.experiment import experiment_file, read_experiment
 from harness.files.pages import PageFiles, sanitise
 from harness.files.results import has_loads, read_results
-from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.sweep.measuring import SITE, Bed, GoOn, console_of, last_line, run_tfo
 from harness.sweep.outcome import Calibration
@@ -97,11 +95,9 @@ def _loads(folder: Path, pages: dict[str, str], words: tuple[str, ...], lock_fd:
 def make_recording(folder: Path, documents: dict[str, str]) -> None:
     """Write a recording of `documents` (HTML by URL), the first of which is the page, into a new folder."""
     folder.mkdir()
-    files = PageFiles(folder, SITE)
-    write_small_recording(files, {url: MadeResource("text/html", html.encode()) for url, html in documents.items()})
-    manifest = {"format": MANIFEST_FORMAT, "source": "made",
-                "note": "A machine's calibration, made by harness/sweep/calibration.py."}
-    (files.fetchlog / MANIFEST).write_text(json.dumps(manifest) + "\n", encoding="ascii")
+    resources = {url: MadeResource("text/html", html.encode()) for url, html in documents.items()}
+    write_small_recording(PageFiles(folder, SITE), resources,
+                          "A machine's calibration, made by harness/sweep/calibration.py.")
 
 
 def _chain() -> dict[str, str]:

@@ -19,7 +19,7 @@ from harness.errors import ExperimentError, printable
 from harness.sweep import tasks
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import UnitOutcome, of_unit
-from harness.sweep.plan import UnitTask, Versions
+from harness.sweep.plan import Unit, UnitTask, Versions
 from harness.sweep.workers import RESULT_S, Events, Say, Workers
 
 LOOK_S = 1.0
@@ -168,7 +168,7 @@ class Driver:
             running = self._running.pop(key)
             running.future.cancel()
             self._again(running)
-        if self._workers.hands:
+        if self._workers.by_address:
             self._nobody_since_s = time.monotonic()
         elif self.tally.dismissed and time.monotonic() >= self._nobody_since_s + NOBODY_S:
             raise ExperimentError("no worker is left that is fit; mend one and go on with ./sweep.py --resume "
@@ -183,11 +183,11 @@ class Driver:
         messages are more work than few large ones. While the client has recordings that it could not send yet, it gets
         no more.
         """
-        hands = len(self._workers.hands)
-        ahead = min(hands, 2 + len(self._waiting) // 4) if hands >= MANY_WORKERS else 2 * bool(hands)
-        room = hands + ahead - len(self._running)
+        workers = len(self._workers.by_address)
+        ahead = min(workers, 2 + len(self._waiting) // 4) if workers >= MANY_WORKERS else 2 * bool(workers)
+        room = workers + ahead - len(self._running)
         stream = self._client.scheduler_comm        # None while Dask connects again
-        if room <= hands // 16 or stream is None or stream.buffer:
+        if room <= workers // 16 or stream is None or stream.buffer:
             return
         self.folder.check_room()
         jobs = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]
@@ -201,7 +201,7 @@ class Driver:
 
     def _others(self, name: str) -> list[str]:
         """Return the addresses of all workers but those of that name."""
-        return [address for address, hand in self._workers.hands.items() if hand.name != name]
+        return [address for address, worker in self._workers.by_address.items() if worker.name != name]
 
     def _submit(self, jobs: list[UnitTask], address: str = "", others: Sequence[str] = ()) -> int:
         """Hand units to whoever is free, or to the worker at `address` alone; return the size of their recordings.
@@ -235,9 +235,9 @@ class Driver:
     def _possible_seconds(self) -> Iterator[tuple[str, str]]:
         """Give each site that waits for a second machine, if there is one: the site's key, and a worker's address."""
         machines: dict[str, list[str]] = {}
-        for address, hand in self._workers.hands.items():
-            if hand.machine:
-                machines.setdefault(hand.machine.id, []).append(address)
+        for address, worker in self._workers.by_address.items():
+            if worker.machine:
+                machines.setdefault(worker.machine.id, []).append(address)
         load = Counter(running.address for running in self._running.values())
         for key, (_, not_there) in list(self._seconds.items()):
             others = next((addresses for machine, addresses in machines.items() if machine != not_there), None)
@@ -249,7 +249,7 @@ class Driver:
 
     def _seconds_may_come(self) -> bool:
         """Tell whether it is too early to say that no second machine is there for those sites that wait for one."""
-        unknown = any(hand.machine is None for hand in self._workers.hands.values())
+        unknown = any(worker.machine is None for worker in self._workers.by_address.values())
         patience_s = DESCRIBED_S if unknown else COMING_S
         return bool(self._seconds) and self._cluster.many and time.monotonic() < self._connected_s + patience_s
 
@@ -300,7 +300,8 @@ class Driver:
         elif not self._is_final(outcome):
             self._failed[outcome.key] = outcome.machine.name
             why = "; ".join(outcome.why)
-            self._say(printable(f"{outcome.url}: failed on {outcome.machine.name} ({why}); once more, at the end"))
+            where = f" on {outcome.machine.name}" if outcome.machine.name else ""
+            self._say(printable(f"{outcome.url}: failed{where} ({why}); once more, at the end"))
             self._workers.watch_streak(outcome)
             self._again(running, at_the_end=True)
         else:
@@ -322,17 +323,21 @@ class Driver:
         if running.future.status == "error":
             why = repr(running.future.exception(timeout=RESULT_S))
             died = "KilledWorker" in why
-            return self.folder.store_failure(of_unit(unit, "failed", "every worker that measured it died" if died
-                                                     else f"Dask: {why[:200]}"))
+            return self._failure(unit, "every worker that measured it died" if died else f"Dask: {why[:200]}")
         if parcel is None:
             return None
         try:
-            return self.folder.store(unit.key, bytes(parcel), self._is_final)
+            return self.folder.store(unit, bytes(parcel), self._is_final)
         except (ValueError, TypeError) as error:
             self._no_results[unit.key] += 1
             if self._no_results[unit.key] < NOT_RESULTS:
                 return None
-            return self.folder.store_failure(of_unit(unit, "failed", f"what came back is no result: {error}"))
+            return self._failure(unit, f"what came back is no result: {error}")
+
+    def _failure(self, unit: Unit, why: str) -> UnitOutcome:
+        """Return the outcome of a unit that no worker sent one of; as any other it is kept if it is final."""
+        outcome = of_unit(unit, "failed", why)
+        return self.folder.store_failure(outcome) if self._is_final(outcome) else outcome
 
     def _finished(self, job: UnitTask, outcome: UnitOutcome) -> None:
         where = f"on {outcome.machine.name} in {outcome.took_s:.0f} s" if outcome.machine.name else "nowhere"
@@ -369,5 +374,5 @@ class Driver:
         left_s = spent_s / new * (self.tally.total - self.tally.done) if new else None
         return {"sites": self.tally.total, "done": self.tally.done, "failed": self.tally.failed,
                 "partly": self.tally.partly, "left_s": None if left_s is None else round(left_s),
-                "workers": sorted(hand.name for hand in self._workers.hands.values()),
+                "workers": sorted(worker.name for worker in self._workers.by_address.values()),
                 "dismissed": self.tally.dismissed}

@@ -29,11 +29,14 @@ from harness.files.pages import Page
 from harness.sweep.measuring import RESULTS
 from harness.sweep.outcome import FILE, UnitOutcome, read_outcome
 from harness.sweep.parcel import unpack
+from harness.sweep.plan import Unit
 from harness.system.atomic import write_atomically
 from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted, read_untrusted_json
 
 PREFIX = "sweep-"
 STAGING = "."
+STATUS_S, AGAIN_S = 1.0, 0.01
+"""How long others may take to look whether there is a driver (SweepFolder.driver); how often its lock is tried then."""
 MARGIN_BYTES = 10**9
 """Room on the disk under which a sweep takes no more results."""
 
@@ -66,10 +69,8 @@ class SweepFolder:
         """
         descriptor = os.open(self.path / "driver.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise self._is_running(os.pread(descriptor, 20, 0).decode(errors="replace")) from None
+            if not _is_ours(descriptor):
+                raise self._is_running(os.pread(descriptor, 20, 0).decode(errors="replace"))
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
             self._tidy_up()
@@ -130,7 +131,7 @@ class SweepFolder:
         except ValueError as error:
             raise UnreadableFileError(path, str(error)) from None
 
-    def store(self, key: str, parcel: bytes, keep: Callable[[UnitOutcome], bool] = lambda _: True) -> UnitOutcome:
+    def store(self, unit: Unit, parcel: bytes, keep: Callable[[UnitOutcome], bool] = lambda _: True) -> UnitOutcome:
         """Keep the results of a unit that a worker sent, in one step; return the outcome in them.
 
         They are not kept when the worker refused the unit, or when `keep` says no to the outcome. If there are results
@@ -141,10 +142,11 @@ class SweepFolder:
         try:
             unpack(parcel, staging, RESULTS, to_disk=True)
             outcome = read_outcome(read_untrusted(staging / FILE))
-            if outcome.key != key:
-                raise ValueError(f"it is of {outcome.key[:40]!r}, not of {key}")
+            if not outcome.is_of(unit):
+                raise ValueError(f"it is of {outcome.url[:80]!r} ({outcome.key[:40]!r}), or measured otherwise, not of "
+                                 f"{unit.url!r} ({unit.key})")
             if outcome.status != "refused" and keep(outcome):
-                self._publish(staging, key)
+                self._publish(staging, unit.key)
             return outcome
         except UnreadableFileError as error:
             raise ValueError(error.why) from None
@@ -214,6 +216,24 @@ class SweepFolder:
         except UnreadableFileError:
             return {}
         return found if isinstance(found, dict) else {}
+
+
+def _is_ours(descriptor: int) -> bool:
+    """Try to get the driver's lock, for as long as somebody may have it who only looks; tell whether we have it."""
+    deadline_s = time.monotonic() + STATUS_S
+    while not _lock(descriptor):
+        if time.monotonic() >= deadline_s:
+            return False
+        time.sleep(AGAIN_S)
+    return True
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def sweeps(base: Path) -> list[str]:

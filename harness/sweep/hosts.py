@@ -10,12 +10,13 @@ A worker ends when its SSH connection ends, which happens however the driver die
 import argparse
 import contextlib
 import shlex
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from harness.errors import ExperimentError
+from harness.errors import ExperimentError, InputError
 from harness.sweep.cluster import ENDING_S, OwnScheduler, worker_words
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import last_line
@@ -37,9 +38,12 @@ class HostsCluster(OwnScheduler):
 
     def connect(self) -> Any:
         """Return a client; start the workers the first time."""
+        if not shutil.which("ssh") or not shutil.which("scp"):
+            raise InputError("sweep.py: --hosts needs ssh and scp; run: sudo apt install openssh-client")
         client = super().connect()
         if not self._workers:
-            self._workers = {host: self._start_worker(host) for host in self._hosts}
+            for host in self._hosts:        # each is known to close() as soon as it runs
+                self._workers[host] = self._start_worker(host)
         return client
 
     def check(self) -> None:
@@ -65,12 +69,20 @@ class HostsCluster(OwnScheduler):
 
     def _start_worker(self, host: str) -> "subprocess.Popen[bytes]":
         with self._log_of(host).open("wb") as log:
-            copied = subprocess.run(["scp", *BATCH, "-q", "-r", "-p", str(self._tls), f"{host}:{self._remote}/"],
-                                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=COPY_S, check=False)
-            if copied.returncode:
-                print(f"{host}: {last_line(self._log_of(host))}", flush=True)
+            self._copy_certificates(host, log)
             worker = shlex.join(["sudo", "-n", "./scripts/worker.sh", self.address, "--tls", self._tls.name,
                                  *self._words])
             set_up = shlex.join(["sudo", "-n", "./scripts/setup.sh", "--sweep"])
             command = f"cd {shlex.quote(self._remote)} && {set_up} </dev/null && exec {worker}"
             return subprocess.Popen(["ssh", *BATCH, host, command], stdin=subprocess.PIPE, stdout=log, stderr=log)
+
+    def _copy_certificates(self, host: str, log: IO[bytes]) -> None:
+        """Copy them, or say why not: the host may have them from an earlier sweep, and says so itself if it has not."""
+        try:
+            copied = subprocess.run(["scp", *BATCH, "-q", "-r", "-p", str(self._tls), f"{host}:{self._remote}/"],
+                                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=COPY_S, check=False)
+        except subprocess.TimeoutExpired:
+            print(f"{host}: the certificates were not copied within {COPY_S:g} s", flush=True)
+        else:
+            if copied.returncode:
+                print(f"{host}: {last_line(self._log_of(host))}", flush=True)

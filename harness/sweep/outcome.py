@@ -76,6 +76,11 @@ class UnitOutcome:
         """Whether tfo.py said that the page or its recording is to blame. On another machine it would say so, too."""
         return 2 in self.exits.values()
 
+    def is_of(self, unit: Unit) -> bool:
+        """Tell whether it says so of every part of `unit` that it names."""
+        return (self.key, self.url, self.replica, self.options, self.delays) == \
+            (unit.key, unit.url, unit.replica, unit.settings.options, unit.settings.delays)
+
     def to_json(self) -> str:
         """Return it as it stands in its file."""
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
@@ -83,8 +88,8 @@ class UnitOutcome:
 
 def of_unit(unit: Unit, status: Status, *why: str, **more: Any) -> UnitOutcome:
     """Return the outcome of `unit`."""
-    return UnitOutcome(unit.key, unit.url, status, tuple(text[:LONGEST_WHY] for text in why), replica=unit.replica,
-                       options=unit.settings.options, delays=unit.settings.delays, **more)
+    return UnitOutcome(key=unit.key, url=unit.url, status=status, why=tuple(text[:LONGEST_WHY] for text in why),
+                       replica=unit.replica, options=unit.settings.options, delays=unit.settings.delays, **more)
 
 
 def read_outcome(text: str | bytes) -> UnitOutcome:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harness.analysis.intervals import RESAMPLES
 from harness.sweep.site_rows import AtRtt, SiteRow
 
-RESAMPLES = 4000
 CONFIDENCE = 0.95
 LIMITS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 FEWEST = 5
@@ -51,7 +51,7 @@ class Distribution:
 class Agreement:
     """Sites that two machines measured, at one RTT: by how many percentage points their improvements differ (the second
     less the first), and by how many percent their PLT without TFO does. Medians of absolute differences, and the
-    largest.
+    largest. Of `sites` only `with_intervals` have a 95% interval from both machines; `overlapping` of these overlap.
     """
 
     rtt_ms: float
@@ -59,8 +59,8 @@ class Agreement:
     median_points: float
     largest_points: float
     median_plt_percent: float
-    within_intervals: int
-    """How many of the pairs of 95% intervals overlap."""
+    with_intervals: int
+    overlapping: int
 
 
 def median_improvement(rows: Sequence[SiteRow], rtt_ms: float, seed: int = 1) -> Estimate | None:
@@ -121,17 +121,19 @@ def agreement(rows: Sequence[SiteRow], rtt_ms: float) -> Agreement | None:
              and (first_at := first.at_rtt(rtt_ms)) and (second_at := row.at_rtt(rtt_ms))]
     if not pairs:
         return None
+    overlaps = [overlap for first, second in pairs if (overlap := _overlap(first, second)) is not None]
     points = [abs(second.percent - first.percent) for first, second in pairs]
     return Agreement(rtt_ms, len(pairs), statistics.median(points), max(points),
                      statistics.median(abs(second.off_ms / first.off_ms - 1) * 100 for first, second in pairs),
-                     sum(_overlap(first, second) for first, second in pairs))
+                     len(overlaps), sum(overlaps))
 
 
-def _overlap(first: AtRtt, second: AtRtt) -> bool:
+def _overlap(first: AtRtt, second: AtRtt) -> bool | None:
+    """Tell whether two 95% intervals overlap, None where there are not two."""
     if first.low_percent is None or first.high_percent is None:
-        return False
+        return None
     if second.low_percent is None or second.high_percent is None:
-        return False
+        return None
     return first.low_percent <= second.high_percent and second.low_percent <= first.high_percent
 
 

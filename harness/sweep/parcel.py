@@ -4,11 +4,13 @@ A parcel is a gzipped tar of regular files. Since it comes from another machine,
 file in it may be a link or a device, and none is written outside of the folder that it is unpacked into.
 """
 
+import errno
 import io
 import os
 import shutil
 import sys
 import tarfile
+import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +22,8 @@ from harness.system.untrusted import UnreadableFileError, open_untrusted
 LARGEST = 2**29
 """Bytes of all files of a parcel."""
 MOST_FILES = 100_000
+OF_THE_NAME = frozenset((errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG))
+"""Errors of a new folder's files that only their names can be to blame for: one stands twice, or is too long."""
 COMPRESSION = 1
 """gzip's fastest: most bodies of a recording are compressed already."""
 
@@ -70,10 +74,10 @@ def unpack(parcel: bytes, folder: Path, allowed: Iterable[str], *, to_disk: bool
                 if body is None or parts[0] not in tops or not set(parts).isdisjoint(("", ".", "..")):
                     raise ValueError(f"{member.name[:80]!r} does not belong there")
                 _write(folder / member.name, body, to_disk)
-    except (tarfile.TarError, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno:      # the disk's, not the parcel's
+    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno and error.errno not in OF_THE_NAME:      # the disk's
             raise
-        raise ValueError(f"no parcel ({error})") from None
+        raise ValueError(f"no parcel ({getattr(error, 'strerror', None) or error})") from None
 
 
 def _write(path: Path, body: IO[bytes], to_disk: bool) -> None:

@@ -11,7 +11,7 @@ from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
 from harness.sweep.plan import UnitTask
 from harness.sweep.recordings import SiteRecording
-from harness.sweep.sections import Shown, failure_part, machine_part, result_parts
+from harness.sweep.sections import ReportContext, failure_part, machine_part, result_parts
 from harness.sweep.site_rows import SiteRow, read_rows
 from harness.sweep.tables import write_loads, write_sites
 from harness.system.atomic import write_atomically
@@ -28,22 +28,22 @@ def write_outputs(folder: SweepFolder, asked: SweepSettings, sites: Sequence[Sit
     """Write tables, figures and report of what the sweep has; return their paths."""
     rows = read_rows(folder, sites, jobs)
     rtts_ms = sorted({at.rtt_ms for row in rows for at in row.at})
-    shown = Shown(folder, rtts_ms, [*write_loads(folder, [row.outcome for row in rows]),
-                                    write_sites(folder, rows, rtts_ms)])
+    written = [*write_loads(folder, [row.outcome for row in rows]), write_sites(folder, rows, rtts_ms)]
+    context = ReportContext(folder, rtts_ms, written)
     parts = []
     for place, options in enumerate(asked.combinations, start=1):
         several = len(asked.combinations) > 1
         what = f": {' '.join(options) or 'as by default'}" if several else ""
-        parts += result_parts(shown, what, f"-{place}" if several else "",
+        parts += result_parts(context, what, f"-{place}" if several else "",
                               [row for row in rows if row.outcome.options == options])
-    parts += [failure_part(shown, rows), machine_part(rows, rtts_ms)]
+    parts += [failure_part(context, rows), machine_part(rows, rtts_ms)]
     measured = len({row.outcome.url for row in rows if row.at})
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
     html = environment.get_template("report.html.j2").render(
         name=folder.name, count=measured, lead=_lead(asked, sites, rows), parts=parts,
         style=Markup(CSS.read_text(encoding="utf-8")))
     write_atomically(folder.path / "report.html", html.encode("utf-8", "backslashreplace"))
-    return [*shown.written, folder.path / "report.html"]
+    return [*context.written, folder.path / "report.html"]
 
 
 def _lead(asked: SweepSettings, sites: Sequence[SiteRecording], rows: Sequence[SiteRow]) -> list[str]:

@@ -46,8 +46,8 @@ class ReportSection:
 
 
 @dataclass
-class Shown:
-    """What is shown: which sweep, and at which RTTs in ms.
+class ReportContext:
+    """What the report is about: which sweep, and at which RTTs in ms.
 
     `written` are the files that were written for it, `linked` the keys of the units that have a waterfall to link to.
     """
@@ -58,19 +58,19 @@ class Shown:
     linked: set[str] = field(default_factory=set)
 
 
-def result_parts(shown: Shown, what: str, ending: str, rows: Sequence[SiteRow]) -> list[ReportSection]:
+def result_parts(context: ReportContext, what: str, ending: str, rows: Sequence[SiteRow]) -> list[ReportSection]:
     """Return the sections of one combination of options, and write its figures and waterfalls.
 
     `what` names the combination in titles, `ending` in file names.
     """
-    rtts_ms = shown.rtts_ms
+    rtts_ms = context.rtts_ms
     once = [row for row in rows if not row.outcome.replica]
     curves = {rtt_ms: curve for rtt_ms in rtts_ms if (curve := distribution(once, rtt_ms))}
     points = {rtt_ms: [found for row in once if (found := row.at_rtt(rtt_ms))] for rtt_ms in rtts_ms}
     slopes = {rtt_ms: slope for rtt_ms in rtts_ms if (slope := theory_slope(points[rtt_ms]))}
     over = ReportSection(f"Improvement over sites{what}", [_how_sure(once)], tables=[_summary_table(once, rtts_ms)])
     if curves:
-        over.figures = [_drawn(shown, f"ecdf{ending}", draw_ecdf(curves, f"Improvement over sites{what}"),
+        over.figures = [_drawn(context, f"ecdf{ending}", draw_ecdf(curves, f"Improvement over sites{what}"),
                                "The share of sites whose improvement is at most x, at each RTT. Shaded: 95% band, "
                                "pointwise, bootstrapped over sites (none for fewer than 5).")]
     theory = ReportSection(f"Improvement and handshakes{what}", [
@@ -83,17 +83,17 @@ def result_parts(shown: Shown, what: str, ending: str, rows: Sequence[SiteRow]) 
                             "farther servers is off the line for that reason, too.")
     if slopes:
         figure = draw_theory(once, slopes, f"Improvement and handshakes{what}")
-        theory.figures = [_drawn(shown, f"theory{ending}", figure, "Each site's improvement with its own 95% interval, "
-                                 "against what its handshakes come to. In the legend: the slope of a line through the "
-                                 "origin.")]
-    table = ReportSection(f"All sites{what}", tables=[_site_table(shown, once)])
-    return [over, theory, _extremes(shown, once, what), table]
+        theory.figures = [_drawn(context, f"theory{ending}", figure, "Each site's improvement with its own 95% "
+                                 "interval, against what its handshakes come to. In the legend: the slope of a line "
+                                 "through the origin.")]
+    table = ReportSection(f"All sites{what}", tables=[_site_table(context, once)])
+    return [over, theory, _extremes(context, once, what), table]
 
 
-def _drawn(shown: Shown, name: str, figure: Figure, label: str) -> Drawing:
-    path = shown.folder.path / f"{name}.png"
+def _drawn(context: ReportContext, name: str, figure: Figure, label: str) -> Drawing:
+    path = context.folder.path / f"{name}.png"
     save_figure(figure, path)
-    shown.written.append(path)
+    context.written.append(path)
     return Drawing(base64.b64encode(path.read_bytes()).decode(), label)
 
 
@@ -126,21 +126,21 @@ def _percent(estimate: Estimate, factor: float = 1) -> str:
     return f"{estimate.value * factor:.1f}%{interval}"
 
 
-def _extremes(shown: Shown, rows: Sequence[SiteRow], what: str) -> ReportSection:
+def _extremes(context: ReportContext, rows: Sequence[SiteRow], what: str) -> ReportSection:
     """Return the best and the worst sites at the largest RTT, and make their waterfalls."""
-    part, rtts_ms = ReportSection(f"Best and worst sites{what}"), shown.rtts_ms
+    part, rtts_ms = ReportSection(f"Best and worst sites{what}"), context.rtts_ms
     if not rtts_ms:
         return part
     rtt_ms = rtts_ms[-1]
     ranked = sorted((row for row in rows if row.at_rtt(rtt_ms)), key=lambda row: -_at(row, rtt_ms).percent)
     best, worst = ranked[:SHOWN], ranked[SHOWN:][-SHOWN:][::-1]
     for row in (*best, *worst):
-        results = read_results(shown.folder.results(row.outcome.key) / "client")
-        write_report(results, select(results, "load"), shown.folder.path / "waterfalls" / f"{row.outcome.key}.html")
-        shown.linked.add(row.outcome.key)
+        results = read_results(context.folder.results(row.outcome.key) / "client")
+        write_report(results, select(results, "load"), context.folder.path / "waterfalls" / f"{row.outcome.key}.html")
+        context.linked.add(row.outcome.key)
     part.lines = [f"By the improvement at {rtt_ms:g} ms RTT. A site's name leads to its requests, one by one, without "
                   "and with TFO."]
-    part.tables = [_site_table(shown, best, "Best")] + ([_site_table(shown, worst, "Worst")] if worst else [])
+    part.tables = [_site_table(context, best, "Best")] + ([_site_table(context, worst, "Worst")] if worst else [])
     return part
 
 
@@ -150,23 +150,23 @@ def _at(row: SiteRow, rtt_ms: float) -> AtRtt:
     return found
 
 
-def _name(shown: Shown, outcome: UnitOutcome) -> str:
+def _name(context: ReportContext, outcome: UnitOutcome) -> str:
     """Return the site's URL for a table, as a link where this unit has a waterfall."""
-    if outcome.key not in shown.linked:
+    if outcome.key not in context.linked:
         return outcome.url
     return Markup('<a href="waterfalls/{}.html">{}</a>').format(outcome.key, outcome.url)
 
 
-def _site_table(shown: Shown, rows: Sequence[SiteRow], caption: str = "Every site measured") -> Table:
-    rtts_ms = shown.rtts_ms
+def _site_table(context: ReportContext, rows: Sequence[SiteRow], caption: str = "Every site measured") -> Table:
+    rtts_ms = context.rtts_ms
     heads = columns("Site", "Requests", "Hosts", "Connections", "kB", *(f"{what} at {rtt_ms:g} ms" for rtt_ms in rtts_ms
                     for what in ("PLT, no TFO (s),", "Improvement", "95% interval", "Handshakes", "Predicted")))
     body = []
     for row in rows:
         if row.at:
             cells = [cell for rtt_ms in rtts_ms for cell in _cells(row.at_rtt(rtt_ms))]
-            body.append([_name(shown, row.outcome), *map(number, (row.requests, row.hosts, row.connections,
-                                                        row.bytes and row.bytes / 1000)), *cells])
+            counts = (row.requests, row.hosts, row.connections, row.bytes and row.bytes / 1000)
+            body.append([_name(context, row.outcome), *map(number, counts), *cells])
     return plain_table(caption, heads, body)
 
 
@@ -178,13 +178,13 @@ def _cells(at: AtRtt | None) -> list[str]:
             percent(at.predicted_percent)]
 
 
-def failure_part(shown: Shown, rows: Sequence[SiteRow]) -> ReportSection:
+def failure_part(context: ReportContext, rows: Sequence[SiteRow]) -> ReportSection:
     """Return the section of the sites that were not measured, or only in part, and why."""
     bad = [row for row in rows if row.outcome.status in ("failed", "partly")]
     part = ReportSection("Not measured, or in part", [] if bad else ["None: every site of the list was measured."])
     part.tables = [plain_table(f"Sites: {len({row.outcome.url for row in bad})}", columns(
         "Site", words=("Settings", "Status", "Machine", "Reason")), [
-            [_name(shown, row.outcome), _settings(row.outcome), row.status, row.outcome.machine.name or UNKNOWN,
+            [_name(context, row.outcome), _settings(row.outcome), row.status, row.outcome.machine.name or UNKNOWN,
              "; ".join(row.outcome.why) or UNKNOWN] for row in bad])]
     return part
 
@@ -218,5 +218,5 @@ def machine_part(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> ReportSec
         "RTT (ms)", "Measured twice", "Improvements differ by (points, median)", "at most",
         "PLT without TFO differs by (median)", "Intervals that overlap"), [
             [f"{pair.rtt_ms:g}", str(pair.sites), f"{pair.median_points:.1f}", f"{pair.largest_points:.1f}",
-             f"{pair.median_plt_percent:.1f}%", f"{pair.within_intervals} of {pair.sites}"] for pair in pairs]))
+             f"{pair.median_plt_percent:.1f}%", f"{pair.overlapping} of {pair.with_intervals}"] for pair in pairs]))
     return part

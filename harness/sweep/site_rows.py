@@ -82,15 +82,14 @@ def read_rows(folder: SweepFolder, sites: Sequence[SiteRecording], jobs: Sequenc
 
     A folder that cannot be read is a failure with its reason, like any other.
     """
-    rows = [SiteRow(UnitOutcome("", site.page.url, "failed", (site.why_not,)), site.tried)
+    rows = [SiteRow(UnitOutcome(key="", url=site.page.url, status="failed", why=(site.why_not,)), site.tried)
             for site in sites if site.why_not]
     for job in jobs:
         for unit in (job.unit, job.second.unit):
             try:
                 outcome = folder.outcome(unit.key)
             except InputError as error:
-                outcome = UnitOutcome(unit.key, unit.url, "failed", (str(error),), replica=unit.replica,
-                                      options=unit.settings.options)
+                outcome = of_unit(unit, "failed", str(error))
             if outcome is not None:
                 rows.append(read_row(folder, outcome))
             elif not unit.replica:

@@ -37,21 +37,32 @@ ALLOWED = TASKS | OF_DASK | PLAIN
 
 
 def make_certificates(folder: Path = TLS) -> Path:
-    """Make the certificates of a sweep unless they are there; return their folder, which only its owner may read."""
+    """Make the certificates of a sweep unless they are there; return their folder, which only its owner may read.
+
+    Raises InputError when they cannot be written.
+    """
+    try:
+        if not (folder / KEY).exists():
+            _make_certificates(folder)
+    except OSError as error:
+        raise InputError(f"{folder}: a sweep's certificates cannot be written there ({error.strerror}); give another "
+                         "--tls") from None
+    return folder
+
+
+def _make_certificates(folder: Path) -> None:
     import trustme
 
-    if (folder / KEY).exists():
-        return folder
     authority = trustme.CA(organization_name=NAME)
     leaf = authority.issue_cert(NAME, organization_name=NAME)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    contents = {AUTHORITY: authority.cert_pem.bytes(), KEY: leaf.private_key_pem.bytes(),
-                CERTIFICATE: b"".join(pem.bytes() for pem in leaf.cert_chain_pems)}
-    for name in (AUTHORITY, CERTIFICATE, KEY):      # the key last: with it the folder is complete
+    chain = b"".join(pem.bytes() for pem in leaf.cert_chain_pems)
+    contents = {AUTHORITY: authority.cert_pem.bytes(), CERTIFICATE: chain,
+                KEY: leaf.private_key_pem.bytes()}      # the key last: with it the folder is complete
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name, content in contents.items():
         descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(contents[name])
-    return folder
+            file.write(content)
 
 
 def security(folder: Path = TLS) -> Any:

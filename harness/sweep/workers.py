@@ -29,7 +29,7 @@ Events = queue.SimpleQueue[tuple[str, str, Any]]
 
 
 @dataclass
-class Hand:
+class Worker:
     """One worker. `streak` counts its failures in a row; `machine` is known once the worker has described it."""
 
     name: str
@@ -39,11 +39,11 @@ class Hand:
 
 
 class Workers:
-    """All workers of a scheduler, in `hands` by their addresses. `dismissed` says by name why some were sent away."""
+    """All workers of a scheduler, `by_address`. `dismissed` says by name why some were sent away."""
 
     def __init__(self, versions: Versions, say: Say, events: Events) -> None:
         """Nobody is there yet. A worker must have these `versions`; `say` prints a line."""
-        self.hands: dict[str, Hand] = {}
+        self.by_address: dict[str, Worker] = {}
         self.dismissed: dict[str, str] = {}
         self._versions, self._say, self._events = versions, say, events
         self._client: Any = None
@@ -55,7 +55,7 @@ class Workers:
         """Forget the workers of an earlier scheduler; `client` is Dask's for the new one."""
         self._client = client
         self._asked.clear()
-        self.hands.clear()
+        self.by_address.clear()
         self._dismissing.clear()
         self._looked_s = 0.0
 
@@ -64,21 +64,21 @@ class Workers:
 
         None when it is too early to ask again, or when the scheduler does not answer.
         """
-        if time.monotonic() < self._looked_s + max(WORKERS_EVERY_S, WORKERS_EVERY_S * len(self.hands) / MANY):
+        if time.monotonic() < self._looked_s + max(WORKERS_EVERY_S, WORKERS_EVERY_S * len(self.by_address) / MANY):
             return None
         self._looked_s = time.monotonic()
         try:
             there = self._client.scheduler_info()["workers"]
         except (OSError, RuntimeError, TimeoutError):
             return None
-        left = [address for address in self.hands if address not in there]
+        left = [address for address in self.by_address if address not in there]
         for address in left:
-            self._say(f"{self.hands.pop(address).name} has left")
+            self._say(f"{self.by_address.pop(address).name} has left")
         gone = self._dismissing.difference(there)       # they may have taken units along that only they were to measure
         self._dismissing -= gone
         for address in there:
-            if address not in self.hands and address not in self._dismissing:
-                self.hands[address] = Hand(str(there[address]["name"]))
+            if address not in self.by_address and address not in self._dismissing:
+                self.by_address[address] = Worker(str(there[address]["name"]))
                 self._ask(address, "describe", tasks.describe)
         return [*left, *gone]
 
@@ -91,17 +91,17 @@ class Workers:
 
     def dismiss(self, address: str, why: str) -> None:
         """Send a worker away, and say so."""
-        hand = self.hands.pop(address, None)
-        if hand is None:
+        worker = self.by_address.pop(address, None)
+        if worker is None:
             return
-        self._say(f"{hand.name} is dismissed: {why}")
-        self.dismissed[hand.name] = why
+        self._say(f"{worker.name} is dismissed: {why}")
+        self.dismissed[worker.name] = why
         self._dismissing.add(address)
         self._ask(address, "dismiss", tasks.dismiss, why)
 
     def dismiss_called(self, name: str, why: str) -> None:
         """Send every worker of that name away."""
-        for address in [address for address, hand in self.hands.items() if hand.name == name]:
+        for address in [address for address, worker in self.by_address.items() if worker.name == name]:
             self.dismiss(address, why)
 
     def watch_streak(self, outcome: UnitOutcome) -> None:
@@ -109,12 +109,12 @@ class Workers:
 
         A failure that is the page's fault does not count.
         """
-        for address, hand in list(self.hands.items()):
-            if hand.name != outcome.machine.name or outcome.of_the_page:
+        for address, worker in list(self.by_address.items()):
+            if worker.name != outcome.machine.name or outcome.of_the_page:
                 continue
-            hand.streak = hand.streak + 1 if outcome.status == "failed" else 0
-            if hand.streak >= STREAK and f"calibrate {address}" not in self._asked:
-                if hand.calibration is None:
+            worker.streak = worker.streak + 1 if outcome.status == "failed" else 0
+            if worker.streak >= STREAK and f"calibrate {address}" not in self._asked:
+                if worker.calibration is None:
                     self.dismiss(address, f"{STREAK} failures in a row, the last: {'; '.join(outcome.why)}")
                 else:
                     self._ask(address, "calibrate", tasks.calibrate)
@@ -127,30 +127,30 @@ class Workers:
 
     def _described(self, address: str, future: Any) -> None:
         """Note what a worker says of its machine, and dismiss it when its numbers could not be used."""
-        hand = self.hands.get(address)
-        if hand is None or future.status != "finished":
+        worker = self.by_address.get(address)
+        if worker is None or future.status != "finished":
             return
         try:
             said = json.loads(future.result(timeout=RESULT_S))
-            hand.machine = msgspec.convert(said["machine"], Machine)
-            hand.calibration = msgspec.convert(said["calibration"], Calibration | None)
+            worker.machine = msgspec.convert(said["machine"], Machine)
+            worker.calibration = msgspec.convert(said["calibration"], Calibration | None)
         except CancelledError:          # the scheduler is gone; the next one knows this worker anew
             return
         except (ValueError, KeyError, TypeError, OSError, TimeoutError) as error:
             self.dismiss(address, f"what it says of itself makes no sense ({error!r:.80})")
             return
-        own = Versions(hand.machine.tfo_lab, hand.machine.browser)
-        if hand.calibration and hand.calibration.fault:
-            self.dismiss(address, hand.calibration.fault)
+        own = Versions(worker.machine.tfo_lab, worker.machine.browser)
+        if worker.calibration and worker.calibration.fault:
+            self.dismiss(address, worker.calibration.fault)
         elif own != self._versions:
             self.dismiss(address, f"it has {own}, and the sweep {self._versions}")
-        elif hand.streak >= STREAK and hand.calibration is None:
+        elif worker.streak >= STREAK and worker.calibration is None:
             self.dismiss(address, f"{STREAK} failures in a row, and it is not calibrated")
-        elif hand.streak >= STREAK:
-            hand.streak = 0
-            self._say(f"{hand.name}: {STREAK} failures in a row, but it measures the calibration's page as ever")
+        elif worker.streak >= STREAK:
+            worker.streak = 0
+            self._say(f"{worker.name}: {STREAK} failures in a row, but it measures the calibration's page as ever")
         else:
-            self._say(f"{hand.name} works: {hand.machine.processor}, {_calibrated_in_words(hand.calibration)}")
+            self._say(f"{worker.name} works: {worker.machine.processor}, {_calibrated_in_words(worker.calibration)}")
 
 
 def _calibrated_in_words(found: Calibration | None) -> str:

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -81,6 +82,47 @@ def test_verdict_on_a_dead_address(dead_ms: float, verdict: str) -> None:
     assert ("beyond 1 ms" in close) == (dead_ms == 90)
 
 
+def with_failures(fault: str, strategy: str, failed: int) -> Results:
+    """One strategy's last connects of 60 with one fault failed; all others took 60 ms, or 80 those of the peers."""
+    results = made_results(60, 80, 60)
+    others = [time for time in results.times if (time["fault"], time["strategy"]) != (fault, strategy)]
+    middle_ms = 60 if strategy == CONNIE else 80
+    return replace(results, times=[*others, *made_times(fault, strategy, middle_ms, failed)])
+
+
+def test_a_tenth_failed_is_beyond_any_limit_of_the_p99() -> None:
+    lines = finding_lines(HOME, with_failures("dead", CONNIE, 6))
+    line = next(line for line in lines if line.startswith("p99 with one address dead"))
+    assert f"{CONNIE} failed" in line
+    assert line.endswith("connie 95%: failed to failed: beyond 10%")
+
+
+@pytest.mark.parametrize(("failed", "ending"), [(40, "95%: failed to failed: beyond 1 ms"),
+                                                (31, "to failed: within or beyond 1 ms")])
+def test_a_failed_median_is_not_within(failed: int, ending: str) -> None:
+    lines = finding_lines(HOME, with_failures("dead", CONNIE, failed))
+    line = next(line for line in lines if line.startswith("dead: median connect less"))
+    assert f"{CONNIE} failed" in line
+    assert line.endswith(ending)
+
+
+@pytest.mark.parametrize("strategy", [CONNIE, PLAIN])
+def test_no_gain_is_told_of_a_failed_median(strategy: str) -> None:
+    lines = finding_lines(HOME, with_failures("none", strategy, 40))
+    found = [line for line in lines if "all alive" in line and f"over {PLAIN} " in line]
+    assert found == [f"{what}, all alive: no gain over {PLAIN} can be told: the median of {strategy} failed"
+                     for what in ("connect", "first byte")]
+
+
+def test_failures_count_in_the_interval_of_a_gain() -> None:
+    """With 28 of 60 failed the median is a number still, but some draws' medians failed."""
+    lines = finding_lines(HOME, with_failures("none", CONNIE, 28))
+    line = next(line for line in lines if line.startswith("connect, all alive") and PLAIN in line)
+    assert "(95%: failed to +2" in line
+    assert "60 pairs" in line
+    assert "NOT reproduced" in line
+
+
 def test_seconds_left(tmp_path: Path) -> None:
     """One strategy goes on as it did, one ends with its budget, and one has spent it."""
     task = ClientTask((), rounds=100, budget_s=8, timeout_s=2, seed=1, client_pid=1, interface="", site_pids=(),
@@ -93,6 +135,13 @@ def test_figure() -> None:
     titles = [axes.get_title() for axes in figure.axes]
     assert [title.partition(":")[0] for title in titles if title] == ["none", "dead"]
     assert [len(axes.get_lines()) for axes in figure.axes] == [len(ORDER), len(ORDER)]
+
+
+def test_figure_of_peers_alone() -> None:
+    """`--strategies curl`: nothing of connie's was measured."""
+    results = made_results(60, 80, 60)
+    alone = replace(results, times=[time for time in results.times if time["strategy"] == "curl"])
+    assert [len(axes.get_lines()) for axes in draw(HOME, alone).axes] == [1, 1]
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)

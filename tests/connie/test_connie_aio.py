@@ -11,6 +11,8 @@ import pytest
 
 import connie.aio
 from connie import ConnectError, connie_connect
+from connie.addresses import Address
+from connie.attempt import Setup, open_socket
 from tests.support.connie_hosts import WAIT_S, Names, listening, names, refusing, same_descriptors, silent
 
 __all__ = ["names"]
@@ -110,7 +112,16 @@ def test_the_loop_goes_on_while_a_name_is_looked_up(names: Names, caplog: pytest
 
 
 @pytest.mark.parametrize("twice", [False, True])
-def test_cancelled_at_any_step_it_leaves_no_socket(names: Names, twice: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_cancelled_at_any_step_it_leaves_no_socket(names: Names, twice: bool, caplog: pytest.LogCaptureFixture,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[socket.socket] = []                # kept, so that none is closed only because it is forgotten
+
+    def open_and_keep(address: Address, setup: Setup) -> socket.socket:
+        opened.append(open_socket(address, setup))
+        return opened[-1]
+
+    monkeypatch.setattr(connie.aio, "open_socket", open_and_keep)
+
     async def cancel_after(steps: int) -> bool:
         task = asyncio.ensure_future(connie.aio.connect("mixed.test", 80, WAIT_S))
         for _ in range(steps):
@@ -135,6 +146,7 @@ def test_cancelled_at_any_step_it_leaves_no_socket(names: Names, twice: bool, ca
     with refusing() as closed, silent() as dead, listening() as alive, listening("127.0.0.2") as alive2:
         names.hosts["mixed.test"] = [closed, dead, alive.getsockname(), alive2.getsockname()]
         asyncio.run(cancel(), debug=True)
+    assert {sock.fileno() for sock in opened} == {-1}
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 

@@ -1,5 +1,6 @@
 """What connie raises, beside what socket.create_connection raises for the same."""
 
+import asyncio
 import copy
 import errno
 import gc
@@ -10,10 +11,14 @@ from typing import Any
 
 import pytest
 
-from connie import ConnectError, cached_dns_connect, connie_connect
+import connie.aio
+from connie import CACHE, ConnectError, cached_dns_connect, connie_connect
+from connie.cache import Question
 from tests.support.connie_hosts import Names, listening, names, refusing, same_descriptors, silent
 
 __all__ = ["names"]
+
+Connect = Callable[..., Any]
 
 
 def test_the_error_has_every_address(names: Names) -> None:
@@ -32,6 +37,18 @@ def test_the_error_has_every_address(names: Names) -> None:
         assert (type(twin), twin.args, twin.message, str(twin)) == (type(error), error.args, error.message, str(error))
 
 
+@pytest.mark.parametrize("connect", [connie_connect, lambda *address: asyncio.run(connie.aio.connect(*address))])
+def test_the_error_of_a_name_that_moved_has_old_and_new_addresses(names: Names, connect: Connect) -> None:
+    with refusing("127.0.0.2") as old, refusing("127.0.0.3") as new:
+        names.hosts["moved.test"] = [old]
+        CACHE.lookup(Question("moved.test", 80))
+        names.hosts["moved.test"] = [new]
+        with pytest.raises(ConnectionRefusedError) as caught:
+            connect("moved.test", 80)
+    assert isinstance(caught.value, ConnectError)
+    assert [attempt.address.sockaddr for attempt in caught.value.attempts] == [old, new]
+
+
 def test_the_error_is_like_an_exception_group(names: Names) -> None:
     with refusing() as closed, silent() as dead:
         names.hosts["dead.test"] = [dead, closed]
@@ -46,9 +63,6 @@ def test_the_error_is_like_an_exception_group(names: Names) -> None:
     assert refused.exceptions == error.exceptions[1:]
     assert others.exceptions == error.exceptions[:1]
     assert error.subgroup(lambda failure: isinstance(failure, PermissionError)) is None
-
-
-Connect = Callable[..., Any]
 
 BAD = [("127.0.0.1", 65537), ("127.0.0.1", -1), ("127.0.0.1", "no-such-service"), ("127.0.0.1", 80.5), (5, 80),
        ("é" * 64, 80), ("empty.test", 80), ("unknown.test", 80), ("127.0.0.1", None)]

@@ -49,6 +49,22 @@ def assert_refused(directory: Path, *lines: str) -> None:
     assert not list(directory.glob("*.zip"))
 
 
+@pytest.mark.root
+@pytest.mark.parametrize("of_user", [True, False])
+def test_with_sudo_the_zip_is_the_users_or_none(open_to_all: Path, of_user: bool, monkeypatch: pytest.MonkeyPatch,
+                                                ) -> None:
+    write(open_to_all)
+    os.chown(open_to_all, 1234 if of_user else 0, -1)
+    monkeypatch.setenv("SUDO_UID", "1234")
+    done = submit(open_to_all, LOGIN)
+    if of_user:
+        assert (done.returncode, (open_to_all / ZIP).stat().st_uid) == (0, 1234), done.stderr
+    else:
+        assert (done.returncode, done.stderr) == (2, f"{open_to_all / ZIP}: cannot be written (Permission denied); "
+                                                     "give another --dir\n")
+        assert not list(open_to_all.glob("*.zip"))
+
+
 def test_zip_holds_exactly_the_two_files(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "other.txt").write_text("not to be handed in")

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from experiments.one_page import saved
 from harness.bootstrap import ROOT
 from harness.measure.attempts import RETRIES
 from tests.support.project_copy import ANY_TIME
@@ -18,6 +19,11 @@ def test_help_says_what_it_does_without_root() -> None:
     done = subprocess.run([sys.executable, PROGRAM, "--help"], capture_output=True, text=True, timeout=30, check=True)
     assert "--rtt" in done.stdout
     assert "two handshakes" in done.stdout
+
+
+def test_what_was_saved_in_words() -> None:
+    assert saved(201.4, 100) == "201 ms, 2.01 round trips"
+    assert saved(-0.6, 0) == "-1 ms", "--rtt 0"
 
 
 @pytest.mark.root

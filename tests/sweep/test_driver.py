@@ -162,6 +162,18 @@ def test_a_unit_that_kills_its_workers_is_a_failure_with_its_reason(sweep: Sweep
     assert kept.why == ("every worker that measured it died",)
 
 
+def test_a_unit_whose_worker_died_once_has_the_result_of_its_second_try(sweep: Sweep) -> None:
+    tries: Counter[str] = Counter()
+
+    def deadly_once(of: Unit) -> tuple[Status, str] | None:
+        tries[of.url] += 1
+        return None if of.url == JOBS[3].unit.url and tries[of.url] == 1 else good(of)
+    tally = sweep.run(sweep.client(FakeWorker(machine("a"), deadly_once, FIT)))
+    kept = sweep.folder.outcome(JOBS[3].unit.key)
+    assert (tally.measured, tally.failed, kept and kept.status) == (12, 0, "measured")
+    assert "http://s3.test/: failed (every worker that measured it died); once more, at the end" in sweep.said
+
+
 def test_without_a_fit_worker_the_sweep_ends_and_says_how_it_goes_on(sweep: Sweep) -> None:
     with pytest.raises(ExperimentError, match=r"no worker is left that is fit; .* --resume x"):
         sweep.run(sweep.client(FakeWorker(machine("off"), good, Calibration(fault="it is off"))))

@@ -1,8 +1,11 @@
 """sweep-NAME/: a unit's results appear whole or not at all, and once."""
 
+import fcntl
 import os
 import shutil
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +27,7 @@ def folder(tmp_path: Path) -> SweepFolder:
 def test_results_are_kept_under_their_key(folder: SweepFolder, tmp_path: Path) -> None:
     key = unit().key
     assert folder.outcome(key) is None
-    stored = folder.store(key, result(tmp_path / "w", outcome(unit()), loads="one"))
+    stored = folder.store(unit(), result(tmp_path / "w", outcome(unit()), loads="one"))
     assert folder.outcome(key) == stored
     assert (folder.results(key) / "client" / "loads").read_text() == "one"
     assert [path.name for path in folder.sites.iterdir()] == [key]
@@ -32,10 +35,17 @@ def test_results_are_kept_under_their_key(folder: SweepFolder, tmp_path: Path) -
 
 def test_a_second_result_of_a_unit_changes_nothing(folder: SweepFolder, tmp_path: Path) -> None:
     key = unit().key
-    folder.store(key, result(tmp_path / "w", outcome(unit()), loads="one"))
-    folder.store(key, result(tmp_path / "w", outcome(unit()), loads="two"))
+    folder.store(unit(), result(tmp_path / "w", outcome(unit()), loads="one"))
+    folder.store(unit(), result(tmp_path / "w", outcome(unit()), loads="two"))
     assert (folder.results(key) / "client" / "loads").read_text() == "one"
     assert [path.name for path in folder.sites.iterdir()] == [key]
+
+
+@pytest.mark.parametrize("lie", [{"url": "http://other.test"}, {"replica": 1}, {"delays": (1.0,)}, {"options": ()}])
+def test_a_result_that_belies_its_unit_is_not_kept(folder: SweepFolder, tmp_path: Path, lie: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="not of"):
+        folder.store(unit(), result(tmp_path / "w", replace(outcome(unit()), **lie)))
+    assert list(folder.sites.iterdir()) == []
 
 
 @pytest.mark.parametrize("spoilt", ["another unit's", "no JSON", "half", "nothing"])
@@ -47,19 +57,19 @@ def test_what_is_no_result_leaves_nothing(folder: SweepFolder, tmp_path: Path, s
         whole = pack(tmp_path / "v", ("site.json",))
     content = {"half": whole[:len(whole) // 2], "nothing": b""}.get(spoilt, whole)
     with pytest.raises(ValueError, match=r".+"):
-        folder.store(unit().key, content)
+        folder.store(unit(), content)
     assert list(folder.sites.iterdir()) == []
 
 
 def test_what_is_refused_is_not_kept(folder: SweepFolder, tmp_path: Path) -> None:
-    refused = folder.store(unit().key, result(tmp_path / "w", outcome(unit(), "refused", "not fit")))
+    refused = folder.store(unit(), result(tmp_path / "w", outcome(unit(), "refused", "not fit")))
     assert refused.status == "refused"
     assert list(folder.sites.iterdir()) == []
 
 
 def test_failures_are_rows_until_they_are_tried_again(folder: SweepFolder, tmp_path: Path) -> None:
     folder.store_failure(outcome(unit(0), "failed", "hollow"))
-    folder.store(unit(1).key, result(tmp_path / "w", outcome(unit(1))))
+    folder.store(unit(1), result(tmp_path / "w", outcome(unit(1))))
     kept = folder.outcome(unit(0).key)
     assert kept
     assert (kept.status, kept.why) == ("failed", ("hollow",))
@@ -77,6 +87,19 @@ def test_there_is_one_driver_at_a_time_and_it_tidies_up(folder: SweepFolder) -> 
                                                                                    "x").only_driver():
             pass
     assert folder.driver() is None
+
+
+def test_a_driver_begins_while_somebody_looks_whether_there_is_one(folder: SweepFolder) -> None:
+    """As `--status` does: it has the lock for a moment."""
+    with folder.only_driver():
+        pass
+    descriptor = os.open(folder.path / "driver.lock", os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    looked = threading.Timer(0.1, os.close, (descriptor,))
+    looked.start()
+    with folder.only_driver():
+        assert folder.driver() == os.getpid()
+    looked.join()
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\0" * 100, b'{"key": "'])

@@ -85,6 +85,14 @@ def test_machines_agree_as_far_as_the_same_sites_do() -> None:
             row("c", at(99))]
     found = agreement(both, 100.0)
     assert found
-    assert (found.sites, found.median_points, found.largest_points, found.within_intervals) == (2, 3.0, 5.0, 1)
+    assert (found.sites, found.median_points, found.largest_points, found.with_intervals,
+            found.overlapping) == (2, 3.0, 5.0, 2, 1)
     assert found.median_plt_percent == pytest.approx(5.0)
     assert agreement([row("a", at(10))], 100.0) is None
+
+
+def test_pairs_without_an_interval_are_not_counted_among_those_that_could_overlap() -> None:
+    both = [row("a", at(10)), row("a", at(10), second=1), row("b", at(10, None)), row("b", at(10), second=1)]
+    found = agreement(both, 100.0)
+    assert found
+    assert (found.sites, found.with_intervals, found.overlapping) == (2, 1, 1)

@@ -1,7 +1,10 @@
 """What travels between machines: whole, and never out of its folder."""
 
+import gzip
 import io
+import random
 import tarfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,10 @@ def made(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
             member.size = len(body)
             tar.addfile(member, io.BytesIO(body))
     return content.getvalue()
+
+
+NO_BLOCK = b"\x07"
+"""Begins a block of deflate's fourth kind, and there are three (RFC 1951, section 3.2.3)."""
 
 
 def named(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:
@@ -51,12 +58,29 @@ def test_what_leads_out_or_is_no_file_is_refused(tmp_path: Path, member: tarfile
     assert [path.name for path in tmp_path.rglob("*")] == ["inside"]
 
 
+@pytest.mark.parametrize("names", [("client/x", "client/x"), ("client/x", "client/x/y"), ("client/x/y", "client/x"),
+                                   ("client/" + "x" * 300,)])
+def test_a_name_that_cannot_be_a_file_is_the_parcels_fault(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """Not the disk's, for which a driver ends."""
+    with pytest.raises(ValueError, match="no parcel"):
+        unpack(made(*((named(name), b"") for name in names)), tmp_path, ("client",))
+
+
+def test_what_zlib_cannot_read_is_refused(tmp_path: Path) -> None:
+    """Deep in a file, where tarfile lets the error of zlib pass."""
+    tar = gzip.decompress(made((named("client/x"), random.Random(1).randbytes(10**6))))
+    half = zlib.compressobj(wbits=31)
+    begun = half.compress(tar[:len(tar) // 2]) + half.flush(zlib.Z_FULL_FLUSH)
+    with pytest.raises(ValueError, match="no parcel"):
+        unpack(begun + NO_BLOCK, tmp_path, ("client",))
+
+
 def test_a_link_made_first_is_not_followed(tmp_path: Path) -> None:
     outside, inside = tmp_path / "outside", tmp_path / "inside"
     outside.write_text("as it was")
     inside.mkdir()
     (inside / "client").symlink_to(outside)
-    with pytest.raises(OSError, match=r"exists"):
+    with pytest.raises(ValueError, match="File exists"):
         unpack(made((named("client"), b"other")), inside, ("client",))
     assert outside.read_text() == "as it was"
 

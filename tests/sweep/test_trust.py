@@ -68,6 +68,13 @@ def test_certificates_are_made_once_and_only_their_owner_reads_them(tmp_path: Pa
     assert found.tls_min_version == ssl.TLSVersion.TLSv1_3
 
 
+def test_certificates_go_into_a_folder_deep_down_or_one_line_says_why_not(tmp_path: Path) -> None:
+    assert (make_certificates(tmp_path / "not" / "there") / KEY).is_file()
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="certificates cannot be written there"):
+        make_certificates(tmp_path / "file" / "tls")
+
+
 def test_another_sweeps_certificate_is_refused(tmp_path: Path) -> None:
     """Both ends ask for one, and check it."""
     ours, theirs = (make_certificates(tmp_path / name) for name in ("ours", "theirs"))

@@ -1,0 +1,71 @@
+"""Programs that run as root write into the user's folders as that user: no link there leads root astray."""
+
+import os
+import subprocess
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from connie.lab.profiles import NEAR
+from connie.lab.task import Time
+from connie.star import check_output, report
+from harness.bootstrap import ROOT
+from harness.errors import InputError
+from harness.system.privileges import acting_as, invoking_user
+
+pytestmark = pytest.mark.root
+USER, GROUP = 1234, 4321
+TIMES = [Time(fault="none", strategy="connie_connect", connect_ms=60.0 + number, first_byte_ms=90.0, took_ms=100.0,
+              address="", error="") for number in range(5)]
+FOUND = {"times": TIMES, "costs": [], "fast_open": {"times": [], "costs": []}}
+
+
+@pytest.fixture
+def folder(open_to_all: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a user who called sudo, beside one of root."""
+    for name, owner in (("of_root", 0), ("of_user", USER)):
+        (open_to_all / name).mkdir(mode=0o700)
+        os.chown(open_to_all / name, owner, owner and GROUP)
+    monkeypatch.setenv("SUDO_UID", str(USER))
+    monkeypatch.setenv("SUDO_GID", str(GROUP))
+    return open_to_all / "of_user"
+
+
+def test_the_star_of_connie_writes_what_the_user_may_write(folder: Path) -> None:
+    report(NEAR, FOUND, Namespace(outputdir=folder))
+    assert {path.name: path.stat().st_uid for path in folder.iterdir()} == {"connie-near.png": USER,
+                                                                           "connie-near.json": USER}
+    (folder / "figures").symlink_to(folder.parent / "of_root")
+    with acting_as(invoking_user()), pytest.raises(InputError, match="cannot be written"):
+        check_output(folder / "figures")
+    with pytest.raises(InputError, match="cannot be written"):
+        report(NEAR, FOUND, Namespace(outputdir=folder / "figures"))
+    assert list((folder.parent / "of_root").iterdir()) == []
+
+
+def make_tiny(folder: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([ROOT / "scripts" / "make_tiny.py", "--directory", folder], capture_output=True, text=True,
+                          timeout=60, check=False)
+
+
+@pytest.mark.parametrize("sudo", [True, False])
+def test_the_tiny_page_is_the_users(folder: Path, sudo: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not sudo:
+        monkeypatch.delenv("SUDO_UID")
+        monkeypatch.delenv("SUDO_GID")
+    made = make_tiny(folder)
+    assert made.returncode == 0, made.stderr
+    files = list(folder.rglob("*"))
+    assert len(files) > 3
+    assert {path.stat().st_uid for path in files} == {USER}
+
+
+def test_the_tiny_page_goes_through_no_link(folder: Path) -> None:
+    (folder / "tiny.pages").symlink_to(folder.parent / "of_root" / "pages")
+    assert make_tiny(folder).returncode == 2
+    (folder / "in_root").symlink_to(folder.parent / "of_root")
+    made = make_tiny(folder / "in_root")
+    assert (made.returncode, made.stdout) == (2, "")
+    assert "choose another --directory" in made.stderr
+    assert list((folder.parent / "of_root").iterdir()) == []
