@@ -139,8 +139,8 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     status = exchange.status
     if status in FILE_ANYWAY:
         status = 200 if found else 404
-    if status in WITHOUT_BODY or (exchange.content_bytes == 0 and exchange.method != "GET" and not exchange.file):
-        found = None    # the file is what a GET got
+    if status in WITHOUT_BODY or _is_another_answers(exchange):
+        found = None
     headers = replayed(exchange.headers, exchange.started, body=found is not None)
     if exchange.status == PARTIAL and not any(name == "accept-ranges" for name, _ in headers):
         headers = (*headers, ("accept-ranges", "bytes"))
@@ -149,6 +149,15 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
                           content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
                           arrivals=exchange.arrivals, stays_open=exchange.stays_open,
                           after_load=exchange.after_load, asked=exchange.asked)
+
+
+def _is_another_answers(exchange: Exchange) -> bool:
+    """Say whether the file that its URL names is the body of another answer: this one had none.
+
+    A GET with a 304, or with a part, had one before; a 304 to another method is about what a GET got.
+    """
+    is_whole = exchange.status not in FILE_ANYWAY or exchange.method != "GET"
+    return exchange.content_bytes == 0 and not exchange.file and is_whole
 
 
 def find_file(files: frozenset[str], target: str) -> tuple[str, str] | None:
