@@ -23,7 +23,7 @@ from urllib.parse import urljoin, urlsplit
 
 from harness.files.foreign_entry import moment_of
 from harness.files.hack_dns import PORTS, SCHEMES
-from harness.files.har import H2
+from harness.files.har import is_over_http2
 from harness.files.har_times import handshake_ms, time_ms
 from harness.mirror.asked import Asked, BodyHash, hash_body, headers_of
 from harness.mirror.live import Arrivals, LiveConnection, arrivals_of, load_event_s, read_live
@@ -67,8 +67,8 @@ class Exchange:
 
     @property
     def http2(self) -> bool:
-        """Whether it went over HTTP/2 or HTTP/3. The replay has no HTTP/3; to such a server Chrome speaks HTTP/2."""
-        return self.http_version.lower().startswith((H2, "http/2", "h3", "http/3"))
+        """Whether it went over HTTP/2 or HTTP/3."""
+        return is_over_http2(self.http_version)
 
 
 def read_exchanges(path: Path, problems: list[str], live: list[LiveConnection]) -> list[Exchange] | None:

@@ -16,14 +16,13 @@ from urllib.parse import urlsplit
 
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_pages import UNKNOWN_TYPES, page_urls
+from harness.files.har import is_over_http2
 from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
 from harness.synthetic.shape import UNKNOWN_MONTH, PageShape, Resource
 
 SMALLEST_PICTURE = 1000
 """Bytes; a smaller image is made as a GIF, since a JPEG or PNG cannot be made as small."""
-OVER_HTTP2 = ("h2", "h3")
-"""What the replay answers over HTTP/2, of harness.files.foreign_har.PROTOCOLS."""
 
 
 def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
@@ -70,7 +69,7 @@ def _shape(url: str, entries: list[ForeignEntry]) -> PageShape:
     # As in harness.synthetic.plan: a document behind redirects has the size that stands at the first of them.
     resources[0] = replace(resources[0], size_bytes=resources[_end(entries)].size_bytes)
     http2_hosts = {resource.host for resource, entry in zip(resources, entries, strict=True)
-                   if resource.scheme == "https" and entry.protocol in OVER_HTTP2}
+                   if resource.scheme == "https" and is_over_http2(entry.protocol)}
     month = first.isoformat()[:len("2013-03")] if first else UNKNOWN_MONTH      # strftime has no four digits for year 1
     return PageShape(url, month, tuple(resources), http2_hosts=frozenset(http2_hosts))
 

@@ -57,6 +57,25 @@ def test_warcio_reads_every_answer_byte_for_byte(tmp_path: Path, pages: list[Pag
     assert f"{URL}gone" not in bodies
 
 
+@pytest.mark.parametrize("name", ["made.warc", "made.WARC", "made.warc.gz", "made.WARC.GZ"])
+def test_only_a_name_that_ends_in_gz_is_compressed(tmp_path: Path, pages: list[Page], name: str) -> None:
+    export(tmp_path, "made", pages, tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b" if name.lower().endswith(".gz") else b"WARC/")
+
+
+@pytest.mark.parametrize("version", ["h2", "HTTP/2.0", "h3", "h3-29", "http/3"])
+def test_what_the_replay_sends_over_http2_is_exported_as_that(tmp_path: Path, pages: list[Page], version: str) -> None:
+    har = tmp_path / "made.fetchlog" / f"{pages[0].name}.har"
+    archive = json.loads(har.read_text())
+    archive["log"]["entries"][0]["response"] |= {"httpVersion": version, "statusText": "OK\r\nX-Evil: 1"}
+    har.write_text(json.dumps(archive))
+    export(tmp_path, "made", pages, tmp_path / "made.warc")
+    with (tmp_path / "made.warc").open("rb") as file:
+        records = [record for record in ArchiveIterator(file) if record.rec_type == "response"]
+        assert records[0].rec_headers.get_header("WARC-Protocol") == "h2"
+        assert records[0].http_headers.statusline == "200 OK X-Evil: 1", "on one line, whoever wrote the HAR"
+
+
 def test_the_index_of_a_wacz_leads_to_the_records(tmp_path: Path, pages: list[Page]) -> None:
     export(tmp_path, "made", pages, tmp_path / "made.wacz")
     with zipfile.ZipFile(tmp_path / "made.wacz") as archive:

@@ -10,19 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import InputError
+from harness.files.har import is_over_http2
 from harness.files.pages import Page
 from harness.files.text_log import PageLog, read_log
 from harness.files.urls import document_url
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.content_type import content_type
 from harness.mirror.encoding import LARGEST_BODY
-from harness.mirror.headers import OF_NO_RECORDING
+from harness.mirror.headers import OF_NO_RECORDING, Headers
 from harness.mirror.paths import open_file, split_url
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.unlogged import unlogged_answers
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
-
-Headers = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def _exchange(entry: dict[str, Any], page: Page, mirror: Path) -> RecordedExchan
     return RecordedExchange(
         page, request["method"], request["url"].partition("#")[0], _pairs(request), _sent(request),
         response["status"], response.get("statusText", ""), _pairs(response), _body(mirror, entry.get("_file")),
-        str(response.get("httpVersion", "")).lower().startswith(("h2", "http/2")),
+        is_over_http2(str(response.get("httpVersion", ""))),
         datetime.fromisoformat(entry["startedDateTime"].replace("Z", "+00:00")), not entry.get("_partial"), entry)
 
 
