@@ -231,8 +231,8 @@ def _is_html(entry: Entry) -> bool:
 
 
 def status_code(text: str) -> int | None:
-    """Return the status that three digits name; None for what is none."""
-    return int(text) if re.fullmatch("[1-5][0-9][0-9]", text) else None
+    """Return the status that three digits name; None for what is none, or only says that an answer follows (1xx)."""
+    return int(text) if re.fullmatch("[2-5][0-9][0-9]", text) else None
 
 
 def hash_of(body: bytes) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-Headers = tuple[tuple[str, str], ...]
+from harness.mirror.headers import Headers
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.archive.converse(self.request, live, self.path, self.headers.items())
 
     def _send(self, answer: ArchivedAnswer | None) -> None:
-        self.send_response_only(answer.status if answer else 404, answer.reason if answer else "Not Found")
+        # With the status' usual phrase: what others recorded may have any character in it, line breaks, too.
+        self.send_response_only(answer.status if answer else 404)
         for name, value in replayed(answer.headers, answer.captured) if answer else self._permission():
             self.send_header(name, value)
         if answer and (content_range := content_range_of(answer)):
