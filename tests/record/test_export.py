@@ -229,6 +229,13 @@ def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, pages: list[
     assert not (tmp_path / "x.har").exists()
 
 
+@pytest.mark.parametrize("name", ["nowhere/x.wacz", "nowhere/x.har", "nowhere/x.warc", "file/x.har"])
+def test_a_place_that_cannot_be_written_to_is_one_line(tmp_path: Path, pages: list[Page], name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=rf"/{name}:1: cannot be written \(N[^\n]*\); give another name$"):
+        export(tmp_path, "made", pages, tmp_path / name)
+
+
 @pytest.mark.parametrize("ending", ["har", "wacz"])
 def test_the_files_to_try_hold_the_pages_of_demo(tmp_path: Path, ending: str) -> None:
     make_pages(tmp_path, "demo", 1, ROOT / "demo.shape")
