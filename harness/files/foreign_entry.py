@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from harness.files.charsets import charset_of
 from harness.files.foreign_body import HarContext, read_body
-from harness.files.har import H2
+from harness.files.har import H2, STILL_ENCODED
 from harness.files.har_file import Attached
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.urls import as_browsers_ask
@@ -43,7 +43,8 @@ class ForeignEntry:
     `wire_bytes` is the size of the encoded body, `content_bytes` of the decoded one, -1 where nobody knows. `started`
     is when it was asked for, `time_ms` how long it took, `connect_ms` how long the TCP handshake and `wait_ms` how long
     the wait for the first byte, None where that is not told. `late`: it was asked for after the page's load event, None
-    where that is not known. `cut`: the body's end is made up (harness.files.foreign_body).
+    where that is not known. `cut`: the body's end is made up (harness.files.foreign_body). `still_encoded`: the body is
+    as it was on the network, since who wrote the HAR could not decode it.
     """
 
     page: str
@@ -66,6 +67,7 @@ class ForeignEntry:
     wait_ms: float | None = None
     late: bool | None = None
     cut: bool = False
+    still_encoded: bool = False
 
     def header(self, wanted: str) -> str:
         """Return the value of a response header, "" without it."""
@@ -101,16 +103,17 @@ def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEn
     protocol = str(response.get("httpVersion") or request.get("httpVersion") or "").lower()
     there = str(response.get("redirectURL") or _header(headers, "location"))
     return ForeignEntry(
-        page, str(request.get("method", "GET")).upper(), url,
-        _request_body(request, context.attached), _pairs(request),
-        status, reason, headers,
-        H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
-        mime_type, body,
-        wire_bytes, len(body) if body is not None else (UNKNOWN if is_lost and told_bytes == 0 else told_bytes),
-        as_browsers_ask(there, url) if there and status in REDIRECTS else "",
-        moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)),
-        handshake_ms(entry) or None,    # 0: over a connection that was there already
-        time_ms((entry.get("timings") or {}).get("wait")), cut=read.cut)
+        page=page, method=str(request.get("method", "GET")).upper(), url=url,
+        request_body=_request_body(request, context.attached), request_headers=_pairs(request),
+        status=status, reason=reason, headers=headers,
+        protocol=(H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, "")),
+        mime_type=mime_type, body=body, wire_bytes=wire_bytes,
+        content_bytes=len(body) if body is not None else (UNKNOWN if is_lost and told_bytes == 0 else told_bytes),
+        redirect_url=as_browsers_ask(there, url) if there and status in REDIRECTS else "",
+        started=moment_of(entry.get("startedDateTime")), time_ms=max(0.0, float(entry.get("time") or 0)),
+        connect_ms=handshake_ms(entry) or None,     # 0: over a connection that was there already
+        wait_ms=time_ms((entry.get("timings") or {}).get("wait")), cut=read.cut,
+        still_encoded=str(content.get("comment")).startswith(STILL_ENCODED))
 
 
 def page_charsets(entries: Iterable[tuple[dict[str, Any], str]]) -> dict[str, str]:

@@ -8,6 +8,8 @@ OVER_HTTP2 = (H2, "http/2", "h3", "http/3")
 """How HTTP/2 and HTTP/3 are called, lower case, without what may follow (``HTTP/2.0``, ``h3-29``)."""
 UNFINISHED = "unfinished"
 """What `_error` says of a request that was not over when the load ended."""
+STILL_ENCODED = "still encoded as"
+"""What a `content.comment` begins with whose body could not be decoded; the encoding follows."""
 STRIPPED = re.compile(r"\[(\d+) bytes were stripped\]")
 """What Chrome's net-log has in place of a cookie or a credential: how long it was."""
 

@@ -114,21 +114,20 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
     size = int(content.get("size", -1))
     status = int(response.get("status") or 0)
     status = status if 200 <= status <= 599 else 0    # what is no final answer (RFC 9110, section 15) is none
-    if status and not 100 <= status <= 599:
-        raise ValueError(f"{status} is no HTTP status")
     arrivals, cut = arrivals_of(entry, last_s)
     failed = not arrivals and bool(entry.get("_partial") or (entry.get("_error") and not entry.get("_refetched")))
     version = str(response.get("httpVersion") or "")
-    return Exchange(url, scheme, str(request["method"]).upper(), status, version, headers,
-                    _redirect(url, status, response, headers), moment_of(entry.get("startedDateTime")),
-                    failed, size if size >= 0 else None,
-                    str(entry["_file"]).partition("/")[2] if entry.get("_file") else None,
-                    Asked(headers_of(_pairs(request.get("headers"))), _body(request.get("postData") or {})),
-                    bool(entry.get("_fromCache")), _part(status, headers, whole=bool(entry.get("_refetched"))),
-                    _pairs(response.get("_earlyHints")), arrivals,
-                    cut or bool(arrivals and entry.get("_partial")), bool(entry.get("_afterLoad")),
-                    handshake_ms(entry) if status else None,
-                    None if entry.get("_refetched") else time_ms((entry.get("timings") or {}).get("wait")))
+    return Exchange(
+        url=url, scheme=scheme, method=str(request["method"]).upper(), status=status, http_version=version,
+        headers=headers, redirect_url=_redirect(url, status, response, headers),
+        started=moment_of(entry.get("startedDateTime")), failed=failed, content_bytes=size if size >= 0 else None,
+        file=str(entry["_file"]).partition("/")[2] if entry.get("_file") else None,
+        asked=Asked(headers_of(_pairs(request.get("headers"))), _body(request.get("postData") or {})),
+        from_cache=bool(entry.get("_fromCache")), part=_part(status, headers, whole=bool(entry.get("_refetched"))),
+        early_hints=_pairs(response.get("_earlyHints")), arrivals=arrivals,
+        stays_open=cut or bool(arrivals and entry.get("_partial")), after_load=bool(entry.get("_afterLoad")),
+        connect_ms=handshake_ms(entry) if status else None,
+        wait_ms=None if entry.get("_refetched") else time_ms((entry.get("timings") or {}).get("wait")))
 
 
 def _pairs(headers: Any) -> tuple[tuple[str, str], ...]:

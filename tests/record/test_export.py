@@ -1,13 +1,16 @@
 """fetch.py --to: others' tools find in a recording what was recorded, byte for byte."""
 
+import gzip
 import hashlib
 import io
 import json
 import os
 import re
 import zipfile
+from datetime import datetime, timezone
 from pathlib import Path
 
+import brotli  # type: ignore[import-untyped]
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
@@ -17,7 +20,8 @@ from harness.files.pages import Page, read_pages
 from harness.files.urls import document_url
 from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
-from harness.record.export.exchanges import recorded_exchanges
+from harness.record.export.exchanges import RecordedExchange, recorded_exchanges
+from harness.record.export.har import write_har
 from harness.record.export.wacz import sort_key
 from harness.record.export.write import export
 from harness.record.sources.archived import ArchivedRequest
@@ -127,6 +131,28 @@ def test_what_is_written_can_be_brought_back(tmp_path: Path, pages: list[Page], 
         assert posted is not None
         assert posted.body == b'{"answer": 1}'
         assert source.find(ArchivedRequest("GET", f"{URL}gone")) is None
+
+
+@pytest.mark.parametrize(("body", "headers"), [
+    ("<p>caf\u00e9".encode(), {"Content-Type": "text/html; charset=iso-8859-1"}),
+    ("<p>caf\u00e9".encode(), {"content-type": "text/html; charset=gbk"}),
+    ('<meta charset="shift_jis"><p>\u00e9'.encode(), {"Content-Type": "text/html"}),
+    ("\ufeff<p>caf\u00e9".encode(), {"Content-Type": "text/html"}),
+    ("<p>caf\u00e9".encode("cp1252"), {"Content-Type": "text/html"}),
+    (gzip.compress(b"page" * 500, mtime=0)[:-9], {"Content-Type": "text/html", "Content-Encoding": "gzip"}),
+    (brotli.compress(bytes(range(256)))[:-9], {"Content-Type": "text/html", "Content-Encoding": "br"}),
+    (b"not gzip", {"Content-Type": "text/html", "Content-Encoding": "gzip"})])
+def test_a_har_brings_back_what_it_cannot_decode(tmp_path: Path, body: bytes, headers: dict[str, str]) -> None:
+    """Servers say a wrong charset, and an answer that broke off cannot be unzipped."""
+    page = Page(URL, "made")
+    exchange = RecordedExchange(page, "GET", URL, (), b"", 200, "OK", tuple(headers.items()), body, False,
+                                datetime.now(timezone.utc))
+    write_har(tmp_path / "x.har", [exchange], [page], tmp_path)
+    with opened(tmp_path / "x.har") as source:
+        answer = source.find(ArchivedRequest("GET", URL))
+    assert answer is not None
+    assert answer.body == body
+    assert answer.header("content-encoding") == headers.get("Content-Encoding", "")
 
 
 def test_a_recording_of_2013s_format(tmp_path: Path) -> None:

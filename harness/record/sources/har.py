@@ -79,7 +79,8 @@ def _referred_to(entries: list[ForeignEntry], page_url: str) -> list[ForeignEntr
 
 def _answer(entry: ForeignEntry) -> ArchivedAnswer:
     named = entry.header("content-encoding").lower()
-    body, encoding = encode(entry.body or b"", named, entry.wire_bytes)
+    body, encoding = ((entry.body or b"", named) if entry.still_encoded
+                      else encode(entry.body or b"", named, entry.wire_bytes))
     headers = tuple((name, value) for name, value in entry.headers
                     if name.lower() not in ("content-encoding", "content-length") and not name.startswith(":"))
     if not entry.headers:       # who wrote the HAR kept none
