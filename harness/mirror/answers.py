@@ -4,11 +4,12 @@ import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from harness.files.headers import REDIRECTS, Headers
 from harness.files.server_log import FoundAs
 from harness.files.text_log import Response
 from harness.mirror.asked import Asked
 from harness.mirror.har import Exchange
-from harness.mirror.headers import Headers, replayed
+from harness.mirror.headers import replayed
 from harness.mirror.live import Arrivals
 from harness.mirror.paths import lookups
 
@@ -102,7 +103,7 @@ def status_code(status: str, redirect_url: str | None, in_mirror: bool) -> int:
     number = re.match(r"([2-5]\d\d)\b", text)
     code = int(number.group(1)) if number else PHRASES.get(text)
     if redirect_url is not None:
-        return code if code in (301, 302, 303, 307, 308) else 302
+        return code if code in REDIRECTS else 302
     if code is None or code < 200 or code in FILE_ANYWAY or code // 100 == 3:    # a redirect to nowhere has a body
         return 200 if in_mirror else 404
     return code

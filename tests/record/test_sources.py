@@ -387,6 +387,17 @@ def test_websockets_of_a_har_end_with_its_load_event(tmp_path: Path, on_load_ms:
     assert len(live.messages) == said
 
 
+def test_each_page_gets_the_websockets_of_a_url_from_the_first_on(tmp_path: Path) -> None:
+    talks = [{"pageref": "p", "startedDateTime": DAY, "time": 5, "request": {"method": "GET", "url": "wss://a.test/s"},
+              "response": {"status": 101, "headers": []},
+              "_webSocketMessages": [{"type": "receive", "time": 0.0, "opcode": 1, "data": said}]} for said in "12"]
+    with opened(har(tmp_path / "page.har", entry(PAGE, b"page"), *talks)) as source:
+        for _ in range(2):
+            source.begin_page(PAGE)
+            lives = [source.find_live("https://a.test/s") for _ in range(3)]
+            assert [live and live.messages[0].data for live in lives] == [b"1", b"2", b"2"]
+
+
 def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
     nonsense = {"x.har": b"{}", "y.har": b'{"log": {"entries": []}}', "x.warc.gz": gzip.compress(b"no warc at all"),
                 "x.warc": b"", "y.warc": b"WARC/1.0\r\n", "x.wacz": b"PK no zip", "x.txt": b"?", "z.har": b'{"log": 1}',

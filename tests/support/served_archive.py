@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
-from harness.mirror.headers import Headers
+from harness.files.headers import Headers
 from harness.record.sources.answers import Entry, Index
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.server import NUMBER, ArchiveServer

@@ -10,6 +10,7 @@ from typing import Any
 from harness.files.charsets import encode_text
 from harness.files.foreign_har import read_websocket_entries
 from harness.files.har import H2, STILL_ENCODED
+from harness.files.headers import header_in
 from harness.files.pages import Page
 from harness.mirror.encoding import decode
 from harness.netlog.har import CREATOR, UNKNOWN
@@ -52,13 +53,13 @@ def _websockets(page: Page, fetchlog: Path) -> list[dict[str, Any]]:
 
 def _entry(exchange: RecordedExchange, number: str) -> dict[str, Any]:
     entry = dict(exchange.entry) or _made(exchange)
-    encoding = _header(exchange, "content-encoding")
+    encoding = header_in(exchange.headers, "content-encoding")
     body, known = decode(exchange.body, encoding)
     content: dict[str, Any] = {"size": len(body), "mimeType": entry["response"]["content"].get("mimeType", "")}
     if len(body) != len(exchange.body):
         content["compression"] = len(body) - len(exchange.body)
     if body or exchange.status == 200:
-        content |= _text(body, _header(exchange, "content-type") or content["mimeType"])
+        content |= _text(body, header_in(exchange.headers, "content-type") or content["mimeType"])
     if not known:
         content["comment"] = f"{STILL_ENCODED} {encoding}"
     entry["response"] = {**entry["response"], "content": content, "bodySize": len(exchange.body)}
@@ -76,13 +77,9 @@ def _text(body: bytes, content_type: str) -> dict[str, str]:
     return {"text": base64.b64encode(body).decode(), "encoding": "base64"}
 
 
-def _header(exchange: RecordedExchange, wanted: str) -> str:
-    return next((value for name, value in exchange.headers if name.lower() == wanted), "")
-
-
 def _made(exchange: RecordedExchange) -> dict[str, Any]:
     """Return an entry for a page that has no HAR of its own: nobody knows its times."""
-    redirect, kind = _header(exchange, "location"), _header(exchange, "content-type")
+    redirect, kind = header_in(exchange.headers, "location"), header_in(exchange.headers, "content-type")
     version = H2 if exchange.http2 else "HTTP/1.1"
     return {
         "startedDateTime": exchange.captured.isoformat(timespec="milliseconds"), "time": 0, "cache": {},

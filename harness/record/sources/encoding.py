@@ -3,8 +3,8 @@
 import re
 from dataclasses import replace
 
+from harness.files.headers import Headers, header_in
 from harness.mirror.encoding import begins_as, decode, encode
-from harness.mirror.headers import Headers
 from harness.record.sources.archived import ArchivedAnswer
 
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
@@ -45,7 +45,7 @@ def honest_encoding(headers: Headers, body: bytes) -> Headers:
 
     What begins as it says has it, also when its end is missing or something stands behind it: browsers show that.
     """
-    encoding = next((value for name, value in headers if name.lower() == "content-encoding"), "")
+    encoding = header_in(headers, "content-encoding")
     if not encoding or begins_as(body, encoding) or decode(body, encoding)[1]:
         return headers
     return tuple((name, value) for name, value in headers if name.lower() != "content-encoding")

@@ -15,9 +15,9 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError, Message
 
 from harness.errors import InputError
+from harness.files.headers import Headers
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.encoding import LARGEST_BODY
-from harness.mirror.headers import Headers
 from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code, without_fragment
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import honest_encoding, says_chunked, without_chunks

@@ -8,10 +8,10 @@ loading from loopback are nobody's.
 import re
 from dataclasses import replace
 
-from harness.mirror.headers import Headers
+from harness.files.headers import Headers, header_in
 from harness.netlog.load import HttpTransaction
 from harness.record.page import CapturedExchange, PageRecording
-from harness.record.sources.answers import NOT_FOUND, WITHOUT_BODY, same_name, without_fragment
+from harness.record.sources.answers import BODY_MISSING, NOT_FOUND, same_name, without_fragment
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.server import MISSING, NUMBER, ArchiveServer
 
@@ -34,7 +34,7 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
         before = exchange.transaction
         if number == MISSING:
             lost_bytes = lost_by_name.get(same_name(without_fragment(exchange.url)))
-            _lose(exchange, NOT_FOUND if lost_bytes is None else WITHOUT_BODY, lost_bytes or 0)
+            _lose(exchange, NOT_FOUND if lost_bytes is None else BODY_MISSING, lost_bytes or 0)
         else:
             answer = server.answers[number]
             if answer is not None:
@@ -49,7 +49,7 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
 
 def _number_in(headers: Headers, server: ArchiveServer) -> int | None:
     """Return the number of the server's answer; None where Chrome answered itself, or nobody did."""
-    value = next((value for name, value in headers if name.lower() == NUMBER.lower()), "")
+    value = header_in(headers, NUMBER)
     return int(value) if WHOLE.fullmatch(value) and int(value) < len(server.answers) else None
 
 

@@ -21,8 +21,8 @@ from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
 
 from harness.errors import InputError
 from harness.files.har import H2, is_over_http2
+from harness.files.headers import Headers
 from harness.mirror.asked import Asked, headers_of
-from harness.mirror.headers import Headers
 from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code, without_fragment
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import honest_encoding, says_chunked, without_chunks

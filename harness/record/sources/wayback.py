@@ -21,6 +21,7 @@ from urllib.parse import urljoin
 import requests
 import urllib3
 
+from harness.files.headers import Headers
 from harness.mirror.encoding import LARGEST_BODY
 from harness.record.sources.answers import without_fragment
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
@@ -163,7 +164,7 @@ def _body(answer: requests.Response) -> bytes | None:
     return bytes(body)
 
 
-def _captured_headers(answer: requests.Response) -> tuple[tuple[str, str], ...]:
+def _captured_headers(answer: requests.Response) -> Headers:
     """Return the headers of the capture, with the encoding that the body has now."""
     pairs = [(str(name), str(value)) for name, value in answer.raw.headers.items()]
     original = [(name[len(CAPTURED):], value) for name, value in pairs if name.lower().startswith(CAPTURED)]
