@@ -13,6 +13,7 @@ Needs no root. An older recording is replaced once the new one is complete.
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +47,7 @@ from harness.replay.authority import HTTP_1, Authority, fingerprint
 from harness.replay.websocket import converse
 from harness.synthetic.build import make_pages
 from harness.synthetic.from_har import rtts_of_har, shapes_of_har
-from harness.synthetic.shape import format_shapes
+from harness.synthetic.shape import check_sizes, format_shapes
 from harness.system.atomic import write_atomically
 from harness.system.options import TIMEOUT_S, Decimal, OptionParser, Whole, day, page_list_name, web_address
 from harness.system.privileges import leave_root
@@ -65,9 +66,13 @@ def main() -> int:
     list_file = PageFiles(options.dir, options.name).pages
     if options.check:
         return check(list_file)
+    if not options.dir.is_dir():
+        raise InputError(f"{options.dir}: no such folder; make it, or give another --dir")
     if options.to:
         print(export(options.dir, options.name, read_pages(list_file), options.to))
         return 0
+    if not os.access(options.dir, os.W_OK | os.X_OK):
+        raise InputError(f"{options.dir}: cannot be written by you; give a --dir of yours")
     if options.source and is_figures_only(options.source):
         return make_synthetic(options)
     with archive_server(options) as archive:
@@ -97,6 +102,7 @@ def make_synthetic(options: argparse.Namespace) -> int:
     found = shapes_of_har(entries)
     kept = listable(shape.url for shape in found)
     shapes = [shape for shape in found if shape.url in kept]
+    check_sizes(shapes, str(options.source))
     if not shapes:
         raise InputError(f"{options.source}:1: no page in it whose document was answered, and whose URL can be a file "
                          "name; give the HAR of a page load")

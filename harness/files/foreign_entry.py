@@ -16,9 +16,10 @@ from urllib.parse import urlsplit
 
 from harness.files.charsets import charset_of
 from harness.files.foreign_body import HarContext, read_body
-from harness.files.har import H2
+from harness.files.har import H2, STILL_ENCODED
 from harness.files.har_file import Attached
 from harness.files.har_times import handshake_ms, time_ms
+from harness.files.headers import REDIRECTS, Headers, header_in
 from harness.files.urls import as_browsers_ask
 
 UNKNOWN = -1
@@ -31,7 +32,6 @@ NOTHING_ENCODED = 64
 """Bytes that an empty body can have: 20 in gzip."""
 LARGEST_HEAD = 8192
 """Bytes of a response's head, cookies and all."""
-REDIRECTS = (301, 302, 303, 307, 308)
 PROTOCOLS = {"h2": H2, "http/2": H2, "http/2.0": H2, "spdy/3": H2, "spdy/3.1": H2, "h3": "h3",
              "http/3": "h3", "http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
 
@@ -43,17 +43,18 @@ class ForeignEntry:
     `wire_bytes` is the size of the encoded body, `content_bytes` of the decoded one, -1 where nobody knows. `started`
     is when it was asked for, `time_ms` how long it took, `connect_ms` how long the TCP handshake and `wait_ms` how long
     the wait for the first byte, None where that is not told. `late`: it was asked for after the page's load event, None
-    where that is not known. `cut`: the body's end is made up (harness.files.foreign_body).
+    where that is not known. `cut`: the body's end is made up (harness.files.foreign_body). `still_encoded`: the body is
+    as it was on the network, since who wrote the HAR could not decode it.
     """
 
     page: str
     method: str
     url: str
     request_body: bytes
-    request_headers: tuple[tuple[str, str], ...]
+    request_headers: Headers
     status: int
     reason: str
-    headers: tuple[tuple[str, str], ...]
+    headers: Headers
     protocol: str
     mime_type: str
     body: bytes | None
@@ -66,14 +67,15 @@ class ForeignEntry:
     wait_ms: float | None = None
     late: bool | None = None
     cut: bool = False
+    still_encoded: bool = False
 
     def header(self, wanted: str) -> str:
         """Return the value of a response header, "" without it."""
-        return _header(self.headers, wanted)
+        return header_in(self.headers, wanted)
 
     def request_header(self, wanted: str) -> str:
         """Return the value of a request header, "" without it."""
-        return _header(self.request_headers, wanted)
+        return header_in(self.request_headers, wanted)
 
 
 def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEntry | None:
@@ -84,14 +86,14 @@ def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEn
     if parts.scheme not in ("http", "https") or not parts.hostname or OF_FIREFOX.fullmatch(parts.hostname):
         return None
     headers, content = _pairs(response), response.get("content") or {}
-    mime_type = str(content.get("mimeType") or _header(headers, "content-type"))
+    mime_type = str(content.get("mimeType") or header_in(headers, "content-type"))
     if mime_type.partition(";")[0].strip().lower() in OF_CERTIFICATES:
         return None
     wire_bytes = _wire_bytes(response, headers)
     decoded_bytes = _number(entry.get("_objectSizeUncompressed"), 0)        # WebPageTest's
     read = read_body(content, _content_type(headers, content), context, page=page,
                      size=decoded_bytes or _number(content.get("size"), 0), is_size_exact=bool(decoded_bytes),
-                     encoded_bytes=wire_bytes if _header(headers, "content-encoding") else 0)
+                     encoded_bytes=wire_bytes if header_in(headers, "content-encoding") else 0)
     is_lost = not read.content and _is_lost(request, response, headers)
     body, told_bytes = None if is_lost else read.content, _number(content.get("size"), UNKNOWN)
     status, reason = max(0, _number(response.get("status"), 0)), str(response.get("statusText") or "")
@@ -99,18 +101,19 @@ def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEn
         headers += _encoding_then(status, response, body)
         status, reason = HTTPStatus.OK, HTTPStatus.OK.phrase
     protocol = str(response.get("httpVersion") or request.get("httpVersion") or "").lower()
-    there = str(response.get("redirectURL") or _header(headers, "location"))
+    there = str(response.get("redirectURL") or header_in(headers, "location"))
     return ForeignEntry(
-        page, str(request.get("method", "GET")).upper(), url,
-        _request_body(request, context.attached), _pairs(request),
-        status, reason, headers,
-        H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, ""),
-        mime_type, body,
-        wire_bytes, len(body) if body is not None else (UNKNOWN if is_lost and told_bytes == 0 else told_bytes),
-        as_browsers_ask(there, url) if there and status in REDIRECTS else "",
-        moment_of(entry.get("startedDateTime")), max(0.0, float(entry.get("time") or 0)),
-        handshake_ms(entry) or None,    # 0: over a connection that was there already
-        time_ms((entry.get("timings") or {}).get("wait")), cut=read.cut)
+        page=page, method=str(request.get("method", "GET")).upper(), url=url,
+        request_body=_request_body(request, context.attached), request_headers=_pairs(request),
+        status=status, reason=reason, headers=headers,
+        protocol=(H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, "")),
+        mime_type=mime_type, body=body, wire_bytes=wire_bytes,
+        content_bytes=len(body) if body is not None else (UNKNOWN if is_lost and told_bytes == 0 else told_bytes),
+        redirect_url=as_browsers_ask(there, url) if there and status in REDIRECTS else "",
+        started=moment_of(entry.get("startedDateTime")), time_ms=max(0.0, float(entry.get("time") or 0)),
+        connect_ms=handshake_ms(entry) or None,     # 0: over a connection that was there already
+        wait_ms=time_ms((entry.get("timings") or {}).get("wait")), cut=read.cut,
+        still_encoded=str(content.get("comment")).startswith(STILL_ENCODED))
 
 
 def page_charsets(entries: Iterable[tuple[dict[str, Any], str]]) -> dict[str, str]:
@@ -128,8 +131,8 @@ def page_charsets(entries: Iterable[tuple[dict[str, Any], str]]) -> dict[str, st
     return charsets
 
 
-def _content_type(headers: tuple[tuple[str, str], ...], content: dict[str, Any]) -> str:
-    return _header(headers, "content-type") or str(content.get("mimeType") or "")
+def _content_type(headers: Headers, content: dict[str, Any]) -> str:
+    return header_in(headers, "content-type") or str(content.get("mimeType") or "")
 
 
 def _request_body(request: dict[str, Any], attached: Attached) -> bytes:
@@ -141,16 +144,16 @@ def _request_body(request: dict[str, Any], attached: Attached) -> bytes:
     return there if there is not None else str(post_data.get("text") or "").encode("utf-8", "surrogatepass")
 
 
-def _is_lost(request: dict[str, Any], response: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> bool:
+def _is_lost(request: dict[str, Any], response: dict[str, Any], headers: Headers) -> bool:
     """Say whether an answer whose body is empty here had one: Chrome has none of what a script read as a blob, Firefox
     none of some answers that it had in its cache.
     """
     if (_number(response.get("status"), 0) not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
             or str(request.get("method")).upper() == "HEAD"):
         return False
-    length = _header(headers, "content-length")
+    length = header_in(headers, "content-length")
     if length.isdigit():
-        return int(length) > (NOTHING_ENCODED if _header(headers, "content-encoding") else 0)
+        return int(length) > (NOTHING_ENCODED if header_in(headers, "content-encoding") else 0)
     return _transferred(response) > LARGEST_HEAD
 
 
@@ -162,7 +165,7 @@ def _transferred(response: dict[str, Any]) -> int:
     return max(0, _number(response.get("_transferSize"), 0) - max(0, _number(response.get("headersSize"), 0)))
 
 
-def _encoding_then(status: int, response: dict[str, Any], body: bytes) -> tuple[tuple[str, str], ...]:
+def _encoding_then(status: int, response: dict[str, Any], body: bytes) -> Headers:
     """Return the Content-Encoding of an answer that a 304 stood for, if its size shows that it had one.
 
     The 304 itself does not say; Firefox keeps the size as it was in its cache.
@@ -171,17 +174,17 @@ def _encoding_then(status: int, response: dict[str, Any], body: bytes) -> tuple[
     return (("Content-Encoding", "gzip"),) if compressed else ()
 
 
-def _wire_bytes(response: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> int:
+def _wire_bytes(response: dict[str, Any], headers: Headers) -> int:
     """Return the size of the encoded body: Content-Length says it; bodySize only when it is below the decoded size.
 
     Today's Firefox and mitmproxy have the encoded size where the decoded one should be; Firefox counts the head into
     bodySize, mitmproxy tells how much smaller the encoded body is.
     """
-    length = _header(headers, "content-length")
+    length = header_in(headers, "content-length")
     if length.isdigit():
         return int(length)
     size, decoded = _number(response.get("bodySize"), UNKNOWN), _number((response.get("content") or {}).get("size"), 0)
-    encoded = bool(_header(headers, "content-encoding"))
+    encoded = bool(header_in(headers, "content-encoding"))
     with_head = decoded + max(0, _number(response.get("headersSize"), 0))
     is_smaller = _number((response.get("content") or {}).get("compression"), 0) > 0
     if encoded and decoded > 0 and (with_head == size > decoded or (is_smaller and size == decoded)):
@@ -193,13 +196,9 @@ def _wire_bytes(response: dict[str, Any], headers: tuple[tuple[str, str], ...]) 
     return UNKNOWN if encoded or decoded <= 0 else decoded
 
 
-def _pairs(message: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+def _pairs(message: dict[str, Any]) -> Headers:
     return tuple((str(pair["name"]), str(pair["value"])) for pair in message.get("headers") or []
                  if isinstance(pair, dict) and "name" in pair and "value" in pair)
-
-
-def _header(headers: tuple[tuple[str, str], ...], wanted: str) -> str:
-    return next((value.strip() for name, value in headers if name.lower() == wanted), "")
 
 
 def _number(value: Any, otherwise: int) -> int:

@@ -5,6 +5,7 @@ before still waited for may stand before a page's document.
 """
 
 import re
+from contextlib import suppress
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
@@ -111,7 +112,8 @@ def load_ends(pages: list[dict[str, Any]]) -> dict[str, datetime]:
     for page in pages:
         begin, on_load_ms = moment_of(page.get("startedDateTime")), (page.get("pageTimings") or {}).get("onLoad")
         if begin and isinstance(on_load_ms, (int, float)) and 0 < on_load_ms < LONGEST_LOAD_MS:
-            ends[str(page.get("id", ""))] = begin + timedelta(milliseconds=on_load_ms)
+            with suppress(OverflowError):       # begun in the year 9999
+                ends[str(page.get("id", ""))] = begin + timedelta(milliseconds=on_load_ms)
     return ends
 
 

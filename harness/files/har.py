@@ -4,7 +4,19 @@ import re
 
 H2 = "h2"
 """HTTP/2: the name by which TLS agrees on it (ALPN, RFC 9113, section 3.1), and what `httpVersion` says of it."""
+OVER_HTTP2 = (H2, "http/2", "h3", "http/3")
+"""How HTTP/2 and HTTP/3 are called, lower case, without what may follow (``HTTP/2.0``, ``h3-29``)."""
 UNFINISHED = "unfinished"
 """What `_error` says of a request that was not over when the load ended."""
+STILL_ENCODED = "still encoded as"
+"""What a `content.comment` begins with whose body could not be decoded; the encoding follows."""
 STRIPPED = re.compile(r"\[(\d+) bytes were stripped\]")
 """What Chrome's net-log has in place of a cookie or a credential: how long it was."""
+
+
+def is_over_http2(protocol: str) -> bool:
+    """Say whether `protocol`, however a program calls it, is HTTP/2 or HTTP/3.
+
+    The replay has no HTTP/3; to such a server Chrome speaks HTTP/2.
+    """
+    return protocol.lower().startswith(OVER_HTTP2)

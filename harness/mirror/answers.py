@@ -4,11 +4,12 @@ import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from harness.files.headers import REDIRECTS, Headers
 from harness.files.server_log import FoundAs
 from harness.files.text_log import Response
 from harness.mirror.asked import Asked
 from harness.mirror.har import Exchange
-from harness.mirror.headers import Headers, replayed
+from harness.mirror.headers import replayed
 from harness.mirror.live import Arrivals
 from harness.mirror.paths import lookups
 
@@ -102,7 +103,7 @@ def status_code(status: str, redirect_url: str | None, in_mirror: bool) -> int:
     number = re.match(r"([2-5]\d\d)\b", text)
     code = int(number.group(1)) if number else PHRASES.get(text)
     if redirect_url is not None:
-        return code if code in (301, 302, 303, 307, 308) else 302
+        return code if code in REDIRECTS else 302
     if code is None or code < 200 or code in FILE_ANYWAY or code // 100 == 3:    # a redirect to nowhere has a body
         return 200 if in_mirror else 404
     return code
@@ -139,8 +140,8 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     status = exchange.status
     if status in FILE_ANYWAY:
         status = 200 if found else 404
-    if status in WITHOUT_BODY or (exchange.content_bytes == 0 and exchange.method != "GET" and not exchange.file):
-        found = None    # the file is what a GET got
+    if status in WITHOUT_BODY or _is_another_answers(exchange):
+        found = None
     headers = replayed(exchange.headers, exchange.started, body=found is not None)
     if exchange.status == PARTIAL and not any(name == "accept-ranges" for name, _ in headers):
         headers = (*headers, ("accept-ranges", "bytes"))
@@ -149,6 +150,15 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
                           content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
                           arrivals=exchange.arrivals, stays_open=exchange.stays_open,
                           after_load=exchange.after_load, asked=exchange.asked)
+
+
+def _is_another_answers(exchange: Exchange) -> bool:
+    """Say whether the file that its URL names is the body of another answer: this one had none.
+
+    A GET with a 304, or with a part, had one before; a 304 to another method is about what a GET got.
+    """
+    is_whole = exchange.status not in FILE_ANYWAY or exchange.method != "GET"
+    return exchange.content_bytes == 0 and not exchange.file and is_whole
 
 
 def find_file(files: frozenset[str], target: str) -> tuple[str, str] | None:

@@ -34,9 +34,12 @@ def renamed(body: bytes, coding: str, names: list[tuple[bytes, bytes]]) -> bytes
 
 
 def _call(name: bytes) -> bytes:
-    """Return the pattern of a script that begins with a call, bare or as Express and Facebook write it."""
+    """Return the pattern of a script that begins with a call, bare or as Express and Facebook write it.
+
+    No two parts of it take the same characters one after the other: white space without end is looked at once.
+    """
     this = re.escape(name)
-    return rb"\s*(?:/\*.*?\*/)?[\s;]*(?:typeof\s+%b\s*===?\s*['\"]function['\"]\s*&&\s*)?%b\s*\(" % (this, this)
+    return rb"[\s;]*(?:/\*.*?\*/[\s;]*)?(?:typeof\s+%b\s*===?\s*['\"]function['\"]\s*&&\s*)?%b\s*\(" % (this, this)
 
 
 def _values(target: str) -> dict[str, str]:

@@ -14,6 +14,10 @@ import zstandard
 
 LARGEST_BODY = 2**29
 """Bytes of one answer, on the wire and decoded."""
+BEGINNINGS = {"gzip": b"\x1f\x8b\x08", "x-gzip": b"\x1f\x8b\x08", "zstd": b"\x28\xb5\x2f\xfd"}
+"""What every body begins with that is encoded so (RFC 1952, section 2.3.1; RFC 8878, section 3.1.1)."""
+ZSTD_PIECE = 1024
+"""Bytes that are decoded at a time: they become 32 MB at most, and nothing else bounds it."""
 
 
 def decode(body: bytes, encoding: str) -> tuple[bytes, bool]:
@@ -31,6 +35,12 @@ def decode(body: bytes, encoding: str) -> tuple[bytes, bool]:
     except (OSError, EOFError, ValueError, zlib.error, brotli.error, zstandard.ZstdError):
         return body, False
     return (decoded, True) if len(decoded) <= LARGEST_BODY else (body, False)
+
+
+def begins_as(body: bytes, encoding: str) -> bool:
+    """Say whether `body` begins as one that is encoded so; False also for an encoding that has no mark of its own."""
+    beginning = BEGINNINGS.get(encoding.strip().lower())
+    return beginning is not None and body.startswith(beginning)
 
 
 def encode(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
@@ -88,7 +98,19 @@ def _unbrotli(body: bytes) -> bytes:
 
 
 def _unzstd(body: bytes) -> bytes:
-    return zstandard.ZstdDecompressor().stream_reader(body).read(LARGEST_BODY + 1)
+    """Undo "zstd": one frame after the other."""
+    decoded, at = bytearray(), 0
+    while at < len(body):
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        while not frame.eof:
+            if at >= len(body):
+                raise zstandard.ZstdError("cut off")
+            decoded += frame.decompress(body[at:at + ZSTD_PIECE])
+            at += ZSTD_PIECE
+            if len(decoded) > LARGEST_BODY:
+                return bytes(decoded[:LARGEST_BODY + 1])
+        at = min(at, len(body)) - len(frame.unused_data)
+    return bytes(decoded)
 
 
 GZIP = _Coding(_unzip, lambda body, level: gzip.compress(body, level, mtime=0), (1, 6, 9))

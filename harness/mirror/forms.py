@@ -12,8 +12,9 @@ FONT = re.compile(r"\.(?:woff2?|[ot]tf)$", re.IGNORECASE)
 """Formats that Chrome reads. It looks into the file, whatever its name and its type say."""
 TYPEKIT, TYPEKIT_FONT = "use.typekit.net", re.compile(r"(?<=/)[adl]$")
 """There the last letter of a path names the format: ``a`` OpenType, ``d`` WOFF, ``l`` WOFF2."""
-IMAGE = re.compile(r"(?:\.(?:jpe?g|png|gif|webp|avif))+$", re.IGNORECASE)
-"""Also two of them: some sites make ``photo.jpg.webp`` of ``photo.jpg``."""
+IMAGE = re.compile(r"(?:\.(?:jpe?g|png|gif|webp|avif)){1,3}$", re.IGNORECASE)
+"""Also two of them: some sites make ``photo.jpg.webp`` of ``photo.jpg``. Not any number: from each of 8000 on it would
+be looked for again."""
 NEW_IMAGE = re.compile(r"\.(?:webp|avif)$", re.IGNORECASE)
 """Formats that a page offers beside an older one (``<picture>``), which is what an older browser took."""
 

@@ -23,8 +23,9 @@ from urllib.parse import urljoin, urlsplit
 
 from harness.files.foreign_entry import moment_of
 from harness.files.hack_dns import PORTS, SCHEMES
-from harness.files.har import H2
+from harness.files.har import is_over_http2
 from harness.files.har_times import handshake_ms, time_ms
+from harness.files.headers import REDIRECTS, Headers, header_in, headers_of_har
 from harness.mirror.asked import Asked, BodyHash, hash_body, headers_of
 from harness.mirror.live import Arrivals, LiveConnection, arrivals_of, load_event_s, read_live
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
@@ -44,7 +45,7 @@ class Exchange:
     method: str
     status: int
     http_version: str
-    headers: tuple[tuple[str, str], ...]
+    headers: Headers
     redirect_url: str | None
     started: datetime | None
     failed: bool
@@ -54,7 +55,7 @@ class Exchange:
     from_cache: bool = False
     part: tuple[int, int] | None = None
     """Of a part of a body: where it begins, and the size of the whole."""
-    early_hints: tuple[tuple[str, str], ...] = ()
+    early_hints: Headers = ()
     arrivals: Arrivals = ()
     stays_open: bool = False
     """Whether a stream of events had not ended by the load event when it was recorded."""
@@ -67,8 +68,8 @@ class Exchange:
 
     @property
     def http2(self) -> bool:
-        """Whether it went over HTTP/2 or HTTP/3. The replay has no HTTP/3; to such a server Chrome speaks HTTP/2."""
-        return self.http_version.lower().startswith((H2, "http/2", "h3", "http/3"))
+        """Whether it went over HTTP/2 or HTTP/3."""
+        return is_over_http2(self.http_version)
 
 
 def read_exchanges(path: Path, problems: list[str], live: list[LiveConnection]) -> list[Exchange] | None:
@@ -109,42 +110,35 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
     scheme = url.partition(":")[0].lower()
     if scheme not in SCHEMES:
         return None
-    headers = _pairs(response.get("headers"))
+    headers = headers_of_har(response.get("headers"))
     content = response.get("content") or {}
     size = int(content.get("size", -1))
     status = int(response.get("status") or 0)
     status = status if 200 <= status <= 599 else 0    # what is no final answer (RFC 9110, section 15) is none
-    if status and not 100 <= status <= 599:
-        raise ValueError(f"{status} is no HTTP status")
     arrivals, cut = arrivals_of(entry, last_s)
     failed = not arrivals and bool(entry.get("_partial") or (entry.get("_error") and not entry.get("_refetched")))
     version = str(response.get("httpVersion") or "")
-    return Exchange(url, scheme, str(request["method"]).upper(), status, version, headers,
-                    _redirect(url, status, response, headers), moment_of(entry.get("startedDateTime")),
-                    failed, size if size >= 0 else None,
-                    str(entry["_file"]).partition("/")[2] if entry.get("_file") else None,
-                    Asked(headers_of(_pairs(request.get("headers"))), _body(request.get("postData") or {})),
-                    bool(entry.get("_fromCache")), _part(status, headers, whole=bool(entry.get("_refetched"))),
-                    _pairs(response.get("_earlyHints")), arrivals,
-                    cut or bool(arrivals and entry.get("_partial")), bool(entry.get("_afterLoad")),
-                    handshake_ms(entry) if status else None,
-                    None if entry.get("_refetched") else time_ms((entry.get("timings") or {}).get("wait")))
+    return Exchange(
+        url=url, scheme=scheme, method=str(request["method"]).upper(), status=status, http_version=version,
+        headers=headers, redirect_url=_redirect(url, status, response, headers),
+        started=moment_of(entry.get("startedDateTime")), failed=failed, content_bytes=size if size >= 0 else None,
+        file=str(entry["_file"]).partition("/")[2] if entry.get("_file") else None,
+        asked=Asked(headers_of(headers_of_har(request.get("headers"))), _body(request.get("postData") or {})),
+        from_cache=bool(entry.get("_fromCache")), part=_part(status, headers, whole=bool(entry.get("_refetched"))),
+        early_hints=headers_of_har(response.get("_earlyHints")), arrivals=arrivals,
+        stays_open=cut or bool(arrivals and entry.get("_partial")), after_load=bool(entry.get("_afterLoad")),
+        connect_ms=handshake_ms(entry) if status else None,
+        wait_ms=None if entry.get("_refetched") else time_ms((entry.get("timings") or {}).get("wait")))
 
 
-def _pairs(headers: Any) -> tuple[tuple[str, str], ...]:
-    """Return headers as HAR lists them, without those that begin with a colon: they belong to HTTP/2's framing."""
-    return tuple((str(pair["name"]), str(pair["value"])) for pair in headers or ()
-                 if not str(pair["name"]).startswith(":"))
-
-
-def _part(status: int, headers: tuple[tuple[str, str], ...], *, whole: bool) -> tuple[int, int] | None:
+def _part(status: int, headers: Headers, *, whole: bool) -> tuple[int, int] | None:
     """Return where a part begins and how large the whole is; None if it is not a part (RFC 9110, section 14.4).
 
     `whole`: what is kept is all of the body, whichever part was asked for. A part that is said to be all may have been
     given up half way, and what was asked for afterwards is joined to it.
     """
-    text = next((value for name, value in headers if name.lower() == "content-range"), "")
-    match = re.fullmatch(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})", text.strip())
+    text = header_in(headers, "content-range")
+    match = re.fullmatch(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})", text)
     if status != 206 or match is None:
         return None
     return 0 if whole else int(match[1]), int(match[3])
@@ -161,11 +155,11 @@ def _body(posted: dict[str, Any]) -> BodyHash | None:
     return BodyHash(sha256, known.masked_sha256 if known else "") if sha256 else known
 
 
-def _redirect(url: str, status: int, response: dict[str, Any], headers: tuple[tuple[str, str], ...]) -> str | None:
+def _redirect(url: str, status: int, response: dict[str, Any], headers: Headers) -> str | None:
     """Return where a redirect leads, as an absolute URL."""
-    if status not in (301, 302, 303, 307, 308):
+    if status not in REDIRECTS:
         return None
-    there = response.get("redirectURL") or next((value for name, value in headers if name.lower() == "location"), "")
+    there = response.get("redirectURL") or header_in(headers, "location")
     try:
         return urljoin(url, there) if there else None
     except ValueError:

@@ -19,8 +19,7 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import quote
 
 from harness.files.har import STRIPPED
-
-Headers = tuple[tuple[str, str], ...]
+from harness.files.headers import Headers
 
 REPLAYED = frozenset((
     "accept-ch", "accept-ranges", "cache-control", "content-disposition", "content-security-policy",

@@ -16,8 +16,9 @@ BOUNDARY = r"(?<=FormBoundary)[0-9A-Za-z]{8,}"
 """What divides a form's parts (Chrome's ``----WebKitFormBoundary...``, RFC 7578)."""
 LONG_FLOAT = r"(?<![0-9.])[0-9]+\.[0-9]{4,}(?![0-9.])"
 FLOAT = r"(?<![0-9.])[0-9]+\.[0-9]+(?![0-9.])"
-VOLATILE_NAMES = r"_|cb|ord|rnd|rand|random|cachebuster|[\w.\-]*(?:callback|jsonp)[\w.\-]*"
-"""Parameters whose whole value is volatile: against caches (``_=``, ``cb=``, ``ord=``), and names of callbacks."""
+VOLATILE_NAMES = r"_|cb|ord|rnd|rand|random|cachebuster|(?=[\w.\-]*(?:callback|jsonp))[\w.\-]+"
+"""Parameters whose whole value is volatile: against caches (``_=``, ``cb=``, ``ord=``), and names of callbacks, whose
+word is looked for once, not once for each time that it is there."""
 PARAMETER = re.compile(rf"(?i)(?<=[?&;])({VOLATILE_NAMES})=[^&;?#]*")
 ANYWHERE = re.compile(f"{UUID}|{HEX}|{LONG_FLOAT}|{DIGITS}")
 IN_QUERY = re.compile(f"{UUID}|{HEX}|{FLOAT}|{DIGITS}")

@@ -115,6 +115,7 @@ def _worth_replaying(items: list[Logged]) -> list[Logged]:
     final = [pair for pair in whole if pair[1].redirect_url is None]
     full = [item for item, exchange in final if exchange.status not in FILE_ANYWAY] or [item for item, _ in final[-1:]]
     if full:
-        return [item for item, _ in whole if item in full or item in redirects]
+        wanted = {id(item) for item in (*full, *redirects)}     # to compare them takes long: there may be thousands
+        return [item for item, _ in whole if id(item) in wanted]
     answered = [item for item, exchange in exchanges if exchange.status]
     return redirects or answered[-1:] or [item for item, _ in exchanges[-1:]]

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from harness.errors import DISK_FAILURES
+from harness.files.headers import header_in
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.answers import WITHOUT_BODY, status_code
@@ -177,7 +178,7 @@ def _captured(transaction: HttpTransaction, body: ResponseBody | None, end_tick:
     elif (transaction.redirect_url is None and transaction.status not in NOTHING_TO_KEEP
           and transaction.method != "HEAD"):
         exchange.body = body.wire if body else b""
-        length = _header(transaction, "content-length")
+        length = header_in(transaction.response_headers, "content-length")
         all_came = int(length) == len(exchange.body) if length.isdigit() else not transaction.error
         exchange.whole = exchange.over and all_came and _is_all(transaction)
         if exchange.whole and transaction.error:
@@ -201,7 +202,7 @@ def _is_all(transaction: HttpTransaction) -> bool:
     """Say whether the answer is not a part of something: 206 is, unless the part is all of it (RFC 9110, 14.4)."""
     if transaction.status != 206:
         return True
-    unit, _, part = _header(transaction, "content-range").partition(" ")
+    unit, _, part = header_in(transaction.response_headers, "content-range").partition(" ")
     where, _, total = part.partition("/")
     return unit == "bytes" and total.isdigit() and where == f"0-{int(total) - 1}"
 
@@ -262,7 +263,7 @@ def _response(exchange: CapturedExchange) -> Response:
     transaction, fetched = exchange.transaction, exchange.refetched
     if fetched and not transaction.status:
         mime_type, charset = mime_type_and_charset(list(fetched.headers))
-        location = next((value for name, value in fetched.headers if name.lower() == "location"), None)
+        location = header_in(fetched.headers, "location") or None
         return Response(_words(fetched.status, fetched.reason, location), mime_type, charset, exchange.url, location)
     return Response(_words(transaction.status, transaction.status_text, transaction.redirect_url),
                     transaction.mime_type, transaction.charset, transaction.url, transaction.redirect_url)
@@ -271,7 +272,3 @@ def _response(exchange: CapturedExchange) -> Response:
 def _words(status: int, text: str, redirect_url: str | None) -> str:
     """Return the status line's text, with the code before it if a reader would not find the code from the text."""
     return text if status_code(text, redirect_url, in_mirror=True) == status else f"{status} {text}".strip()
-
-
-def _header(transaction: HttpTransaction, wanted: str) -> str:
-    return next((value for name, value in transaction.response_headers if name.lower() == wanted), "")

@@ -87,7 +87,7 @@ def record(plan: RecordingPlan, done: Callable[[str], None]) -> RecordingOutcome
         if len(outcome.failed()) == len(outcome.verdicts):
             return outcome
         if outcome.failed() and store.replaces and not plan.append:
-            outcome.kept = f"{plan.name}.previous"
+            outcome.kept = store.free_name()
         store.write_manifest(note=plan.note)
         store.publish(invoking_user(), outcome.kept)
         outcome.published = True

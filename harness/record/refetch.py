@@ -12,6 +12,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.util.connection import create_connection
 
 from harness.files.hack_dns import PORTS, Remap
+from harness.files.headers import Headers
 from harness.netlog.load import HttpTransaction
 
 NOT_SENT = ("host", "connection", "content-length", "if-none-match", "if-modified-since", "range", "if-range",
@@ -33,7 +34,7 @@ class Fetched:
 
     status: int = 0
     reason: str = ""
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: Headers = ()
     body: bytes = b""
     error: str = ""
 

@@ -16,6 +16,7 @@ import signal
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 HIDDEN = re.compile(r"\.(.+)\.recording-[0-9a-f]{8}", re.ASCII)
 ENDS = ("mirror", "fetchlog")
+NEXT_NOTE = "; "
+"""Between the notes of a manifest, one for each time that something was recorded."""
 
 
 class Store:
@@ -38,13 +41,13 @@ class Store:
 
     def __init__(self, directory: Path, name: str) -> None:
         """Begin `directory/name/` and `directory/name.fetchlog/` anew."""
-        files = PageFiles(directory, name)
-        self._ends = (files.mirror, files.fetchlog)
+        self._ends = _ends(directory, name)
         self._hidden = directory / f".{name}.recording-{uuid.uuid4().hex[:8]}"
         self.mirror, self.fetchlog = (self._hidden / end for end in ENDS)
         self._replaced = _replaced(self._hidden)
         self._lock = ExitStack()
         self.pages: list[dict[str, Any]] = []
+        self._notes: list[str] = []
 
     @property
     def replaces(self) -> bool:
@@ -63,19 +66,24 @@ class Store:
             raise InputError(f"{error.filename}: cannot be made ({error.strerror}); give a --dir of yours") from None
 
     def continue_from_existing(self) -> None:
-        """Copy the recording that is there, to add to it. Raises InputError when it was not made by fetch.py."""
+        """Copy the recording that is there, to add to it.
+
+        Raises InputError when it was not made by fetch.py, or has a link in it: what is added would be written to where
+        that leads.
+        """
         mirror, fetchlog = self._ends
         try:
             manifest = read_untrusted_json(fetchlog / MANIFEST)
             if manifest["source"] != "recorded" or manifest["format"] != MANIFEST_FORMAT:
                 raise ValueError("made by another program")
             self.pages = list(manifest["pages"])
+            self._notes = str(manifest.get("note", "")).split(NEXT_NOTE)
         except (UnreadableFileError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{fetchlog / MANIFEST}:1: not a recording that can be added to ({error}); "
                              "record it without --append") from None
         try:
-            shutil.copytree(mirror, self.mirror, symlinks=True, dirs_exist_ok=True)
-            shutil.copytree(fetchlog, self.fetchlog, symlinks=True, dirs_exist_ok=True)
+            for existing, copy in ((mirror, self.mirror), (fetchlog, self.fetchlog)):
+                shutil.copytree(existing, copy, ignore=_refuse_links, dirs_exist_ok=True)
         except shutil.Error as error:           # one tuple a file: from, to, why
             file, _, why = error.args[0][0]
             raise ExperimentError(f"{file}: cannot be copied ({why}); make room, or give another --dir") from None
@@ -98,28 +106,33 @@ class Store:
                 break
         return write_file(self.mirror, url, body).relative_to(self.mirror).as_posix()
 
-    def write_manifest(self, **more: Any) -> None:
-        """Write the manifest with `more` about the recording."""
-        content = {"format": MANIFEST_FORMAT, "source": "recorded", "pages": self.pages} | more
+    def write_manifest(self, note: str = "") -> None:
+        """Write the manifest; `note` is about what was recorded now, and stands behind those of what was there."""
+        notes = NEXT_NOTE.join(dict.fromkeys(filter(None, (*self._notes, note))))
+        content = {"format": MANIFEST_FORMAT, "source": "recorded", "pages": self.pages, "note": notes}
         (self.fetchlog / MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+    def free_name(self) -> str:
+        """Return a name under which what is there can be kept, since nothing has it: NAME.previous, NAME.previous-2."""
+        directory, name = self._ends[0].parent, f"{self._ends[0].name}.previous"
+        names = (name if number == 1 else f"{name}-{number}" for number in count(1))
+        return next(free for free in names if not any(map(os.path.lexists, _ends(directory, free))))
 
     def publish(self, owner: User, keep: str = "") -> None:
         """Put the directories in their place, in one step as far as signals can tell, and give them to `owner`.
 
-        What was there is removed; with `keep` it is moved to that name instead.
+        What was there is removed; with `keep`, which is a `free_name`, it is moved to that name instead. Raises OSError
+        when that is not possible, and nothing has changed then.
         """
+        kept = _ends(self._ends[0].parent, keep) if keep else self._replaced
+        aside = [places for places in zip(self._ends, self._replaced, kept, strict=True) if places[0].exists()]
         for directory in (self.mirror, self.fetchlog):
             if os.geteuid() == 0:
                 give(directory, owner)
         with _signals_held():
-            _rename_all([(end, old) for end, old in zip(self._ends, self._replaced, strict=True) if end.exists()]
-                        + list(zip((self.mirror, self.fetchlog), self._ends, strict=True)))
-            if keep:
-                files = PageFiles(self._ends[0].parent, keep)
-                for old, kept in zip(self._replaced, (files.mirror, files.fetchlog), strict=True):
-                    if old.exists():
-                        shutil.rmtree(kept, ignore_errors=True)
-                        move(old, kept)
+            _rename_all([*((end, old) for end, old, _ in aside),
+                         *zip((self.mirror, self.fetchlog), self._ends, strict=True),
+                         *((old, to) for _, old, to in aside if keep)])
 
     def clean_up(self) -> None:
         """Remove whatever is hidden: all of it unless it was published. What was moved aside in vain comes back."""
@@ -133,9 +146,22 @@ def sweep(directory: Path) -> None:
     for hidden in left_behind(directory, ".*.recording-*"):
         named = HIDDEN.fullmatch(hidden.name)
         if named:
-            files = PageFiles(directory, named[1])
-            _put_back(hidden, (files.mirror, files.fetchlog))
+            _put_back(hidden, _ends(directory, named[1]))
             remove(hidden)
+
+
+def _ends(directory: Path, name: str) -> tuple[Path, Path]:
+    """Return where the recording `name` is: its mirror and its logs."""
+    files = PageFiles(directory, name)
+    return files.mirror, files.fetchlog
+
+
+def _refuse_links(directory: str, names: list[str]) -> list[str]:
+    """Leave out nothing of a folder that is copied. Raises InputError for a link in it."""
+    for link in filter(Path.is_symlink, (Path(directory, name) for name in names)):
+        raise InputError(f"{link}: is a symbolic link, and none is followed there; put what it leads to in its place, "
+                         "or record without --append")
+    return []
 
 
 def _replaced(hidden: Path) -> tuple[Path, ...]:

@@ -11,7 +11,7 @@ from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog import moved_on
 from harness.record import truth
 from harness.record.page import PageRecording
-from harness.record.sources.answers import NOT_FOUND, WITHOUT_BODY
+from harness.record.sources.answers import BODY_MISSING, NOT_FOUND
 from harness.record.words import counted, many, size
 
 MOST_RELOADS = 3
@@ -76,7 +76,7 @@ def _reasons(recording: PageRecording) -> list[str]:
         status = bad[-1].status
         words = "asks for a login" if status == 401 else "does not give the page to us"
         return [f"the server answered {status} {client.responses.get(status, '')}: it {words}"]
-    if documents and documents[-1].transaction.error == WITHOUT_BODY:
+    if documents and documents[-1].transaction.error == BODY_MISSING:
         return [f"{recording.brought_from} has {documents[-1].url} without its body"]
     if documents and documents[-1].transaction.error == NOT_FOUND:
         has = f"; it has {first_few(recording.recorded_documents)}" if recording.recorded_documents else ""

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from harness.synthetic.plan import PagePlan, make_plan, typical_sizes
 from harness.synthetic.shape import SHAPE_FILE, PageShape, over_tls, read_shapes
 from harness.synthetic.urls import make_paths
 from harness.system.atomic import move, write_atomically
+from harness.system.locked_folder import left_behind, locked, remove
 from harness.system.privileges import User, give
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
@@ -118,11 +120,17 @@ def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: d
 
 @contextlib.contextmanager
 def _hidden_directory(directory: Path, name: str) -> Iterator[Path]:
-    """A directory of our own beside the mirror (so that it can be renamed into place), removed whatever happens."""
-    hidden = directory / f".{name}-{os.getpid()}"  # named before it is made: a signal may come right after
+    """A directory of our own beside the mirror (so that it can be renamed into place), removed whatever happens.
+
+    What makers have left that were killed is removed, too: all in it is synthetic, and can be made again.
+    """
+    for left in left_behind(directory, f".{name}.making-*"):
+        remove(left)
+    hidden = directory / f".{name}.making-{uuid.uuid4().hex[:8]}"   # named before it is made: a signal may come then
     try:
         hidden.mkdir(mode=0o755)
-        yield hidden
+        with locked(hidden):
+            yield hidden
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
 

@@ -8,6 +8,7 @@ address. A size that nobody wrote down is 0. A host that spoke HTTP/3 counts as 
 replay has no HTTP/3.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -16,28 +17,70 @@ from urllib.parse import urlsplit
 
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_pages import UNKNOWN_TYPES, page_urls
+from harness.files.har import is_over_http2
 from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
 from harness.synthetic.shape import UNKNOWN_MONTH, PageShape, Resource
 
 SMALLEST_PICTURE = 1000
 """Bytes; a smaller image is made as a GIF, since a JPEG or PNG cannot be made as small."""
-OVER_HTTP2 = ("h2", "h3")
-"""What the replay answers over HTTP/2, of harness.files.foreign_har.PROTOCOLS."""
 
 
 def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
     """Return the shape of each page of a HAR whose document was answered, in its order; without what never was."""
+    of_pages: dict[str, list[ForeignEntry]] = {}
+    for entry in entries:
+        if (entry.status not in (0, HTTPStatus.NOT_MODIFIED) and not entry.late
+                and is_host_name(urlsplit(entry.url).hostname or "")):
+            of_pages.setdefault(entry.page, []).append(entry)
     shapes = []
     for page, url in page_urls(list(entries)).items():
-        answered = [entry for entry in entries
-                    if entry.page == page and entry.status not in (0, HTTPStatus.NOT_MODIFIED) and not entry.late
-                    and is_host_name(urlsplit(entry.url).hostname or "")]
-        begin = _index_of(url, answered, 0)
-        loaded = answered[begin:] if begin is not None else []
-        if loaded and _is_document(loaded[_end(loaded)]):
+        answered = of_pages.get(page, [])
+        begin = next((at for at, entry in enumerate(answered) if _bare(entry.url) == _bare(url)), None)
+        loaded = _Loaded(answered[begin:]) if begin is not None else None
+        if loaded and _is_document(loaded.entries[loaded.end()]):
             shapes.append(_shape(url, loaded))
     return shapes
+
+
+class _Loaded:
+    """What was answered to a page, from its document on; what asked for which URL is found without looking at all."""
+
+    def __init__(self, entries: list[ForeignEntry]) -> None:
+        self.entries = entries
+        self._asked: dict[str, list[int]] = {}
+        self._redirecting: dict[str, list[int]] = {}
+        for index, entry in enumerate(entries):
+            self._asked.setdefault(_bare(entry.url), []).append(index)
+            self._redirecting.setdefault(_bare(entry.redirect_url), []).append(index)
+
+    def index_of(self, url: str, start: int) -> int | None:
+        """Return the first of the entries from `start` on that asked for `url`; None without one."""
+        places = self._asked.get(_bare(url), [])
+        at = bisect_left(places, start)
+        return places[at] if at < len(places) else None
+
+    def end(self) -> int:
+        """Return the index of the answer that ends the redirects of a page's document."""
+        place = 0
+        while (then := self.index_of(self.entries[place].redirect_url, place + 1)) is not None:
+            place = then
+        return place
+
+    def parent(self, index: int) -> int | None:
+        """Return which earlier request caused one: what redirected to it, else its Referer, else the first."""
+        if index == 0:
+            return None
+        redirecting = self._redirecting.get(_bare(self.entries[index].url), [])
+        before = bisect_left(redirecting, index)
+        if before:
+            return redirecting[before - 1]
+        referer = self.index_of(self.entries[index].request_header("referer"), 0)
+        return referer if referer is not None and referer < index else 0
+
+
+def _bare(url: str) -> str:
+    return url.partition("#")[0]
 
 
 def rtts_of_har(entries: Sequence[ForeignEntry], shapes: Sequence[PageShape]) -> dict[str, float]:
@@ -53,24 +96,17 @@ def _is_document(entry: ForeignEntry) -> bool:
     return entry.status == HTTPStatus.OK and ("html" in kind or kind in UNKNOWN_TYPES)
 
 
-def _end(entries: list[ForeignEntry]) -> int:
-    """Return the index of the answer that ends the redirects of a page's document."""
-    place = 0
-    while (then := _index_of(entries[place].redirect_url, entries, place + 1)) is not None:
-        place = then
-    return place
-
-
-def _shape(url: str, entries: list[ForeignEntry]) -> PageShape:
+def _shape(url: str, loaded: _Loaded) -> PageShape:
+    entries = loaded.entries
     first = next((entry.started for entry in entries if entry.started is not None), None)
     resources: list[Resource] = []
     for index, entry in enumerate(entries):
-        redirect_to = _index_of(entry.redirect_url, entries, index + 1)
-        resources.append(_resource(index, entry, _parent(index, entry, entries), redirect_to, first))
+        redirect_to = loaded.index_of(entry.redirect_url, index + 1)
+        resources.append(_resource(index, entry, loaded.parent(index), redirect_to, first))
     # As in harness.synthetic.plan: a document behind redirects has the size that stands at the first of them.
-    resources[0] = replace(resources[0], size_bytes=resources[_end(entries)].size_bytes)
+    resources[0] = replace(resources[0], size_bytes=resources[loaded.end()].size_bytes)
     http2_hosts = {resource.host for resource, entry in zip(resources, entries, strict=True)
-                   if resource.scheme == "https" and entry.protocol in OVER_HTTP2}
+                   if resource.scheme == "https" and is_over_http2(entry.protocol)}
     month = first.isoformat()[:len("2013-03")] if first else UNKNOWN_MONTH      # strftime has no four digits for year 1
     return PageShape(url, month, tuple(resources), http2_hosts=frozenset(http2_hosts))
 
@@ -107,21 +143,3 @@ def _kind(mime_type: str) -> str:
     if "javascript" in sub or "ecmascript" in sub:
         return "script"
     return {"text/css": "style", "text/html": "document"}.get(mime_type, "data")
-
-
-def _parent(index: int, entry: ForeignEntry, entries: list[ForeignEntry]) -> int | None:
-    """Return which earlier request caused this one: the one that redirected to it, else its Referer, else the first."""
-    if index == 0:
-        return None
-    for earlier in reversed(range(index)):
-        if entries[earlier].redirect_url.partition("#")[0] == entry.url.partition("#")[0]:
-            return earlier
-    referer = _index_of(entry.request_header("referer"), entries[:index], 0)
-    return referer if referer is not None else 0
-
-
-def _index_of(url: str, entries: list[ForeignEntry], start: int) -> int | None:
-    """Return the first of the entries from `start` on that asked for `url`; None without one."""
-    bare = url.partition("#")[0]
-    return next((index for index in range(start, len(entries))
-                 if bare and entries[index].url.partition("#")[0] == bare), None)

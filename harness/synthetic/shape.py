@@ -18,6 +18,7 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.files.host_names import is_host_name
+from harness.mirror.encoding import LARGEST_BODY
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper.tsv"
@@ -27,6 +28,10 @@ KINDS = ("document", "image", "style", "script", "data", "font", "media")
 TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
 WAYS = (TAG, INLINE, EVENT, PARSED)
 UNKNOWN_MONTH = "-"
+MOST_BYTES = 2**30
+"""Of all pages of a file together: they are made in memory."""
+LONGEST_PATH = 2**21
+"""Characters of a path and query: as many as Chrome allows a URL (url::kMaxURLChars)."""
 HEADING = """\
 # The shape of pages: figures of their resources, nothing of their content. Made by scripts/shape.py; what the columns
 # mean is said in harness/synthetic/shape.py. scripts/make_pages.py --shape makes synthetic pages from it.
@@ -120,8 +125,30 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
                 from None
     if not pages or not all(resources for *_, resources in pages):
         raise InputError(f"{path}:1: a page without resources; make the file again")
-    return [PageShape(url, month, tuple(resources), work_ms, frozenset(http2_hosts))
-            for url, month, work_ms, http2_hosts, resources in pages]
+    shapes = [PageShape(url, month, tuple(resources), work_ms, frozenset(http2_hosts))
+              for url, month, work_ms, http2_hosts, resources in pages]
+    _check_redirects(path, shapes)
+    check_sizes(shapes, str(path))
+    return shapes
+
+
+def check_sizes(shapes: Sequence[PageShape], source: str) -> None:
+    """Raise InputError when the pages of `source` are too large to be made: who wrote it says how large."""
+    resources = [resource for shape in shapes for resource in shape.resources]
+    largest_bytes = max((resource.size_bytes or 0 for resource in resources), default=0)
+    all_bytes = sum(resource.size_bytes or 0 for resource in resources)
+    if largest_bytes > LARGEST_BODY or all_bytes > MOST_BYTES:
+        raise InputError(f"{source}:1: too large to be made: {all_bytes} bytes, of which one answer has "
+                         f"{largest_bytes} (at most {MOST_BYTES} and {LARGEST_BODY}); leave out what is so large")
+
+
+def _check_redirects(path: Path, shapes: Sequence[PageShape]) -> None:
+    """Raise InputError for a redirect to a resource that its page does not have: each stands below what leads to it."""
+    for shape in shapes:
+        beyond = [resource for resource in shape.resources if (resource.redirect_to or 0) >= len(shape.resources)]
+        if beyond:
+            raise InputError(f"{path}:1: not a page or resource (redirect to {beyond[0].redirect_to}, of "
+                             f"{len(shape.resources)} in {shape.url}); see harness/synthetic/shape.py")
 
 
 def over_tls(shape: PageShape) -> PageShape:
@@ -173,6 +200,8 @@ def _resource(fields: list[str], earlier: list[Resource], version: int) -> Resou
         raise ValueError(f"redirect to {redirect_to}, which stands above")
     if words[1] is None or words[2] is None or path_chars is None or start_ms is None or end_ms is None:
         raise ValueError("host, scheme, path_chars, start_ms and end_ms are needed")
+    if path_chars > LONGEST_PATH:
+        raise ValueError(f"a path of {path_chars} characters; a URL has at most {LONGEST_PATH}")
     if path_chars < 1 or words[2] not in ("http", "https") or (size_bytes or 0) < 0:
         raise ValueError("a path has at least its slash, a scheme is http or https, a size is not negative")
     resource = Resource(index, _host(words[1]), words[2], words[3], words[4], size_bytes, path_chars, parent,

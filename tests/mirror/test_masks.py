@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.mirror.forms import without_format
 from harness.mirror.masks import mask_body, mask_target
+from tests.support.growth import LINEAR, growth
 
 
 @pytest.mark.parametrize(("target", "masked"), [
@@ -15,6 +17,7 @@ from harness.mirror.masks import mask_body, mask_target
     ("/a?_=1&cb=x&ord=1.2.3&b_=1", "/a?_=*&cb=*&ord=*&b_=1"),
     ("/a?rnd=5&random=x&rand=1&cachebuster=y&brand=z", "/a?rnd=*&random=*&rand=*&cachebuster=*&brand=z"),
     ("/x;ord=12?", "/x;ord=*?"), ("/j?callback=f&jsoncallback=g&JSONP=h", "/j?callback=*&jsoncallback=*&JSONP=*"),
+    ("/j?a-callback.b_c=f&callback&call=1", "/j?a-callback.b_c=*&callback&call=1"),
     ("/3fa85f64-5717-4562-b3fc-2c963f66afa6/x", "/*/x"), ("/WPi3WwXM1363139394945/y", "/*/y"),
     ("/v1.2.3.4/", "/v1.2.3.4/"),
     ("/", "/")])
@@ -35,6 +38,16 @@ def test_long_bodies_take_no_time(letter: bytes) -> None:
     mask_body(letter * (65536 // len(letter)))
     mask_target("/?" + letter.decode() * (65536 // len(letter)))
     assert time.process_time() - begin < 2.0
+
+
+@pytest.mark.parametrize("word", ["callback", "jsonp", "a.-"])
+def test_a_parameters_name_is_looked_at_once(word: str) -> None:
+    assert growth(lambda size: mask_target("/?" + word * size), 2000) < LINEAR
+
+
+def test_a_path_of_endings_is_looked_at_once() -> None:
+    assert growth(lambda size: without_format("a.test", "/a" + ".jpg" * size + "x"), 2000) < LINEAR
+    assert without_format("a.test", "/photo.jpg.webp") == "/photo (image)"
 
 
 def test_forms() -> None:

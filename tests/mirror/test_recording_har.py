@@ -1,6 +1,7 @@
 """What a HAR beside a page's log says counts: headers, statuses, schemes, bodies; the text log then does not."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 
 from harness.files.pages import sanitise
 from harness.mirror.answers import RecordedAnswer
-from harness.mirror.har import read_exchanges
+from harness.mirror.har import Exchange, read_exchanges
 from harness.mirror.paths import md5_name
 from harness.mirror.recording import Recording, read_recording
+from harness.mirror.transactions import Logged, sequences
 from harness.replay.site import Site
+from tests.support.growth import LINEAR, growth
 from tests.support.https_recording import HttpsRecording
 
 HTML = (("Content-Type", "text/html"),)
@@ -49,6 +52,36 @@ def test_http_and_https_of_a_host_are_two(tmp_path: Path) -> None:
     assert recording.lookup("plain.test", "/", "https") is None
     assert recording.document("http://a.test/") == "https://a.test/"
     assert recording.document("https://plain.test/") is None
+
+
+def test_an_answer_without_a_body_does_not_get_another_ones(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/", b"page", HTML)
+    recorded.add("https://a.test/poll", b"hello", HTML)
+    recorded.add("https://a.test/poll", status=503)
+    recorded.add("https://a.test/poll")
+    recorded.add("https://a.test/x/y", b"a file", HTML)
+    recorded.add("https://a.test/x%2Fy", status=404)
+    recorded.add("https://a.test/same", b"old", HTML)
+    recorded.add("https://a.test/same", status=304)
+    recording = read(recorded)
+    answers = recording.exact("https", "a.test", "/poll")
+    assert [(answer.status, answer.file) for answer in answers] == [(200, "poll"), (503, None), (200, None)]
+    assert found(recording, "https://a.test/x%2Fy").file is None
+    assert found(recording, "https://a.test/same").file == "same"
+
+
+def test_many_answers_to_one_url_are_read_one_by_one() -> None:
+    """They were compared, each with all others: 4000 took 15 s."""
+    exchange = Exchange("http://a.test/", "http", "GET", 200, "", (), None, None, failed=False, content_bytes=0,
+                        file=None)
+
+    def read_many(size: int) -> None:
+        logged = [Logged("page", ("http", "a.test"), "/", "GET", replace(exchange, content_bytes=number))
+                  for number in range(size)]
+        sequences(logged, {})
+
+    assert growth(read_many, 500) < LINEAR
 
 
 def test_what_went_over_http3_is_replayed_over_http2(tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """fetch.py --to: others' tools find in a recording what was recorded, byte for byte."""
 
+import gzip
 import hashlib
 import io
 import json
 import os
 import re
 import zipfile
+from datetime import datetime, timezone
 from pathlib import Path
 
+import brotli  # type: ignore[import-untyped]
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
@@ -17,7 +20,8 @@ from harness.files.pages import Page, read_pages
 from harness.files.urls import document_url
 from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
-from harness.record.export.exchanges import recorded_exchanges
+from harness.record.export.exchanges import RecordedExchange, recorded_exchanges
+from harness.record.export.har import write_har
 from harness.record.export.wacz import sort_key
 from harness.record.export.write import export
 from harness.record.sources.archived import ArchivedRequest
@@ -55,6 +59,25 @@ def test_warcio_reads_every_answer_byte_for_byte(tmp_path: Path, pages: list[Pag
     assert ("POST", "h2", f"{URL}api", b'{"question": 1}') in requests
     assert ("GET", "http/1.1", "http://img.made.test/p.png?x=1", b"") in requests
     assert f"{URL}gone" not in bodies
+
+
+@pytest.mark.parametrize("name", ["made.warc", "made.WARC", "made.warc.gz", "made.WARC.GZ"])
+def test_only_a_name_that_ends_in_gz_is_compressed(tmp_path: Path, pages: list[Page], name: str) -> None:
+    export(tmp_path, "made", pages, tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b" if name.lower().endswith(".gz") else b"WARC/")
+
+
+@pytest.mark.parametrize("version", ["h2", "HTTP/2.0", "h3", "h3-29", "http/3"])
+def test_what_the_replay_sends_over_http2_is_exported_as_that(tmp_path: Path, pages: list[Page], version: str) -> None:
+    har = tmp_path / "made.fetchlog" / f"{pages[0].name}.har"
+    archive = json.loads(har.read_text())
+    archive["log"]["entries"][0]["response"] |= {"httpVersion": version, "statusText": "OK\r\nX-Evil: 1"}
+    har.write_text(json.dumps(archive))
+    export(tmp_path, "made", pages, tmp_path / "made.warc")
+    with (tmp_path / "made.warc").open("rb") as file:
+        records = [record for record in ArchiveIterator(file) if record.rec_type == "response"]
+        assert records[0].rec_headers.get_header("WARC-Protocol") == "h2"
+        assert records[0].http_headers.statusline == "200 OK X-Evil: 1", "on one line, whoever wrote the HAR"
 
 
 def test_the_index_of_a_wacz_leads_to_the_records(tmp_path: Path, pages: list[Page]) -> None:
@@ -108,6 +131,28 @@ def test_what_is_written_can_be_brought_back(tmp_path: Path, pages: list[Page], 
         assert posted is not None
         assert posted.body == b'{"answer": 1}'
         assert source.find(ArchivedRequest("GET", f"{URL}gone")) is None
+
+
+@pytest.mark.parametrize(("body", "headers"), [
+    ("<p>caf\u00e9".encode(), {"Content-Type": "text/html; charset=iso-8859-1"}),
+    ("<p>caf\u00e9".encode(), {"content-type": "text/html; charset=gbk"}),
+    ('<meta charset="shift_jis"><p>\u00e9'.encode(), {"Content-Type": "text/html"}),
+    ("\ufeff<p>caf\u00e9".encode(), {"Content-Type": "text/html"}),
+    ("<p>caf\u00e9".encode("cp1252"), {"Content-Type": "text/html"}),
+    (gzip.compress(b"page" * 500, mtime=0)[:-9], {"Content-Type": "text/html", "Content-Encoding": "gzip"}),
+    (brotli.compress(bytes(range(256)))[:-9], {"Content-Type": "text/html", "Content-Encoding": "br"}),
+    (b"not gzip", {"Content-Type": "text/html", "Content-Encoding": "gzip"})])
+def test_a_har_brings_back_what_it_cannot_decode(tmp_path: Path, body: bytes, headers: dict[str, str]) -> None:
+    """Servers say a wrong charset, and an answer that broke off cannot be unzipped."""
+    page = Page(URL, "made")
+    exchange = RecordedExchange(page, "GET", URL, (), b"", 200, "OK", tuple(headers.items()), body, False,
+                                datetime.now(timezone.utc))
+    write_har(tmp_path / "x.har", [exchange], [page], tmp_path)
+    with opened(tmp_path / "x.har") as source:
+        answer = source.find(ArchivedRequest("GET", URL))
+    assert answer is not None
+    assert answer.body == body
+    assert answer.header("content-encoding") == headers.get("Content-Encoding", "")
 
 
 def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
@@ -208,6 +253,13 @@ def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, pages: list[
         export(tmp_path, "none", pages, tmp_path / "x.har")
     assert (tmp_path / "there.har").read_text() == "mine"
     assert not (tmp_path / "x.har").exists()
+
+
+@pytest.mark.parametrize("name", ["nowhere/x.wacz", "nowhere/x.har", "nowhere/x.warc", "file/x.har"])
+def test_a_place_that_cannot_be_written_to_is_one_line(tmp_path: Path, pages: list[Page], name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=rf"/{name}:1: cannot be written \(N[^\n]*\); give another name$"):
+        export(tmp_path, "made", pages, tmp_path / name)
 
 
 @pytest.mark.parametrize("ending", ["har", "wacz"])

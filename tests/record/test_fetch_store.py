@@ -79,12 +79,28 @@ def test_the_older_one_can_be_kept(tmp_path: Path) -> None:
         store.make()
         store.put("http://a.test/x", "GET", content.encode())
         store.write_manifest()
-        store.publish(invoking_user(), keep="demo.previous")
+        store.publish(invoking_user(), keep=store.free_name())
         store.clean_up()
-    assert tree(tmp_path / "demo") == {"a.test/x": "3"}
-    assert tree(tmp_path / "demo.previous") == {"a.test/x": "2"}
-    assert {path.name for path in tmp_path.iterdir()} == {"demo", "demo.fetchlog", "demo.previous",
-                                                         "demo.previous.fetchlog"}
+    assert {path.name: tree(path) for path in tmp_path.iterdir() if not path.name.endswith(".fetchlog")} == {
+        "demo": {"a.test/x": "3"}, "demo.previous": {"a.test/x": "1"}, "demo.previous-2": {"a.test/x": "2"}}
+    assert len([*tmp_path.glob("*.fetchlog")]) == 3
+
+
+@pytest.mark.parametrize("taken", ["demo.previous", "demo.previous.fetchlog"])
+def test_what_has_the_name_of_a_kept_one_stays(tmp_path: Path, taken: str) -> None:
+    (tmp_path / taken).symlink_to("nowhere")
+    assert Store(tmp_path, "demo").free_name() == "demo.previous-2"
+
+
+def test_what_cannot_be_kept_stays_in_its_place(tmp_path: Path, store: Store) -> None:
+    for name in ("demo", "demo.fetchlog", "demo.previous"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "old").write_text("old")
+    with pytest.raises(OSError, match="not empty"):
+        store.publish(invoking_user(), keep="demo.previous")        # somebody was there first
+    store.clean_up()
+    assert {path.name: tree(path) for path in tmp_path.iterdir()} == {
+        name: {"old": "old"} for name in ("demo", "demo.fetchlog", "demo.previous")}
 
 
 def test_what_was_moved_aside_in_vain_comes_back(tmp_path: Path, store: Store) -> None:
@@ -140,6 +156,32 @@ def test_adding_to_a_recording_leaves_what_is_there_alone(tmp_path: Path, store:
     more.clean_up()
     assert (tmp_path / "demo/a.test/x").read_text() == "first"
     assert len(tree(tmp_path / "demo")) == 2
+
+
+def test_what_is_added_is_written_to_no_place_that_a_link_leads_to(tmp_path: Path, store: Store) -> None:
+    (tmp_path / "mine").mkdir()
+    store.write_manifest()
+    (store.mirror / "b.test").symlink_to(tmp_path / "mine")
+    store.publish(invoking_user())
+    more = Store(tmp_path, "demo")
+    more.make()
+    with pytest.raises(InputError, match=r"/demo/b\.test: is a symbolic link, and none is followed there; put"):
+        more.continue_from_existing()
+    more.clean_up()
+
+
+def test_what_is_added_leaves_the_note_on_what_is_there(tmp_path: Path, store: Store) -> None:
+    store.write_manifest("brought from a.har")
+    store.publish(invoking_user())
+    for note in ("", "brought from b.har", "brought from b.har"):
+        more = Store(tmp_path, "demo")
+        more.make()
+        more.continue_from_existing()
+        more.write_manifest(note)
+        more.publish(invoking_user())
+        more.clean_up()
+    assert json.loads((tmp_path / "demo.fetchlog" / "manifest.json").read_text())["note"] == (
+        "brought from a.har; brought from b.har")
 
 
 @pytest.mark.parametrize("manifest", ["", "[]", '{"format": 1, "source": "synthetic", "pages": []}',

@@ -231,6 +231,16 @@ def test_a_recording_of_mahimahi(tmp_path: Path) -> None:
     assert (message.ip, message.port, message.scheme) == ("10.0.0.1", 80, 2)
 
 
+def test_what_mahimahi_recorded_of_a_body_is_missing_when_it_broke_off_in_a_chunk(tmp_path: Path) -> None:
+    request = field(1, b"GET / HTTP/1.1") + field(2, field(1, b"Host") + field(2, b"a.test"))
+    response = (field(1, b"HTTP/1.1 200 OK") + field(2, field(1, b"Transfer-Encoding") + field(2, b"chunked"))
+                + field(3, b"4\r\npage\r\n9\r\ncut"))
+    (tmp_path / "save").write_bytes(bytes([3 << 3, 1]) + field(4, request) + field(5, response))
+    source = IndexedSource("x", read_mahimahi(tmp_path))
+    assert source.find(ArchivedRequest("GET", PAGE)) is None
+    assert source.without_body == {PAGE: 0}
+
+
 def test_what_mahimahi_recorded_is_in_the_order_of_its_dates_and_files(tmp_path: Path) -> None:
     second, first = "Tue, 12 Mar 2013 10:00:02 GMT", "Tue, 12 Mar 2013 10:00:01 GMT"
     for name, mtime_ns, date, body in (("a", 4, second, b"4"), ("b", 3, second, b"3"), ("c", 9, first, b"1"),
@@ -377,6 +387,17 @@ def test_websockets_of_a_har_end_with_its_load_event(tmp_path: Path, on_load_ms:
     assert len(live.messages) == said
 
 
+def test_each_page_gets_the_websockets_of_a_url_from_the_first_on(tmp_path: Path) -> None:
+    talks = [{"pageref": "p", "startedDateTime": DAY, "time": 5, "request": {"method": "GET", "url": "wss://a.test/s"},
+              "response": {"status": 101, "headers": []},
+              "_webSocketMessages": [{"type": "receive", "time": 0.0, "opcode": 1, "data": said}]} for said in "12"]
+    with opened(har(tmp_path / "page.har", entry(PAGE, b"page"), *talks)) as source:
+        for _ in range(2):
+            source.begin_page(PAGE)
+            lives = [source.find_live("https://a.test/s") for _ in range(3)]
+            assert [live and live.messages[0].data for live in lives] == [b"1", b"2", b"2"]
+
+
 def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
     nonsense = {"x.har": b"{}", "y.har": b'{"log": {"entries": []}}', "x.warc.gz": gzip.compress(b"no warc at all"),
                 "x.warc": b"", "y.warc": b"WARC/1.0\r\n", "x.wacz": b"PK no zip", "x.txt": b"?", "z.har": b'{"log": 1}',
@@ -400,15 +421,17 @@ def test_a_list_is_needed_where_the_source_has_none(tmp_path: Path) -> None:
 
 
 def test_chunks_and_encodings_that_are_only_said() -> None:
-    assert without_chunks(b"4\r\npage\r\n0\r\n\r\n") == b"page"
-    assert without_chunks(b"4;x=y\r\npage\r\n1\r\n!\r\n0\r\n\r\n") == b"page!"
-    for body in (b"", b"page", b"4\r\npa", b"zz\r\n", b"\r\n"):
-        assert without_chunks(body) == body
+    assert without_chunks(b"4\r\npage\r\n0\r\n\r\n") == (b"page", True)
+    assert without_chunks(b"4;x=y\r\npage\r\n1\r\n!\r\n0\r\n\r\n") == (b"page!", True)
+    for body in (b"", b"page", b"zz\r\n", b"\r\n", b"-1\r\n"):
+        assert without_chunks(body) == (body, True)
     said = (("Content-Encoding", "gzip"), ("Content-Type", "text/css"))
     assert honest_encoding(said, b"body {}") == said[1:]
     assert honest_encoding(said, gzip.compress(b"")) == said
     assert honest_encoding((("Content-Encoding", "br"),), brotli.compress(b"x")) == (("Content-Encoding", "br"),)
     assert honest_encoding((("Content-Encoding", "br"),), b"plain") == ()
+    for zipped in (gzip.compress(b"page" * 99)[:-9], gzip.compress(b"page") + b"\n"):
+        assert honest_encoding(said, zipped) == said, "browsers show what is there"
     assert encode(b"x" * 1000, "unheard-of", 10) == (b"x" * 1000, "")
     assert len(encode(b"x" * 100_000, "br", -1)[0]) < 1000
 

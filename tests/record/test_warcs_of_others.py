@@ -43,6 +43,8 @@ def test_scoops_requests_stand_beside_their_answers(is_request_first: bool, tmp_
     (f"{OK}\r\nContent-Length: 61577", b"x" * 6000, "WARC-Truncated: disconnect\r\n", 61577),
     (f"{OK}\r\nContent-Length: 61577", b"x" * 6000, "", 61577),
     (OK, b"x" * 6000, "WARC-Truncated: length\r\n", 0),
+    (f"{OK}\r\nTransfer-Encoding: chunked", b"5\r\nhello\r\n5\r\nwor", "", 0),
+    (f"{OK}\r\nTransfer-Encoding: chunked", b"5\r\nhello\r\n", "", None),
     ("HTTP/1.1 206 Partial Content\r\nContent-Length: 0\r\nContent-Range: bytes 100-199/200", b"", "", 100),
     (f"{OK}\r\nContent-Length: 789", b"x" * 788, "", None),
     (OK, b"x", "WARC-Truncated: unspecified\r\n", None),       # as our own: the browser gave it up
@@ -85,8 +87,55 @@ def test_another_query_gets_no_answer_to_this_one(sent: bytes, answer: bytes | N
     assert (got and got.body) == answer
 
 
-@pytest.mark.parametrize(("body", "joined"), [
-    (b"4\r\nnews\r\n3\r\n!!!\r\n", b"news!!!"),      # a stream that was broken off between two
-    (b"4\r\nnews\r\n0\r\n\r\n", b"news"), (b"4\r\nnews\r\n9\r\ncut", b"4\r\nnews\r\n9\r\ncut"), (b"", b"")])
-def test_chunks_without_a_last_one_are_joined(body: bytes, joined: bytes) -> None:
-    assert without_chunks(body) == joined
+@pytest.mark.parametrize(("body", "joined", "is_whole"), [
+    (b"4\r\nnews\r\n3\r\n!!!\r\n", b"news!!!", True),      # a stream that was broken off between two
+    (b"4\r\nnews\r\n0\r\n\r\n", b"news", True), (b"4\r\nnews\r\n9\r\ncut", b"newscut", False),
+    (b"ffff\r\ncut", b"cut", False), (b"4\r\nnews\r\nnot a size\r\n", b"4\r\nnews\r\nnot a size\r\n", True),
+    (b"", b"", True)])
+def test_chunks_without_a_last_one_are_joined(body: bytes, joined: bytes, is_whole: bool) -> None:
+    assert without_chunks(body) == (joined, is_whole)
+
+
+CUT, NEW = "WARC-Payload-Digest: sha1:CUT\r\n", "WARC-Payload-Digest: sha1:NEW\r\n"
+
+
+def test_what_stands_for_a_record_that_is_not_whole_is_missing_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "x.warc"
+    path.write_bytes(b"".join((
+        record("response", f"{PAGE}a", f"{OK}\r\nContent-Length: 900", b"begin", CUT),
+        record("revisit", f"{PAGE}b", OK, b"", CUT), record("response", f"{PAGE}c", OK, b"whole", NEW),
+        record("revisit", f"{PAGE}d", OK, b"", NEW))))
+    with opened(path) as source:
+        assert source.without_body == {f"{PAGE}a": 900, f"{PAGE}b": 900}
+        answer = source.find(ArchivedRequest("GET", f"{PAGE}d"))
+    assert answer is not None
+    assert answer.body == b"whole"
+    path.write_bytes(path.read_bytes() + record("response", f"{PAGE}e", OK, b"all of it", CUT))
+    with opened(path) as source:
+        assert source.without_body == {f"{PAGE}a": 900}, "another record with that digest is whole"
+
+
+def test_what_was_not_modified_is_the_page_that_the_crawler_had(tmp_path: Path) -> None:
+    """A browser that did not ask whether something was modified can make nothing of a 304."""
+    unmodified = "HTTP/1.1 304 Not Modified\r\nETag: x"
+    path = tmp_path / "x.warc"
+    path.write_bytes(b"".join((
+        record("response", PAGE, f"{OK}\r\nContent-Type: text/html", b"page", NEW),
+        record("response", f"{PAGE}moved", "HTTP/1.1 302 Found\r\nLocation: /", b"", CUT),
+        record("revisit", f"{PAGE}b", unmodified, b"", NEW), record("revisit", f"{PAGE}c", unmodified, b"", CUT),
+        record("response", f"{PAGE}d", unmodified))))
+    with opened(path) as source:
+        answer = source.find(ArchivedRequest("GET", f"{PAGE}b"))
+        assert answer is not None
+        assert (answer.url, answer.status, answer.reason, answer.body, answer.header("content-type")) == (
+            f"{PAGE}b", 200, "OK", b"page", "text/html")
+        assert source.without_body == {f"{PAGE}c": 0, f"{PAGE}d": 0}
+
+
+def test_what_is_said_before_an_answer_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "x.warc"
+    path.write_bytes(record("response", PAGE, "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload")
+                     + record("response", PAGE, OK, b"page"))
+    [answer] = found(path, ArchivedRequest("GET", PAGE))
+    assert answer is not None
+    assert (answer.status, answer.body) == (200, b"page")

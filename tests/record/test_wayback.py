@@ -1,11 +1,15 @@
 """A web archive that does not always answer."""
 
+from collections.abc import Iterator
 from datetime import date
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import ClassVar
 
+import pytest
+
+from harness.record.sources import wayback
 from harness.record.sources.archived import ArchivedRequest
 from harness.record.sources.wayback import WebArchive
 
@@ -16,12 +20,14 @@ class Busy(BaseHTTPRequestHandler):
     """An archive that is overloaded at first, and then has no such page, or the capture."""
 
     answers: ClassVar[list[int]] = []
+    told_bytes: ClassVar[int] = 4
 
     def do_GET(self) -> None:
         status = self.answers.pop(0)
         self.send_response_only(status)
         if status == HTTPStatus.OK:
             self.send_header("Memento-Datetime", "Tue, 12 Mar 2013 00:00:00 GMT")
+            self.send_header("Content-Length", str(self.told_bytes))
         self.end_headers()
         self.wfile.write(b"page" if status == HTTPStatus.OK else b"")
 
@@ -29,21 +35,42 @@ class Busy(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def test_what_an_overloaded_archive_did_not_answer_is_asked_for_again() -> None:
+@pytest.fixture
+def asked() -> Iterator[WebArchive]:
+    """Give such an archive."""
     with HTTPServer(("127.0.0.1", 0), Busy) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         try:
-            asked = WebArchive(date(2013, 3, 12), f"http://127.0.0.1:{server.server_port}/web", pause_s=0.01)
-            Busy.answers = [503] * 4 + [200, 404]
-            assert asked.find(ArchivedRequest("GET", PAGE)) is None
-            assert len(asked.complaints()) == 1
-            found = [asked.find(ArchivedRequest("GET", PAGE)) for _ in range(2)]
-            assert [answer.body for answer in found if answer is not None] == [b"page"] * 2
-            for _ in range(2):
-                assert asked.find(ArchivedRequest("GET", f"{PAGE}lost")) is None
-            assert Busy.answers == []
-            assert asked.complaints() == [], "what it does not have is known, and asked for once"
+            yield WebArchive(date(2013, 3, 12), f"http://127.0.0.1:{server.server_port}/web", pause_s=0.01)
         finally:
             server.shutdown()
             thread.join()
+
+
+def test_what_an_overloaded_archive_did_not_answer_is_asked_for_again(asked: WebArchive) -> None:
+    Busy.answers = [503] * 4 + [200, 404]
+    assert asked.find(ArchivedRequest("GET", PAGE)) is None
+    assert len(asked.complaints()) == 1
+    found = [asked.find(ArchivedRequest("GET", PAGE)) for _ in range(2)]
+    assert [answer.body for answer in found if answer is not None] == [b"page"] * 2
+    for _ in range(2):
+        assert asked.find(ArchivedRequest("GET", f"{PAGE}lost")) is None
+    assert Busy.answers == []
+    assert asked.complaints() == [], "what it does not have is known, and asked for once"
+
+
+def test_what_breaks_off_is_asked_for_again(asked: WebArchive, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Busy, "told_bytes", 5)
+    Busy.answers = [200]
+    assert asked.find(ArchivedRequest("GET", PAGE)) is None
+    [trouble] = asked.complaints()
+    assert "(ProtocolError)" in trouble or "(IncompleteRead)" in trouble
+
+
+def test_what_is_too_large_is_missing(asked: WebArchive, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wayback, "LARGEST_BODY", 3)
+    Busy.answers = [200]
+    for _ in range(2):
+        assert asked.find(ArchivedRequest("GET", PAGE)) is None
+    assert (asked.complaints(), asked.without_body) == ([], {PAGE: 0})

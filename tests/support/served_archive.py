@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
+from harness.files.headers import Headers
 from harness.record.sources.answers import Entry, Index
-from harness.record.sources.archived import ArchivedAnswer, Headers
+from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.server import NUMBER, ArchiveServer
 from harness.record.sources.source import IndexedSource
 
@@ -15,8 +16,8 @@ FILM = "http://a.test/film.mp4"
 Got = tuple[int, bytes, str | None]
 
 
-def recorded(status: int, body: bytes, *headers: tuple[str, str], url: str = FILM) -> Entry:
-    answer = ArchivedAnswer(url, status, "", headers, body, "HTTP/1.1")
+def recorded(status: int, body: bytes, *headers: tuple[str, str], url: str = FILM, reason: str = "") -> Entry:
+    answer = ArchivedAnswer(url, status, reason, headers, body, "HTTP/1.1")
     return Entry("GET", url, status, lambda: answer)
 
 

@@ -1,6 +1,7 @@
 """Shapes of pages from HAR files that hold no bodies."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
+from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_har import has_bodies, read_foreign_har
 from harness.files.pages import PageFiles
 from harness.mirror.recording import read_recording
@@ -16,6 +18,7 @@ from harness.mirror.rtts import read_rtts, recorded_rtts, write_rtts
 from harness.synthetic.build import make_page_set, make_pages
 from harness.synthetic.from_har import shapes_of_har
 from harness.synthetic.shape import format_shapes, read_shapes
+from tests.support.growth import LINEAR, growth
 
 PAGE = "https://a.test/"
 
@@ -140,6 +143,40 @@ def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
     assert "A.rtts: how far away 2 of its servers were" in done.stdout
     found = recorded_rtts(PageFiles(tmp_path, "A"), recording)
     assert (found.rtts_ms, found.assumed) == ({"a.test": 30.1, "b.test": 30.5}, ())
+
+
+@pytest.mark.parametrize("sizes", [[999_999_999_999], [2**29] * 3])
+def test_figures_that_would_fill_the_memory_are_refused_in_one_line(sizes: list[int], tmp_path: Path) -> None:
+    entries = [entry(0, PAGE, "text/html", 2000), *(entry(1, f"{PAGE}{size}.js", "text/javascript", size, PAGE)
+                                                    for size in sizes)]
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
+                           str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r".*/x\.har:1: too large to be made: .* leave out what is so large\n", done.stderr)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.har"]
+
+
+def test_many_requests_are_looked_at_once(tmp_path: Path) -> None:
+    """Each was compared with all before it: 4000 took a minute."""
+    def read(size: int) -> None:
+        entries = [entry(0, PAGE, "text/html", 2000), *(
+            entry(1, f"{PAGE}{number}", "image/gif", 9, "http://b.test/") for number in range(size))]
+        (tmp_path / f"{size}.har").write_text(json.dumps({"log": {"entries": entries}}))
+        found[size] = read_foreign_har(tmp_path / f"{size}.har")
+
+    found: dict[int, list[ForeignEntry]] = {}
+    read(300)
+    read(1200)
+    assert growth(lambda size: shapes_of_har(found[size]), 300) < LINEAR
+
+
+@pytest.mark.parametrize("onload", [5000, 86_399_999.5])
+def test_a_har_of_the_last_year_makes_pages(onload: float, tmp_path: Path) -> None:
+    made = entry(0, PAGE, "text/html", 2000) | {"startedDateTime": "9999-12-31T23:59:59Z", "pageref": "p"}
+    page = {"id": "p", "startedDateTime": "9999-12-31T23:59:59Z", "pageTimings": {"onLoad": onload}}
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"pages": [page], "entries": [made]}}))
+    assert [shape.month for shape in shapes_of_har(read_foreign_har(tmp_path / "x.har"))] == ["9999-12"]
 
 
 def test_distances_that_somebody_wrote_down_stay(tmp_path: Path) -> None:

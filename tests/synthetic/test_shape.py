@@ -208,6 +208,19 @@ def test_a_line_of_http2_hosts_that_cannot_be_right_is_refused(lines: str, probl
         read_shapes(tmp_path / "page.shape")
 
 
+@pytest.mark.parametrize(("index", "column", "value", "problem"), [
+    (0, 8, "7", r"redirect to 7, of 2 in http://www\.a\.test"), (0, 8, "2", "redirect to 2, of 2 in"),
+    (1, 5, str(2**29 + 1), "too large to be made: 53687"), (1, 6, str(2**21 + 1), "a path of 2097153 characters")])
+def test_what_would_not_be_a_page_is_refused(index: int, column: int, value: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.shape"
+    rows = [["0", "www.a.test", "http", "text/html", "-", "500", "1", "-", "-", "0", "10"],
+            ["1", "www.a.test", "http", "image/png", "-", "500", "6", "0", "-", "0", "10"]]
+    rows[index][column] = value
+    path.write_text("page\thttp://www.a.test\t2013-03\n" + "".join("\t".join(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=rf"page\.shape:[13]: .*{problem}"):
+        read_shapes(path)
+
+
 @pytest.mark.parametrize("month", ["2026-13", "2026", "11-2026", "today", ""])
 def test_what_is_no_month_is_refused(month: str, tmp_path: Path) -> None:
     (tmp_path / "page.shape").write_text(f"page\thttp://a.test/\t{month}\n" + "\t".join(ROW[:11]) + "\n")

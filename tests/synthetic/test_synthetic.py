@@ -29,6 +29,7 @@ from harness.synthetic.images import make_image
 from harness.synthetic.plan import Node, NodeKind
 from harness.synthetic.shape import COLUMNS, read_shapes
 from harness.synthetic.text import json_text, prose
+from harness.system.locked_folder import locked
 
 OLD_SHAPES = ROOT / "tests" / "data" / "paper-2013.tsv"
 PAPER = (ROOT / "Paper.pages").read_text(encoding="ascii")
@@ -249,11 +250,25 @@ def test_an_interrupted_making_leaves_nothing(tmp_path: Path, signal_sent: signa
     command = [sys.executable, str(ROOT / "scripts" / "make_pages.py"), "--directory", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as making:
         deadline = time.monotonic() + 20
-        while not any(path.name.startswith(".Paper-") for path in tmp_path.iterdir()):
+        while not any(path.name.startswith(".Paper.making-") for path in tmp_path.iterdir()):
             assert time.monotonic() < deadline
         making.send_signal(signal_sent)
         assert making.wait(10) == -signal_sent
     assert [path.name for path in tmp_path.iterdir()] == ["Paper.pages"]
+
+
+def test_what_a_killed_making_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    """Before, it stood in the way of a process with the same number, as every process of a container has."""
+    (tmp_path / "Wiki.pages").write_text(PAPER.splitlines()[-1], encoding="ascii")
+    left, running, others = (tmp_path / name for name in (".Wiki.making-01234567", ".Wiki.making-1", ".Wiki-1"))
+    for folder in (left, running, others):
+        (folder / "mirror").mkdir(parents=True)
+    with locked(left):
+        pass                            # its maker is gone
+    with locked(running):
+        assert "made" in make_pages(tmp_path, "Wiki", seed=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".Wiki-1", ".Wiki.making-1", "Wiki", "Wiki.fetchlog", "Wiki.pages"]
 
 
 def test_logs_without_their_mirror_are_made_again(tmp_path: Path) -> None:

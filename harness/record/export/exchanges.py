@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import InputError
+from harness.files.har import is_over_http2
+from harness.files.headers import Headers, headers_of_har
 from harness.files.pages import Page
 from harness.files.text_log import PageLog, read_log
 from harness.files.urls import document_url
@@ -21,8 +23,6 @@ from harness.mirror.paths import open_file, split_url
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.unlogged import unlogged_answers
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
-
-Headers = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,12 @@ def _has_answer(entry: dict[str, Any]) -> bool:
 def _exchange(entry: dict[str, Any], page: Page, mirror: Path) -> RecordedExchange:
     request, response = entry["request"], entry["response"]
     return RecordedExchange(
-        page, request["method"], request["url"].partition("#")[0], _pairs(request), _sent(request),
-        response["status"], response.get("statusText", ""), _pairs(response), _body(mirror, entry.get("_file")),
-        str(response.get("httpVersion", "")).lower().startswith(("h2", "http/2")),
-        datetime.fromisoformat(entry["startedDateTime"].replace("Z", "+00:00")), not entry.get("_partial"), entry)
+        page=page, method=request["method"], url=request["url"].partition("#")[0],
+        request_headers=headers_of_har(request["headers"]), sent=_sent(request), status=response["status"],
+        reason=response.get("statusText", ""), headers=headers_of_har(response["headers"]),
+        body=_body(mirror, entry.get("_file")), http2=is_over_http2(str(response.get("httpVersion", ""))),
+        captured=datetime.fromisoformat(entry["startedDateTime"].replace("Z", "+00:00")),
+        whole=not entry.get("_partial"), entry=entry)
 
 
 def _body(mirror: Path, file: str | None) -> bytes:
@@ -135,11 +137,6 @@ def _of_text_log(recording: Recording, page: Page, mirror: Path, answer: Recorde
 
 def _phrase(status: int) -> str:
     return HTTPStatus(status).phrase if status in HTTPStatus.__members__.values() else ""
-
-
-def _pairs(message: dict[str, Any]) -> Headers:
-    """Return the headers without those of HTTP/2's framing."""
-    return tuple((pair["name"], pair["value"]) for pair in message["headers"] if not pair["name"].startswith(":"))
 
 
 def _sent(request: dict[str, Any]) -> bytes:

@@ -3,11 +3,14 @@
 import base64
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from harness.files.charsets import encode_text
 from harness.files.foreign_har import read_websocket_entries
-from harness.files.har import H2
+from harness.files.har import H2, STILL_ENCODED
+from harness.files.headers import header_in
 from harness.files.pages import Page
 from harness.mirror.encoding import decode
 from harness.netlog.har import CREATOR, UNKNOWN
@@ -50,32 +53,33 @@ def _websockets(page: Page, fetchlog: Path) -> list[dict[str, Any]]:
 
 def _entry(exchange: RecordedExchange, number: str) -> dict[str, Any]:
     entry = dict(exchange.entry) or _made(exchange)
-    encoding = next((value for name, value in exchange.headers if name.lower() == "content-encoding"), "")
+    encoding = header_in(exchange.headers, "content-encoding")
     body, known = decode(exchange.body, encoding)
     content: dict[str, Any] = {"size": len(body), "mimeType": entry["response"]["content"].get("mimeType", "")}
     if len(body) != len(exchange.body):
         content["compression"] = len(body) - len(exchange.body)
     if body or exchange.status == 200:
-        content |= _text(body)
+        content |= _text(body, header_in(exchange.headers, "content-type") or content["mimeType"])
     if not known:
-        content["comment"] = f"still encoded as {encoding}"
+        content["comment"] = f"{STILL_ENCODED} {encoding}"
     entry["response"] = {**entry["response"], "content": content, "bodySize": len(exchange.body)}
     entry["pageref"] = number
     entry.pop("_file", None)
     return entry
 
 
-def _text(body: bytes) -> dict[str, str]:
-    try:
-        return {"text": body.decode("utf-8")}
-    except UnicodeDecodeError:
-        return {"text": base64.b64encode(body).decode(), "encoding": "base64"}
+def _text(body: bytes, content_type: str) -> dict[str, str]:
+    """Return a body as text if readers, who write it in the charset that it names, make the same bytes of it again."""
+    with suppress(UnicodeDecodeError):
+        text = body.decode("utf-8")
+        if encode_text(text, content_type) == body:
+            return {"text": text}
+    return {"text": base64.b64encode(body).decode(), "encoding": "base64"}
 
 
 def _made(exchange: RecordedExchange) -> dict[str, Any]:
     """Return an entry for a page that has no HAR of its own: nobody knows its times."""
-    redirect = next((value for name, value in exchange.headers if name == "Location"), "")
-    kind = next((value for name, value in exchange.headers if name == "Content-Type"), "")
+    redirect, kind = header_in(exchange.headers, "location"), header_in(exchange.headers, "content-type")
     version = H2 if exchange.http2 else "HTTP/1.1"
     return {
         "startedDateTime": exchange.captured.isoformat(timespec="milliseconds"), "time": 0, "cache": {},

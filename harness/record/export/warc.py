@@ -24,7 +24,7 @@ SOFTWARE = "TFO Lab"
 def write_warc(file: Path, exchanges: Iterable[RecordedExchange]) -> None:
     """Write the exchanges into `file`, each record compressed by itself unless the name ends in ``.warc``."""
     with file.open("wb") as output:
-        writer = WARCWriter(output, gzip=not file.name.endswith(".warc"), warc_version="WARC/1.1")
+        writer = WARCWriter(output, gzip=not file.name.lower().endswith(".warc"), warc_version="WARC/1.1")
         writer.write_record(writer.create_warcinfo_record(file.name, {"software": SOFTWARE, "format": "WARC 1.1"}))
         for exchange in exchanges:
             writer.write_request_response_pair(_request(writer, exchange), _response(writer, exchange))
@@ -34,7 +34,8 @@ def _response(writer: Any, exchange: RecordedExchange) -> Any:
     headers = [(name, value) for name, value in exchange.headers if name.lower() not in FRAMING]
     if exchange.status not in (204, 304):
         headers.append(("Content-Length", str(len(exchange.body))))
-    http = StatusAndHeaders(f"{exchange.status} {exchange.reason}".strip(), _lines(headers), protocol="HTTP/1.1")
+    status = " ".join((str(exchange.status), *exchange.reason.split()))     # on one line, whatever others recorded
+    http = StatusAndHeaders(status, _lines(headers), protocol="HTTP/1.1")
     more = _named(exchange) | ({} if exchange.whole else {"WARC-Truncated": "unspecified"})
     return writer.create_warc_record(exchange.url, "response", io.BytesIO(exchange.body), len(exchange.body),
                                      http_headers=http, warc_headers_dict=more)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.errors import InputError
+from harness.errors import NO_FAULT_OF_OURS, InputError
 from harness.files.pages import Page, PageFiles
 from harness.record.export.exchanges import recorded_exchanges
 from harness.record.export.har import write_har
@@ -17,7 +17,8 @@ ENDINGS = (".wacz", ".warc.gz", ".warc", ".har")
 def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
     """Write the recording of `pages` and return in one line what was written.
 
-    Raises InputError for an ending that nobody knows, for a file that is there already, and without a recording.
+    Raises InputError for an ending that nobody knows, for a file that is there already or cannot be written, and where
+    there is no recording.
     """
     kind = next((ending for ending in ENDINGS if file.name.lower().endswith(ending)), "")
     if not kind:
@@ -25,12 +26,17 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
     if file.exists():
         raise InputError(f"{file}:1: is there already; move it away, or give another name")
     exchanges = list(recorded_exchanges(directory, name, pages))
-    with written_beside(file) as beside:
-        if kind == ".wacz":
-            write_wacz(beside, exchanges, pages)
-        elif kind == ".har":
-            write_har(beside, exchanges, pages, PageFiles(directory, name).fetchlog)
-        else:
-            write_warc(beside, exchanges)
-        give(beside, invoking_user())
+    try:
+        with written_beside(file) as beside:
+            if kind == ".wacz":
+                write_wacz(beside, exchanges, pages)
+            elif kind == ".har":
+                write_har(beside, exchanges, pages, PageFiles(directory, name).fetchlog)
+            else:
+                write_warc(beside, exchanges)
+            give(beside, invoking_user())
+    except OSError as error:
+        if error.errno in NO_FAULT_OF_OURS:
+            raise
+        raise InputError(f"{file}:1: cannot be written ({error.strerror}); give another name") from None
     return f"{file}: {len(pages)} pages with {len(exchanges)} answers"

@@ -20,7 +20,7 @@ asked for.
 
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -38,10 +38,10 @@ from harness.record.sources.parts import Held, held_by, wanted_of
 MOST_LOOKED_AT, MOST_DOCUMENTS = 200, 3
 NOT_FOUND = "not in the archive"
 """The error of a request that a source has no answer to."""
-WITHOUT_BODY = "in the archive without its body"
+BODY_MISSING = "in the archive without its body"
 """The error of one whose answer a HAR lists without its body, or with what its browser has left of it; or of which a
 WARC says that it was the same as one before, which lies in another file."""
-LACKING = frozenset((NOT_FOUND, WITHOUT_BODY))
+LACKING = frozenset((NOT_FOUND, BODY_MISSING))
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,23 @@ class Entry:
 
 
 @dataclass
+class _PageUnderWay:
+    """What an index remembers while one page is loaded.
+
+    `before` are the entries that were recorded before the page's document, by their `id`; `turns` how often something
+    was asked for.
+    """
+
+    before: frozenset[int] = frozenset()
+    turns: Counter[tuple[str, ...]] = field(default_factory=Counter)
+
+    def turn(self, *key: str) -> int:
+        """Return how often `key` was asked for before, and count this time."""
+        self.turns[key] += 1
+        return self.turns[key] - 1
+
+
+@dataclass
 class Index:
     """All exchanges of one source, in recorded order."""
 
@@ -82,22 +99,18 @@ class Index:
     the network in bytes, 0 where nobody knows."""
     marks_navigations: bool = False
     """Whether the source says of some answer, one that it lacks perhaps, that it became a document."""
-    _asked: dict[tuple[str, ...], int] = field(default_factory=lambda: defaultdict(int))
-    _opened: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    _before: frozenset[int] = frozenset()
-    """The entries that were recorded before the document of the page under way, by their `id`."""
+    _under_way: _PageUnderWay = field(default_factory=_PageUnderWay)
     _tables: dict[str, Mapping[tuple[str, ...], list[Entry]]] = field(default_factory=dict)
     _held: dict[int, Held | None] = field(default_factory=dict)
     """What the entries that are parts hold, by their `id`."""
 
     def begin_page(self, url: str) -> None:
         """Begin to answer for another page: what was recorded with it comes first, and nothing was asked for yet."""
-        self._asked.clear()
         wanted = same_name(without_fragment(url))
         begins = (at for at, entry in enumerate(self.entries)
                   if entry.method == "GET" and same_name(entry.url) == wanted)
         at = next(begins, 0)
-        self._before = frozenset(map(id, self.entries[:at]))
+        self._under_way = _PageUnderWay(before=frozenset(map(id, self.entries[:at])))
 
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to `request`, None when there is none. Not for several threads at a time."""
@@ -128,7 +141,7 @@ class Index:
             standing = [entry for entry in standing if _says_nothing(entry)]
         if not standing or request.navigation:
             return None
-        best = max(standing, key=lambda entry: in_common(_target(url), _target(entry.url)))
+        best = max(standing, key=lambda entry: in_common(_decoded_target(url), _decoded_target(entry.url)))
         return replace(best.read(), stand_in=True)
 
     def find_live(self, url: str) -> LiveConnection | None:
@@ -138,8 +151,7 @@ class Index:
         for alike in (str, mask):
             found = [live for live in self.live if alike(live.url) == alike(url)]
             if found:
-                turn = self._opened[alike(url)]
-                self._opened[alike(url)] += 1
+                turn = self._under_way.turn("WebSocket", alike(url))
                 return found[min(turn, len(found) - 1)]
         return None
 
@@ -200,9 +212,8 @@ class Index:
         return held.end if held.start <= wanted.start < held.end else 0
 
     def _next(self, key: tuple[str, ...], entries: list[Entry]) -> ArchivedAnswer:
-        entries = [entry for entry in entries if id(entry) not in self._before] or entries
-        turn = self._asked[key]
-        self._asked[key] += 1
+        entries = [entry for entry in entries if id(entry) not in self._under_way.before] or entries
+        turn = self._under_way.turn(*key)
         return entries[min(turn, len(entries) - 1)].read()
 
     def _table(self, name: str, key: Callable[[Entry], tuple[str, ...]]) -> Mapping[tuple[str, ...], list[Entry]]:
@@ -231,8 +242,8 @@ def _is_html(entry: Entry) -> bool:
 
 
 def status_code(text: str) -> int | None:
-    """Return the status that three digits name; None for what is none."""
-    return int(text) if re.fullmatch("[1-5][0-9][0-9]", text) else None
+    """Return the status that three digits name; None for what is none, or only says that an answer follows (1xx)."""
+    return int(text) if re.fullmatch("[2-5][0-9][0-9]", text) else None
 
 
 def hash_of(body: bytes) -> str:
@@ -270,14 +281,14 @@ def _form(url: str) -> str | None:
 
 def mask(url: str) -> str:
     """Return `url`, whatever its scheme and encoding, with ``*`` in the place of each volatile value."""
-    return same_name(url).partition("/")[0] + mask_target(_target(url))
+    return same_name(url).partition("/")[0] + mask_target(_decoded_target(url))
 
 
 def _alike_path(url: str) -> str:
     """Return host and path of `url`, without volatile values and an image's size."""
-    return same_name(url).partition("/")[0] + alike_path(_target(url))
+    return same_name(url).partition("/")[0] + alike_path(_decoded_target(url))
 
 
-def _target(url: str) -> str:
+def _decoded_target(url: str) -> str:
     """Return path and query of `url`, whatever its encoding."""
     return f"/{same_name(url).partition('/')[2]}"

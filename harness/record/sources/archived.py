@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-Headers = tuple[tuple[str, str], ...]
+from harness.files.headers import Headers, header_in
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ArchivedAnswer:
 
     def header(self, wanted: str) -> str:
         """Return the value of a header, "" without it."""
-        return next((value for name, value in self.headers if name.lower() == wanted), "")
+        return header_in(self.headers, wanted)
 
 
 @dataclass(frozen=True)

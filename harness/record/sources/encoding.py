@@ -1,40 +1,52 @@
 """Bodies between the form in which archives keep them and the one in which they crossed the network."""
 
+import re
 from dataclasses import replace
 
-from harness.mirror.encoding import decode, encode
+from harness.files.headers import Headers, header_in
+from harness.mirror.encoding import begins_as, decode, encode
 from harness.record.sources.archived import ArchivedAnswer
 
-Pairs = tuple[tuple[str, str], ...]
+CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
+"""A chunk's size, and extensions behind it."""
 
 
-def without_chunks(body: bytes) -> bytes:
-    """Return a body without the framing of Transfer-Encoding: chunked (RFC 9112, section 7.1); as it is if it has none.
+def without_chunks(body: bytes) -> tuple[bytes, bool]:
+    """Return a body without the framing of Transfer-Encoding: chunked (RFC 9112, section 7.1), as it is if it has none;
+    and whether it is whole.
 
     Some archives say "chunked" of bodies whose chunks were joined already. A stream that was broken off between two
-    chunks lacks the last one, which is empty.
+    chunks lacks the last one, which is empty: it is whole. One that was broken off inside a chunk is not.
     """
     joined = bytearray()
     at = 0
     while at < len(body) or not joined:
         end = body.find(b"\r\n", at)
-        try:
-            size = int(body[at:end].partition(b";")[0], 16) if end > at else -1
-        except ValueError:
-            return body
-        if size < 0 or len(body) < end + 2 + size:
-            return body
-        if size == 0:
+        size = CHUNK_SIZE.fullmatch(body, at, end) if end > at else None
+        if size is None:
+            return body, True
+        chunk = body[end + 2:end + 2 + int(size[1], 16)]
+        joined += chunk
+        if len(chunk) < int(size[1], 16):
+            return bytes(joined), False
+        if not chunk:
             break
-        joined += body[end + 2:end + 2 + size]
-        at = end + 2 + size + 2
-    return bytes(joined)
+        at = end + 2 + len(chunk) + 2
+    return bytes(joined), True
 
 
-def honest_encoding(headers: Pairs, body: bytes) -> Pairs:
-    """Return `headers` without a Content-Encoding that `body` does not have: archives that decode often keep it."""
-    encoding = next((value for name, value in headers if name.lower() == "content-encoding"), "")
-    if not encoding or decode(body, encoding)[1]:
+def says_chunked(headers: Headers) -> bool:
+    """Say whether an answer came in chunks by its headers."""
+    return any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in headers)
+
+
+def honest_encoding(headers: Headers, body: bytes) -> Headers:
+    """Return `headers` without a Content-Encoding that `body` does not have: archives that decode often keep it.
+
+    What begins as it says has it, also when its end is missing or something stands behind it: browsers show that.
+    """
+    encoding = header_in(headers, "content-encoding")
+    if not encoding or begins_as(body, encoding) or decode(body, encoding)[1]:
         return headers
     return tuple((name, value) for name, value in headers if name.lower() != "content-encoding")
 

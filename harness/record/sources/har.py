@@ -12,6 +12,8 @@ from urllib.parse import urljoin
 
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_pages import page_urls
+from harness.files.headers import REDIRECTS
+from harness.mirror.answers import WITHOUT_BODY
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.encoding import encode
 from harness.mirror.headers import OF_NO_RECORDING
@@ -20,7 +22,7 @@ from harness.record.sources.answers import Entry, Index, hash_of, mask, masked_h
 from harness.record.sources.archived import ArchivedAnswer
 
 NOT_COMPRESSED = ("image/", "font/", "audio/", "video/")
-WITHOUT_CONTENT = (204, 205, 301, 302, 303, 307, 308)
+WITHOUT_CONTENT = (*WITHOUT_BODY, *REDIRECTS)
 
 
 def index_har(entries: list[ForeignEntry], websockets: Sequence[tuple[dict[str, Any], float]] = ()
@@ -79,7 +81,8 @@ def _referred_to(entries: list[ForeignEntry], page_url: str) -> list[ForeignEntr
 
 def _answer(entry: ForeignEntry) -> ArchivedAnswer:
     named = entry.header("content-encoding").lower()
-    body, encoding = encode(entry.body or b"", named, entry.wire_bytes)
+    body, encoding = ((entry.body or b"", named) if entry.still_encoded
+                      else encode(entry.body or b"", named, entry.wire_bytes))
     headers = tuple((name, value) for name, value in entry.headers
                     if name.lower() not in ("content-encoding", "content-length") and not name.startswith(":"))
     if not entry.headers:       # who wrote the HAR kept none

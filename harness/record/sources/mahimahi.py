@@ -15,11 +15,12 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError, Message
 
 from harness.errors import InputError
+from harness.files.headers import Headers
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.encoding import LARGEST_BODY
 from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code, without_fragment
 from harness.record.sources.archived import ArchivedAnswer
-from harness.record.sources.encoding import honest_encoding, without_chunks
+from harness.record.sources.encoding import honest_encoding, says_chunked, without_chunks
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 PACKAGE = "tfolab.mahimahi"
@@ -50,10 +51,11 @@ def read_mahimahi(directory: Path) -> Index:
         files = sorted((path for path in directory.iterdir() if path.is_file()), key=lambda path: path.name)
     except OSError as error:
         raise InputError(f"{directory}:1: cannot be read ({error.strerror}); give a recording of mahimahi") from None
-    found = [(_when(path, message), entry) for path in files
+    found = [(_when(path, message), entry, _is_whole(message)) for path in files
              if (message := _load(path)) is not None and (entry := _entry(path, message)) is not None]
-    index.entries = [entry for _, entry in sorted(found, key=lambda exchange: exchange[0])]
-    if not index.entries:
+    index.entries = [entry for _, entry, is_whole in sorted(found, key=lambda exchange: exchange[0]) if is_whole]
+    index.without_body = {entry.url: 0 for _, entry, is_whole in found if not is_whole}
+    if not found:
         raise InputError(f"{directory}:1: no recording of mahimahi; give the directory that mm-webrecord wrote")
     return index
 
@@ -77,7 +79,7 @@ def _when(path: Path, message: Any) -> tuple[float, int]:
     copies of the files may be as old as each other.
     """
     written_ns = path.stat().st_mtime_ns
-    headers = headers_of((pair.key.decode("latin-1"), pair.value.decode("latin-1")) for pair in message.response.header)
+    headers = headers_of(_headers(message.response))
     try:
         return parsedate_to_datetime(headers["date"]).timestamp(), written_ns
     except (KeyError, ValueError, OverflowError):
@@ -89,7 +91,7 @@ def _entry(path: Path, message: Any) -> Entry | None:
     method, _, rest = message.request.first_line.decode("latin-1").partition(" ")
     target = rest.rpartition(" ")[0]
     status = status_code("".join(message.response.first_line.decode("latin-1").split(" ")[1:2]))
-    headers = headers_of((pair.key.decode("latin-1"), pair.value.decode("latin-1")) for pair in message.request.header)
+    headers = headers_of(_headers(message.request))
     host = headers.get("host", message.ip)
     if not target or not host or status is None:
         return None
@@ -99,15 +101,23 @@ def _entry(path: Path, message: Any) -> Entry | None:
                  hash_of(message.request.body), Asked(headers).purpose, masked_hash_of(message.request.body))
 
 
+def _is_whole(message: Any) -> bool:
+    """Say whether the body of an answer did not break off inside a chunk."""
+    return not says_chunked(_headers(message.response)) or without_chunks(bytes(message.response.body))[1]
+
+
+def _headers(message: Any) -> Headers:
+    return tuple((pair.key.decode("latin-1"), pair.value.decode("latin-1").strip()) for pair in message.header)
+
+
 def _answer(path: Path, url: str, status: int) -> ArchivedAnswer:
     message = _load(path)
     if message is None:
         raise OSError(f"{path}: changed while it was read")
     response = message.response
-    headers = tuple((pair.key.decode("latin-1"), pair.value.decode("latin-1").strip()) for pair in response.header)
-    body = bytes(response.body)
-    if any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in headers):
-        body = without_chunks(body)
+    headers, body = _headers(response), bytes(response.body)
+    if says_chunked(headers):
+        body = without_chunks(body)[0]
     protocol, _, rest = response.first_line.decode("latin-1").strip().partition(" ")
     captured = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
     return ArchivedAnswer(url, status, rest.partition(" ")[2], honest_encoding(headers, body), body, protocol, captured)

@@ -5,32 +5,36 @@ Requests without an answer become failures, and not a site's 404. How long anyth
 loading from loopback are nobody's.
 """
 
+import re
 from dataclasses import replace
 
+from harness.files.headers import Headers, header_in
 from harness.netlog.load import HttpTransaction
 from harness.record.page import CapturedExchange, PageRecording
-from harness.record.sources.answers import NOT_FOUND, WITHOUT_BODY, same_name, without_fragment
-from harness.record.sources.archived import ArchivedAnswer, Headers
+from harness.record.sources.answers import BODY_MISSING, NOT_FOUND, same_name, without_fragment
+from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.server import MISSING, NUMBER, ArchiveServer
+
+WHOLE = re.compile("[0-9]{1,9}")
 
 
 def restore(recording: PageRecording, server: ArchiveServer) -> None:
     """Put into `recording` what the source of `server` has written down, and say that its times are unknown."""
     recording.brought_from = server.source.name
     recording.websockets = [websocket for websocket in recording.websockets
-                            if _number_in(websocket.response_headers) != MISSING]
+                            if _number_in(websocket.response_headers, server) != MISSING]
     recording.recorded_urls = server.source.urls_asked_for(recording.url)
     lost_by_name = {same_name(url): lost_bytes for url, lost_bytes in server.source.without_body.items()}
     changed: dict[int, HttpTransaction] = {}
     for exchange in recording.exchanges:
         exchange.arrivals, exchange.pause_ms = (), 0.0     # the source's own
-        number = _number_in(exchange.transaction.response_headers)
+        number = _number_in(exchange.transaction.response_headers, server)
         if number is None:
             continue
         before = exchange.transaction
         if number == MISSING:
             lost_bytes = lost_by_name.get(same_name(without_fragment(exchange.url)))
-            _lose(exchange, NOT_FOUND if lost_bytes is None else WITHOUT_BODY, lost_bytes or 0)
+            _lose(exchange, NOT_FOUND if lost_bytes is None else BODY_MISSING, lost_bytes or 0)
         else:
             answer = server.answers[number]
             if answer is not None:
@@ -43,10 +47,10 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
         recording.recorded_documents = server.source.documents()
 
 
-def _number_in(headers: Headers) -> int | None:
+def _number_in(headers: Headers, server: ArchiveServer) -> int | None:
     """Return the number of the server's answer; None where Chrome answered itself, or nobody did."""
-    value = next((value for name, value in headers if name.lower() == NUMBER.lower()), "")
-    return int(value) if value.isdigit() else None
+    value = header_in(headers, NUMBER)
+    return int(value) if WHOLE.fullmatch(value) and int(value) < len(server.answers) else None
 
 
 def _lose(exchange: CapturedExchange, error: str, lost_bytes: int) -> None:
@@ -58,7 +62,8 @@ def _lose(exchange: CapturedExchange, error: str, lost_bytes: int) -> None:
 
 
 def _restore(exchange: CapturedExchange, answer: ArchivedAnswer) -> None:
-    exchange.transaction = replace(exchange.transaction, status_text=answer.reason, response_headers=answer.headers)
+    exchange.transaction = replace(exchange.transaction, status_text=" ".join(answer.reason.split()),
+                                   response_headers=answer.headers)
     exchange.archived = answer
     if answer.stand_in:
         exchange.note = f"a stand-in: recorded for {answer.url}"

@@ -9,13 +9,14 @@ A WebSocket says again what the source has of it.
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from harness.files.headers import Headers
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.callbacks import new_names, renamed
 from harness.mirror.headers import replayed
@@ -134,16 +135,13 @@ class _Handler(BaseHTTPRequestHandler):
         asked = headers_of(self.headers.items())
         request = ArchivedRequest(self.command, url, sent, bool(Asked(asked).navigation),
                                   by_page="Referer" in self.headers, range=asked.get("range", ""))
-        answer = self.server.archive.source.find(request)
-        if answer is not None and answer.stand_in:
-            answer = _as_called(answer, url)
-        if answer is not None and self.command == "GET":
-            answer = range_answer(answer, asked)
-        if answer is not None and asked.get("accept-encoding"):
-            answer = as_accepted(answer, asked["accept-encoding"])
-        if answer is None and self.command == "OPTIONS" and self.headers.get("Access-Control-Request-Method"):
-            answer = ArchivedAnswer(url, 204, "No Content", self._permission(), b"", "HTTP/1.1")
-        self._send(answer)
+        found = self.server.archive.source.find(request)
+        if found is not None:
+            self._send(_as_asked(found, request, asked))
+        elif self.command == "OPTIONS" and self.headers.get("Access-Control-Request-Method"):
+            self._send(ArchivedAnswer(url, 204, "No Content", self._permission(), b"", "HTTP/1.1"))
+        else:
+            self._send(None)
 
     do_GET = do_POST = do_HEAD = do_OPTIONS = do_PUT = do_DELETE = do_PATCH = answer    # noqa: N815
 
@@ -157,7 +155,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.archive.converse(self.request, live, self.path, self.headers.items())
 
     def _send(self, answer: ArchivedAnswer | None) -> None:
-        self.send_response_only(answer.status if answer else 404, answer.reason if answer else "Not Found")
+        # With the status' usual phrase: what others recorded may have any character in it, line breaks, too.
+        self.send_response_only(answer.status if answer else 404)
         for name, value in replayed(answer.headers, answer.captured) if answer else self._permission():
             self.send_header(name, value)
         if answer and (content_range := content_range_of(answer)):
@@ -170,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def _permission(self) -> tuple[tuple[str, str], ...]:
+    def _permission(self) -> Headers:
         """Return the headers that let a script of any origin do and see what it asks for."""
         asked = {"Access-Control-Allow-Methods": self.headers.get("Access-Control-Request-Method"),
                  "Access-Control-Allow-Headers": self.headers.get("Access-Control-Request-Headers")}
@@ -182,11 +181,20 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+def _as_asked(found: ArchivedAnswer, request: ArchivedRequest, asked: Mapping[str, str]) -> ArchivedAnswer:
+    """Return what was found as a request with the headers `asked` wants it: its name, its part, its encoding."""
+    called = _as_called(found, request.url) if found.stand_in else found
+    part = range_answer(called, asked) if request.method == "GET" else called
+    return as_accepted(part, asked["accept-encoding"]) if asked.get("accept-encoding") else part
+
+
 def _as_called(answer: ArchivedAnswer, url: str) -> ArchivedAnswer:
     """Return a stand-in that calls the function which `url` names (JSONP), where its own URL named another."""
-    script = renamed(answer.body, answer.header("content-encoding"), new_names(_target(answer.url), _target(url)))
+    names = new_names(_sent_target(answer.url), _sent_target(url))
+    script = renamed(answer.body, answer.header("content-encoding"), names)
     return answer if script is None else replace(answer, body=script)
 
 
-def _target(url: str) -> str:
+def _sent_target(url: str) -> str:
+    """Return path and query of `url` as they are sent."""
     return path_and_query(split_url(url)[1])

@@ -1,27 +1,31 @@
 """WARC files (ISO 28500), and ARC ones before them, compressed or not, as crawlers and web archives write them.
 
-A record that was cut (WARC-Truncated), or has fewer bytes than its answer's Content-Length says, is without its body.
-The index keeps where each record is and reads it when it is asked for. A "revisit" record stands for an earlier one
-with the same payload, which may lie in a file that is not there. The method and body of a request are in its own
-record, which names the response's or is named by it (WARC-Concurrent-To), or, where records name none (Scoop's), stands
-beside it; without such a record it was a GET.
+A record that was cut (WARC-Truncated), has fewer bytes than its answer's Content-Length says, or ends inside a chunk
+is without its body. The index keeps where each record is and reads it when it is asked for. A "revisit" record stands
+for an earlier one with the same payload, which may lie in a file that is not there, or not be whole itself. One with
+the status 304 is what a crawler got that had the page already: a browser, which has not, gets that page. The method and
+body of a request are in its own record, which names the response's or is named by it (WARC-Concurrent-To), or, where
+records name none (Scoop's), stands beside it; without such a record it was a GET.
 """
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
 
 from harness.errors import InputError
+from harness.files.har import H2, is_over_http2
+from harness.files.headers import Headers
 from harness.mirror.asked import Asked, headers_of
 from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code, without_fragment
 from harness.record.sources.archived import ArchivedAnswer
-from harness.record.sources.encoding import honest_encoding, without_chunks
+from harness.record.sources.encoding import honest_encoding, says_chunked, without_chunks
 from harness.record.sources.parts import bytes_in_part
 from harness.record.sources.records import (
     NO_WARC,
@@ -34,7 +38,8 @@ from harness.record.sources.records import (
 )
 
 ANSWERS = ("response", "revisit", "resource")
-WITH_BODY = (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
+WITH_BODY = (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED)
+"""A 304 stands for a body that the crawler, but no browser here, had already."""
 NUMBER = re.compile("[0-9]{1,18}")
 ENCODING_ADDS = 64
 """Bytes by which an encoded body may be larger than the decoded one, if that is small."""
@@ -60,6 +65,11 @@ class _RecordHead:
     digest: str
     lost_bytes: int | None
     """Size of a body that the record does not have whole; None for one that it has."""
+
+    @property
+    def is_not_modified(self) -> bool:
+        """Whether a server said that a page is what the crawler had already."""
+        return self.status == HTTPStatus.NOT_MODIFIED
 
 
 @dataclass(frozen=True)
@@ -90,17 +100,16 @@ def read_warcs(paths: Iterable[Path], source: Path) -> Index:
     if not places:
         raise InputError(f"{source}:1: no answers of servers in it; give a WARC of a crawl")
     requests = _by_answer(places, asked)
-    originals = {place.digest: place for place in reversed(places) if place.digest and place.kind != "revisit"}
+    originals = _originals(places)
     index, lost = Index(), {}
     for place, request in zip(places, requests, strict=True):
         original = originals.get(place.digest) if place.kind == "revisit" else None
-        if place.kind == "revisit" and original is None:
-            lost[without_fragment(place.url)] = 0
+        lost_bytes = place.lost_bytes if place.kind != "revisit" else _lost_with(original, place)
+        if lost_bytes is not None and not (request and request.method == "HEAD"):
+            lost[without_fragment(place.url)] = lost_bytes
             continue
-        if place.lost_bytes is not None and not (request and request.method == "HEAD"):
-            lost[without_fragment(place.url)] = place.lost_bytes
-            continue
-        index.entries.append(Entry(request.method if request else "GET", without_fragment(place.url), place.status,
+        status = original.status if original and place.is_not_modified else place.status
+        index.entries.append(Entry(request.method if request else "GET", without_fragment(place.url), status,
                                    partial(_read, place, original), request.body_hash if request else "",
                                    request.purpose if request else (None, False),
                                    request.masked_hash if request else ""))
@@ -117,7 +126,7 @@ def _scan(path: Path, source: Path, budget: Budget, places: list[_RecordHead], a
             if record.rec_type == "request" and record.http_headers is not None:
                 asked.append(_asked(record, url, len(places)))
             elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
-                place = _place(path, records.get_record_offset(), record, url)
+                place = _place(path, records, record, url)
                 places += [place] if place else []
     except OSError as error:
         raise InputError(f"{source}:1: cannot be read ({error.strerror}); give a WARC file") from None
@@ -132,7 +141,7 @@ def _scan(path: Path, source: Path, budget: Budget, places: list[_RecordHead], a
             raise InputError(f"{source}:1: not a WARC ({words}); give a .warc or .warc.gz file") from None
 
 
-def _place(path: Path, offset: int, record: ArcWarcRecord, url: str) -> _RecordHead | None:
+def _place(path: Path, records: ArchiveIterator, record: ArcWarcRecord, url: str) -> _RecordHead | None:
     """Return where a record is; None for an answer that broke off before its status."""
     head = record.rec_headers.get_header
     http = record.http_headers
@@ -140,8 +149,9 @@ def _place(path: Path, offset: int, record: ArcWarcRecord, url: str) -> _RecordH
     if status is None and record.rec_type == "response":
         return None
     status = status or HTTPStatus.OK
-    return _RecordHead(path, offset, record.rec_type, url, status, head("WARC-Record-ID") or "",
-                       head("WARC-Concurrent-To") or "", head("WARC-Payload-Digest") or "", _lost_bytes(record, status))
+    lost_bytes = _lost_bytes(record, status)        # before the offset, for which the record is read to its end
+    return _RecordHead(path, records.get_record_offset(), record.rec_type, url, status, head("WARC-Record-ID") or "",
+                       head("WARC-Concurrent-To") or "", head("WARC-Payload-Digest") or "", lost_bytes)
 
 
 def _lost_bytes(record: ArcWarcRecord, status: int) -> int | None:
@@ -151,6 +161,8 @@ def _lost_bytes(record: ArcWarcRecord, status: int) -> int | None:
     """
     if record.rec_type == "revisit" or record.http_headers is None or status not in WITH_BODY:
         return None
+    if status == HTTPStatus.NOT_MODIFIED:
+        return 0
     header = record.http_headers.get_header
     length = header("Content-Length") or ""
     told = int(length) if NUMBER.fullmatch(length) and not header("Transfer-Encoding") else 0
@@ -159,9 +171,37 @@ def _lost_bytes(record: ArcWarcRecord, status: int) -> int | None:
         return None if there else bytes_in_part(header("Content-Range") or "")
     truncated = record.rec_headers.get_header("WARC-Truncated")
     adds = ENCODING_ADDS if header("Content-Encoding") else 0
-    if truncated == UNSPECIFIED or (not truncated and there >= LEAST_OF_WHOLE * told - adds):
+    is_enough = there >= LEAST_OF_WHOLE * told - adds
+    if truncated == UNSPECIFIED or (not truncated and is_enough and not _ends_inside_a_chunk(record)):
         return None
     return told
+
+
+def _ends_inside_a_chunk(record: ArcWarcRecord) -> bool:
+    """Say whether the body of a record was broken off so, or is too large for us to know."""
+    if not says_chunked(tuple(record.http_headers.headers)):
+        return False
+    try:
+        return not without_chunks(body_of(record))[1]
+    except TooLargeError:
+        return True
+
+
+def _originals(places: list[_RecordHead]) -> dict[str, _RecordHead]:
+    """Return the records that revisits may stand for, by their digest: of several the first whole one, if any is."""
+    candidates = [place for place in reversed(places) if place.digest and place.kind != "revisit"]
+    return {place.digest: place for place in sorted(candidates, key=lambda place: place.lost_bytes is None)}
+
+
+def _lost_with(original: _RecordHead | None, revisit: _RecordHead) -> int | None:
+    """Return the size of a body that a revisit lacks with what it stands for, None when that is there whole.
+
+    A server says of a page that it was not modified; where its record has the digest of something else, say of nothing,
+    nobody knows which page.
+    """
+    if original is None or (revisit.is_not_modified and original.status != HTTPStatus.OK):
+        return 0
+    return original.lost_bytes
 
 
 def _by_answer(places: list[_RecordHead], asked: list[_Asked]) -> list[_Asked | None]:
@@ -185,28 +225,35 @@ def _asked(record: ArcWarcRecord, url: str, place: int) -> _Asked:
 
 
 def _read(place: _RecordHead, original: _RecordHead | None) -> ArchivedAnswer:
-    """Return a record as an answer; the body is the `original`'s when it is a revisit."""
-    headers, body, protocol, reason, captured = _record(place)
+    """Return a record as an answer; the body is the `original`'s when it is a revisit, and its head, too, if that says
+    only that nothing was modified.
+    """
+    answer = _record(place)
     if original is not None:
         of_original = _record(original)
-        headers, body = headers or of_original[0], of_original[1]
-    if any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in headers):
-        body = without_chunks(body)
-    return ArchivedAnswer(place.url, place.status, reason, honest_encoding(headers, body), body, protocol, captured)
+        answer = (replace(of_original, url=place.url, captured=answer.captured) if place.is_not_modified
+                  else replace(answer, headers=answer.headers or of_original.headers, body=of_original.body))
+    body = without_chunks(answer.body)[0] if says_chunked(answer.headers) else answer.body
+    return replace(answer, headers=honest_encoding(answer.headers, body), body=body)
 
 
-def _record(place: _RecordHead) -> tuple[tuple[tuple[str, str], ...], bytes, str, str, datetime | None]:
-    """Return headers, body, protocol, reason and time of the record at a place."""
+def _record(place: _RecordHead) -> ArchivedAnswer:
+    """Return the record at a place, its body as it stands there."""
     with record_at(place.path, place.offset) as record:
         body = body_of(record)
         head, http = record.rec_headers.get_header, record.http_headers
-        said = {part.strip().lower() for part in (head("WARC-Protocol") or "").split(",")}
         captured = _time(head("WARC-Date") or "")
         if http is None:
-            return (("Content-Type", head("Content-Type") or ""),), body, "", "OK", captured
-        protocol = "h2" if said & {"h2", "http/2"} else http.protocol or ""
-        reason = http.statusline.partition(" ")[2]
-        return tuple((str(name), str(value)) for name, value in http.headers), body, protocol, reason, captured
+            headers: Headers = (("Content-Type", head("Content-Type") or ""),)
+            return ArchivedAnswer(place.url, place.status, "OK", headers, body, captured=captured)
+        headers = tuple((str(name), str(value)) for name, value in http.headers)
+        return ArchivedAnswer(place.url, place.status, http.statusline.partition(" ")[2], headers, body,
+                              _protocol(head("WARC-Protocol") or "") or http.protocol or "", captured)
+
+
+def _protocol(said: str) -> str:
+    """Return H2 where one of the protocols in a WARC-Protocol is HTTP/2 or HTTP/3, "" otherwise."""
+    return H2 if any(is_over_http2(part.strip()) for part in said.split(",")) else ""
 
 
 def _time(text: str) -> datetime | None:

@@ -21,6 +21,8 @@ from urllib.parse import urljoin
 import requests
 import urllib3
 
+from harness.files.headers import Headers
+from harness.mirror.encoding import LARGEST_BODY
 from harness.record.sources.answers import without_fragment
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import honest_encoding
@@ -38,6 +40,8 @@ TRIES = 4
 BUSY = (429, 500, 502, 503, 504)
 LONGEST_WAIT_S = 60.0
 ANSWER_S = 60.0
+PIECE = 2**20
+"""Bytes that are read at a time."""
 
 
 class _UnansweredError(Exception):
@@ -52,7 +56,8 @@ class WebArchive:
         self._pause_s = pause_s
         self.name = f"{archive.rstrip('/')} as of {day.isoformat()}"
         self.pages: Sequence[str] = ()
-        self.without_body: Mapping[str, int] = {}
+        self._too_large: dict[str, int] = {}
+        self.without_body: Mapping[str, int] = self._too_large
         self.troubles: Counter[str] = Counter()
         """Requests that the archive did not answer, by what it did instead."""
         self._prefix = f"{archive.rstrip('/')}/{day:%Y%m%d}000000id_/"
@@ -127,13 +132,18 @@ class WebArchive:
         self.troubles[trouble] += 1
         raise _UnansweredError
 
-    def _capture(self, url: str, answer: requests.Response) -> ArchivedAnswer:
-        """Return the answer as it was captured. Raises _UnansweredError when it breaks off."""
+    def _capture(self, url: str, answer: requests.Response) -> ArchivedAnswer | None:
+        """Return the answer as it was captured, None when it is too large. Raises _UnansweredError if it breaks off."""
         try:
-            body = answer.raw.read(decode_content=False)
+            body = _body(answer)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self.troubles[type(error).__name__] += 1
             raise _UnansweredError from None
+        finally:
+            answer.close()
+        if body is None:
+            self._too_large[url] = 0
+            return None
         headers = _captured_headers(answer)
         pair = next(((name, value) for name, value in headers if name.lower() == "location"), None)
         if pair is not None:
@@ -144,7 +154,17 @@ class WebArchive:
                               _when(answer.headers["memento-datetime"]))
 
 
-def _captured_headers(answer: requests.Response) -> tuple[tuple[str, str], ...]:
+def _body(answer: requests.Response) -> bytes | None:
+    """Return the body as it crosses the network, None for one of more than LARGEST_BODY bytes."""
+    body = bytearray()
+    while piece := answer.raw.read(PIECE, decode_content=False):    # the last, empty one says whether it broke off
+        body += piece
+        if len(body) > LARGEST_BODY:
+            return None
+    return bytes(body)
+
+
+def _captured_headers(answer: requests.Response) -> Headers:
     """Return the headers of the capture, with the encoding that the body has now."""
     pairs = [(str(name), str(value)) for name, value in answer.raw.headers.items()]
     original = [(name[len(CAPTURED):], value) for name, value in pairs if name.lower().startswith(CAPTURED)]

@@ -1,0 +1,31 @@
+"""What fetch.py refuses before it begins: one line, and exit status 2."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+
+FIGURES = {"log": {"entries": [{
+    "startedDateTime": "2026-01-01T00:00:00Z", "time": 1,
+    "request": {"method": "GET", "url": "http://a.test/", "headers": []},
+    "response": {"status": 200, "headers": [], "content": {"size": 100, "mimeType": "text/html"}}}]}}
+
+
+def refusal(*options: str) -> str:
+    command = [sys.executable, str(ROOT / "fetch.py"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    return done.stderr
+
+
+@pytest.mark.parametrize("options", [("--from", "bodies"), ("--from", "figures"), ("--to", "x.har"), ("--append",)])
+def test_a_folder_that_is_not_there(options: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "figures.har").write_text(json.dumps(FIGURES))
+    files = {"bodies": str(ROOT / "demo.har"), "figures": str(tmp_path / "figures.har")}
+    given = [files.get(option, option) for option in options]
+    nowhere = tmp_path / "nowhere"
+    assert refusal(*given, "--dir", str(nowhere)) == f"{nowhere}: no such folder; make it, or give another --dir\n"
