@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -36,7 +36,7 @@ class Experiment:
     """What is measured in `lab`: the loads `to_do` and, with a `goal`, more of them until the goal is reached.
 
     `earlier` is what had been measured before, when an experiment is resumed. `description` is what the experiment's
-    file says about all loads, `document_bytes` the recorded size of each page's document.
+    file says about all loads, `document_bytes` the recorded sizes of each page's document.
     """
 
     lab: Laboratory
@@ -44,7 +44,7 @@ class Experiment:
     goal: Goal | None
     seed: int
     retries: int
-    document_bytes: Mapping[Page, int]
+    document_bytes: Mapping[Page, Collection[int]]
     description: Mapping[str, Any]
     earlier: Earlier = EMPTY
 
@@ -97,7 +97,7 @@ class Experiment:
         except OSError:
             self.lab.check_companions()     # says it in words where a companion's end was the cause
             raise
-        why_not = validity.reasons(record, self.document_bytes.get(load.page))
+        why_not = validity.reasons(record, self.document_bytes.get(load.page, ()))
         ended: ExperimentError | None = None
         try:
             self.lab.check_companions()

@@ -16,7 +16,10 @@ pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
 HOST = "made.test"
 IMAGES = 9
+WALL = "<script>document.cookie = 'consent=yes'; location.reload()</script>"
+"""What /consent is without that cookie."""
 PAGES = {
+    "/consent": "<p>You agreed, and here is the whole of the page at last." + "<img src=/a.png><img src=/b.png>",
     "/whole": "".join(f"<img src=/whole-{number}.png>" for number in range(IMAGES)),
     # How long the page has existed is another number in each load, and stands in the path.
     "/hollow": f"<script>for (let n = 0; n < {IMAGES}; n++) document.write("
@@ -27,7 +30,8 @@ class _Site(BaseHTTPRequestHandler):
     """A site that has an answer to everything."""
 
     def do_GET(self) -> None:
-        body = f"<!doctype html><link rel=icon href=data:,><body>{PAGES.get(self.path, 'x')}".encode()
+        asks = self.path == "/consent" and "Cookie" not in self.headers
+        body = f"<!doctype html><link rel=icon href=data:,><body>{WALL if asks else PAGES.get(self.path, 'x')}".encode()
         self.send_response_only(200)
         self.send_header("Content-Type", "text/html" if self.path in PAGES else "image/png")
         self.send_header("Content-Length", str(len(body)))
@@ -54,6 +58,7 @@ def test_a_page_whose_replay_is_hollow_is_not_fit(tmp_path: Path) -> None:
                                str(tmp_path / "remap"), "--quiet", "0.5", "--timeout", "15"],
                               capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
+    assert f"http://{HOST}/consent: fit for the experiment" in done.stdout
     assert f"http://{HOST}/whole: fit for the experiment" in done.stdout
     assert f"http://{HOST}/hollow: NOT fit for the experiment" in done.stdout
     assert (f"because its replay is not the page: {IMAGES} of {IMAGES + 1} requests failed: not in the recording "
