@@ -32,7 +32,7 @@ def of_the_content(load: LoadRecord, recorded_bytes: Collection[int]) -> list[Re
     """Return what is wrong with the content that the load got, whatever the network and the machine did.
 
     Of a load that broke off only a part came. Whatever is wrong with that part is an accident, not the page's fault.
-    Where a script led on to another page, all that is known of the load is about that one.
+    Where the page led on to another one, all that is known of the load is about that one.
     """
     if any(error.startswith(LED_ON) for error in load.errors):
         return [(of_the_page if error.startswith(LED_ON) else accident)(error) for error in load.errors]
