@@ -73,6 +73,9 @@ as_user() {
     fi
 }
 
+# many NUMBER WHAT: 1 page, 2 pages.
+many() { printf '%s %s%s' "$1" "$2" "$([ "$1" = 1 ] || echo s)"; }
+
 given=()
 for word in "$@"; do
     case "$word" in
@@ -240,8 +243,8 @@ fi
 load_s=7
 [[ " ${tfo_options[*]-} " != *" --paper "* ]] || load_s=10     # nytimes' page takes 9 s there
 loads=$((pages * runs * sides * delay_count))
-plan="$at_most$pages pages x $runs runs x $what x $delay_count delays = $loads page loads; \
-about $(((loads * load_s + 59) / 60)) minutes for pages like the paper's${resume:+, less what is there already}"
+plan="$at_most$(many "$pages" page) x $(many "$runs" run) x $what x $(many "$delay_count" delay) = $loads page loads; \
+about $(many $(((loads * load_s + 59) / 60)) minute) for pages like the paper's${resume:+, less what is there already}"
 echo "$plan"
 [ -z "$dry_run" ] || exit 0
 

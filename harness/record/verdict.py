@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from http import client
 from urllib.parse import urlsplit
 
-from harness.errors import first_few
+from harness.errors import first_few, many
 from harness.files.hack_dns import PORTS
 from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog import moved_on
 from harness.record import truth
 from harness.record.page import PageRecording
 from harness.record.sources.answers import NOT_FOUND, WITHOUT_BODY
-from harness.record.words import counted, many, size
+from harness.record.words import counted, size
 
 MOST_RELOADS = 3
 SCHEMES_WITHOUT_RECORDING = {"ws:": "websocket (a live connection)", "wss:": "websocket (a live connection)",
