@@ -79,7 +79,7 @@ class Experiment:
         """At the end of a run, measure again what failed by accident in it, each load `retries` times at most."""
         while failed := failed_by_accident(series.judged, self.retries):
             for measured in failed:
-                progress.expect_one_more()
+                progress.begin_again()
                 self._load(measured.load, series, progress)
 
     def _load(self, load: Load, series: Series, progress: Steps) -> None:
@@ -111,6 +111,7 @@ class Experiment:
         self._describe(series.done)
         if ended:
             raise ended
+        progress.expect_again(len(failed_by_accident(judged, self.retries)))
         progress.done(judged[-1].in_words())
         for known, now in zip(before, judged, strict=False):    # what a load is like shows beside others
             if now.why_not and not known.why_not:
