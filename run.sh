@@ -65,7 +65,7 @@ bad_use() {
 
 # Whatever needs no root is done as the user who called sudo, so that results belong to that user.
 as_user() {
-    if [ -n "${SUDO_UID:-}" ]; then
+    if [ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ]; then
         # shellcheck disable=SC2153  # sudo sets both
         HOME=$(getent passwd "$SUDO_UID" | cut -d: -f6) setpriv --reuid "$SUDO_UID" --regid "$SUDO_GID" --init-groups -- "$@"
     else
