@@ -204,12 +204,19 @@ def report(outcome: RecordingOutcome, options: argparse.Namespace) -> int:
         print(f"recorded: {options.dir / options.name}/ and {options.dir / options.name}.fetchlog/")
     if outcome.kept:
         print(f"the recording that was there is kept as {options.dir / outcome.kept}/, since not every page came")
-    if failed:
-        print(f"not recorded: {', '.join(page.url for page in failed)}; {how_to_mend(options)}", file=sys.stderr)
+    moved = [page for page, verdict in outcome.verdicts if verdict.moved_on]
+    say_not_recorded([page for page in failed if page not in moved], how_to_mend(options))
+    say_not_recorded(moved, f"list in {options.name}.pages what they lead on to instead")
     if unfit:
         print(f"recorded, but not fit to be measured: {', '.join(page.url for page in unfit)}; take them out of "
               f"{options.name}.pages", file=sys.stderr)
     return 1 if failed or unfit else 0
+
+
+def say_not_recorded(pages: list[Page], how_to_mend: str) -> None:
+    """Print which pages were not recorded, if any, and what to do."""
+    if pages:
+        print(f"not recorded: {', '.join(page.url for page in pages)}; {how_to_mend}", file=sys.stderr)
 
 
 def how_to_mend(options: argparse.Namespace) -> str:

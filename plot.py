@@ -63,7 +63,7 @@ def main() -> int:
         report += "\n" + "".join(f"{line}\n" for line in prediction_lines(results, selection))
     if worth_a_curve(results, selection):
         report += "\n" + "".join(f"{line}\n" for line in sweep_lines(results, selection))
-    print(report, end="", flush=True)
+    print_report(report)
     if arguments.append:
         append_report(arguments.append, report)
 
@@ -76,7 +76,7 @@ def compare_folders(arguments: argparse.Namespace) -> int:
     """Print where two folders' results differ, and how sure that is; 1 when something is in one of them only."""
     side_a, side_b = read_sides(arguments.compare, arguments.metric)
     report = format_comparison(side_a, side_b)
-    print(report, end="", flush=True)
+    print_report(report)
     if arguments.append:
         append_report(arguments.append, report)
     return 0 if is_whole(side_a, side_b) else 1
@@ -134,6 +134,14 @@ def draw_figures(results: Results, selection: Selection, outputdir: Path, ending
             save_figure(breakdown, breakdown_path(outputdir, names[page]).with_suffix(f".{ending}"))
     if worth_a_curve(results, selection):
         save_figure(draw_sweep(results, selection), outputdir / f"{SWEEP_NAME}.{ending}")
+
+
+def print_report(report: str) -> None:
+    """Print the report. Raises an OSError that names standard output."""
+    try:
+        print(report, end="", flush=True)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 def append_report(path: Path, report: str) -> None:

@@ -63,6 +63,9 @@ bad_use() {
     exit 2
 }
 
+# many NUMBER WHAT: 1 page, 2 pages.
+many() { printf '%s %s%s' "$1" "$2" "$([ "$1" = 1 ] || echo s)"; }
+
 given=()
 for word in "$@"; do
     case "$word" in
@@ -78,7 +81,7 @@ for variable in SUDO_UID SUDO_GID; do
 done
 # Whatever needs no root is done as the user who called sudo, so that results belong to that user.
 become_user=()
-if [ -n "${SUDO_UID:-}" ]; then
+if [ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ]; then
     # shellcheck disable=SC2153  # sudo sets both
     become_user=(env "HOME=$(getent passwd "$SUDO_UID" | cut -d: -f6 || true)" setpriv --reuid "$SUDO_UID" --regid "$SUDO_GID" --init-groups --)
 fi
@@ -242,8 +245,8 @@ fi
 load_s=7
 [[ " ${tfo_options[*]-} " != *" --paper "* ]] || load_s=10     # nytimes' page takes 9 s there
 loads=$((pages * runs * sides * delay_count))
-plan="$at_most$pages pages x $runs runs x $what x $delay_count delays = $loads page loads; \
-about $(((loads * load_s + 59) / 60)) minutes for pages like the paper's${resume:+, less what is there already}"
+plan="$at_most$(many "$pages" page) x $(many "$runs" run) x $what x $(many "$delay_count" delay) = $loads page loads; \
+about $(many $(((loads * load_s + 59) / 60)) minute) for pages like the paper's${resume:+, less what is there already}"
 echo "$plan"
 [ -z "$dry_run" ] || exit 0
 

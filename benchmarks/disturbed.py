@@ -15,6 +15,7 @@ import random
 import statistics
 import subprocess
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -88,11 +89,12 @@ def main(arguments: argparse.Namespace) -> int:
         print_machine()
         with running_laboratory(LinkSpeeds(delay_net_ms=arguments.delaynet), ReplayedWeb(page_set=page_set), settings,
                                 netem=netem) as lab:
-            done = measure(lab, page, page_set.document_bytes.get(page), arguments)
+            done = measure(lab, page, page_set.document_bytes[page], arguments)
     return report(done, arguments.stall_ms)
 
 
-def measure(lab: Laboratory, page: Page, document_bytes: int | None, arguments: argparse.Namespace) -> list[Disturbed]:
+def measure(lab: Laboratory, page: Page, document_bytes: Collection[int],
+            arguments: argparse.Namespace) -> list[Disturbed]:
     """Do all loads: a warm-up, the undisturbed ones, then the disturbed ones in random order."""
     chance = random.Random(arguments.seed)
     done: list[Disturbed] = []

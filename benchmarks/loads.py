@@ -90,7 +90,7 @@ def measure(lab: Laboratory, page_set: PageSet, load: Load) -> Cost:
     began_s = time.time()
     record = measure_load(lab, load)
     wall_s = time.time() - began_s
-    if why_not := validity.reasons(record, page_set.document_bytes.get(load.page)):
+    if why_not := validity.reasons(record, page_set.document_bytes.get(load.page, ())):
         raise ExperimentError(f"run {load.run}, TFO {load.tfo}: {'; '.join(texts(why_not))}")
     if record.plt_ms is None or record.time_origin_ms is None or record.now_ms is None:
         raise ExperimentError(f"run {load.run}, TFO {load.tfo}: no navigation timing")

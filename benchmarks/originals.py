@@ -116,7 +116,7 @@ def measured(lab: Laboratory, page_set: PageSet, load: Load, source: str) -> Loa
     why: Sequence[str] = ()
     for _ in range(1 + RETRIES):
         record = measure_load(lab, load)
-        why = (texts(validity.reasons(record, page_set.document_bytes.get(load.page))) if source == REPLAY
+        why = (texts(validity.reasons(record, page_set.document_bytes.get(load.page, ()))) if source == REPLAY
                else what_disturbed(record))
         if not why:
             return record

@@ -12,7 +12,7 @@ FOLDER=footnotes
 DEFAULTS=(--delays 50)
 
 usage() {
-    sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 }
 
 fail() {

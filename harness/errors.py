@@ -52,6 +52,11 @@ def first_few(names: Sequence[str]) -> str:
     return ", ".join([*map(shortened, names[:MOST_NAMED]), *(["…"] if len(names) > MOST_NAMED else [])])
 
 
+def many(count: int, what: str) -> str:
+    """Return ``1 host``, ``2 hosts``."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape", "backslashreplace").decode("ascii")
 

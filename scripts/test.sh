@@ -9,6 +9,14 @@
 # The exit status is that of the first part that fails.
 set -euo pipefail
 
+usage() {
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
+if (($# == 1)) && [[ $1 == -h || $1 == --help ]]; then      # beside other arguments they are pytest's
+    usage
+    exit 0
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 SIDE_BY_SIDE="not timing"
 AT_ONCE=3                       # on two cores: they wait much of the time, for silence or for an answer

@@ -4,8 +4,13 @@
 # The folder .sweep-tls/ must have been copied here from where ./sweep.py --serve runs. See docs/sweep.md.
 # A worker that is killed is started again. Exit status: as the worker's (harness/sweep/worker.py).
 set -euo pipefail
-cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
+usage() {
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
+case "${1-}" in -h | --help) usage; exit 0 ;; esac
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 if (($# == 0)); then
     echo "worker.sh: give the scheduler's address; write: sudo ./scripts/worker.sh tcp://host:8786" >&2
     exit 2

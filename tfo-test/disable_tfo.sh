@@ -1,8 +1,14 @@
 #!/usr/bin/env bash
 # Turn this machine's TCP Fast Open off until the next boot: net.ipv4.tcp_fastopen = 0 (neither clients nor servers).
 # Mininet hosts have settings of their own, which tfo.py makes. Exit status 2 without root or without TFO in the kernel.
+# Type: sudo ./tfo-test/disable_tfo.sh
 set -euo pipefail
 
+usage() {
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
+case "${1-}" in -h | --help) usage; exit 0 ;; esac
 SYSCTL=/proc/sys/net/ipv4/tcp_fastopen
 if [[ ! -e $SYSCTL ]]; then
     echo "no $SYSCTL: this kernel has no TCP Fast Open; use Linux 4.15 or newer" >&2

@@ -1,8 +1,14 @@
 #!/usr/bin/env bash
 # Show this machine's TCP Fast Open setting, net.ipv4.tcp_fastopen, and what each of its bits means. Needs no root.
 # Each network namespace has a setting of its own: that of a Mininet host is not this one.
+# Type: ./tfo-test/status_tfo.sh
 set -euo pipefail
 
+usage() {
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
+case "${1-}" in -h | --help) usage; exit 0 ;; esac
 SYSCTL=/proc/sys/net/ipv4/tcp_fastopen
 if [[ ! -r $SYSCTL ]]; then
     echo "net.ipv4.tcp_fastopen: not there; this kernel has no TCP Fast Open"

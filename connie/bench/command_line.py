@@ -78,7 +78,10 @@ def _seconds(text: str) -> float:
 
 
 def all_hosts(arguments: argparse.Namespace) -> list[str]:
-    """Return the hosts typed and those of the file. Raises UsageError when there are none."""
+    """Return the hosts typed and those of the file. Raises UsageError when there are none, or one is no name."""
+    for name in arguments.hosts:
+        if not _is_name(name):
+            raise UsageError(f"not a host name: {name[:120]!r}; write it without http://, as in: google.com")
     hosts = [*arguments.hosts, *(read_hosts(arguments.file) if arguments.file else ())]
     if not hosts:
         raise UsageError("no hosts; write some, as in: google.com apple.com, or give a --file of them")
@@ -90,13 +93,17 @@ def read_hosts(path: Path) -> list[str]:
     hosts = []
     for number, line in enumerate(_text_of(path).splitlines(), 1):
         name = line.partition("#")[0].strip()
-        if len(name.split()) > 1 or "/" in name:
+        if name and not _is_name(name):
             raise UsageError(f"{path}:{number}: not a host name: {name[:120]!r}; write one a line, without http://")
         if name:
             hosts.append(name)
     if not hosts:
         raise UsageError(f"{path}: no host names in it; write one a line")
     return hosts
+
+
+def _is_name(text: str) -> bool:
+    return len(text.split()) == 1 and "/" not in text
 
 
 def _text_of(path: Path) -> str:
@@ -108,7 +115,7 @@ def _text_of(path: Path) -> str:
             content = file.read(LARGEST_LIST + 1)
         if len(content) > LARGEST_LIST:
             raise OSError(errno.EFBIG, f"more than {LARGEST_LIST} bytes")
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")      # Windows' editors begin with a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise UsageError(f"{path}: cannot be read ({reason}); give a file of host names, one a line") from None

@@ -8,7 +8,7 @@ comes with the package publicsuffixlist; nothing is asked over the network.
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness.errors import InputError
+from harness.errors import InputError, many
 from harness.files.pages import page_url, read_pages
 from harness.files.sites import registrable_domain
 from harness.system.untrusted import UnreadableFileError, read_untrusted_text
@@ -37,7 +37,7 @@ def check_pages(path: Path) -> list[str]:
             if problem:
                 breaches.append(f"{path}:{number}: {problem}")
     if count < FEWEST:
-        breaches.append(f"{path}:{max(1, len(lines))}: {count} pages; give at least {FEWEST}")
+        breaches.append(f"{path}:{max(1, len(lines))}: {many(count, 'page')}; give at least {FEWEST}")
     elif count > MOST:
         breaches.append(f"{path}:{len(lines)}: {count} pages; give at most {MOST}")
     return breaches or _names_clash(path)

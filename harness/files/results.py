@@ -16,7 +16,8 @@ read: the one that the experiment's file names, else the newest. The others' loa
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -172,17 +173,25 @@ def _require_rtts_apart(clientdir: Path, experiments: Sequence[ExperimentRecord]
                              f"{other.delaynet_ms:g}-*, to another folder")
 
 
-def _cells(clientdir: Path) -> list[tuple[Path, float, int, int]]:
+@contextmanager
+def _to_be_read(directory: Path) -> Iterator[None]:
+    """Raise InputError when what is in `directory` cannot be seen."""
     try:
-        named = [(path, parse_cell_directory(path.name)) for path in clientdir.iterdir() if path.is_dir()]
+        yield
     except OSError as error:
-        raise InputError(f"{clientdir}:1: cannot be read ({error.strerror}); is it yours?") from None
+        raise InputError(f"{directory}:1: cannot be read ({error.strerror}); is it yours?") from None
+
+
+def _cells(clientdir: Path) -> list[tuple[Path, float, int, int]]:
+    with _to_be_read(clientdir):
+        named = [(path, parse_cell_directory(path.name)) for path in clientdir.iterdir() if path.is_dir()]
     return sorted(((path, *place) for path, place in named if place), key=lambda cell: cell[1:])
 
 
 def _attempts(cell: Path) -> list[Path]:
-    return sorted((path for path in cell.glob("attempt-*") if path.is_dir() and ATTEMPT.fullmatch(path.name)),
-                  key=lambda path: int(path.name.partition("-")[2]))
+    with _to_be_read(cell):
+        return sorted((path for path in cell.iterdir() if ATTEMPT.fullmatch(path.name) and path.is_dir()),
+                      key=lambda path: int(path.name.partition("-")[2]))
 
 
 def _blanks(directory: Path, cell: LoadResult) -> list[LoadResult]:
@@ -191,7 +200,8 @@ def _blanks(directory: Path, cell: LoadResult) -> list[LoadResult]:
 
 def _pages_in(directory: Path) -> list[str]:
     """File names of the pages that left anything in `directory`; a page's own name may end like those beside it."""
-    names = {path.name for path in directory.iterdir() if not path.is_dir() and not path.name.startswith(".")}
+    with _to_be_read(directory):
+        names = {path.name for path in directory.iterdir() if not path.is_dir() and not path.name.startswith(".")}
     beside = {name for name in names if name.endswith(BESIDE) and f"{name}.json" not in names}
     return sorted((names - beside) | {name.removesuffix(".json") for name in beside if name.endswith(".json")})
 

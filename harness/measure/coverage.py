@@ -25,7 +25,7 @@ from harness.files.load_record import LoadRecord
 from harness.files.urls import is_asked_by_browser
 from harness.measure.reason import Reason, accident, of_the_page
 from harness.measure.received import is_cancelled
-from harness.mirror.answers import FAILED_RATIO
+from harness.mirror.answers import FAILED_RATIO, RecordedAnswer
 from harness.mirror.recording import Recording
 
 LEAST_RATIO = 0.50
@@ -47,14 +47,16 @@ class RecordedPage:
 def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage:
     """Return what the recording holds for the page of this name.
 
-    Answers to requests after the load event are left out: they may be due to scrolling, which no load does. Whether
+    Answers to requests after the load event are left out: they may be due to scrolling, which no load does. So are
+    documents that a later one at their URL took the place of: a load begins with the document that is shown. Whether
     there was a load at all shows in the headers: a text log, which has none, lists what a scraper stored. What scripts
     ask for when a live connection tells them something is asked for before the load event or not as it happens, so a
     page with such connections is not held to what one load asked for.
     """
     sizes, logged = {}, recording.transactions(page)
+    last = {answer.url: answer.identity for answer in logged if _is_document(answer)}
     for answer in logged:
-        if answer.after_load:
+        if answer.after_load or (_is_document(answer) and answer.identity != last[answer.url]):
             continue
         file = recording.body_file(answer)
         try:
@@ -65,6 +67,10 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
     is_live = any(answer.arrivals for answer in logged) or any(
         connection.page == page for connections in recording.live.values() for connection in connections)
     return RecordedPage(sizes, of_a_load and not is_live)
+
+
+def _is_document(answer: RecordedAnswer) -> bool:
+    return bool(answer.asked.navigation) and answer.redirect_url is None
 
 
 def coverage(answers: ReceivedAnswers, recorded: RecordedPage) -> Coverage:

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -37,7 +37,7 @@ class Experiment:
     """What is measured in `lab`: the loads `to_do` and, with a `goal`, more of them until the goal is reached.
 
     `earlier` is what had been measured before, when an experiment is resumed. `description` is what the experiment's
-    file says about all loads, `document_bytes` the recorded size of each page's document.
+    file says about all loads, `document_bytes` the recorded sizes of each page's document.
     """
 
     lab: Laboratory
@@ -45,7 +45,7 @@ class Experiment:
     goal: Goal | None
     seed: int
     retries: int
-    document_bytes: Mapping[Page, int]
+    document_bytes: Mapping[Page, Collection[int]]
     description: Mapping[str, Any]
     earlier: Earlier = EMPTY
 
@@ -80,7 +80,7 @@ class Experiment:
         """At the end of a run, measure again what failed by accident in it, each load `retries` times at most."""
         while failed := failed_by_accident(series.judged, self.retries):
             for measured in failed:
-                progress.expect_one_more()
+                progress.begin_again()
                 self._load(measured.load, series, progress)
 
     def _load(self, load: Load, series: Series, progress: Steps) -> None:
@@ -89,7 +89,7 @@ class Experiment:
         Raises ExperimentError when a companion has ended: before the load, or after it was written down as failed.
         """
         record = self._loaded(load, series)
-        why_not = validity.reasons(record, self.document_bytes.get(load.page))
+        why_not = validity.reasons(record, self.document_bytes.get(load.page, ()))
         ended: ExperimentError | None = None
         try:
             self.lab.check_companions()
@@ -102,6 +102,7 @@ class Experiment:
         self._describe(series.done)
         if ended:
             raise ended
+        progress.expect_again(len(failed_by_accident(series.judged, self.retries)))
         _tell(before, series.judged, progress)
 
     def _loaded(self, load: Load, series: Series) -> LoadRecord:

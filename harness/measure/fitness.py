@@ -5,7 +5,7 @@ would be so, too. A load that failed by accident is tried once more; if it fails
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from harness.errors import printable
 from harness.files.pages import Page
@@ -25,11 +25,11 @@ def unfit_pages(web: ReplayedWeb, chrome: BrowserSettings, speeds: LinkSpeeds) -
     """Load each page once at RTT 0; return a line for each that is not fit, with the reason."""
     without_delay = LinkSpeeds(bw_net_mbit=speeds.bw_net_mbit, delay_net_ms=0)
     with only_experiment(), running_laboratory(without_delay, web, chrome, netem=False) as lab:
-        lines = [_judge(lab, page, web.page_set.document_bytes.get(page)) for page in web.page_set.pages]
+        lines = [_judge(lab, page, web.page_set.document_bytes[page]) for page in web.page_set.pages]
     return [line for line in lines if line]
 
 
-def _judge(lab: Laboratory, page: Page, document_bytes: int | None) -> str:
+def _judge(lab: Laboratory, page: Page, document_bytes: Collection[int]) -> str:
     for run in range(TRIES):
         record = measure_load(lab, Load(page, run, 0))
         verdict = judged_alone(record, validity.reasons(record, document_bytes))

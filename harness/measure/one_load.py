@@ -19,7 +19,7 @@ def measure_valid_load(lab: Laboratory, page_set: PageSet, load: Load) -> LoadRe
     """
     for _ in range(1 + RETRIES):
         record = measure_load(lab, load)
-        problems = validity.reasons(record, page_set.document_bytes.get(load.page))
+        problems = validity.reasons(record, page_set.document_bytes.get(load.page, ()))
         if not problems:
             return record
         print(f"TFO {load.tfo}, run {load.run}: not valid: {problems[0]}", file=sys.stderr)

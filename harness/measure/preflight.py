@@ -6,7 +6,7 @@ Each problem is told in one line that says how to mend it.
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from harness.browser.program import Browser, find_browser, require_shim
 from harness.errors import InputError, printable
 from harness.files.layout import Layout
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
+from harness.mirror.answers import RecordedAnswer
 from harness.mirror.layouts import make_layout
 from harness.mirror.recording import Recording, read_recording
 from harness.replay.authority import AUTHORITY, open_authority
@@ -29,13 +30,13 @@ and selenium takes a minute to say so."""
 class PageSet:
     """The pages of ``--name NAME`` and their recording, ready to be replayed.
 
-    `document_bytes` is the size of each page's document as Chrome shows it.
+    `document_bytes` are the sizes that each page's document may have as Chrome shows it.
     """
 
     files: PageFiles
     pages: Sequence[Page]
     recording: Recording
-    document_bytes: Mapping[Page, int]
+    document_bytes: Mapping[Page, Collection[int]]
 
     @property
     def hosts(self) -> list[str]:
@@ -107,7 +108,7 @@ def check_pages(files: PageFiles) -> PageSet:
     recording = read_recording(files.mirror, files.fetchlog)
     _require_documents(files, [page for page in pages if recording.document(page.url) is None], "not in")
     sizes = document_bytes(files, recording, pages)
-    _require_documents(files, [page for page in pages if sizes.get(page) == 0], "empty in")
+    _require_documents(files, [page for page in pages if not any(sizes[page])], "empty in")
     return PageSet(files, pages, recording, sizes)
 
 
@@ -144,17 +145,13 @@ def how_to_make(files: PageFiles) -> str:
     return f"{script} --name {files.name}"
 
 
-def document_bytes(files: PageFiles, recording: Recording, pages: Sequence[Page]) -> dict[Page, int]:
-    """Return the size of each page's document as Chrome shows it, so decoded; redirects are followed."""
-    sizes = {}
-    for page in pages:
-        found = recording.document_answer(page.url)
-        file = recording.body_file(found[1]) if found else None
-        if found is None or file is None:
-            continue
-        recorded = found[1]
-        if recorded.encoded and recorded.content_bytes:
-            sizes[page] = recorded.content_bytes
-        else:
-            sizes[page] = (files.mirror / file).stat().st_size
-    return sizes
+def document_bytes(files: PageFiles, recording: Recording, pages: Sequence[Page]) -> dict[Page, list[int]]:
+    """Return the sizes that each page's document may have as Chrome shows it, so decoded; redirects are followed."""
+    return {page: list(dict.fromkeys(_shown_bytes(files, recording, answer)
+                                     for answer in recording.document_answers(page.url))) for page in pages}
+
+
+def _shown_bytes(files: PageFiles, recording: Recording, answer: RecordedAnswer) -> int:
+    if answer.encoded and answer.content_bytes:
+        return answer.content_bytes
+    return (files.mirror / str(recording.body_file(answer))).stat().st_size

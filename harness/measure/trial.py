@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -75,10 +75,10 @@ def try_pages(files: PageFiles, pages: Sequence[Page], timeout_s: float) -> dict
     recording = read_recording(files.mirror, files.fetchlog)
     sizes = document_bytes(files, recording, pages)
     with _loopback(files, recording) as servers:
-        return {page: _try(servers, page, timeout_s, sizes.get(page)) for page in pages}
+        return {page: _try(servers, page, timeout_s, sizes[page]) for page in pages}
 
 
-def _try(servers: _Loopback, page: Page, timeout_s: float, recorded_bytes: int | None) -> Trial:
+def _try(servers: _Loopback, page: Page, timeout_s: float, recorded_bytes: Collection[int]) -> Trial:
     try:
         load = _load(servers, page, timeout_s)
     except (ExperimentError, InputError) as error:

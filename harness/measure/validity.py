@@ -3,7 +3,7 @@
 Each reason also says whether another try can help (harness.measure.reason).
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from harness.files.har import UNFINISHED
 from harness.files.load_parts import CookieCounts
@@ -19,20 +19,20 @@ SYN_DATA_SHARE = 0.99
 """With TFO on and warm cookies at least this share of the connections that carried a request carried it in the SYN."""
 
 
-def reasons(load: LoadRecord, recorded_bytes: int | None) -> list[Reason]:
+def reasons(load: LoadRecord, recorded_bytes: Collection[int]) -> list[Reason]:
     """Return why `load` is not valid; an empty list when it is.
 
-    `recorded_bytes` is the size of the page's document in the mirror.
+    `recorded_bytes` are the sizes that the page's document may have (harness.measure.preflight.document_bytes).
     """
     return [*of_the_content(load, recorded_bytes), *_network(load), *_fastopen(load), *_server_logs(load),
             *_timekeeping(load)]
 
 
-def of_the_content(load: LoadRecord, recorded_bytes: int | None) -> list[Reason]:
+def of_the_content(load: LoadRecord, recorded_bytes: Collection[int]) -> list[Reason]:
     """Return what is wrong with the content that the load got, whatever the network and the machine did.
 
     Of a load that broke off only a part came. Whatever is wrong with that part is an accident, not the page's fault.
-    Where a script led on to another page, all that is known of the load is about that one.
+    Where the page led on to another one, all that is known of the load is about that one.
     """
     if any(error.startswith(LED_ON) for error in load.errors):
         return [(of_the_page if error.startswith(LED_ON) else accident)(error) for error in load.errors]
@@ -76,15 +76,16 @@ def _unanswered(load: LoadRecord) -> int:
     return sum(answer.error == UNFINISHED and not answer.late and not is_cut(answer) for answer in load.answers.each)
 
 
-def _document(load: LoadRecord, recorded_bytes: int | None) -> Iterable[Reason]:
+def _document(load: LoadRecord, recorded_bytes: Collection[int]) -> Iterable[Reason]:
     document = load.document
     if document is None or not document.status:    # status 0: it was asked for, and no head of an answer came
         if not load.errors:
             yield accident("the document never answered")
     elif document.status not in DOCUMENT_IS_GOOD:
         yield of_the_page(f"the document answered {document.status}")
-    elif document.bytes != recorded_bytes:
-        yield of_the_page(f"the document had {document.bytes} bytes, the recorded one has {recorded_bytes}")
+    elif document.bytes not in recorded_bytes:
+        sizes = " or ".join(map(str, recorded_bytes)) or "none"
+        yield of_the_page(f"the document had {document.bytes} bytes, the recorded one has {sizes}")
 
 
 def _network(load: LoadRecord) -> Iterable[Reason]:

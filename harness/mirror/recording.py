@@ -119,15 +119,22 @@ class Recording:
         return f"{recorded.file_host or split_url(recorded.url)[0]}/{recorded.file}"
 
     def document(self, url: str) -> str | None:
-        """Return the URL of `document_answer`."""
-        found = self.document_answer(url)
+        """Return the URL that `url` leads to through recorded redirects, if it answers; None: it cannot be replayed."""
+        found = self._document(url)
         return found[0] if found else None
 
-    def document_answer(self, url: str) -> tuple[str, RecordedAnswer] | None:
-        """Return the URL that `url` leads to through recorded redirects, and its answer: a 200 with a body.
+    def document_answers(self, url: str) -> tuple[RecordedAnswer, ...]:
+        """Return the recorded answers that may be the last document of the page `url`; none if it cannot be replayed.
 
-        None otherwise: the page cannot be replayed.
+        They are those of the URL that recorded redirects lead to. There are several where a page loads itself again,
+        such as a question for consent, which once it is answered makes place for the page. Which one a load ends with
+        is up to its timing: the recording may have seen one more.
         """
+        found = self._document(url)
+        return found[1] if found else ()
+
+    def _document(self, url: str) -> tuple[str, tuple[RecordedAnswer, ...]] | None:
+        """Return the URL of the document and its answers from the first on: each of them a 200 with a body."""
         given: Counter[str] = Counter()
         for _ in range(MOST_REDIRECTS + 1):
             try:
@@ -139,12 +146,17 @@ class Recording:
             recorded = [answer for answer in self.exact(scheme, host, place) if answer.asked.navigation is not False]
             if not recorded:
                 return None
-            answer = recorded[min(given[f"{scheme}://{host}{place}"], len(recorded) - 1)]
+            number = min(given[f"{scheme}://{host}{place}"], len(recorded) - 1)
+            answer = recorded[number]
             given[f"{scheme}://{host}{place}"] += 1
             if answer.redirect_url is None:
-                return (url, answer) if answer.status == 200 and answer.file else None
+                return (url, tuple(filter(_is_document, recorded[number:]))) if _is_document(answer) else None
             url = answer.redirect_url
         return None
+
+
+def _is_document(answer: RecordedAnswer) -> bool:
+    return answer.redirect_url is None and answer.status == 200 and answer.file is not None
 
 
 def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:

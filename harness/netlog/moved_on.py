@@ -1,15 +1,18 @@
-"""Whether a page's script led on to another page, which then is the page that is shown, and whose load is timed."""
+"""Whether a page led on to another page, which then is the page that is shown, and whose load is timed.
+
+A script leads on, or a Refresh, the header of HTTP or the <meta> of HTML. The net-log does not tell them apart.
+"""
 
 from itertools import dropwhile
 
 from harness.files.urls import document_url
 from harness.netlog.load import SLACK_MS, NetLog
 
-LED_ON = "a script of the page led on to another page"
+LED_ON = "a script or Refresh of the page led on to another page"
 
 
 def moved_on_to(netlog: NetLog, url: str, start_tick: float) -> str:
-    """Return the URL of the document that Chrome shows if scripts led there from that of the page `url`, else "".
+    """Return the URL of the document that Chrome shows if that of the page `url` led there, else "".
 
     `start_tick` is when the navigation to the document that is shown began. A page that loads itself again is still the
     same page, also by way of others, and so is a page that HTTP redirects lead to. What came later than that document
@@ -25,5 +28,5 @@ def moved_on_to(netlog: NetLog, url: str, start_tick: float) -> str:
 
 
 def in_words(url: str) -> str:
-    """Say that a page's script led on to the page at `url`, and what to do."""
+    """Say that a page led on to the page at `url`, and what to do."""
     return f"{LED_ON}, {url}: list that one instead"

@@ -69,7 +69,8 @@ def _complete(entry: dict[str, Any], exchange: CapturedExchange) -> None:
         if not exchange.transaction.status:
             response |= {"status": fetched.status, "statusText": fetched.reason,
                          "headers": [{"name": name, "value": value} for name, value in fetched.headers]}
-        response["bodySize"] = len(fetched.body)
+        if not exchange.is_part:        # of which Chrome got what it asked for
+            response["bodySize"] = len(fetched.body)
     if exchange.file:
         entry["_file"] = exchange.file
     if not exchange.whole:

@@ -38,6 +38,8 @@ class CapturedExchange:
     body: bytes | None = None
     """As on the wire, still encoded; None when there is none to keep."""
     whole: bool = True
+    is_part: bool = False
+    """Whether it is the part of something that the request asked for, and all of that came."""
     sent: bytes = b""
     """The request's body."""
     refetched: Fetched | None = None
@@ -181,6 +183,7 @@ def _captured(transaction: HttpTransaction, body: ResponseBody | None, end_tick:
         length = header_in(transaction.response_headers, "content-length")
         all_came = int(length) == len(exchange.body) if length.isdigit() else not transaction.error
         exchange.whole = exchange.over and all_came and _is_all(transaction)
+        exchange.is_part = exchange.over and all_came and not exchange.whole
         if exchange.whole and transaction.error:
             exchange.note = f"{transaction.error} after its last byte"
         elif not exchange.over:

@@ -123,6 +123,21 @@ def replayed_connections(recording: PageRecording) -> Counter[str]:
     return +found
 
 
+def is_mostly_late(recording: PageRecording) -> bool:
+    """Tell whether most of what came over the replayed connections came after the load event: no replay has it."""
+    if recording.load_event is None:
+        return False
+    came = [(float(message.tick), len(message.data)) for websocket in recording.websockets if websocket.whole
+            for message in websocket.messages if message.received]
+    for exchange in recording.exchanges:
+        head_tick, before = exchange.transaction.start + exchange.transaction.phases.until_head, 0
+        for time_ms, size_so_far in exchange.arrivals:
+            came.append((head_tick + time_ms, size_so_far - before))
+            before = size_so_far
+    late = sum(count for tick, count in came if tick > recording.load_event.end_ms)
+    return 2 * late > sum(count for _, count in came)
+
+
 def paused(recording: PageRecording) -> list[CapturedExchange]:
     """Return the answers up to the load event that came in pieces with long pauses, which no replay makes."""
     return [exchange for exchange in recording.exchanges

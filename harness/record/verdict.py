@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from http import client
 from urllib.parse import urlsplit
 
-from harness.errors import first_few
+from harness.errors import first_few, many
 from harness.files.hack_dns import PORTS
 from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog import moved_on
 from harness.record import truth
 from harness.record.page import PageRecording
 from harness.record.sources.answers import BODY_MISSING, NOT_FOUND
-from harness.record.words import counted, many, size
+from harness.record.words import counted, size
 
 MOST_RELOADS = 3
 SCHEMES_WITHOUT_RECORDING = {"ws:": "websocket (a live connection)", "wss:": "websocket (a live connection)",
@@ -32,6 +32,11 @@ class Verdict:
     """By what stood in the way."""
     reasons: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+
+    @property
+    def moved_on(self) -> bool:
+        """Whether it is not fit because another page is shown in its place."""
+        return any(reason.startswith(moved_on.LED_ON) for reason in self.reasons)
 
     @property
     def fit(self) -> bool:
@@ -60,7 +65,7 @@ def judge(recording: PageRecording) -> Verdict:
     """Judge one page. `seconds` is left to the caller."""
     exchanges = recording.exchanges
     verdict = Verdict(
-        requests=len(exchanges),
+        requests=sum(not exchange.transaction.from_cache for exchange in exchanges),
         hosts=len({urlsplit(exchange.url).hostname for exchange in exchanges if exchange.status}),
         bytes=sum(exchange.transaction.body_bytes for exchange in exchanges), reasons=_reasons(recording))
     _find_failures(recording, verdict)
@@ -126,7 +131,7 @@ def _find_not_recordable(recording: PageRecording, verdict: Verdict) -> None:
         if not exchange.over:
             found["streaming (the answer had no end)" if exchange.status else "hanging (no answer came)"] += 1
         elif exchange.status and not exchange.whole:
-            found["given up half way"] += 1
+            found["the rest of what the page asked for a part of" if exchange.is_part else "given up half way"] += 1
     verdict.not_recordable = dict(found)
 
 
@@ -138,8 +143,10 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
                                "and the page may be empty without it")
     replayed = truth.replayed_connections(recording)
     if replayed:
+        late = ("; most of it came after the load event and is not replayed: a replay shows less than the page"
+                if truth.is_mostly_late(recording) else "")
         verdict.remarks.append(f"live connections ({counted(replayed)}): what came over them is replayed, with its "
-                               "times up to the load event")
+                               f"times up to the load event{late}")
     if paused := truth.paused(recording):
         longest_s = max(exchange.pause_ms for exchange in paused) / 1000
         named = first_few([exchange.url for exchange in paused])
@@ -150,9 +157,7 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
         verdict.remarks.append(f"nothing to record, they need no network: {counted(inline)}")
     if recording.brought_from:
         _describe_source(recording, verdict)
-    refetched = sum(exchange.refetched is not None for exchange in recording.exchanges)
-    if refetched:
-        verdict.remarks.append(f"{refetched} fetched a second time, since Chrome gave up half way")
+    verdict.remarks += _refetched(recording)
     ports = {urlsplit(exchange.url).netloc for exchange in recording.exchanges
              if urlsplit(exchange.url).port not in (None, *PORTS.values())}
     if ports:
@@ -161,6 +166,13 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
         verdict.remarks.append(f"{visit.popups} popups closed")
     if visit.loaded and not visit.quiet:
         verdict.remarks.append("it never stopped loading things; what came until the limit is recorded")
+
+
+def _refetched(recording: PageRecording) -> list[str]:
+    parts = [exchange.is_part for exchange in recording.exchanges if exchange.refetched is not None]
+    counts = {"fetched a second time, since Chrome gave up half way": parts.count(False),
+              "fetched as a whole, too, since the page asked for a part": parts.count(True)}
+    return [f"{count} {what}" for what, count in counts.items() if count]
 
 
 def _describe_source(recording: PageRecording, verdict: Verdict) -> None:

@@ -8,11 +8,6 @@ def size(count: int) -> str:
     return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{count / 1e3:.1f} KB"
 
 
-def many(count: int, what: str) -> str:
-    """Return ``1 host``, ``2 hosts``."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
 def counted(counts: Mapping[str, int]) -> str:
     """Return ``2 x this, 1 x that``."""
     return ", ".join(f"{count} x {what}" for what, count in counts.items())

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import InputError
+from harness.errors import InputError, many
 from harness.files.pages import Page, read_pages
 from harness.files.text_log import format_log
 from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
@@ -95,7 +95,7 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
         (hidden / "logs").rename(logs)
         (hidden / "mirror").rename(mirror)
     count = sum(len(page.urls) for page in made)
-    return f"{mirror}/ made: {len(made)} synthetic pages of {count} resources, seed {seed}"
+    return f"{mirror}/ made: {many(len(made), 'synthetic page')} of {many(count, 'resource')}, seed {seed}"
 
 
 def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: dict[str, object]) -> None:

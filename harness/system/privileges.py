@@ -40,9 +40,14 @@ def require_root(command: str) -> None:
 
 
 def invoking_user() -> User:
-    """Return who called sudo, or root when nobody did. Raises InputError when sudo's variables hold no number."""
+    """Return who called sudo to be root, or who this process is: root of itself, or anybody else.
+
+    Raises InputError when sudo's variables hold no number. Whoever is not root has nothing to hand over, whoever made
+    this user of them (sudo -u student, say).
+    """
     uid, gid = _number_of_sudo("SUDO_UID"), _number_of_sudo("SUDO_GID")
-    uid = os.geteuid() if uid is None else uid
+    if uid is None or os.geteuid() != 0:
+        uid, gid = os.geteuid(), os.getegid()
     try:
         account = pwd.getpwuid(uid)
     except KeyError:  # a container may know the number only

@@ -18,19 +18,26 @@ class Steps:
         """Count to `total`; `bar` is None when there is no terminal."""
         self._console, self._bar, self._total, self._about = console, bar, total, ""
         self._task = bar.add_task("", total=total) if bar else None
-        self._count, self._began_s = 0, time.monotonic()
+        self._count, self._again, self._began_s = 0, 0, time.monotonic()
 
     def expect(self, more: int) -> None:
         """Expect `more` steps from here on: an estimate, and marked as one while there are any."""
         self._total, self._about = self._count + more, "~" if more else ""
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, total=self._total)
+        self._show_total()
 
-    def expect_one_more(self) -> None:
-        """Expect a step more than was known."""
-        self._total += 1
+    def expect_again(self, steps: int) -> None:
+        """Expect that so many `steps`, of those that are over, will be done again."""
+        self._again = steps
+        self._show_total()
+
+    def begin_again(self) -> None:
+        """Begin with one of the steps that were expected again."""
+        self._total, self._again = self._total + 1, self._again - 1
+        self._show_total()
+
+    def _show_total(self) -> None:
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, total=self._total)
+            self._bar.update(self._task, total=self._total + self._again)
 
     def say(self, what: str) -> None:
         """Say something that is no step."""
@@ -47,9 +54,10 @@ class Steps:
             note(what)
             self._bar.advance(self._task)
             return
-        left_s = (time.monotonic() - self._began_s) / self._count * (self._total - self._count)
+        total = self._total + self._again
+        left_s = (time.monotonic() - self._began_s) / self._count * (total - self._count)
         about = "about " if self._about else ""
-        line = f"[{self._count:3}/{self._about}{self._total}] {what}  ({about}{duration(left_s)} left)"
+        line = f"[{self._count:3}/{self._about}{total}] {what}  ({about}{duration(left_s)} left)"
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
         note(line)
 

@@ -5,6 +5,7 @@ nothing, JSON nested 100,000 deep, or hold numbers that no float can. Each of th
 single line ``file:line: cannot be read (why)``; nothing here hangs, follows a link or ends in a traceback.
 """
 
+import codecs
 import contextlib
 import errno
 import json
@@ -69,8 +70,8 @@ def read_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None =
 
 
 def read_untrusted_text(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None) -> str:
-    """Return the text of a UTF-8 file. Raises UnreadableFileError."""
-    content = read_untrusted(path, limit=limit, owner=owner)
+    """Return the text of a UTF-8 file, without the byte order mark of Windows' editors. Raises UnreadableFileError."""
+    content = read_untrusted(path, limit=limit, owner=owner).removeprefix(codecs.BOM_UTF8)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -117,6 +117,8 @@ def test_a_name_that_cannot_be_one_is_an_error_like_any_other() -> None:
 
 @pytest.mark.parametrize(("arguments", "message"), [
     ((), "no hosts; write some"),
+    (("a.example", "http://b.example/"), "not a host name: 'http://b.example/'; write it without http://, as in: "),
+    (("a.example", ""), "not a host name: ''; write it without http://"),
     (("localhost", "--port", "65536"), "'65536' is no TCP port; give 1 to 65535"),
     (("localhost", "--rounds", "0"), "'0' is no number of rounds; give 1 to 1000000"),
     (("localhost", "--timeout", "-1"), "'-1' is no time to wait; give seconds, 0.001 to 3600"),

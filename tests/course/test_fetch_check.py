@@ -60,7 +60,7 @@ def test_every_breach_is_reported(tmp_path: Path) -> None:
     file = write(tmp_path, "foo\n\nhttp://a.example.com/\nhttp://b.example.com/\n")
     assert [line.split(": ")[0] for line in check_pages(file)] == [f"{file}:1", f"{file}:4"]
     assert check_pages(write(tmp_path, "")) == [f"{file}:1: 0 pages; give at least 3"]
-    assert check_pages(write(tmp_path, "http://a.example.com/\n")) == [f"{file}:1: 1 pages; give at least 3"]
+    assert check_pages(write(tmp_path, "http://a.example.com/\n")) == [f"{file}:1: 1 page; give at least 3"]
     six = "".join(f"http://www.site{number}.com/\n" for number in range(6))
     assert check_pages(write(tmp_path, six)) == [f"{file}:6: 6 pages; give at most 5"]
 

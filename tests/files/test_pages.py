@@ -51,6 +51,10 @@ def test_urls_are_what_browsers_ask_for(tmp_path: Path, text: str, url: str, nam
     assert page_url(url) == url
 
 
+def test_the_byte_order_mark_of_windows_editors_is_no_part_of_a_url(tmp_path: Path) -> None:
+    assert read_pages(pages_file(tmp_path, "\ufeffhttp://a.org\n")) == [Page("http://a.org", "httpa.org")]
+
+
 def test_blank_lines_and_a_missing_last_line_break(tmp_path: Path) -> None:
     path = pages_file(tmp_path, "\n  http://b.org/x  \r\n\n\t\nhttp://a.org")
     assert read_pages(path) == [Page("http://b.org/x", "httpb.orgx"), Page("http://a.org", "httpa.org")]

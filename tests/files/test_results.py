@@ -1,7 +1,9 @@
 """Client folders: names, writing, reading, and which loads count."""
 
+import errno
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,25 @@ def test_a_new_folder(tmp_path: Path) -> None:
                 if (load.page, load.rtt_ms, load.run, load.tfo) == (NEWS_PAGE, 200, 2, 1))
     assert (load.plt_ms, load.last_ms, load.valid, load.url) == (1402, 1502, True, NEWS)
     assert load.log == tmp_path / "100-2-tfo-1" / NEWS_PAGE
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_run_that_somebody_else_keeps_closed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *,
+                                                        old: bool) -> None:
+    closed = make_client(tmp_path) / "10-1-tfo-0"
+    if old:
+        for record in tmp_path.rglob("*.json"):
+            record.unlink()
+    listed = Path.iterdir
+
+    def iterdir(path: Path) -> Iterator[Path]:      # root, as whom tests run, may read everything
+        if path == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    with pytest.raises(InputError, match=rf"^{closed}:1: cannot be read \(Permission denied\); is it yours\?$"):
+        read_results(tmp_path)
 
 
 def test_the_warm_up_never_counts(tmp_path: Path) -> None:

@@ -143,6 +143,21 @@ def test_a_load_that_is_not_good_otherwise_is_not_the_best() -> None:
     assert compared([made_record(plt_ms=1)], [True]) == [[]]
 
 
+def test_of_a_page_that_loaded_itself_again_a_load_shows_the_last_document(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    for number, body in enumerate((b"consent?", b"the page itself")):
+        recorded.add("https://one.test/", body, _file=f"one.test/{number}")
+        (tmp_path / "Web" / "one.test" / f"{number}").write_bytes(body)
+    for entry in recorded.entries:
+        entry["request"]["headers"].append({"name": "Upgrade-Insecure-Requests", "value": "1"})
+    recorded.add("https://one.test/script.js", b"twice")
+    recorded.add("https://one.test/script.js", b"twice")
+    recorded.finish("https://one.test/")
+    recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
+    sizes = recorded_page(recording, tmp_path / "Web", sanitise("https://one.test/")).sizes
+    assert sorted(sizes.values()) == [5, 5, len(b"the page itself")]
+
+
 def test_what_a_recording_holds_for_each_page(tmp_path: Path) -> None:
     mirror = SmallMirror(tmp_path)
     mirror.add("http://one.test/", f"<!doctype html>{ICON}")

@@ -16,6 +16,7 @@ from harness.files.text_log import PageLog, Response, Transaction, format_log
 from harness.measure.preflight import check_authority, check_browser, check_pages
 from harness.network import needs
 from harness.network.needs import PROGRAMS, check_programs
+from tests.support.https_recording import HttpsRecording
 
 FIRST, SECOND = "http://www.one.test/", "http://two.test/path?x=1"
 BODIES = {"www.one.test/index.html": b"<p>one", "two.test/path?x=1": b"<p>the second"}
@@ -80,7 +81,8 @@ def test_without_an_authority_none_is_made_yet(files: PageFiles, tmp_path: Path)
 def test_a_good_recording(files: PageFiles) -> None:
     page_set = check_pages(files)
     assert [page.url for page in page_set.pages] == [FIRST, SECOND]
-    assert page_set.document_bytes == dict(zip(page_set.pages, map(len, BODIES.values()), strict=True))
+    assert page_set.document_bytes == dict(
+        zip(page_set.pages, ([len(body)] for body in BODIES.values()), strict=True))
     assert page_set.page("two.test").url == SECOND
     with pytest.raises(InputError, match=f"no page with 'three' in its URL; it has {re.escape(FIRST)}, "):
         page_set.page("three")
@@ -90,7 +92,19 @@ def test_redirects_lead_to_the_document(files: PageFiles) -> None:
     files.pages.write_text("http://www.one.test/old\n")
     record(files, ("http://www.one.test/old", "http://two.test/old"), ("http://two.test/old", SECOND))
     page_set = check_pages(files)
-    assert page_set.document_bytes == {page_set.pages[0]: len(b"<p>the second")}
+    assert page_set.document_bytes == {page_set.pages[0]: [len(b"<p>the second")]}
+
+
+def test_a_page_that_loads_itself_again_may_end_with_each_of_its_documents(tmp_path: Path) -> None:
+    """Such as a question for consent, which sets a cookie and reloads the page."""
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("http://one.test/", headers=(("Location", "https://one.test/"),), status=301)
+    for number, body in enumerate((b"<p>consent?", b"<p>the page itself", b"<p>the page itself")):
+        recorded.add("https://one.test/", body, _file=f"one.test/{number}")
+        (tmp_path / "Web" / "one.test" / f"{number}").write_bytes(body)
+    recorded.finish("http://one.test/")
+    page_set = check_pages(PageFiles(tmp_path, "Web"))
+    assert page_set.document_bytes == {page_set.pages[0]: [len(b"<p>consent?"), len(b"<p>the page itself")]}
 
 
 @pytest.mark.parametrize(("content", "line", "problem"), [

@@ -66,7 +66,7 @@ def test_two_runs_and_nothing_lost(project: Path) -> None:
     assert {"loads.csv", "httpwww.nytimes.com.pcap"} <= {path.name for path in results}
     assert {path.lstat().st_uid for path in results} == {ORDINARY.uid}
     assert "setup: everything is there" in first.stdout
-    assert "1 pages x 2 runs x TFO off and on x 2 delays = 8 page loads;" in first.stdout
+    assert "1 page x 2 runs x TFO off and on x 2 delays = 8 page loads;" in first.stdout
     rows = [line.split("\t")[1] for line in first.stdout.splitlines() if line.startswith("\t")]
     assert rows[:2] == ["2", "20"]
     assert "95% low" in first.stdout, "--detail reaches plot.py"
@@ -90,9 +90,9 @@ def test_two_runs_and_nothing_lost(project: Path) -> None:
 def log_keeps_what_was_printed(project: Path, second: "subprocess.CompletedProcess[str]", kept: str) -> None:
     """The command, what was planned, where the old results went, each load, what plot.py said, the table."""
     log = (project / "client" / "run.log").read_text()
-    assert re.match(rf"# [-\d]+ [:\d]+ \./run\.sh {re.escape(' '.join(SECOND))}\n1 pages x 2 runs ", log), log
-    for words in ("= 2 page loads; about 1 minutes for pages like the paper's\n",
-                  f"The results of the last run are now in {kept}/\n", "[  1/2] "):
+    assert re.match(rf"# [-\d]+ [:\d]+ \./run\.sh {re.escape(' '.join(SECOND))}\n1 page x 2 runs ", log), log
+    for words in ("= 2 page loads; about 1 minute for pages like the paper's\n",
+                  f"The results of the last run are now in {kept}/\n", "[  1/"):
         assert words in log
         assert words in second.stdout
     assert "timing-www.nytimes.com-10.svg\n" in log
@@ -105,13 +105,13 @@ def nothing_to_resume(project: Path, second: "subprocess.CompletedProcess[str]")
     before = contents(project / "client")
     resumed = run(project, "--resume")
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
-    assert "= 2 page loads; about 1 minutes for pages like the paper's, less what is there already\n" in resumed.stdout
+    assert "= 2 page loads; about 1 minute for pages like the paper's, less what is there already\n" in resumed.stdout
     assert "10 ms: all 2 page loads are there already\n" in resumed.stdout
     assert table_of(resumed) == table_of(second)
     now = contents(project / "client")
     log = now.pop("run.log").decode().removeprefix(before.pop("run.log").decode())
     assert now == before
-    assert re.match(rf"# [-\d]+ [:\d]+ \./run\.sh --resume {re.escape(' '.join(SECOND))}\n1 pages x 2 runs ", log), log
+    assert re.match(rf"# [-\d]+ [:\d]+ \./run\.sh --resume {re.escape(' '.join(SECOND))}\n1 page x 2 runs ", log), log
     assert log.endswith(table_of(second))
 
 
@@ -147,7 +147,7 @@ def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
 def test_the_demo_is_made_and_knows_how_far_its_servers_were(project: Path) -> None:
     done = run(project, "--name", "demo", "--rtt", "recorded", "--dry-run")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 pages x 4 runs x TFO off and on x 1 delays = 16 page loads" in done.stdout
+    assert "2 pages x 4 runs x TFO off and on x 1 delay = 16 page loads" in done.stdout
     files = PageFiles(project, "demo")
     assert recorded_rtts(files, read_recording(files.mirror, files.fetchlog)).assumed == ()
 
@@ -193,7 +193,7 @@ def test_what_may_be_done_at_most_is_said(same_project: Path) -> None:
     done = run(same_project, "--name", "small", "--until-ci", "3", "--sweep-rtt", "5,20", "--dry-run")
     assert done.returncode == 0, done.stdout + done.stderr
     loads = (MAX_RUNS + 1) * 2 * 2
-    assert f"at most 1 pages x {MAX_RUNS + 1} runs x TFO off and on x 2 delays = {loads} page loads;" in done.stdout
+    assert f"at most 1 page x {MAX_RUNS + 1} runs x TFO off and on x 2 delays = {loads} page loads;" in done.stdout
 
 
 @pytest.mark.root
@@ -204,10 +204,11 @@ def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
     assert "small.rtts:1: --rtt recorded: this recording does not tell how far away" in refused.stderr
     (same_project / "small.rtts").write_text("www.nytimes.com 35\nhost1.test 80\n")
-    for more, delays in (((), 1), (("--sweep-rtt", "20,100"), 2), (("--delays", "10 50 100"), 3)):
+    for more, delays, words in (((), 1, "1 delay"), (("--sweep-rtt", "20,100"), 2, "2 delays"),
+                                (("--delays", "10 50 100"), 3, "3 delays")):
         done = run(same_project, *asked, *more)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert f"1 pages x 2 runs x TFO off and on x {delays} delays = {4 * delays} page loads;" in done.stdout
+        assert f"1 page x 2 runs x TFO off and on x {words} = {4 * delays} page loads;" in done.stdout
     for word, more in (("recorded*2", ("--delays", "10")), ("recorded", ("--delayhome", "5")), ("20", ())):
         refused = run(same_project, *asked[:2], "--rtt", word, *more, "--dry-run")
         assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
@@ -248,7 +249,7 @@ def test_options_with_an_equals_sign_and_a_lost_tcp_fastopen(same_project: Path)
         LOCK_FILE.write_text(f"pid 999999999 (./run.sh) since 12:00:00\ntcp_fastopen {other}\n")
         done = run(same_project, "--name=small", "--testruns=3", "--delays=5", "--tfo=1", "--dry-run")
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "1 pages x 3 runs x TFO on x 1 delays = 3 page loads;" in done.stdout
+        assert "1 page x 3 runs x TFO on x 1 delay = 3 page loads;" in done.stdout
         assert f"net.ipv4.tcp_fastopen is {other} again" in done.stderr
         assert ROOT_FASTOPEN.read_text().strip() == other
         assert LOCK_FILE.stat().st_mode & 0o777 == 0o600

@@ -3,6 +3,7 @@
 import base64
 import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,20 @@ def test_what_was_given_up_is_fetched_again(log: MadeNetLog, tmp_path: Path, sto
     assert (half["_refetched"], half["response"]["bodySize"], "_error" in half) == (True, 4, False)
     assert (early["response"]["status"], early["_file"]) == (404, "a.test/early")
     assert judge(recording).remarks[-1] == "2 fetched a second time, since Chrome gave up half way"
+
+
+def test_a_part_that_a_page_asked_for_was_not_given_up(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
+    """All of it is kept, since a replay may be asked for another part; but Chrome got what it asked for."""
+    film = "http://a.test/film"
+    log.request(film, "206 Partial Content", b"12345", "Content-Length: 5", "Content-Range: bytes 0-4/9")
+    recording = seen(log, tmp_path, Again({film: Fetched(200, "OK", (), b"123456789")}))
+    recording.write(store, "page")
+    assert (store.mirror / "a.test/film").read_bytes() == b"123456789"
+    assert to_har(recording)["log"]["entries"][1]["response"]["bodySize"] == 5
+    verdict = judge(recording)
+    assert verdict.remarks == ["1 fetched as a whole, too, since the page asked for a part"]
+    assert verdict.bytes == len(b"page") + 5
+    assert judge(seen(log, tmp_path)).not_recordable == {"the rest of what the page asked for a part of": 1}
 
 
 def test_what_came_another_time_or_was_posted_is_not_fetched_again(log: MadeNetLog, tmp_path: Path,
@@ -290,7 +305,9 @@ def test_a_page_that_scripts_lead_on_from_is_another_page(log: MadeNetLog, tmp_p
     began = 1000.0 + len(log.events)
     log.request("http://a.test/home", "200 OK", b"home", main_frame=True)
     verdict = judge(seen(log, tmp_path, time_origin_ms=began))
-    assert verdict.reasons == ["a script of the page led on to another page, http://a.test/home: list that one instead"]
+    assert verdict.reasons == ["a script or Refresh of the page led on to another page, http://a.test/home: list that "
+                               "one instead"]
+    assert verdict.moved_on
 
 
 def test_a_page_that_reloads_is_the_same_page(log: MadeNetLog, tmp_path: Path) -> None:
@@ -317,6 +334,27 @@ def test_the_pauses_of_a_stream_that_ended_are_said_not_to_be_replayed(log: Made
     assert said == (["1 answer came in pieces, with pauses of up to 2.5 s, which are not replayed: "
                      f"{STREAMED[:99]}…"] if remarked else [])
     assert verdict.fit
+
+
+@pytest.mark.parametrize(("load_event_ms", "mostly_late"), [(3.0, True), (400.0, False)])
+def test_what_came_over_live_connections_after_the_load_event_is_said_to_be_missing(
+        log: MadeNetLog, tmp_path: Path, load_event_ms: float, *, mostly_late: bool) -> None:
+    log.begin("http://a.test/news")
+    log.head("200 OK", "Content-Type: text/event-stream")
+    log.body(b"data: one\n\n", b"data: two\n\n")
+    recording = seen(log, tmp_path, time_origin_ms=1000.0, timing={"loadEventEnd": load_event_ms})
+    [said] = [remark for remark in judge(recording).remarks if "1 x EventSource" in remark]
+    assert ("most of it came after the load event and is not replayed" in said) == mostly_late
+
+
+def test_what_chrome_took_from_its_cache_is_no_request(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request("http://a.test/x", "200 OK", b"x")
+    log.request("http://a.test/x", "200 OK", b"x")
+    recording = seen(log, tmp_path)
+    assert judge(recording).requests == 3
+    cached = recording.exchanges[2]
+    cached.transaction = replace(cached.transaction, from_cache=True)
+    assert judge(recording).requests == 2
 
 
 def test_live_connections_are_said_to_be_missing(log: MadeNetLog, tmp_path: Path) -> None:

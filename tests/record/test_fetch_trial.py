@@ -16,7 +16,11 @@ pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
 HOST = "made.test"
 IMAGES = 9
+WALL = "<script>document.cookie = 'consent=yes'; location.reload()</script>"
+"""What /consent is without that cookie."""
 PAGES = {
+    "/consent": "<p>You agreed, and here is the whole of the page at last." + "<img src=/a.png><img src=/b.png>",
+    "/refreshed": "",
     "/whole": "".join(f"<img src=/whole-{number}.png>" for number in range(IMAGES)),
     # How long the page has existed is another number in each load, and stands in the path.
     "/hollow": f"<script>for (let n = 0; n < {IMAGES}; n++) document.write("
@@ -27,10 +31,13 @@ class _Site(BaseHTTPRequestHandler):
     """A site that has an answer to everything."""
 
     def do_GET(self) -> None:
-        body = f"<!doctype html><link rel=icon href=data:,><body>{PAGES.get(self.path, 'x')}".encode()
+        asks = self.path == "/consent" and "Cookie" not in self.headers
+        body = f"<!doctype html><link rel=icon href=data:,><body>{WALL if asks else PAGES.get(self.path, 'x')}".encode()
         self.send_response_only(200)
         self.send_header("Content-Type", "text/html" if self.path in PAGES else "image/png")
         self.send_header("Content-Length", str(len(body)))
+        if self.path == "/refreshed":
+            self.send_header("Refresh", "0; url=/whole")
         self.end_headers()
         self.wfile.write(body)
 
@@ -52,9 +59,12 @@ def test_a_page_whose_replay_is_hollow_is_not_fit(tmp_path: Path) -> None:
         (tmp_path / "remap").write_text(f"{HOST} 127.0.0.1 {port}\n")
         done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "x", "--remap",
                                str(tmp_path / "remap"), "--quiet", "0.5", "--timeout", "15"],
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=90, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
+    assert f"http://{HOST}/consent: fit for the experiment" in done.stdout
     assert f"http://{HOST}/whole: fit for the experiment" in done.stdout
+    assert (f"not recorded: http://{HOST}/refreshed; list in x.pages what they lead on to instead"
+            in done.stderr.splitlines())
     assert f"http://{HOST}/hollow: NOT fit for the experiment" in done.stdout
     assert (f"because its replay is not the page: {IMAGES} of {IMAGES + 1} requests failed: not in the recording "
             f"({HOST})") in done.stdout

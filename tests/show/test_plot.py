@@ -26,6 +26,14 @@ def test_a_complete_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "observations.txt").exists()
 
 
+def test_a_table_that_cannot_be_printed_is_said(tmp_path: Path) -> None:
+    make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([ROOT / "plot.py", "--clientdir", "client", "--outputdir", "figures"], cwd=tmp_path,
+                              stdout=full, stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (1, "standard output: the disk is full; make room and try again\n")
+
+
 def test_figures_for_print(tmp_path: Path) -> None:
     make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
     done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", "--format", "pdf")

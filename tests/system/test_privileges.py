@@ -59,7 +59,12 @@ def test_root_itself_owns_its_results_but_never_browses(monkeypatch: pytest.Monk
     assert browsing_user() == User(UNPRIVILEGED_ACCOUNT, 65534, 65534)
 
 
-def test_without_root_everything_is_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sudo_uid", [None, "0", "65534"])
+def test_without_root_everything_is_our_own(monkeypatch: pytest.MonkeyPatch, sudo_uid: str | None) -> None:
+    """Also when root, or somebody else, became this user by sudo -u."""
+    if sudo_uid is not None:
+        monkeypatch.setenv("SUDO_UID", sudo_uid)
+        monkeypatch.setenv("SUDO_GID", sudo_uid)
     monkeypatch.setattr(os, "geteuid", lambda: 1234)
     assert invoking_user() == browsing_user() == User("alice", 1234, 4321)
 

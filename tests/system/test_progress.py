@@ -87,6 +87,23 @@ def test_a_number_of_steps_that_is_not_known_is_a_guess_and_says_so(monkeypatch:
         "[  1/~12] a  (about 2 min left)", "[  2/~5] b  (about 30 s left)", "[  3/~3] c  (about 0 s left)"]
 
 
+def test_what_is_to_be_done_again_counts_as_soon_as_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock_s = iter([0.0, 10.0, 20.0, 30.0, 40.0])
+    monkeypatch.setattr("harness.system.progress.time.monotonic", lambda: next(clock_s))
+    written = io.StringIO()
+    steps = Steps(Console(file=written), None, 2)
+    for what, again in (("a fails", 1), ("b fails", 2)):
+        steps.expect_again(again)
+        steps.done(what)
+    for what, again in (("a", 1), ("b", 0)):
+        steps.begin_again()
+        steps.expect_again(again)
+        steps.done(what)
+    assert written.getvalue().splitlines() == [
+        "[  1/3] a fails  (20 s left)", "[  2/4] b fails  (20 s left)", "[  3/4] a  (10 s left)",
+        "[  4/4] b  (0 s left)"]
+
+
 def test_what_looks_like_markup_or_is_long_is_left_as_it_is() -> None:
     what = "http://a.org/[bold]x[/bold]?a=1 'b' 10.0 ms " + "y" * 300
     line, = piped(what)

@@ -1,6 +1,8 @@
 """What is printed is kept in a file, too."""
 
+import io
 import os
+import pty
 import sys
 from pathlib import Path
 
@@ -40,6 +42,18 @@ def test_how_it_ended_is_kept(tmp_path: Path) -> None:
     last = (tmp_path / "run.log").read_text().splitlines()[-1]
     assert last.startswith("ended by ExperimentError: two")
     assert last.endswith("lines")
+
+
+def test_a_terminal_that_was_closed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = pty.openpty()
+    terminal = io.TextIOWrapper(io.FileIO(theirs, "w"), write_through=True)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    with pytest.raises(OSError, match="Input/output error"), run_log(tmp_path / "run.log", ME):   # noqa: PT012
+        os.close(ours)
+        print("nobody reads this")
+    monkeypatch.undo()
+    terminal.close()
+    assert (tmp_path / "run.log").read_text().endswith("ended, since its terminal was closed\n")
 
 
 @pytest.mark.timeout(10)

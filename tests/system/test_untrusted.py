@@ -113,6 +113,13 @@ def test_as_deep_as_allowed() -> None:
     assert parse_json("[" * DEEPEST + "]" * DEEPEST) == json.loads("[" * DEEPEST + "]" * DEEPEST)
 
 
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    assert read_untrusted_text(written(tmp_path, b"\xef\xbb\xbfx\n")) == "x\n"
+    assert read_untrusted_json(written(tmp_path, b"\xef\xbb\xbf[1]")) == [1]
+    with pytest.raises(UnreadableFileError, match=r":2: cannot be read \(not UTF-8\)$"):
+        read_untrusted_text(written(tmp_path, b"\xef\xbb\xbfx\n\xff"))
+
+
 def test_half_a_surrogate_pair_is_replaced() -> None:
     assert parse_json(r'{"\ud800": ["\udc00x", "\ud83d\ude00"]}') == {"\ufffd": ["\ufffdx", "\U0001f600"]}
 
