@@ -1,12 +1,13 @@
 """Run tfo-test/http_tfo.py in a test, and talk to it."""
 
 import http.client
+import os
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +20,8 @@ from tests.support.forked import typed
 HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
 HOST = "a.test"
 LIMIT_S = 10.0
-GIVEN_PORTS = {0}
-"""Ports that a test of this process has, or had; 0 is none."""
+PORTS = iter(range(11_000 + os.getpid() % 100 * 100, 28_000))
+"""Of this process: another one begins elsewhere."""
 LONG = "/long?" + "q" * 70
 BODIES = {
     "/": b"<html>front", "/x.css": b"p{}", "/data": b"\x89PNG\r\n\x1a\n" + b"d" * 9492, LONG: b"long",
@@ -91,13 +92,14 @@ def make_recording(directory: Path) -> tuple[Path, Path]:
 
 
 def free_port() -> int:
-    """Return a port nobody listens on now, another one each time: the kernel may give the same one twice in a row."""
-    port = 0
-    while port in GIVEN_PORTS:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port = int(listener.getsockname()[1])
-    GIVEN_PORTS.add(port)
-    return port
+    """Return a port nobody listens on now, another one each time.
+
+    It is below those that the kernel gives to clients (ip_local_port_range): no connection takes it meanwhile.
+    """
+    for port in PORTS:
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise RuntimeError("no port is free")
 
 
 def start(directory: Path, *options: str | Path, port: int | None = None) -> Running:
