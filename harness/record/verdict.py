@@ -173,6 +173,7 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
     far = {urlsplit(answer.url).hostname for answer in answers if answer.connect_ms is not None}
     told = f", but for how far away {len(far)} of {verdict.hosts} hosts were (--rtt recorded)" if far else ""
     verdict.remarks.append(f"brought from {recording.brought_from}{when}; its times are unknown{told}")
+    verdict.remarks += recording.source_remarks
     if lost := truth.missing_code(recording):
         verdict.remarks.append(f"scripts and style sheets that the archive lacks, without which the page may look and "
                                f"load otherwise: {len(lost)} ({first_few(lost)})")
