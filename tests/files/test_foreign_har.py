@@ -15,6 +15,7 @@ from harness.record.sources.listing import list_pages
 from harness.record.sources.opened import opened
 from tests.support.foreign_hars import PAGE, entry, har
 
+PORT = "http://b.test:8080/"
 FONT = bytes(range(256)) * 20
 SPOILT = FONT.decode("utf-8", "replace").encode()
 """The font as Chrome exports it whose server calls it text: each byte that is no UTF-8 has become U+FFFD."""
@@ -186,13 +187,22 @@ def test_where_nothing_can_be_a_document_there_is_no_page(tmp_path: Path) -> Non
 
 def test_what_no_file_can_be_named_after_is_in_no_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     long = f"{PAGE}?{'x' * 300}"
-    path = har(tmp_path / "x.har", entry(long), entry(PAGE, page="page_2"), entry(f"{PAGE}?", page="page_3"))
+    path = har(tmp_path / "x.har", entry(long), entry(PAGE, page="page_2"), entry(f"{PAGE}?", page="page_3"),
+               entry(PORT, page="page_4"))
     with opened(path) as source:
         list_pages(tmp_path / "A.pages", source)
     assert (tmp_path / "A.pages").read_text() == f"{PAGE}\n"
     said = capsys.readouterr().out.splitlines()
-    assert said[1].startswith(f"left out, because no file can be named after them: {PAGE}?xxx")
-    assert said[1].endswith(f"…, {PAGE}?")
-    (tmp_path / "A.pages").unlink()
-    with opened(har(tmp_path / "x.har", entry(long))) as source, pytest.raises(InputError, match=r"one URL per line$"):
+    assert said[1].startswith(f"left out: no file can be named after them ({PAGE}?xxx")
+    assert said[1].endswith(f"…, {PAGE}?), and pages on other ports than 80 and 443 cannot be replayed ({PORT})")
+
+
+@pytest.mark.parametrize(("url", "said"), [
+    (f"{PAGE}?{'x' * 300}", "no page that x.har names can be recorded: no file can be named after them"),
+    ("http://-/", "no page that x.har names can be recorded: no file can be named after them"),
+    (PORT, "no page that x.har names can be recorded: pages on other ports than 80 and 443 cannot be replayed"),
+    (f"{PAGE}x.png", "x.har does not say what its pages are; make it with one URL per line")])
+def test_why_there_is_no_list_of_pages_is_said(url: str, said: str, tmp_path: Path) -> None:
+    made = har(tmp_path / "x.har", entry(url, "image/png" if url.endswith(".png") else "text/html"))
+    with opened(made) as source, pytest.raises(InputError, match=re.escape(said)):
         list_pages(tmp_path / "A.pages", source)
