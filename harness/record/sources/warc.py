@@ -147,7 +147,7 @@ def _scan(path: Path, source: Path, budget: Budget, scanned: _Scanned) -> None:
                 place = _place(path, records, record, url)
                 scanned.places += [place] if place else []
                 if lacking_bytes(record):
-                    scanned.breaks.append(_break(source, len(scanned.places) - before, "it ends inside of the last"))
+                    scanned.breaks.append(_break(source, f"inside its answer {len(scanned.places) - before}"))
     except OSError as error:
         raise InputError(f"{source}:1: cannot be read ({error.strerror}); give a WARC file") from None
     except TooLargeError as error:
@@ -159,11 +159,11 @@ def _scan(path: Path, source: Path, budget: Budget, scanned: _Scanned) -> None:
         words = " ".join(str(error).split())[:160]
         if len(scanned.places) == before:
             raise InputError(f"{source}:1: not a WARC ({words}); give a .warc or .warc.gz file") from None
-        scanned.breaks.append(_break(source, len(scanned.places) - before, words))
+        scanned.breaks.append(_break(source, f"after its answer {len(scanned.places) - before} ({words})"))
 
 
-def _break(source: Path, answers: int, words: str) -> str:
-    return f"{source.name} can be read up to its answer {answers} only ({words}): what came then is missing"
+def _break(source: Path, where: str) -> str:
+    return f"{source.name} breaks off {where}: what came then is missing"
 
 
 def _place(path: Path, records: ArchiveIterator, record: ArcWarcRecord, url: str) -> _RecordHead | None:
