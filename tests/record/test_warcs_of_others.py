@@ -73,6 +73,16 @@ def test_the_answer_inside_of_which_a_file_ends_is_missing(packed: bool, tmp_pat
         assert source.remarks == [f"{path.name} breaks off inside its answer 2: what came then is missing"]
 
 
+@pytest.mark.parametrize(("cut_bytes", "lost", "remarks"), [(4, {}, 0), (5, {PAGE: 9}, 1)])
+def test_an_answer_is_whole_without_the_line_ends_behind_it(cut_bytes: int, lost: dict[str, int], remarks: int,
+                                                            tmp_path: Path) -> None:
+    """GitHub webrecorder/warcio, example-space-in-url.arc: its writer counts them, and they are not there."""
+    path = tmp_path / "x.warc"
+    path.write_bytes(record("response", PAGE, f"{OK}\r\nContent-Length: 9", b"all of it" + bytes(4))[:-4 - cut_bytes])
+    with opened(path) as source:
+        assert (source.without_body, len(source.remarks)) == (lost, remarks)
+
+
 def test_what_cannot_be_read_behind_an_answer_is_said(tmp_path: Path) -> None:
     page = record("response", PAGE, OK, b"page")
     path = tmp_path / "x.warc"

@@ -146,7 +146,7 @@ def _scan(path: Path, source: Path, budget: Budget, scanned: _Scanned) -> None:
             elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
                 place = _place(path, records, record, url)
                 scanned.places += [place] if place else []
-                if lacking_bytes(record):
+                if place and _lacks_its_end(record):
                     scanned.breaks.append(_break(source, f"inside its answer {len(scanned.places) - before}"))
     except OSError as error:
         raise InputError(f"{source}:1: cannot be read ({error.strerror}); give a WARC file") from None
@@ -207,16 +207,30 @@ def _lost_bytes(record: ArcWarcRecord, status: int, *, is_broken: bool) -> int |
     if status == HTTPStatus.NOT_MODIFIED:
         return 0
     headers = _headers(record)
-    lacking = lacking_bytes(record)
-    there: int = (record.length if record.http_headers is None else record.payload_length) - lacking
+    there = _body_bytes(record)
     if status == HTTPStatus.PARTIAL_CONTENT:    # a player breaks off most parts
         return None if there else bytes_in_part(header_in(headers, "content-range"))
-    if lacking:
-        return told_bytes(headers) or there + lacking
+    if _lacks_its_end(record):
+        return told_bytes(headers) or there + lacking_bytes(record)
     truncated = record.rec_headers.get_header("WARC-Truncated")
     if truncated == UNSPECIFIED or (not truncated and is_as_long_as_told(headers, there) and not is_broken):
         return None
     return told_bytes(headers)
+
+
+def _body_bytes(record: ArcWarcRecord) -> int:
+    """Return how many bytes of a body are in a record that was read to its end."""
+    said: int = record.length if record.http_headers is None else record.payload_length
+    return said - lacking_bytes(record)
+
+
+def _lacks_its_end(record: ArcWarcRecord) -> bool:
+    """Say whether the file ends inside a record, which was read to its end.
+
+    Some writers count too much, such as the line ends behind it (GitHub webrecorder/warcio, example-space-in-url.arc):
+    then the answer's own Content-Length tells that all is there.
+    """
+    return lacking_bytes(record) > 0 and not 0 < told_bytes(_headers(record)) <= _body_bytes(record)
 
 
 def _headers(record: ArcWarcRecord) -> Headers:
