@@ -30,14 +30,14 @@ from harness.course.rules import check_pages
 from harness.errors import InputError, printable
 from harness.files.foreign_har import read_foreign_har
 from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules
-from harness.files.pages import Page, PageFiles, listable, read_pages
+from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.limits import TimeLimits
 from harness.measure.trial import Trial, try_pages
 from harness.mirror.rtts import write_rtts
 from harness.record.export.write import ENDINGS, export
-from harness.record.recorder import RecordingOutcome, RecordingPlan, record, require_log_names, to_append
+from harness.record.recorder import RecordingOutcome, RecordingPlan, record, require_recordable, to_append
 from harness.record.refetch import BodyLimits, Refetcher
-from harness.record.sources.listing import list_pages, say_left_out
+from harness.record.sources.listing import list_pages, recordable, say_left_out
 from harness.record.sources.opened import KINDS, is_figures_only, opened
 from harness.record.sources.server import ArchiveServer
 from harness.record.sources.source import Source
@@ -84,7 +84,7 @@ def record_pages(options: argparse.Namespace, list_file: Path, archive: ArchiveS
     if archive is not None:
         list_pages(list_file, archive.source)
     pages = read_pages(list_file)
-    require_log_names(list_file, pages)
+    require_recordable(list_file, pages)
     wanted = to_append(options.dir, options.name, pages) if options.append else pages
     if not wanted:
         print(f"{options.name}: every page of {list_file.name} is recorded already")
@@ -100,12 +100,12 @@ def make_synthetic(options: argparse.Namespace) -> int:
     shape_file = options.dir / f"{options.name}.shape"
     entries = read_foreign_har(options.source)
     found = shapes_of_har(entries)
-    kept = listable(shape.url for shape in found)
+    kept = recordable([shape.url for shape in found])
     shapes = [shape for shape in found if shape.url in kept]
     check_sizes(shapes, str(options.source))
     if not shapes:
-        raise InputError(f"{options.source}:1: no page in it whose document was answered, and whose URL can be a file "
-                         "name; give the HAR of a page load")
+        raise InputError(f"{options.source}:1: no page in it whose document was answered, whose URL can be a file "
+                         "name, and which is on port 80 or 443; give the HAR of a page load")
     write_atomically(shape_file, format_shapes(shapes))
     print(f"{printable(options.source.name)} lacks the bodies of its page or of most others: its figures are in "
           f"{shape_file.name}, from which pages are made")

@@ -85,7 +85,7 @@ def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEn
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or OF_FIREFOX.fullmatch(parts.hostname):
         return None
-    headers, content = _pairs(response), response.get("content") or {}
+    headers, content = pairs_of(response), response.get("content") or {}
     mime_type = str(content.get("mimeType") or header_in(headers, "content-type"))
     if mime_type.partition(";")[0].strip().lower() in OF_CERTIFICATES:
         return None
@@ -104,13 +104,13 @@ def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEn
     there = str(response.get("redirectURL") or header_in(headers, "location"))
     return ForeignEntry(
         page=page, method=str(request.get("method", "GET")).upper(), url=url,
-        request_body=_request_body(request, context.attached), request_headers=_pairs(request),
+        request_body=_request_body(request, context.attached), request_headers=pairs_of(request),
         status=status, reason=reason, headers=headers,
-        protocol=(H2 if any(name.startswith(":") for name, _ in _pairs(request)) else PROTOCOLS.get(protocol, "")),
+        protocol=(H2 if any(name.startswith(":") for name, _ in pairs_of(request)) else PROTOCOLS.get(protocol, "")),
         mime_type=mime_type, body=body, wire_bytes=wire_bytes,
         content_bytes=len(body) if body is not None else (UNKNOWN if is_lost and told_bytes == 0 else told_bytes),
         redirect_url=as_browsers_ask(there, url) if there and status in REDIRECTS else "",
-        started=moment_of(entry.get("startedDateTime")), time_ms=max(0.0, float(entry.get("time") or 0)),
+        started=moment_of(entry.get("startedDateTime")), time_ms=_duration_ms(entry.get("time")),
         connect_ms=handshake_ms(entry) or None,     # 0: over a connection that was there already
         wait_ms=time_ms((entry.get("timings") or {}).get("wait")), cut=read.cut,
         still_encoded=str(content.get("comment")).startswith(STILL_ENCODED))
@@ -124,7 +124,7 @@ def page_charsets(entries: Iterable[tuple[dict[str, Any], str]]) -> dict[str, st
     for entry, page in entries:
         response = entry.get("response") or {}
         content = response.get("content") or {}
-        content_type = _content_type(_pairs(response), content)
+        content_type = _content_type(pairs_of(response), content)
         if page not in charsets and "html" in content_type:
             charset = charset_of(str(content.get("text") or ""), content_type)
             charsets |= {page: charset} if charset else {}
@@ -137,8 +137,8 @@ def _content_type(headers: Headers, content: dict[str, Any]) -> str:
 
 def _request_body(request: dict[str, Any], attached: Attached) -> bytes:
     """Return what was sent. Safari gives a GET after a form the form's own."""
-    post_data = request.get("postData") or {}
-    if str(request.get("method", "GET")).upper() in ("GET", "HEAD"):
+    post_data = request.get("postData")
+    if str(request.get("method", "GET")).upper() in ("GET", "HEAD") or not isinstance(post_data, dict):
         return b""
     there = attached(post_data["_file"]) if isinstance(post_data.get("_file"), str) else None
     return there if there is not None else str(post_data.get("text") or "").encode("utf-8", "surrogatepass")
@@ -196,8 +196,10 @@ def _wire_bytes(response: dict[str, Any], headers: Headers) -> int:
     return UNKNOWN if encoded or decoded <= 0 else decoded
 
 
-def _pairs(message: dict[str, Any]) -> Headers:
-    return tuple((str(pair["name"]), str(pair["value"])) for pair in message.get("headers") or []
+def pairs_of(message: dict[str, Any]) -> Headers:
+    """Return the headers of a request or an answer as they stand in a HAR."""
+    pairs = message.get("headers")
+    return tuple((str(pair["name"]), str(pair["value"])) for pair in (pairs if isinstance(pairs, list) else [])
                  if isinstance(pair, dict) and "name" in pair and "value" in pair)
 
 
@@ -205,6 +207,14 @@ def _number(value: Any, otherwise: int) -> int:
     if isinstance(value, str) and re.fullmatch("[0-9]{1,15}", value):
         return int(value)
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else otherwise
+
+
+def _duration_ms(value: Any) -> float:
+    """Return how long something took, 0 for what is no number."""
+    try:
+        return max(0.0, float(value or 0))
+    except (TypeError, ValueError):
+        return 0.0
 
 
 def moment_of(text: Any) -> datetime | None:

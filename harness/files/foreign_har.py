@@ -9,7 +9,8 @@ from typing import Any
 from harness.errors import InputError
 from harness.files.foreign_body import HarContext
 from harness.files.foreign_entry import ForeignEntry, entry_of, page_charsets
-from harness.files.foreign_pages import is_late, load_ends, page_begins, page_of, page_urls, without_leftovers
+from harness.files.foreign_pages import is_late, load_ends, page_begins, page_urls, with_pages, without_leftovers
+from harness.files.foreign_types import log_of
 from harness.files.har_file import read_har_file
 from harness.system.untrusted import UnreadableFileError, parse_json
 
@@ -22,10 +23,10 @@ def read_foreign_har(path: Path) -> list[ForeignEntry]:
     """Return the requests over http and https in a HAR, in its order. Raises InputError when it is none, or empty."""
     try:
         file = read_har_file(path)
-        log = parse_json(file.text, DEEPEST)["log"]
+        log = log_of(parse_json(file.text, DEEPEST))
         pages = log.get("pages") or []
         begins, ends = page_begins(pages), load_ends(pages)
-        pages_of = [(entry, page_of(entry, begins)) for entry in log["entries"]]
+        pages_of = with_pages(log["entries"], begins)
         context = HarContext(str((log.get("creator") or {}).get("name", "")), file.attached,
                         page_charsets(pages_of))
         entries = (entry_of(entry, page, context) for entry, page in pages_of)
@@ -34,8 +35,8 @@ def read_foreign_har(path: Path) -> list[ForeignEntry]:
     except UnreadableFileError as error:
         raise InputError(f"{error}; give the HAR of one page") from None
     except (ValueError, TypeError, KeyError, AttributeError, EOFError, OSError, zlib.error) as error:
-        raise InputError(f"{path}:1: not a HAR ({type(error).__name__}: {str(error)[:100]}); give one as a browser "
-                         "exports it") from None
+        words = str(error)[:100] if type(error) is ValueError else f"{type(error).__name__}: {str(error)[:100]}"
+        raise InputError(f"{path}:1: not a HAR ({words}); give one as a browser exports it") from None
     if not found:
         raise InputError(f"{path}:1: no request over http or https in it; give the HAR of a page load")
     return found
@@ -53,7 +54,8 @@ def read_websockets_of_loads(path: Path) -> list[tuple[dict[str, Any], float]]:
     log = _log_with_websockets(path)
     pages = log.get("pages") or []
     begins, ends_s = page_begins(pages), {page: end.timestamp() for page, end in load_ends(pages).items()}
-    return [(entry, ends_s.get(page_of(entry, begins), math.inf)) for entry in _websockets_in(log)]
+    pages_of = with_pages([entry for entry in log["entries"] if isinstance(entry, dict)], begins)
+    return [(entry, ends_s.get(page, math.inf)) for entry, page in pages_of if MESSAGES in entry]
 
 
 def _log_with_websockets(path: Path) -> dict[str, Any]:

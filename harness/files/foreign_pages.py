@@ -1,7 +1,7 @@
 """Which page the requests of a foreign HAR belong to, where each page begins, and when its load event was.
 
-A page's title may be its URL, its title, or nothing; a request may name its frame instead of its page; what the page
-before still waited for may stand before a page's document.
+A page's title may be its URL, its title, or nothing; a request may name its frame instead of its page, or, in a frame
+of another site, no page; what the page before still waited for may stand before a page's document.
 """
 
 import re
@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
-from harness.files.foreign_entry import ForeignEntry, moment_of
+from harness.files.foreign_entry import ForeignEntry, moment_of, pairs_of
+from harness.files.headers import header_in
 from harness.files.urls import document_url
 
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
@@ -24,11 +25,13 @@ def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
 
     Of several loads of one page (first view, repeat view) the first one counts. One that begins with what is no
     document is no page: repeat views begin with what was not in the cache. Nor is what no URL alone asks for (POST).
-    One with nothing that can be a document has no page.
+    One with nothing that can be a document has no page. What names no page is one only where nothing names any.
     """
     of_pages: dict[str, list[ForeignEntry]] = {}
     for entry in entries:
         of_pages.setdefault(entry.page, []).append(entry)
+    if len(of_pages) > 1:
+        of_pages.pop("", None)
     begins = {page: _beginning(page, of_page) for page, of_page in of_pages.items()}
     begins = {page: entry for page, entry in begins.items() if _may_begin_page(entry)}
     documents = {page: entry for page, entry in begins.items() if _begins_page(entry)}
@@ -45,9 +48,13 @@ def _beginning(page: str, entries: list[ForeignEntry]) -> ForeignEntry:
 
     Before it may stand what the browser itself asks for, or what the page before still waited for: there, and in a HAR
     that names no pages (Fiddler's), it is the first document that nothing referred to, if most entries come after it.
+    What the page before never got an answer to is not it where the next answer is a document.
     """
     first = entries[0]
     tells_referers = any(map(_referer, entries)) or not any(entry.request_headers for entry in entries)
+    if page and not first.status:
+        answer = next((entry for entry in entries if _is_answer(entry)), first)
+        return answer if _begins_page(answer) and _referer(answer) != first.url else first
     if page and (_may_begin_page(first) or not tells_referers):
         return first
     first_half = entries[:len(entries) // 2 + 1] if page else entries
@@ -60,8 +67,12 @@ def _referer(entry: ForeignEntry) -> str:
 
 def _begins_page(entry: ForeignEntry) -> bool:
     """Say whether a page can begin with this: a document, or a redirect to one."""
-    is_answer = entry.method == "GET" and entry.status != HTTPStatus.NO_CONTENT
-    return is_answer and ("html" in entry.mime_type or bool(entry.redirect_url))
+    may_be_answer = entry.method == "GET" and entry.status != HTTPStatus.NO_CONTENT
+    return may_be_answer and ("html" in entry.mime_type or bool(entry.redirect_url))
+
+
+def _is_answer(entry: ForeignEntry) -> bool:
+    return entry.method == "GET" and entry.status not in (0, HTTPStatus.NO_CONTENT)
 
 
 def _may_begin_page(entry: ForeignEntry) -> bool:
@@ -75,17 +86,46 @@ def page_begins(pages: list[dict[str, Any]]) -> dict[str, datetime | None]:
     return {str(page.get("id", "")): moment_of(page.get("startedDateTime")) for page in pages}
 
 
-def page_of(entry: dict[str, Any], begins: dict[str, datetime | None]) -> str:
-    """Return the id of an entry's page, "" where it names none.
+def with_pages(entries: list[dict[str, Any]], begins: dict[str, datetime | None]
+               ) -> list[tuple[dict[str, Any], str]]:
+    """Return the entries of a HAR, each with the id of its page, "" for none.
+
+    Chrome names no page for what a frame of another site asks for. Where other entries name one, such an entry belongs
+    to the page of its Referer, or to the page that was begun last before it.
+    """
+    names_pages = any(entry.get("pageref") for entry in entries)
+    page_by_url: dict[str, str] = {}
+    found = []
+    for entry in entries:
+        page = _named_page(entry, begins)
+        if names_pages and not page:
+            page = page_by_url.get(document_url(_referer_in(entry))) or _begun_before(entry, begins)
+        if names_pages and page:
+            page_by_url[document_url(str(entry["request"]["url"]))] = page
+        found.append((entry, page))
+    return found
+
+
+def _named_page(entry: dict[str, Any], begins: dict[str, datetime | None]) -> str:
+    """Return the id of the page that an entry names, "" where it names none.
 
     The Web Inspectors of 2012 name the frame that asked, by its URL: that belongs to the page that was begun last.
     """
     named = str(entry.get("pageref") or "")
     if not named or not begins or named in begins:
         return named
+    return _begun_before(entry, begins) or next(iter(begins))
+
+
+def _begun_before(entry: dict[str, Any], begins: dict[str, datetime | None]) -> str:
+    """Return the id of the page that was begun last before an entry was asked for, "" where none is known to be."""
     asked = moment_of(entry.get("startedDateTime"))
     before = {page: begin for page, begin in begins.items() if asked and begin and begin <= asked}
-    return max(before, key=lambda page: before[page]) if before else next(iter(begins))
+    return max(before, key=lambda page: before[page]) if before else ""
+
+
+def _referer_in(entry: dict[str, Any]) -> str:
+    return header_in(pairs_of(entry["request"]), "referer")
 
 
 def without_leftovers(entries: list[ForeignEntry], pages: list[dict[str, Any]]) -> list[ForeignEntry]:

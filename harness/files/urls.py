@@ -1,7 +1,7 @@
 """URLs as browsers ask for them (https://url.spec.whatwg.org), whoever wrote them down, and how."""
 
 import re
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 import ada_url
 
@@ -25,6 +25,11 @@ def as_browsers_ask(url: str, base: str | None = None) -> str:
 def is_asked_by_browser(url: str) -> bool:
     """Tell whether a browser asks for `url` on its own time, whatever the page does."""
     return OF_BROWSERS.search(url.partition("#")[0].partition("?")[0]) is not None
+
+
+def names_port(url: str) -> bool:
+    """Tell whether `url` names another port than its scheme's own (80, 443), which no replay answers at."""
+    return urlsplit(as_browsers_ask(url)).port is not None
 
 
 def document_url(url: str) -> str:

@@ -8,6 +8,7 @@ each namespace is set up by one short script, whose first error ends the experim
 
 import ctypes
 import fcntl
+import logging
 import re
 import socket
 import struct
@@ -23,6 +24,10 @@ from mininet.nodelib import LinuxBridge
 from harness.errors import ExperimentError
 from harness.system.commands import run
 from harness.system.netns import inside
+
+logging.setLoggerClass(logging.Logger)
+"""Mininet's own, which writes to standard error by itself, and without line ends, is for Mininet: importing it makes it
+everybody's."""
 
 LINKS_AT_ONCE = 200
 """Links in one batch: `harness.system.commands.run` waits 20 s at most, and making a link takes about 1 ms."""

@@ -77,6 +77,8 @@ class PageRecording:
     websockets: list[WebSocket] = field(default_factory=list)
     brought_from: str = ""
     """The source that others recorded, whose times nobody knows; "" for the Internet."""
+    source_remarks: Sequence[str] = ()
+    """What could not be read of that source."""
     recorded_urls: frozenset[str] = frozenset()
     """What the load that others recorded got (harness.record.sources.answers.mask); empty where nobody knows."""
     recorded_documents: Sequence[str] = ()

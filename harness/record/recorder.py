@@ -17,6 +17,7 @@ from harness.bootstrap import ROOT
 from harness.browser.program import NET_LOG
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import Page, PageFiles, line_of
+from harness.files.urls import names_port
 from harness.mirror.manifest import MANIFEST
 from harness.netlog.file import LARGEST_NETLOG_BYTES
 from harness.record.archive import to_har
@@ -227,9 +228,14 @@ def _work_dir() -> Iterator[tuple[Path, User]]:
         yield work_dir, user
 
 
-def require_log_names(list_file: Path, pages: list[Page]) -> None:
-    """Raise InputError when a page's log would be taken for something else: see harness.mirror.recording."""
+def require_recordable(list_file: Path, pages: list[Page]) -> None:
+    """Raise InputError for a page that no replay can have, or whose log would be taken for something else: see
+    harness.mirror.recording.
+    """
     for page in pages:
+        if names_port(page.url):
+            raise InputError(f"{list_file}:{line_of(list_file, page)}: {page.url}: pages on other ports than 80 and "
+                             "443 cannot be replayed; take it out")
         if page.name.endswith((".json", ".har")):
             raise InputError(f"{list_file}:{line_of(list_file, page)}: {page.url} would have a log named {page.name}, "
                              "which is no log's name; add a query such as ?x=1")

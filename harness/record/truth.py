@@ -6,14 +6,14 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from harness.errors import first_few
-from harness.files.urls import is_asked_by_browser
+from harness.files.urls import document_url, is_asked_by_browser
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
 from harness.netlog.moved_on import moved_on_to
 from harness.netlog.transactions import EVENT_STREAM, HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import ABORTED, CapturedExchange, PageRecording
-from harness.record.sources.answers import LACKING, mask, without_fragment
+from harness.record.sources.answers import LACKING, mask
 from harness.record.words import size
 
 CODE, CODE_NAMES = ("script", "style", "worker"), (".js", ".mjs", ".css")
@@ -61,7 +61,7 @@ def strayed(recording: PageRecording) -> str:
     A page whose first script does not work any more fails no request: it makes none.
     """
     recorded = recording.recorded_urls
-    got = {mask(without_fragment(exchange.url)) for exchange in recording.exchanges if exchange.status}
+    got = {mask(document_url(exchange.url)) for exchange in recording.exchanges if exchange.status}
     again = len(recorded & got)
     if len(recorded) < FEWEST_RECORDED or again >= LEAST_AGAIN * len(recorded):
         return ""

@@ -15,6 +15,7 @@ from harness.record.sources.answers import BODY_MISSING, NOT_FOUND
 from harness.record.words import counted, size
 
 MOST_RELOADS = 3
+TOO_MANY_REDIRECTS = "ERR_TOO_MANY_REDIRECTS"
 SCHEMES_WITHOUT_RECORDING = {"ws:": "websocket (a live connection)", "wss:": "websocket (a live connection)",
                              "ftp:": "ftp: address"}
 
@@ -75,6 +76,8 @@ def judge(recording: PageRecording) -> Verdict:
 
 
 def _reasons(recording: PageRecording) -> list[str]:
+    if circle := _circle(recording):
+        return [circle]
     documents = recording.documents()
     bad = [exchange for exchange in documents if exchange.status and exchange.status not in DOCUMENT_IS_GOOD]
     if bad:
@@ -99,6 +102,16 @@ def _reasons(recording: PageRecording) -> list[str]:
     if other := truth.left_for(recording):
         return [moved_on.in_words(other)]
     return [reason for reason in (truth.hollowness(recording), truth.strayed(recording)) if reason]
+
+
+def _circle(recording: PageRecording) -> str:
+    """Return in words that the page redirects without an end, "" when it does not."""
+    if not any(TOO_MANY_REDIRECTS in error for error in recording.visit.errors):
+        return ""
+    hops = [exchange.url for exchange in recording.exchanges if exchange.transaction.main_frame]
+    urls = list(dict.fromkeys(hops))
+    how = "in a circle" if len(urls) < len(hops) else f"more than {len(hops) - 1} times"
+    return f"it redirects {how}: {first_few(urls)}"
 
 
 def _find_failures(recording: PageRecording, verdict: Verdict) -> None:
@@ -185,6 +198,7 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
     far = {urlsplit(answer.url).hostname for answer in answers if answer.connect_ms is not None}
     told = f", but for how far away {len(far)} of {verdict.hosts} hosts were (--rtt recorded)" if far else ""
     verdict.remarks.append(f"brought from {recording.brought_from}{when}; its times are unknown{told}")
+    verdict.remarks += recording.source_remarks
     if lost := truth.missing_code(recording):
         verdict.remarks.append(f"scripts and style sheets that the archive lacks, without which the page may look and "
                                f"load otherwise: {len(lost)} ({first_few(lost)})")

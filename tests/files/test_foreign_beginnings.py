@@ -1,6 +1,7 @@
 """Where a page begins in a HAR that holds more than the page."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,24 @@ def test_before_a_page_stands_what_the_browser_itself_asks_for(url: str, mime_ty
     before = entry(url, mime_type)
     before["response"]["status"], before["request"]["method"] = status, method
     assert urls(har(tmp_path / "x.har", before, *OF_PAGE)) == [PAGE]
+
+
+def unanswered(url: str, method: str = "GET") -> dict[str, Any]:
+    made = entry(url, "", None)
+    made["response"]["status"], made["request"]["method"] = 0, method
+    return made
+
+
+@pytest.mark.parametrize("answered", [entry(PAGE), entry(PAGE, referer="https://before.test/")])
+def test_what_the_page_before_never_got_is_not_the_page(answered: dict[str, Any], tmp_path: Path) -> None:
+    """GitHub jindo6996/analys-har-file, results/stackoverflow.har: the page was one of YouTube's queries."""
+    before = [unanswered("https://before.test/query"), unanswered("https://before.test/log", "POST")]
+    assert urls(har(tmp_path / "x.har", *before, answered, *OF_PAGE[1:])) == [PAGE]
+
+
+@pytest.mark.parametrize("others", [[], OF_PAGE[1:], [entry("https://ads.test/frame", referer=PAGE)]])
+def test_a_page_whose_document_failed_is_that_page(others: list[dict[str, Any]], tmp_path: Path) -> None:
+    assert urls(har(tmp_path / "x.har", unanswered(PAGE), *others)) == [PAGE]
 
 
 def test_a_repeat_view_that_begins_with_a_picture_has_no_page(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What HARs of other programs say in ways of their own, as seen in public ones."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,12 @@ import pytest
 from harness.errors import InputError
 from harness.files.foreign_har import read_foreign_har
 from harness.files.foreign_pages import page_urls
+from harness.record.sources.archived import ArchivedRequest
 from harness.record.sources.listing import list_pages
 from harness.record.sources.opened import opened
 from tests.support.foreign_hars import PAGE, entry, har
 
+PORT = "http://b.test:8080/"
 FONT = bytes(range(256)) * 20
 SPOILT = FONT.decode("utf-8", "replace").encode()
 """The font as Chrome exports it whose server calls it text: each byte that is no UTF-8 has become U+FFFD."""
@@ -47,8 +50,50 @@ def test_what_a_page_before_waited_for_is_left_out(tmp_path: Path) -> None:
 
 def test_requests_that_name_no_page_belong_to_none(tmp_path: Path) -> None:
     """A browser that was asked to keep its log lists what the page before asked for, without a page."""
-    path = har(tmp_path / "x.har", entry("https://before.test/", page=None), entry(PAGE), pages=(("page_1", 1),))
-    assert [entry.page for entry in read_foreign_har(path)] == ["", "page_1"]
+    path = har(tmp_path / "x.har", entry("https://before.test/", page=None, second=0), entry(PAGE),
+               pages=(("page_1", 1),))
+    entries = read_foreign_har(path)
+    assert [entry.page for entry in entries] == ["", "page_1"]
+    assert page_urls(entries) == {"page_1": PAGE}, "what names no page is none"
+
+
+def test_what_frames_of_other_sites_ask_for_belongs_to_their_page(tmp_path: Path) -> None:
+    """Chrome names no page for it: GitHub mrichman/hargo, golang.org.har, 12 of 32 requests."""
+    frame, other = "https://frame.test/", "https://b.test/"
+    path = har(tmp_path / "x.har", entry(PAGE), entry(frame, referer=PAGE), entry(other, page="page_2", second=10),
+               entry(f"{frame}late", "image/png", page=None, second=11, referer=frame),
+               entry(f"{frame}later", "image/png", page=None, second=12, referer=f"{frame}late#x"),
+               entry("https://nobody.test/", "image/png", page=None, second=12, referer="https://elsewhere.test/"),
+               pages=(("page_1", 1), ("page_2", 10)))
+    assert [entry.page for entry in read_foreign_har(path)] == ["page_1", "page_1", "page_2", "page_1", "page_1",
+                                                                "page_2"]
+    with opened(path) as source:
+        assert list(source.pages) == [PAGE, other]
+        assert source.find(ArchivedRequest("GET", f"{frame}late", by_page=True)) is not None
+
+
+@pytest.mark.parametrize(("broken", "said"), [
+    ([], "what it holds is a list, and must be an object"), ({}, "log is missing, and must be an object"),
+    ({"log": {"entries": {}}}, "log.entries is an object, and must be a list"),
+    ({"log": {"pages": ["x"], "entries": []}}, "log.pages[0] is a text, and must be an object"),
+    ({"log": {"entries": [entry(PAGE), None]}}, "log.entries[1] is missing, and must be an object"),
+    ({"log": {"entries": [entry(PAGE), {}]}}, "log.entries[1].request is missing, and must be an object"),
+    ({"log": {"entries": [{"request": {}}]}}, "log.entries[0].request.url is missing"),
+    ({"log": {"entries": [entry(PAGE) | {"response": {"content": 7}}]}},
+     "log.entries[0].response.content is a number, and must be an object")])
+def test_what_is_wrong_with_a_har_is_said_with_its_place(broken: object, said: str, tmp_path: Path) -> None:
+    """It was "AttributeError: 'NoneType' object has no attribute 'get'"."""
+    path = tmp_path / "x.har"
+    path.write_text(json.dumps(broken))
+    with pytest.raises(InputError, match=re.escape(f"x.har:1: not a HAR ({said}); give one")):
+        read_foreign_har(path)
+
+
+def test_what_nobody_needs_may_have_any_type(tmp_path: Path) -> None:
+    odd = entry(PAGE)
+    odd["request"] |= {"headers": 7, "postData": "x"}
+    [read] = read_foreign_har(har(tmp_path / "x.har", odd | {"time": []}))
+    assert (read.request_headers, read.request_body, read.time_ms) == ((), b"", 0.0)
 
 
 @pytest.mark.parametrize(("body", "kept"), [
@@ -142,13 +187,22 @@ def test_where_nothing_can_be_a_document_there_is_no_page(tmp_path: Path) -> Non
 
 def test_what_no_file_can_be_named_after_is_in_no_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     long = f"{PAGE}?{'x' * 300}"
-    path = har(tmp_path / "x.har", entry(long), entry(PAGE, page="page_2"), entry(f"{PAGE}?", page="page_3"))
+    path = har(tmp_path / "x.har", entry(long), entry(PAGE, page="page_2"), entry(f"{PAGE}?", page="page_3"),
+               entry(PORT, page="page_4"))
     with opened(path) as source:
         list_pages(tmp_path / "A.pages", source)
     assert (tmp_path / "A.pages").read_text() == f"{PAGE}\n"
     said = capsys.readouterr().out.splitlines()
-    assert said[1].startswith(f"left out, because no file can be named after them: {PAGE}?xxx")
-    assert said[1].endswith(f"…, {PAGE}?")
-    (tmp_path / "A.pages").unlink()
-    with opened(har(tmp_path / "x.har", entry(long))) as source, pytest.raises(InputError, match=r"one URL per line$"):
+    assert said[1].startswith(f"left out: no file can be named after them ({PAGE}?xxx")
+    assert said[1].endswith(f"…, {PAGE}?), and pages on other ports than 80 and 443 cannot be replayed ({PORT})")
+
+
+@pytest.mark.parametrize(("url", "said"), [
+    (f"{PAGE}?{'x' * 300}", "no page that x.har names can be recorded: no file can be named after them"),
+    ("http://-/", "no page that x.har names can be recorded: no file can be named after them"),
+    (PORT, "no page that x.har names can be recorded: pages on other ports than 80 and 443 cannot be replayed"),
+    (f"{PAGE}x.png", "x.har does not say what its pages are; make it with one URL per line")])
+def test_why_there_is_no_list_of_pages_is_said(url: str, said: str, tmp_path: Path) -> None:
+    made = har(tmp_path / "x.har", entry(url, "image/png" if url.endswith(".png") else "text/html"))
+    with opened(made) as source, pytest.raises(InputError, match=re.escape(said)):
         list_pages(tmp_path / "A.pages", source)

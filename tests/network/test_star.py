@@ -1,6 +1,7 @@
 """The star itself: what it does not let pass, and that nobody outside sees it. test_network.py measures it."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -74,6 +75,11 @@ def test_a_rate_that_tc_did_not_set_is_noticed() -> None:
             subprocess.run(["tc", "qdisc", "del", "dev", "server0-eth0", "root"], check=True)
         with pytest.raises(ExperimentError, match=r"server0: tc gives \[\] Mbit/s"):
             check_qdiscs(star, links, netem=False)
+
+
+def test_loggers_of_others_are_not_mininets() -> None:
+    """warcio's warnings came twice, without line ends: GitHub beauseant/readWriteWarc, test.warc.gz."""
+    assert type(logging.getLogger("of-others")) is logging.Logger
 
 
 def test_too_many_hosts_are_refused() -> None:

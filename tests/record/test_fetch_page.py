@@ -3,17 +3,22 @@
 import base64
 import errno
 import os
+import re
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from harness.errors import InputError
+from harness.files.pages import read_pages
 from harness.files.text_log import read_log
 from harness.mirror.recording import read_recording
 from harness.netlog.file import BEGIN, END
 from harness.netlog.load import HttpTransaction
 from harness.record.archive import to_har
 from harness.record.page import CapturedExchange, PageRecording, evaluate
+from harness.record.recorder import require_recordable
 from harness.record.refetch import Fetched, Refetcher
 from harness.record.store import Store
 from harness.record.verdict import judge
@@ -247,6 +252,35 @@ def test_pages_that_are_not_fit(tmp_path: Path, status: str, visit: dict[str, ob
     assert reason in verdict.reasons[0]
     assert f"NOT FIT: {verdict.reasons[0]}" in verdict.line(PAGE)
     assert verdict.lines(PAGE)[0] == f"{PAGE}: NOT fit for the experiment"
+
+
+@pytest.mark.parametrize(("urls", "said"), [
+    ([PAGE, f"{PAGE}b"] * 10, f"it redirects in a circle: {PAGE}, {PAGE}b"),
+    ([f"{PAGE}{number}" for number in range(20)], f"it redirects more than 19 times: {PAGE}0, ")])
+def test_a_page_that_only_redirects_is_not_fit(tmp_path: Path, urls: list[str], said: str) -> None:
+    """It was "the server answered 302 Found: it does not give the page to us"."""
+    log = MadeNetLog()
+    for url in urls:
+        log.request(url, "302 Found", main_frame=True)
+    [reason] = judge(seen(log, tmp_path, errors=["Chrome shows an error page: net::ERR_TOO_MANY_REDIRECTS"])).reasons
+    assert reason.startswith(said)
+
+
+def test_what_could_not_be_read_of_a_source_is_said(log: MadeNetLog, tmp_path: Path) -> None:
+    recording = seen(log, tmp_path)
+    recording.brought_from, recording.source_remarks = "x.warc", ["the rest of x.warc cannot be read"]
+    assert "the rest of x.warc cannot be read" in judge(recording).remarks
+
+
+@pytest.mark.parametrize(("url", "problem"), [
+    ("https://a.test:8443/x", "A.pages:2: https://a.test:8443/x: pages on other ports than 80 and 443 cannot"),
+    ("http://a.test:443/", "A.pages:2: http://a.test:443/: pages on other ports"),
+    ("http://a.test/x.har", "A.pages:2: http://a.test/x.har would have a log named"), ("http://a.test:80/", "")])
+def test_what_cannot_be_replayed_is_refused_before_chrome_starts(tmp_path: Path, url: str, problem: str) -> None:
+    list_file = tmp_path / "A.pages"
+    list_file.write_text(f"http://b.test/\n{url}\n")
+    with pytest.raises(InputError, match=re.escape(problem)) if problem else nullcontext():
+        require_recordable(list_file, read_pages(list_file))
 
 
 def test_a_page_that_never_came_or_came_too_often_is_not_fit(log: MadeNetLog, tmp_path: Path) -> None:

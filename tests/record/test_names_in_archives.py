@@ -32,6 +32,24 @@ def test_an_answer_is_found_however_its_url_is_written(filed: str, tmp_path: Pat
     assert (found.body, found.stand_in) == (b"x", False)
 
 
+@pytest.mark.parametrize(("filed", "asked"), [
+    ("http://a.test:80/x", "http://a.test/x"), ("https://a.test:443/x", "https://a.test/x"),
+    ("HTTP://A.test/x", "http://a.test/x"), ("http://a.test?x=1", "http://a.test/?x=1"),
+    ("http://a.test/b/../x", "http://a.test/x"), ("http://a.test/b\\x", "http://a.test/b/x"),
+    ("http://müller.test/", "http://xn--mller-kva.test/")])
+def test_the_page_is_found_however_its_url_is_written(filed: str, asked: str, tmp_path: Path) -> None:
+    """GitHub netarchivesuite/jwat, small_BNF.arc: a page on port 80 was not there."""
+    path = tmp_path / "x.warc"
+    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\npage"
+    path.write_bytes(f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {filed}\r\nContent-Type: application/http"
+                     f"\r\nContent-Length: {len(http)}\r\n\r\n".encode() + http + b"\r\n\r\n")
+    with opened(path) as source:
+        found = source.find(ArchivedRequest("GET", asked, navigation=True))
+        assert source.documents() == [asked]
+    assert found is not None
+    assert (found.url, found.body) == (asked, b"page")
+
+
 @pytest.mark.parametrize("other", ["/a%2Fb?x=1", "/a/b%3Fx=1", "/a/b?x%3D1", "/a/b?x=1%262", "/a/b?x=1%252C",
                                    "/a/b?x=1%2B"])
 def test_what_means_something_else_is_another_url(other: str) -> None:

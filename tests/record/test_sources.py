@@ -231,14 +231,16 @@ def test_a_recording_of_mahimahi(tmp_path: Path) -> None:
     assert (message.ip, message.port, message.scheme) == ("10.0.0.1", 80, 2)
 
 
-def test_what_mahimahi_recorded_of_a_body_is_missing_when_it_broke_off_in_a_chunk(tmp_path: Path) -> None:
-    request = field(1, b"GET / HTTP/1.1") + field(2, field(1, b"Host") + field(2, b"a.test"))
-    response = (field(1, b"HTTP/1.1 200 OK") + field(2, field(1, b"Transfer-Encoding") + field(2, b"chunked"))
-                + field(3, b"4\r\npage\r\n9\r\ncut"))
+@pytest.mark.parametrize(("name", "value", "body", "lost_bytes"), [
+    (b"Transfer-Encoding", b"chunked", b"4\r\npage\r\n9\r\ncut", 0), (b"Content-Length", b"900", b"page", 900)])
+def test_what_mahimahi_recorded_of_a_body_is_missing_when_it_broke_off(name: bytes, value: bytes, body: bytes,
+                                                                       lost_bytes: int, tmp_path: Path) -> None:
+    request = field(1, b"GET / HTTP/1.1") + field(2, field(1, b"Host") + field(2, b"A.test:80"))
+    response = field(1, b"HTTP/1.1 200 OK") + field(2, field(1, name) + field(2, value)) + field(3, body)
     (tmp_path / "save").write_bytes(bytes([3 << 3, 1]) + field(4, request) + field(5, response))
     source = IndexedSource("x", read_mahimahi(tmp_path))
     assert source.find(ArchivedRequest("GET", PAGE)) is None
-    assert source.without_body == {PAGE: 0}
+    assert source.without_body == {PAGE: lost_bytes}
 
 
 def test_what_mahimahi_recorded_is_in_the_order_of_its_dates_and_files(tmp_path: Path) -> None:

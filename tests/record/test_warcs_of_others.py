@@ -1,6 +1,8 @@
 """WARC files of programs that write records in ways of their own, and records that are not whole."""
 
+import gzip
 from pathlib import Path
+from random import randbytes
 
 import pytest
 
@@ -57,6 +59,39 @@ def test_what_a_record_does_not_have_whole_is_missing(head: str, body: bytes, mo
     path.write_bytes(record("response", PAGE, OK, b"page") + record("response", f"{PAGE}x", head, body, more))
     with opened(path) as source:
         assert source.without_body == ({} if lost_bytes is None else {f"{PAGE}x": lost_bytes})
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_answer_inside_of_which_a_file_ends_is_missing(packed: bool, tmp_path: Path) -> None:
+    """GitHub netarchivesuite/solrwayback, compressions_warc: 59 of a page's 246 bytes were the page."""
+    answers = [record("response", PAGE, OK, b"page"), record("response", f"{PAGE}x", f"{OK}\r\nX: y", randbytes(5000))]
+    path = tmp_path / ("x.warc.gz" if packed else "x.warc")
+    path.write_bytes(b"".join(gzip.compress(answer) if packed else answer for answer in answers)[:-3000])
+    with opened(path) as source:
+        assert source.without_body == {f"{PAGE}x": 5000}
+        assert source.find(ArchivedRequest("GET", f"{PAGE}x", by_page=True)) is None
+        assert source.remarks == [f"{path.name} breaks off inside its answer 2: what came then is missing"]
+
+
+@pytest.mark.parametrize(("cut_bytes", "lost", "remarks"), [(4, {}, 0), (5, {PAGE: 9}, 1)])
+def test_an_answer_is_whole_without_the_line_ends_behind_it(cut_bytes: int, lost: dict[str, int], remarks: int,
+                                                            tmp_path: Path) -> None:
+    """GitHub webrecorder/warcio, example-space-in-url.arc: its writer counts them, and they are not there."""
+    path = tmp_path / "x.warc"
+    path.write_bytes(record("response", PAGE, f"{OK}\r\nContent-Length: 9", b"all of it" + bytes(4))[:-4 - cut_bytes])
+    with opened(path) as source:
+        assert (source.without_body, len(source.remarks)) == (lost, remarks)
+
+
+def test_what_cannot_be_read_behind_an_answer_is_said(tmp_path: Path) -> None:
+    page = record("response", PAGE, OK, b"page")
+    path = tmp_path / "x.warc"
+    path.write_bytes(page + b"no record\r\n\r\n" + page)
+    with opened(path) as source:
+        assert ["x.warc breaks off after its answer 1 (Unknown" in remark for remark in source.remarks] == [True]
+    path.write_bytes(page + page)
+    with opened(path) as source:
+        assert list(source.remarks) == []
 
 
 def test_an_answer_that_broke_off_in_its_first_line_is_none(tmp_path: Path) -> None:
@@ -130,6 +165,22 @@ def test_what_was_not_modified_is_the_page_that_the_crawler_had(tmp_path: Path) 
         assert (answer.url, answer.status, answer.reason, answer.body, answer.header("content-type")) == (
             f"{PAGE}b", 200, "OK", b"page", "text/html")
         assert source.without_body == {f"{PAGE}c": 0, f"{PAGE}d": 0}
+
+
+@pytest.mark.parametrize("names", [
+    "WARC-Payload-Digest: sha1:NEW\r\n", "WARC-Refers-To: <urn:uuid:1>\r\n",
+    f"WARC-Refers-To-Target-URI: {PAGE}a\r\nWARC-Refers-To-Date: 2020-01-01T00:00:00Z\r\n"])
+def test_what_stands_for_a_record_without_a_head_is_answered_as_that_was(names: str, tmp_path: Path) -> None:
+    """A gzip body came without its Content-Encoding, and a 404 as a 200."""
+    path = tmp_path / "x.warc"
+    head = "HTTP/1.1 404 Not Found\r\nContent-Type: text/css\r\nContent-Encoding: gzip"
+    of_original = "WARC-Record-ID: <urn:uuid:1>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n"
+    path.write_bytes(record("response", f"{PAGE}a", head, gzip.compress(b"body"), f"{of_original}{NEW}")
+                     + record("revisit", f"{PAGE}b", "", b"", names))
+    [answer] = found(path, ArchivedRequest("GET", f"{PAGE}b"))
+    assert answer is not None
+    assert (answer.url, answer.status, answer.reason, gzip.decompress(answer.body), answer.header("content-encoding"),
+            answer.header("content-type")) == (f"{PAGE}b", 404, "Not Found", b"body", "gzip", "text/css")
 
 
 def test_what_is_said_before_an_answer_is_none(tmp_path: Path) -> None:

@@ -239,8 +239,8 @@ def test_a_har_whose_redirects_lead_nowhere_makes_no_page(tmp_path: Path) -> Non
     done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
                            str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (
-        2, f"{tmp_path}/x.har:1: no page in it whose document was answered, and whose URL can be a file name; give the "
-        "HAR of a page load\n")
+        2, f"{tmp_path}/x.har:1: no page in it whose document was answered, whose URL can be a file name, and which is "
+        "on port 80 or 443; give the HAR of a page load\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.har"]
 
 

@@ -21,12 +21,12 @@ asked for.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from itertools import islice
 
-from harness.files.urls import decoded
+from harness.files.urls import decoded, document_url
 from harness.mirror.forms import may_be_in_another_format, without_format
 from harness.mirror.live import LiveConnection
 from harness.mirror.masks import mask_body, mask_target
@@ -97,6 +97,8 @@ class Index:
     without_body: Mapping[str, int] = field(default_factory=dict)
     """URLs of answers that are listed without their bodies, and are no exchanges therefore; with the bodies' sizes on
     the network in bytes, 0 where nobody knows."""
+    remarks: Sequence[str] = ()
+    """What could not be read of the source, one line each."""
     marks_navigations: bool = False
     """Whether the source says of some answer, one that it lacks perhaps, that it became a document."""
     _under_way: _PageUnderWay = field(default_factory=_PageUnderWay)
@@ -106,7 +108,7 @@ class Index:
 
     def begin_page(self, url: str) -> None:
         """Begin to answer for another page: what was recorded with it comes first, and nothing was asked for yet."""
-        wanted = same_name(without_fragment(url))
+        wanted = same_name(document_url(url))
         begins = (at for at, entry in enumerate(self.entries)
                   if entry.method == "GET" and same_name(entry.url) == wanted)
         at = next(begins, 0)
@@ -115,7 +117,7 @@ class Index:
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to `request`, None when there is none. Not for several threads at a time."""
         method = "GET" if request.method == "HEAD" else request.method
-        url, body_hash = without_fragment(request.url), hash_of(request.body)
+        url, body_hash = document_url(request.url), hash_of(request.body)
         exact = self._table("exact", lambda entry: (entry.method, entry.url, entry.body_hash))
         filed = self._table("filed", lambda entry: (entry.method, same_name(entry.url), entry.body_hash))
         for table, wanted in ((exact, url), (filed, same_name(url))):
@@ -254,12 +256,6 @@ def hash_of(body: bytes) -> str:
 def masked_hash_of(body: bytes) -> str:
     """Return what tells request bodies apart but for their volatile values, "" for none."""
     return hash_of(mask_body(body))
-
-
-def without_fragment(url: str) -> str:
-    """Return `url` as it is asked for: without fragment, and with a path."""
-    bare = url.partition("#")[0]
-    return bare if "/" in bare.partition("//")[2] else f"{bare}/"
 
 
 def same_name(url: str) -> str:

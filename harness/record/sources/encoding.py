@@ -9,6 +9,11 @@ from harness.record.sources.archived import ArchivedAnswer
 
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
 """A chunk's size, and extensions behind it."""
+NUMBER = re.compile("[0-9]{1,18}")
+ENCODING_ADDS = 64
+"""Bytes by which an encoded body may be larger than the decoded one, if that is small."""
+LEAST_OF_WHOLE = 0.99
+"""A body of this share of its Content-Length is whole: somebody edited it (GitHub iipc/webarchive-commons)."""
 
 
 def without_chunks(body: bytes) -> tuple[bytes, bool]:
@@ -38,6 +43,21 @@ def without_chunks(body: bytes) -> tuple[bytes, bool]:
 def says_chunked(headers: Headers) -> bool:
     """Say whether an answer came in chunks by its headers."""
     return any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in headers)
+
+
+def told_bytes(headers: Headers) -> int:
+    """Return the size of a body by its Content-Length, 0 where that says nothing, as beside chunks."""
+    length = header_in(headers, "content-length")
+    return int(length) if NUMBER.fullmatch(length) and not header_in(headers, "transfer-encoding") else 0
+
+
+def is_as_long_as_told(headers: Headers, size: int) -> bool:
+    """Say whether a body of `size` bytes can be all that its Content-Length tells of.
+
+    Crawlers that decode bodies keep the Content-Length of the encoded one: a few bytes decode to fewer.
+    """
+    adds = ENCODING_ADDS if header_in(headers, "content-encoding") else 0
+    return size >= LEAST_OF_WHOLE * told_bytes(headers) - adds
 
 
 def honest_encoding(headers: Headers, body: bytes) -> Headers:

@@ -13,12 +13,13 @@ from urllib.parse import urljoin
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_pages import page_urls
 from harness.files.headers import REDIRECTS
+from harness.files.urls import document_url
 from harness.mirror.answers import WITHOUT_BODY
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.encoding import encode
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.live import read_live
-from harness.record.sources.answers import Entry, Index, hash_of, mask, masked_hash_of, without_fragment
+from harness.record.sources.answers import Entry, Index, hash_of, mask, masked_hash_of
 from harness.record.sources.archived import ArchivedAnswer
 
 NOT_COMPRESSED = ("image/", "font/", "audio/", "video/")
@@ -34,11 +35,11 @@ def index_har(entries: list[ForeignEntry], websockets: Sequence[tuple[dict[str, 
     index = Index(live=[live for entry, last_s in websockets for live in read_live([entry], page="", last_s=last_s)])
     answered = [entry for entry in entries if entry.status and (not pages or entry.page in pages)]
     for entry in filter(_is_known, answered):
-        index.entries.append(Entry(entry.method, without_fragment(entry.url), entry.status, partial(_answer, entry),
+        index.entries.append(Entry(entry.method, document_url(entry.url), entry.status, partial(_answer, entry),
                                    hash_of(entry.request_body), Asked(headers_of(entry.request_headers)).purpose,
                                    masked_hash_of(entry.request_body)))
     index.marks_navigations = any(Asked(headers_of(entry.request_headers)).navigation for entry in answered)
-    index.without_body = {without_fragment(entry.url): _lost_bytes(entry) for entry in answered if not _is_known(entry)}
+    index.without_body = {document_url(entry.url): _lost_bytes(entry) for entry in answered if not _is_known(entry)}
     return index, list(pages.values())
 
 
@@ -64,7 +65,7 @@ def urls_asked_for(entries: Sequence[ForeignEntry]) -> dict[str, frozenset[str]]
         got = [entry for entry in entries if entry.page == page and entry.status and not entry.late]
         if any(entry.late is None for entry in got):
             got = _referred_to(got, url)
-        asked[without_fragment(url)] = frozenset(mask(without_fragment(entry.url)) for entry in got)
+        asked[document_url(url)] = frozenset(mask(document_url(entry.url)) for entry in got)
     return asked
 
 

@@ -5,20 +5,24 @@ from pathlib import Path
 
 from harness.errors import InputError, first_few, printable
 from harness.files.pages import listable
+from harness.files.urls import names_port
 from harness.record.sources.source import Source
 
 
 def list_pages(list_file: Path, source: Source) -> None:
     """Write the source's own pages into `list_file` unless it is there, and say so.
 
-    Raises InputError when the source does not say which of its answers are pages.
+    Raises InputError when the source does not say which of its answers are pages, or none of them can be recorded.
     """
     if list_file.exists():
         return
     pages = [url for url in source.pages if url.startswith(("http://", "https://"))]
-    urls = listable(pages)
+    urls = recordable(pages)
+    if pages and not urls:
+        raise InputError(f"{list_file}:1: no such file, and no page that {source.name} names can be recorded: "
+                         f"{_why_left_out(pages)}; make it with others")
     if not urls:
-        documents = ", ".join(listable(source.documents()))
+        documents = ", ".join(recordable(source.documents()))
         raise InputError(f"{list_file}:1: no such file, and {source.name} does not say what its pages are; "
                          f"make it with one URL per line{f', such as {documents}' if documents else ''}")
     list_file.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
@@ -26,7 +30,24 @@ def list_pages(list_file: Path, source: Source) -> None:
     say_left_out([url for url in pages if url not in urls])
 
 
+def recordable(urls: Sequence[str]) -> list[str]:
+    """Return those URLs that can be recorded together: their file names are not too long, nor one like the other, and
+    they are on a port that a replay has.
+    """
+    return listable(url for url in urls if not names_port(url))
+
+
 def say_left_out(urls: Sequence[str]) -> None:
-    """Say which pages of a source are in no list: their URLs are too long for a file name, or give another's."""
+    """Say which pages of a source are in no list."""
     if urls:
-        print(f"left out, because no file can be named after them: {first_few(urls)}")
+        print(f"left out: {_why_left_out(urls)}")
+
+
+def _why_left_out(urls: Sequence[str]) -> str:
+    """Say why pages are in no list: their URLs are too long for a file name, give another's, or name a port."""
+    on_ports = [url for url in urls if names_port(url)]
+    others = [url for url in urls if not names_port(url)]
+    said = [f"no file can be named after them ({first_few(others)})"] if others else []
+    if on_ports:
+        said.append(f"pages on other ports than 80 and 443 cannot be replayed ({first_few(on_ports)})")
+    return ", and ".join(said)

@@ -8,6 +8,7 @@ written: their names are made up.
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from functools import cache, partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,18 @@ from google.protobuf.message import DecodeError, Message
 
 from harness.errors import InputError
 from harness.files.headers import Headers
+from harness.files.urls import document_url
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.encoding import LARGEST_BODY
-from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code, without_fragment
+from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code
 from harness.record.sources.archived import ArchivedAnswer
-from harness.record.sources.encoding import honest_encoding, says_chunked, without_chunks
+from harness.record.sources.encoding import (
+    honest_encoding,
+    is_as_long_as_told,
+    says_chunked,
+    told_bytes,
+    without_chunks,
+)
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 PACKAGE = "tfolab.mahimahi"
@@ -51,10 +59,10 @@ def read_mahimahi(directory: Path) -> Index:
         files = sorted((path for path in directory.iterdir() if path.is_file()), key=lambda path: path.name)
     except OSError as error:
         raise InputError(f"{directory}:1: cannot be read ({error.strerror}); give a recording of mahimahi") from None
-    found = [(_when(path, message), entry, _is_whole(message)) for path in files
+    found = [(_when(path, message), entry, _lost_bytes(message, entry)) for path in files
              if (message := _load(path)) is not None and (entry := _entry(path, message)) is not None]
-    index.entries = [entry for _, entry, is_whole in sorted(found, key=lambda exchange: exchange[0]) if is_whole]
-    index.without_body = {entry.url: 0 for _, entry, is_whole in found if not is_whole}
+    index.entries = [entry for _, entry, lost in sorted(found, key=lambda exchange: exchange[0]) if lost is None]
+    index.without_body = {entry.url: lost for _, entry, lost in found if lost is not None}
     if not found:
         raise InputError(f"{directory}:1: no recording of mahimahi; give the directory that mm-webrecord wrote")
     return index
@@ -96,14 +104,21 @@ def _entry(path: Path, message: Any) -> Entry | None:
     if not target or not host or status is None:
         return None
     scheme = "https" if message.scheme == HTTPS else "http"
-    url = target if target.startswith(("http://", "https://")) else f"{scheme}://{host}{target}"
-    return Entry(method.upper(), without_fragment(url), status, partial(_answer, path, url, status),
+    url = document_url(target if target.startswith(("http://", "https://")) else f"{scheme}://{host}{target}")
+    return Entry(method.upper(), url, status, partial(_answer, path, url, status),
                  hash_of(message.request.body), Asked(headers).purpose, masked_hash_of(message.request.body))
 
 
-def _is_whole(message: Any) -> bool:
-    """Say whether the body of an answer did not break off inside a chunk."""
-    return not says_chunked(_headers(message.response)) or without_chunks(bytes(message.response.body))[1]
+def _lost_bytes(message: Any, entry: Entry) -> int | None:
+    """Return the size of a body that broke off, 0 where nobody knows it; None for one that is there.
+
+    It has fewer bytes than its Content-Length, or ends inside a chunk.
+    """
+    headers, body = _headers(message.response), bytes(message.response.body)
+    if says_chunked(headers):
+        return None if without_chunks(body)[1] else 0
+    is_whole = entry.method == "HEAD" or entry.status != HTTPStatus.OK or is_as_long_as_told(headers, len(body))
+    return None if is_whole else told_bytes(headers)
 
 
 def _headers(message: Any) -> Headers:

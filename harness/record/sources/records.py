@@ -15,7 +15,8 @@ from typing import IO, Any
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 from warcio.bufferedreaders import DecompressingBufferedReader  # type: ignore[import-untyped]
 from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
-from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
+from warcio.limitreader import LimitReader  # type: ignore[import-untyped]
+from warcio.recordloader import ArcWarcRecord, ArcWarcRecordLoader  # type: ignore[import-untyped]
 
 from harness.mirror.encoding import LARGEST_BODY
 
@@ -96,6 +97,13 @@ def body_of(record: ArcWarcRecord) -> bytes:
     return body
 
 
+def lacking_bytes(record: ArcWarcRecord) -> int:
+    """Return how many bytes of a record that was read to its end are not in its file, which ends inside of it."""
+    stream = record.raw_stream
+    lacking: int = stream.limit if isinstance(stream, LimitReader) else 0
+    return lacking
+
+
 def _next(records: ArchiveIterator) -> ArcWarcRecord | None:
     """Return the next record, None at the end. Raises one of NO_WARC."""
     try:
@@ -111,7 +119,16 @@ class _Records(ArchiveIterator):
 
     def __init__(self, file: IO[bytes], budget: Budget) -> None:
         super().__init__(file, arc2warc=True)
+        self.loader = _Loader(verify_http=False, arc2warc=True)
         self.reader = _Reader(file, budget)
+
+
+class _Loader(ArcWarcRecordLoader):
+    """warcio's, but that it knows HTTP://A.TEST/, too, for a URL of HTTP."""
+
+    def load_http_headers(self, rec_type: str, uri: str | None, stream: Any, length: int) -> Any:
+        """Return the head of the HTTP message in a record, None where there is none."""
+        return super().load_http_headers(rec_type, uri and uri.lower(), stream, length)
 
 
 class _Reader(DecompressingBufferedReader):

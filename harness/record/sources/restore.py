@@ -9,9 +9,10 @@ import re
 from dataclasses import replace
 
 from harness.files.headers import Headers, header_in
+from harness.files.urls import document_url
 from harness.netlog.load import HttpTransaction
 from harness.record.page import CapturedExchange, PageRecording
-from harness.record.sources.answers import BODY_MISSING, NOT_FOUND, same_name, without_fragment
+from harness.record.sources.answers import BODY_MISSING, NOT_FOUND, same_name
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.server import MISSING, NUMBER, ArchiveServer
 
@@ -23,6 +24,7 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
     recording.brought_from = server.source.name
     recording.websockets = [websocket for websocket in recording.websockets
                             if _number_in(websocket.response_headers, server) != MISSING]
+    recording.source_remarks = server.source.remarks
     recording.recorded_urls = server.source.urls_asked_for(recording.url)
     lost_by_name = {same_name(url): lost_bytes for url, lost_bytes in server.source.without_body.items()}
     changed: dict[int, HttpTransaction] = {}
@@ -33,7 +35,7 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
             continue
         before = exchange.transaction
         if number == MISSING:
-            lost_bytes = lost_by_name.get(same_name(without_fragment(exchange.url)))
+            lost_bytes = lost_by_name.get(same_name(document_url(exchange.url)))
             _lose(exchange, NOT_FOUND if lost_bytes is None else BODY_MISSING, lost_bytes or 0)
         else:
             answer = server.answers[number]

@@ -4,19 +4,22 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Protocol
 
+from harness.files.urls import document_url
 from harness.mirror.live import LiveConnection
-from harness.record.sources.answers import Index, without_fragment
+from harness.record.sources.answers import Index
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 
 
 class Source(Protocol):
     """Answers requests from what was recorded. `name` is for messages; `pages` are what it says are its pages, and
     `without_body` the URLs of answers that it lists without their bodies, with the bodies' sizes in bytes (0: unknown).
+    `remarks` say what could not be read of it, one line each.
     """
 
     name: str
     pages: Sequence[str]
     without_body: Mapping[str, int]
+    remarks: Sequence[str]
 
     def begin_page(self, url: str) -> None:
         """Learn which page asks from now on."""
@@ -44,6 +47,7 @@ class IndexedSource:
                  asked_for: Mapping[str, frozenset[str]] | None = None) -> None:
         """Take what a reader has read; `asked_for` is what the recorded load of each page got."""
         self.name, self.pages, self.without_body = name, pages, index.without_body
+        self.remarks = index.remarks
         self._index, self._lock = index, Lock()
         self._asked_for = asked_for or {}
 
@@ -68,7 +72,7 @@ class IndexedSource:
 
     def urls_asked_for(self, page_url: str) -> frozenset[str]:
         """Return what the recorded load of a page got, where the source says which requests belong to a page."""
-        return self._asked_for.get(without_fragment(page_url), frozenset())
+        return self._asked_for.get(document_url(page_url), frozenset())
 
     def complaints(self) -> list[str]:
         """Return nothing: all is there."""

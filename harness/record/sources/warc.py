@@ -1,16 +1,16 @@
 """WARC files (ISO 28500), and ARC ones before them, compressed or not, as crawlers and web archives write them.
 
-A record that was cut (WARC-Truncated), has fewer bytes than its answer's Content-Length says, or ends inside a chunk
-is without its body. The index keeps where each record is and reads it when it is asked for. A "revisit" record stands
-for an earlier one with the same payload, which may lie in a file that is not there, or not be whole itself. One with
-the status 304 is what a crawler got that had the page already: a browser, which has not, gets that page. The method and
-body of a request are in its own record, which names the response's or is named by it (WARC-Concurrent-To), or, where
-records name none (Scoop's), stands beside it; without such a record it was a GET.
+A record that was cut (WARC-Truncated), in which its file ends, that has fewer bytes than its answer's Content-Length
+says, or that ends inside a chunk is without its body. The index keeps where each record is and reads it when it is
+asked for. A "revisit" record stands for an earlier one with the same payload, which it names (WARC-Refers-To) or has
+the digest of, and which may lie in a file that is not there, or not be whole itself. One with the status 304 is what a
+crawler got that had the page already: a browser, which has not, gets that page. One without an HTTP head is answered as
+the earlier one was. The method and body of a request are in its own record, which names the response's or is named by
+it (WARC-Concurrent-To), or, where records name none (Scoop's), stands beside it; without such a record it was a GET.
 """
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
@@ -21,17 +21,25 @@ from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
 
 from harness.errors import InputError
 from harness.files.har import H2, is_over_http2
-from harness.files.headers import Headers
+from harness.files.headers import Headers, header_in
+from harness.files.urls import as_browsers_ask, document_url
 from harness.mirror.asked import Asked, headers_of
-from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code, without_fragment
+from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code
 from harness.record.sources.archived import ArchivedAnswer
-from harness.record.sources.encoding import honest_encoding, says_chunked, without_chunks
+from harness.record.sources.encoding import (
+    honest_encoding,
+    is_as_long_as_told,
+    says_chunked,
+    told_bytes,
+    without_chunks,
+)
 from harness.record.sources.parts import bytes_in_part
 from harness.record.sources.records import (
     NO_WARC,
     Budget,
     TooLargeError,
     body_of,
+    lacking_bytes,
     read_records,
     record_at,
     whole_budget,
@@ -40,11 +48,6 @@ from harness.record.sources.records import (
 ANSWERS = ("response", "revisit", "resource")
 WITH_BODY = (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED)
 """A 304 stands for a body that the crawler, but no browser here, had already."""
-NUMBER = re.compile("[0-9]{1,18}")
-ENCODING_ADDS = 64
-"""Bytes by which an encoded body may be larger than the decoded one, if that is small."""
-LEAST_OF_WHOLE = 0.99
-"""A body of this share of its Content-Length is whole: somebody edited it (GitHub iipc/webarchive-commons)."""
 UNSPECIFIED = "unspecified"
 """Why a record was cut, as our own export says it of what the browser itself gave up."""
 ONE_GZIP = "non-chunked gzip"
@@ -62,7 +65,10 @@ class _RecordHead:
     status: int
     record_id: str
     concurrent_to: str
-    digest: str
+    names: tuple[str, ...]
+    """What other records know it by; of a revisit what it knows its original by."""
+    has_head: bool
+    """Whether it has the head of an HTTP answer."""
     lost_bytes: int | None
     """Size of a body that the record does not have whole; None for one that it has."""
 
@@ -70,6 +76,11 @@ class _RecordHead:
     def is_not_modified(self) -> bool:
         """Whether a server said that a page is what the crawler had already."""
         return self.status == HTTPStatus.NOT_MODIFIED
+
+    @property
+    def has_no_own_answer(self) -> bool:
+        """Whether the head that a browser gets is that of the record's original, and not its own."""
+        return self.is_not_modified or not self.has_head
 
 
 @dataclass(frozen=True)
@@ -87,29 +98,36 @@ class _Asked:
     concurrent_to: str
 
 
+@dataclass
+class _Scanned:
+    """What was read of a source's files, in order; `breaks` say what could not be read."""
+
+    places: list[_RecordHead] = field(default_factory=list)
+    asked: list[_Asked] = field(default_factory=list)
+    breaks: list[str] = field(default_factory=list)
+
+
 def read_warcs(paths: Iterable[Path], source: Path) -> Index:
     """Return the exchanges in WARC files, in order; `source` is the file that the user gave.
 
     Raises InputError when a file is none or too large, or nothing is in them.
     """
-    places: list[_RecordHead] = []
-    asked: list[_Asked] = []
-    budget = whole_budget()
+    scanned, budget = _Scanned(), whole_budget()
     for path in paths:
-        _scan(path, source, budget, places, asked)
-    if not places:
+        _scan(path, source, budget, scanned)
+    if not scanned.places:
         raise InputError(f"{source}:1: no answers of servers in it; give a WARC of a crawl")
-    requests = _by_answer(places, asked)
-    originals = _originals(places)
-    index, lost = Index(), {}
-    for place, request in zip(places, requests, strict=True):
-        original = originals.get(place.digest) if place.kind == "revisit" else None
-        lost_bytes = place.lost_bytes if place.kind != "revisit" else _lost_with(original, place)
+    requests = _by_answer(scanned.places, scanned.asked)
+    originals = _originals(scanned.places)
+    index, lost = Index(remarks=scanned.breaks), {}
+    for place, request in zip(scanned.places, requests, strict=True):
+        original = _original(place, originals) if place.kind == "revisit" else None
+        lost_bytes = place.lost_bytes if place.kind != "revisit" else original.lost_bytes if original else 0
         if lost_bytes is not None and not (request and request.method == "HEAD"):
-            lost[without_fragment(place.url)] = lost_bytes
+            lost[document_url(place.url)] = lost_bytes
             continue
-        status = original.status if original and place.is_not_modified else place.status
-        index.entries.append(Entry(request.method if request else "GET", without_fragment(place.url), status,
+        status = original.status if original and place.has_no_own_answer else place.status
+        index.entries.append(Entry(request.method if request else "GET", document_url(place.url), status,
                                    partial(_read, place, original), request.body_hash if request else "",
                                    request.purpose if request else (None, False),
                                    request.masked_hash if request else ""))
@@ -117,17 +135,19 @@ def read_warcs(paths: Iterable[Path], source: Path) -> Index:
     return index
 
 
-def _scan(path: Path, source: Path, budget: Budget, places: list[_RecordHead], asked: list[_Asked]) -> None:
+def _scan(path: Path, source: Path, budget: Budget, scanned: _Scanned) -> None:
     """Add what the file holds. A file that breaks off keeps what came before."""
-    before = len(places)
+    before = len(scanned.places)
     try:
         for record, records in read_records(path, budget):
-            url = record.rec_headers.get_header("WARC-Target-URI") or ""
+            url = as_browsers_ask(record.rec_headers.get_header("WARC-Target-URI") or "")
             if record.rec_type == "request" and record.http_headers is not None:
-                asked.append(_asked(record, url, len(places)))
+                scanned.asked.append(_asked(record, url, len(scanned.places)))
             elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
                 place = _place(path, records, record, url)
-                places += [place] if place else []
+                scanned.places += [place] if place else []
+                if place and _lacks_its_end(record):
+                    scanned.breaks.append(_break(source, f"inside its answer {len(scanned.places) - before}"))
     except OSError as error:
         raise InputError(f"{source}:1: cannot be read ({error.strerror}); give a WARC file") from None
     except TooLargeError as error:
@@ -136,9 +156,14 @@ def _scan(path: Path, source: Path, budget: Budget, places: list[_RecordHead], a
         if ONE_GZIP in str(error):
             raise InputError(f"{source}:1: not a WARC (its records are not compressed one by one); give it unpacked, "
                              "as gunzip does") from None
-        if len(places) == before:
-            words = " ".join(str(error).split())[:160]
+        words = " ".join(str(error).split())[:160]
+        if len(scanned.places) == before:
             raise InputError(f"{source}:1: not a WARC ({words}); give a .warc or .warc.gz file") from None
+        scanned.breaks.append(_break(source, f"after its answer {len(scanned.places) - before} ({words})"))
+
+
+def _break(source: Path, where: str) -> str:
+    return f"{source.name} breaks off {where}: what came then is missing"
 
 
 def _place(path: Path, records: ArchiveIterator, record: ArcWarcRecord, url: str) -> _RecordHead | None:
@@ -148,38 +173,76 @@ def _place(path: Path, records: ArchiveIterator, record: ArcWarcRecord, url: str
     status = status_code(http.get_statuscode() or "") if http is not None else HTTPStatus.OK
     if status is None and record.rec_type == "response":
         return None
-    status = status or HTTPStatus.OK
-    lost_bytes = _lost_bytes(record, status)        # before the offset, for which the record is read to its end
-    return _RecordHead(path, records.get_record_offset(), record.rec_type, url, status, head("WARC-Record-ID") or "",
-                       head("WARC-Concurrent-To") or "", head("WARC-Payload-Digest") or "", lost_bytes)
+    has_head, status = http is not None and status is not None, status or HTTPStatus.OK
+    is_broken = _ends_inside_a_chunk(record)        # before the offset, for which the record is read to its end
+    offset = records.get_record_offset()
+    return _RecordHead(path, offset, record.rec_type, url, status, head("WARC-Record-ID") or "",
+                       head("WARC-Concurrent-To") or "", _names(record, url), has_head,
+                       _lost_bytes(record, status, is_broken=is_broken))
 
 
-def _lost_bytes(record: ArcWarcRecord, status: int) -> int | None:
+def _names(record: ArcWarcRecord, url: str) -> tuple[str, ...]:
+    """Return what other records know a record by: its id, its URL and date, its digest. Of a revisit, which may have
+    any of them, what it knows its original by.
+    """
+    head = record.rec_headers.get_header
+    digest = head("WARC-Payload-Digest") or ""
+    if record.rec_type != "revisit":
+        return _named(head("WARC-Record-ID") or "", url, head("WARC-Date") or "", digest)
+    return _named(head("WARC-Refers-To") or "", as_browsers_ask(head("WARC-Refers-To-Target-URI") or ""),
+                  head("WARC-Refers-To-Date") or "", digest)
+
+
+def _named(record_id: str, url: str, date: str, digest: str) -> tuple[str, ...]:
+    return tuple(name for name in (record_id, f"{date} {url}" if date and url else "", digest) if name)
+
+
+def _lost_bytes(record: ArcWarcRecord, status: int, *, is_broken: bool) -> int | None:
     """Return the size of a body that its record does not have whole, 0 where nobody knows; None for one that is whole.
 
-    Crawlers that decode bodies keep the Content-Length of the encoded one: a few bytes decode to fewer.
+    The record was read to its end; `is_broken`: it ends inside a chunk.
     """
-    if record.rec_type == "revisit" or record.http_headers is None or status not in WITH_BODY:
+    if record.rec_type == "revisit" or status not in WITH_BODY:
         return None
     if status == HTTPStatus.NOT_MODIFIED:
         return 0
-    header = record.http_headers.get_header
-    length = header("Content-Length") or ""
-    told = int(length) if NUMBER.fullmatch(length) and not header("Transfer-Encoding") else 0
-    there: int = record.payload_length
+    headers = _headers(record)
+    there = _body_bytes(record)
     if status == HTTPStatus.PARTIAL_CONTENT:    # a player breaks off most parts
-        return None if there else bytes_in_part(header("Content-Range") or "")
+        return None if there else bytes_in_part(header_in(headers, "content-range"))
+    if _lacks_its_end(record):
+        return told_bytes(headers) or there + lacking_bytes(record)
     truncated = record.rec_headers.get_header("WARC-Truncated")
-    adds = ENCODING_ADDS if header("Content-Encoding") else 0
-    is_enough = there >= LEAST_OF_WHOLE * told - adds
-    if truncated == UNSPECIFIED or (not truncated and is_enough and not _ends_inside_a_chunk(record)):
+    if truncated == UNSPECIFIED or (not truncated and is_as_long_as_told(headers, there) and not is_broken):
         return None
-    return told
+    return told_bytes(headers)
+
+
+def _body_bytes(record: ArcWarcRecord) -> int:
+    """Return how many bytes of a body are in a record that was read to its end."""
+    said: int = record.length if record.http_headers is None else record.payload_length
+    return said - lacking_bytes(record)
+
+
+def _lacks_its_end(record: ArcWarcRecord) -> bool:
+    """Say whether the file ends inside a record, which was read to its end.
+
+    Some writers count too much, such as the line ends behind it (GitHub webrecorder/warcio, example-space-in-url.arc):
+    then the answer's own Content-Length tells that all is there.
+    """
+    return lacking_bytes(record) > 0 and not 0 < told_bytes(_headers(record)) <= _body_bytes(record)
+
+
+def _headers(record: ArcWarcRecord) -> Headers:
+    """Return the headers of an HTTP answer; the type alone of a record that is none."""
+    if record.http_headers is None:
+        return (("Content-Type", record.rec_headers.get_header("Content-Type") or ""),)
+    return tuple((str(name), str(value)) for name, value in record.http_headers.headers)
 
 
 def _ends_inside_a_chunk(record: ArcWarcRecord) -> bool:
     """Say whether the body of a record was broken off so, or is too large for us to know."""
-    if not says_chunked(tuple(record.http_headers.headers)):
+    if not says_chunked(_headers(record)):
         return False
     try:
         return not without_chunks(body_of(record))[1]
@@ -188,20 +251,21 @@ def _ends_inside_a_chunk(record: ArcWarcRecord) -> bool:
 
 
 def _originals(places: list[_RecordHead]) -> dict[str, _RecordHead]:
-    """Return the records that revisits may stand for, by their digest: of several the first whole one, if any is."""
-    candidates = [place for place in reversed(places) if place.digest and place.kind != "revisit"]
-    return {place.digest: place for place in sorted(candidates, key=lambda place: place.lost_bytes is None)}
+    """Return the records that revisits may stand for, by their names: of several the first whole one, if any is."""
+    candidates = [place for place in reversed(places) if place.kind != "revisit"]
+    return {name: place for place in sorted(candidates, key=lambda place: place.lost_bytes is None)
+            for name in place.names}
 
 
-def _lost_with(original: _RecordHead | None, revisit: _RecordHead) -> int | None:
-    """Return the size of a body that a revisit lacks with what it stands for, None when that is there whole.
+def _original(revisit: _RecordHead, originals: dict[str, _RecordHead]) -> _RecordHead | None:
+    """Return what a revisit stands for, whole if it can be; None where nobody knows.
 
     A server says of a page that it was not modified; where its record has the digest of something else, say of nothing,
     nobody knows which page.
     """
-    if original is None or (revisit.is_not_modified and original.status != HTTPStatus.OK):
-        return 0
-    return original.lost_bytes
+    named = [originals[name] for name in revisit.names if name in originals]
+    fitting = [original for original in named if not revisit.is_not_modified or original.status == HTTPStatus.OK]
+    return min(fitting, key=lambda original: original.lost_bytes is not None, default=None)
 
 
 def _by_answer(places: list[_RecordHead], asked: list[_Asked]) -> list[_Asked | None]:
@@ -218,21 +282,21 @@ def _by_answer(places: list[_RecordHead], asked: list[_Asked]) -> list[_Asked | 
 def _asked(record: ArcWarcRecord, url: str, place: int) -> _Asked:
     head = record.rec_headers.get_header
     line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
-    headers = headers_of((str(name), str(value)) for name, value in record.http_headers.headers)
+    headers = headers_of(_headers(record))
     body = body_of(record)
     return _Asked(line[0].upper() if line else "GET", hash_of(body), masked_hash_of(body), Asked(headers).purpose, url,
                   place, head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
 
 
 def _read(place: _RecordHead, original: _RecordHead | None) -> ArchivedAnswer:
-    """Return a record as an answer; the body is the `original`'s when it is a revisit, and its head, too, if that says
-    only that nothing was modified.
+    """Return a record as an answer; the body is the `original`'s when it is a revisit, and its head, too, if it has
+    none, or one that says only that nothing was modified.
     """
     answer = _record(place)
     if original is not None:
         of_original = _record(original)
-        answer = (replace(of_original, url=place.url, captured=answer.captured) if place.is_not_modified
-                  else replace(answer, headers=answer.headers or of_original.headers, body=of_original.body))
+        answer = (replace(of_original, url=place.url, captured=answer.captured) if place.has_no_own_answer
+                  else replace(answer, body=of_original.body))
     body = without_chunks(answer.body)[0] if says_chunked(answer.headers) else answer.body
     return replace(answer, headers=honest_encoding(answer.headers, body), body=body)
 
@@ -242,11 +306,9 @@ def _record(place: _RecordHead) -> ArchivedAnswer:
     with record_at(place.path, place.offset) as record:
         body = body_of(record)
         head, http = record.rec_headers.get_header, record.http_headers
-        captured = _time(head("WARC-Date") or "")
+        headers, captured = _headers(record), _time(head("WARC-Date") or "")
         if http is None:
-            headers: Headers = (("Content-Type", head("Content-Type") or ""),)
             return ArchivedAnswer(place.url, place.status, "OK", headers, body, captured=captured)
-        headers = tuple((str(name), str(value)) for name, value in http.headers)
         return ArchivedAnswer(place.url, place.status, http.statusline.partition(" ")[2], headers, body,
                               _protocol(head("WARC-Protocol") or "") or http.protocol or "", captured)
 

@@ -22,8 +22,8 @@ import requests
 import urllib3
 
 from harness.files.headers import Headers
+from harness.files.urls import document_url
 from harness.mirror.encoding import LARGEST_BODY
-from harness.record.sources.answers import without_fragment
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import honest_encoding
 
@@ -58,6 +58,7 @@ class WebArchive:
         self.pages: Sequence[str] = ()
         self._too_large: dict[str, int] = {}
         self.without_body: Mapping[str, int] = self._too_large
+        self.remarks: Sequence[str] = ()
         self.troubles: Counter[str] = Counter()
         """Requests that the archive did not answer, by what it did instead."""
         self._prefix = f"{archive.rstrip('/')}/{day:%Y%m%d}000000id_/"
@@ -71,7 +72,7 @@ class WebArchive:
 
         Each URL is asked for once, unless the archive did not answer: another page may need it, too.
         """
-        url = without_fragment(request.url)
+        url = document_url(request.url)
         if request.method not in ("GET", "HEAD"):
             return None
         if url not in self._known:
