@@ -8,6 +8,7 @@ import pytest
 
 from harness.measure.coverage import RecordedPage
 from harness.measure.laboratory import BrowserSettings, ReplayedWeb, fields_of_any
+from harness.mirror.answers import RecordedAnswer
 from tests.support.ordinary import SUDO
 
 
@@ -20,7 +21,7 @@ def test_a_link_that_takes_the_mirrors_place_tells_nothing_new(open_to_all: Path
     (open_to_all / "Web").symlink_to(open_to_all / "of_root")
     for variable, number in SUDO.items():
         monkeypatch.setenv(variable, number)
-    answer = SimpleNamespace(after_load=False, identity="x", headers=None, arrivals=())
+    answer = RecordedAnswer(200, file="body", identity="x")
     recording = SimpleNamespace(transactions=lambda _: [answer], body_file=lambda _: Path("body"), live={}, silent={})
     page_set = SimpleNamespace(recording=recording, pages=[SimpleNamespace(name="page")],
                                files=SimpleNamespace(mirror=open_to_all / "Web"))
