@@ -18,7 +18,7 @@ def tell(request: pytest.FixtureRequest) -> Callable[[Done, str], None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print the faults in the form in which docs/testing.md has them."""
+    """Print what came of each fault; docs/data/faults.tsv keeps a whole run of it."""
     told = config.stash.get(TOLD, [])
     if told:
         terminalreporter.section(f"faults: TFO_LAB_FAULTS={'all' if ALL else SEED}")
