@@ -12,9 +12,8 @@ there is nothing to read.
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent
-sys.path.insert(0, str(ROOT))
-from harness.bootstrap import use_project_python
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 

@@ -35,7 +35,7 @@ import numpy
 
 from benchmarks.laboratory import laboratory, read_page_set
 from benchmarks.report import print_table
-from harness.browser.program import CLOCK_SHIFT_DAYS
+from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED
@@ -59,7 +59,6 @@ from harness.system.signals import run_interruptible
 CONNECT_TIMES = ROOT / "benchmarks" / "connect_times.py"
 CLOSED_PORT = 9
 NS_PER_US = 1000
-S_PER_DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ def during_plt(loading: Sampling, record: LoadRecord, probe: Host) -> list[float
         raise ExperimentError(f"{record.url} did not load: {record.errors or 'no load event'}")
     if any(connection.address.startswith(f"{probe.address}:") for connection in record.connections or ()):
         raise ExperimentError(f"{record.url} uses the host the connects go to; give another --probe")
-    begin_s = record.time_origin_ms / 1000 - CLOCK_SHIFT_DAYS * S_PER_DAY
+    begin_s = (record.time_origin_ms - CLOCK_SHIFT_MS) / 1000
     end_s = begin_s + record.plt_ms / 1000
     return [time_ms for began_s, time_ms in loading.connects if begin_s <= began_s <= end_s]
 

@@ -25,7 +25,7 @@ use_project_python()
 from benchmarks.laboratory import laboratory, read_page_set
 from benchmarks.report import print_table
 from harness.analysis.stats import coefficient_of_variation
-from harness.browser.program import CLOCK_SHIFT_DAYS
+from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED
 from harness.measure import validity
@@ -41,8 +41,6 @@ from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, RUNS, OptionParser
 from harness.system.privileges import require_root
 from harness.system.signals import run_interruptible
-
-S_PER_DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ def measure(lab: Laboratory, page_set: PageSet, load: Load) -> Cost:
     if record.plt_ms is None or record.time_origin_ms is None or record.now_ms is None:
         raise ExperimentError(f"run {load.run}, TFO {load.tfo}: no navigation timing")
     plt_s = record.plt_ms / 1000
-    before_s = record.time_origin_ms / 1000 - CLOCK_SHIFT_DAYS * S_PER_DAY - began_s
+    before_s = (record.time_origin_ms - CLOCK_SHIFT_MS) / 1000 - began_s
     until_quiet_s = record.now_ms / 1000
     return Cost(load.tfo, plt_s, before_s, until_quiet_s - plt_s, wall_s - before_s - until_quiet_s)
 

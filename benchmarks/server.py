@@ -29,10 +29,9 @@ use_project_python()
 
 from benchmarks.memory import pss_bytes
 from harness.errors import ExperimentError, run_main
+from harness.network.servers import HTTP_TFO
 from harness.system.options import PORT, ROUNDS, OptionParser
 
-ROOT = Path(__file__).resolve().parent.parent
-SERVER = ROOT / "tfo-test" / "http_tfo.py"
 HOST = "www.example.test"
 FILE_SIZE = 9500
 """Bytes: a 9.5 KB file."""
@@ -99,7 +98,7 @@ def replay(home: Path, http: str, kind: str) -> Iterator[int]:
     """Run one replay server and yield its port."""
     port = free_port()
     argv: list[str | Path] = [
-        SERVER, "--mirror", home / "mirror", "--host", HOST, "--port", str(port), "--http", http, "--server", kind,
+        HTTP_TFO, "--mirror", home / "mirror", "--host", HOST, "--port", str(port), "--http", http, "--server", kind,
         "--logdir", home / "logs"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -188,7 +187,7 @@ def start_many(home: Path) -> tuple[float, float, float]:
     hosts = home / "hosts"
     hosts.write_text("".join(f"host{number}.example.test 127.0.1.{number + 1} -\n" for number in range(HOSTS)))
     begin = time.perf_counter()
-    argv: list[str | Path] = [SERVER, "--mirror", home / "mirror", "--hosts", hosts, "--port", str(free_port()),
+    argv: list[str | Path] = [HTTP_TFO, "--mirror", home / "mirror", "--hosts", hosts, "--port", str(free_port()),
                               "--logdir", home / "logs"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
         await_ready(process)

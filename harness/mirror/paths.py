@@ -22,6 +22,7 @@ LONGEST_PLAIN = 64
 LONGEST_COMPONENT = 255
 """Bytes a directory entry's name may have (NAME_MAX of Linux file systems)."""
 INDEX = "index.html"
+MD5_NAME = re.compile("[0-9a-f]{32}")
 NAMED_AFTER_SCHEMES = ("http%3A", "https%3A")
 """Directories of some mirrors of 2013's format that are none of a host."""
 
@@ -50,6 +51,11 @@ def mirror_file(path_and_query: str) -> str:
     if len(target) > LONGEST_PLAIN or not _can_be_file(name):
         return md5_name(target)
     return name
+
+
+def is_md5_name(file: str) -> bool:
+    """Tell whether a file of the mirror may be named by an MD5: its name does not say what its URL is."""
+    return bool(MD5_NAME.fullmatch(file))
 
 
 def md5_name(path_and_query: str) -> str:

@@ -14,11 +14,10 @@ from pathlib import Path
 from harness.files.text_log import PageLog
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.headers import location
-from harness.mirror.paths import INDEX, md5_name
+from harness.mirror.paths import INDEX, is_md5_name, md5_name
 from harness.mirror.recording import Recording
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
-NAMED_BY_MD5 = re.compile(r"[0-9a-f]{32}")
 URL = re.compile(r"""(?:https?:)?(?://[\w.-]+)?(/[^\s"'<>()\\]+)""")
 """A URL, or the path of one, in a text; its path and query."""
 LARGEST_TEXT = 10_000_000
@@ -33,10 +32,10 @@ def unlogged_answers(recording: Recording, mirror: Path, logs: Mapping[str, Page
     """
     files = _unlogged_files(recording)
     targets = {file: target for log in logs.values() for file, target in log.renamed.items()}
-    targets |= _targets_in_bodies(recording, mirror, {file for _, file in files if _is_md5(file)} - targets.keys())
+    targets |= _targets_in_bodies(recording, mirror, {file for _, file in files if is_md5_name(file)} - targets.keys())
     hosts = {name: _hosts_in(log) for name, log in logs.items()}
     for host, file in files:
-        target = targets.get(file, "") if _is_md5(file) else "/" if file == INDEX else f"/{location(file)}"
+        target = targets.get(file, "") if is_md5_name(file) else "/" if file == INDEX else f"/{location(file)}"
         found = recording.exact(recording.schemes(host)[0], host, target.partition("#")[0]) if target else ()
         if found and found[0].file == file:
             by = [name for name, log in logs.items() if file in log.renamed] + [name for name in logs
@@ -63,10 +62,6 @@ def _targets_in_bodies(recording: Recording, mirror: Path, wanted: set[str]) -> 
                 targets = {url[1] for form in (text, html.unescape(text)) for url in URL.finditer(form)}
                 found |= {md5: target for target in targets if (md5 := md5_name(target)) in wanted}
     return found
-
-
-def _is_md5(file: str) -> bool:
-    return bool(NAMED_BY_MD5.fullmatch(file))
 
 
 def _hosts_in(log: PageLog) -> set[str]:

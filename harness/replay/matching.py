@@ -9,7 +9,6 @@ An answer found by 2 or 3 is a stand-in. Where a recorded redirect leads to a UR
 recorded ends: there no redirect stands in unless it is known to end, so no chain of stand-ins leads back to itself.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -21,12 +20,12 @@ from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked, BodyHash
 from harness.mirror.forms import may_be_in_another_format, without_format
 from harness.mirror.masks import mask_target
+from harness.mirror.paths import INDEX, is_md5_name
 from harness.mirror.recording import MOST_REDIRECTS, Recording
 from harness.mirror.targets import alike_path, in_common, parameters, path_and_query
 from harness.mirror.transactions import answer_key
 
 EXACT = "exact"
-MD5 = re.compile("[0-9a-f]{32}")
 RECORDED, UNRECORDED, LOOP = "recorded", "unrecorded", "loop"
 
 
@@ -145,5 +144,5 @@ def _most_in_common(target: str, answers: list[RecordedAnswer]) -> list[list[Rec
 def _plain_urls(files: Iterable[str]) -> Iterable[str]:
     """Return the paths and queries of the files, as far as their names show them: a long URL's is its MD5."""
     for name in files:
-        if not MD5.fullmatch(name):
-            yield "/" if name == "index.html" else "/" + name.partition("#")[0]
+        if not is_md5_name(name):
+            yield "/" if name == INDEX else "/" + name.partition("#")[0]

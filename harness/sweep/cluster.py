@@ -22,15 +22,15 @@ from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import last_line
-from harness.sweep.trust import security
+from harness.sweep.scheduler import AGAIN_S, CONNECT_S
+from harness.sweep.trust import as_tls, security
 from harness.system.atomic import write_atomically
 from harness.system.options import plain
 from harness.system.privileges import acting_as, invoking_user
 from harness.system.processes import bound_to_us, stop
 
 START_S = 30.0
-CONNECT_S = 20
-AGAIN_S = 3.0
+"""For the scheduler to say where it listens."""
 ENDING_S = 60.0
 """For the worker to end: tfo.py cleans up."""
 
@@ -138,7 +138,7 @@ class RemoteCluster:
 
     def __init__(self, address: str, tls: Path) -> None:
         """Take the scheduler's `address` as people write it: tcp:// or tls://."""
-        self.address, self._tls = address.replace("tcp://", "tls://", 1), tls
+        self.address, self._tls = as_tls(address), tls
         security(tls)               # complains at once of what is missing
 
     def connect(self) -> Any:

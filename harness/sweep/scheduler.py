@@ -22,6 +22,10 @@ LOST_WORKERS = 3
 """A unit whose worker died so many times is not given to another one: it may be what kills them."""
 LONGEST_ERROR = 80
 """Characters of what Dask says of an exception; every traceback is longer."""
+CONNECT_S = 20
+"""How long a worker or a driver waits for a scheduler to answer."""
+AGAIN_S = 3.0
+"""How long it then waits until it tries again."""
 NOT_NEEDED = ("shuffle", "replay-tasks", "amm", "memory_sampler")
 """Dask's extensions for data frames and debugging: with them functions would travel."""
 SETTINGS = {

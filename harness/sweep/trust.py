@@ -65,6 +65,11 @@ def _make_certificates(folder: Path) -> None:
             file.write(content)
 
 
+def as_tls(address: str) -> str:
+    """Return a scheduler's address as people write it, tcp:// or tls://, with tls://: all connections are TLS."""
+    return address.replace("tcp://", "tls://", 1)
+
+
 def security(folder: Path = TLS) -> Any:
     """Return Dask's settings of TLS. Raises InputError when the certificates are missing or cannot be read."""
     from distributed.security import Security

@@ -31,8 +31,8 @@ from harness.sweep.calibration import FRESH_S, calibrate
 from harness.sweep.measuring import Bed
 from harness.sweep.outcome import Machine
 from harness.sweep.plan import own_versions
-from harness.sweep.scheduler import configure, require_dask
-from harness.sweep.trust import TLS, security
+from harness.sweep.scheduler import AGAIN_S, CONNECT_S, configure, require_dask
+from harness.sweep.trust import TLS, as_tls, security
 from harness.system.locked_folder import locked
 from harness.system.options import Decimal, OptionParser
 from harness.system.privileges import require_root
@@ -43,9 +43,8 @@ KEPT = frozenset(("gather", "get_data", "free_keys", "terminate", "ping", "keys"
                   "connection_stream", "echo", "get_story", "get_logs", "get_monitor_info", "call_stack", "profile",
                   "profile_metadata"))
 """The messages that a worker takes. Those that run or import what they are sent (run, upload_file, …) are removed."""
-AGAIN_S = 3.0
 LOOK_S = 0.3
-CONNECT_S = 20
+"""How often it is looked whether this worker should end."""
 HEARTBEAT = "30s"
 """Heartbeats of 200 workers each second would keep a core busy. That a worker has died is seen by its connection."""
 SECONDS = Decimal(0.1, 10**6, or_zero=True)
@@ -126,14 +125,14 @@ async def _work_for(address: str, tls: Path, ending: Ending) -> None:
 def read_address(given: str) -> str:
     """Return the scheduler's address: the one that was given, or what is in the file that was given.
 
-    It is "" while there is no such file. tcp:// stands for tls://, since all connections are TLS.
+    It is "" while there is no such file.
     """
     if "://" not in given:
         try:
             given = read_untrusted_text(Path(given), limit=4096).strip()
         except UnreadableFileError:
             return ""
-    return given.replace("tcp://", "tls://", 1)
+    return as_tls(given)
 
 
 def _calibrate_unless_fresh(options: argparse.Namespace, ending: Ending) -> None:
