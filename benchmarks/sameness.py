@@ -69,7 +69,7 @@ def without_rest(share: float) -> Spoil:
 
 def cut_off(each: Answers, chance: random.Random) -> Answers:
     """Lose all that was asked for from some moment before the load event on, the document excepted."""
-    before = [place for place, answer in enumerate(each) if not answer.late]
+    before = [index for index, answer in enumerate(each) if not answer.late]
     return each[:chance.choice(before[1:])]
 
 
@@ -122,10 +122,10 @@ def verdicts(groups: Sequence[Sequence[LoadRecord]], spoil: Spoil, arguments: ar
     """Spoil each load of each group in turn; give whether that is seen. The others stay as they are."""
     chance = random.Random(arguments.seed)
     for group in groups:
-        for place, record in enumerate(group):
+        for index, record in enumerate(group):
             for _ in range(arguments.times):
                 spoiled = with_answers(record, spoil, chance)
-                judged = sameness.reasons([*group[:place], spoiled, *group[place + 1:]], [True] * len(group))
+                judged = sameness.reasons([*group[:index], spoiled, *group[index + 1:]], [True] * len(group))
                 yield any(judged)         # of two that differ it is the poorer one
 
 

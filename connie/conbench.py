@@ -18,7 +18,7 @@ from pathlib import Path
 
 # A script's own folder is where Python looks for modules first, and this one's http.py would hide Python's own.
 HERE = Path(__file__).resolve().parent
-sys.path[:] = [str(HERE.parent), *(place for place in sys.path if place != str(HERE))]
+sys.path[:] = [str(HERE.parent), *(folder for folder in sys.path if folder != str(HERE))]
 from connie.bench.project_python import use_project_python
 
 use_project_python()

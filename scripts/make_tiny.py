@@ -43,9 +43,9 @@ def make_tiny(directory: Path, name: str) -> None:
 
 
 def _make_new(files: PageFiles) -> None:
-    for place in (files.pages, files.mirror, files.fetchlog):
-        if place.is_symlink() or place.exists():
-            raise InputError(f"{place}:1: it is there already; choose another --name or move it away")
+    for path in (files.pages, files.mirror, files.fetchlog):
+        if path.is_symlink() or path.exists():
+            raise InputError(f"{path}:1: it is there already; choose another --name or move it away")
     write_small_recording(files, RESOURCES, "One page that never was, made by scripts/make_tiny.py.")
 
 

@@ -172,8 +172,8 @@ def _read_hosts(path: Path) -> list[ServerHost]:
             continue
         if len(words) != 3:
             raise InputError(f"{path}:{number}: not a host: {line[:120]!r}; write: hostname ip netns_path|-")
-        name, *place = words
-        names.setdefault((place[0], place[1]), []).append(name)
+        name, address, namespace = words
+        names.setdefault((address, namespace), []).append(name)
     if not names:
         raise InputError(f"{path}:1: no hosts; write lines: hostname ip netns_path|-")
     return [ServerHost(tuple(dict.fromkeys(found)), address, None if namespace == "-" else Path(namespace))

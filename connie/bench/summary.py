@@ -21,10 +21,10 @@ def percentile(values: Sequence[float], percent: float) -> float:
     if not values:
         raise ValueError("no values, so no percentile")
     ordered = sorted(values)
-    place = (len(ordered) - 1) * percent / 100
-    below = int(place)
+    rank = (len(ordered) - 1) * percent / 100
+    below = int(rank)
     above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+    return ordered[below] + (ordered[above] - ordered[below]) * (rank - below)
 
 
 def format_line(name: str, series: Series) -> str:

@@ -61,4 +61,4 @@ def _draw_panel(axes: Axes, fault: str, results: Results) -> None:
 def steps(times_ms: Sequence[float]) -> tuple[list[float], list[float]]:
     """Return the ECDF's corners. Failed connects (infinite) are part of all: then the curve ends below 1."""
     done = sorted(time_ms for time_ms in times_ms if math.isfinite(time_ms))
-    return done, [(place + 1) / len(times_ms) for place in range(len(done))]
+    return done, [(index + 1) / len(times_ms) for index in range(len(done))]

@@ -41,9 +41,9 @@ def interval(compare: Compare, percent: float, ours: Sequence[float], theirs: Se
 def _percentiles(rng: np.random.Generator, rows: Floats, percent: float) -> Floats:
     """Return for each row its percentile in RESAMPLES draws of columns, with replacement: a row of so many numbers."""
     count = rows.shape[1]
-    place = max(0, math.ceil(count * percent / 100) - 1)            # as connie.lab.results.rank has it
+    index = max(0, math.ceil(count * percent / 100) - 1)            # as connie.lab.results.rank has it
     found = []
     for begin in range(0, RESAMPLES, at_once := max(1, MOST_NUMBERS // count)):
         draws = rng.integers(0, count, (min(at_once, RESAMPLES - begin), count))
-        found.append(np.partition(rows[:, draws], place, axis=2)[:, :, place])
+        found.append(np.partition(rows[:, draws], index, axis=2)[:, :, index])
     return np.concatenate(found, axis=1)

@@ -35,13 +35,13 @@ def initiators(requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for request in requests:
         said = request["initiator"]
         # Of a script's calls the outermost is where it was entered.
-        place = (said.get("stack", {}).get("callFrames") or [said])[-1]
-        url, by = _bare(request["request"]["url"]), _bare(place.get("url", ""))
+        call = (said.get("stack", {}).get("callFrames") or [said])[-1]
+        url, by = _bare(request["request"]["url"]), _bare(call.get("url", ""))
         frame = str(request.get("frameId", ""))
         may_block = request["request"].get("initialPriority") in MAY_BLOCK.get(str(request.get("type")), ())
         found.append({
-            "url": url, "type": said["type"], "by": by, "line": max(0, int(place.get("lineNumber", 0))),
-            "column": max(0, int(place.get("columnNumber", 0))),
+            "url": url, "type": said["type"], "by": by, "line": max(0, int(call.get("lineNumber", 0))),
+            "column": max(0, int(call.get("columnNumber", 0))),
             "blocking": may_block and frames.get(by) == frame, "synchronous": may_block and request["type"] == "XHR"})
         frames.setdefault(url, frame)
     return found

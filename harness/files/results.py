@@ -185,7 +185,7 @@ def _to_be_read(directory: Path) -> Iterator[None]:
 def _cells(clientdir: Path) -> list[tuple[Path, float, int, int]]:
     with _to_be_read(clientdir):
         named = [(path, parse_cell_directory(path.name)) for path in clientdir.iterdir() if path.is_dir()]
-    return sorted(((path, *place) for path, place in named if place), key=lambda cell: cell[1:])
+    return sorted(((path, *of_cell) for path, of_cell in named if of_cell), key=lambda cell: cell[1:])
 
 
 def _attempts(cell: Path) -> list[Path]:

@@ -127,7 +127,7 @@ class Recording:
         """Return the recorded answers that may be the last document of the page `url`; none if it cannot be replayed.
 
         They are those of the URL that recorded redirects lead to. There are several where a page loads itself again,
-        such as a question for consent, which once it is answered makes place for the page. Which one a load ends with
+        such as a question for consent, which gives way to the page once it is answered. Which one a load ends with
         is up to its timing: the recording may have seen one more.
         """
         found = self._document(url)
@@ -141,14 +141,15 @@ class Recording:
                 host, target = split_url(url)
             except ValueError:
                 return None
-            place = target.partition("#")[0]
+            path_and_query = target.partition("#")[0]
             scheme = url.partition(":")[0].lower()
-            recorded = [answer for answer in self.exact(scheme, host, place) if answer.asked.navigation is not False]
+            recorded = [answer for answer in self.exact(scheme, host, path_and_query)
+                        if answer.asked.navigation is not False]
             if not recorded:
                 return None
-            number = min(given[f"{scheme}://{host}{place}"], len(recorded) - 1)
+            number = min(given[f"{scheme}://{host}{path_and_query}"], len(recorded) - 1)
             answer = recorded[number]
-            given[f"{scheme}://{host}{place}"] += 1
+            given[f"{scheme}://{host}{path_and_query}"] += 1
             if answer.redirect_url is None:
                 return (url, tuple(filter(_is_document, recorded[number:]))) if _is_document(answer) else None
             url = answer.redirect_url
@@ -215,20 +216,20 @@ def _read_page(log: Path, recording: Recording) -> list[Logged]:
     logged = []
     if exchanges is not None:
         for connection in live:
-            place = _split(connection.url, har, recording)
-            if place:
-                recording.live.setdefault(place[0], []).append(connection)
+            split = _split(connection.url, har, recording)
+            if split:
+                recording.live.setdefault(split[0], []).append(connection)
         for exchange in exchanges:
-            place = _split(exchange.url, har, recording)
-            if place:
-                logged.append(Logged(log.name, *place, exchange.method, exchange))
+            split = _split(exchange.url, har, recording)
+            if split:
+                logged.append(Logged(log.name, *split, exchange.method, exchange))
         return logged
     text = read_log(log)
     recording.problems += text.problems
     for response in text.responses:
-        place = _split(response.url, log, recording)
-        if place:
-            logged.append(Logged(log.name, *place, "GET", absolute_redirect(response)))
+        split = _split(response.url, log, recording)
+        if split:
+            logged.append(Logged(log.name, *split, "GET", absolute_redirect(response)))
     return logged
 
 

@@ -46,47 +46,47 @@ def loopback_star(host_names: Sequence[str]) -> Star:
     return Star(user=Host("user", "127.0.0.1", "", INTERFACE, pid), switch_pid=pid, servers=servers)
 
 
-def measure_held_rtts(places: Mapping[str, ServerAddress], nominal_ms: float) -> dict[str, float]:
+def measure_held_rtts(servers: Mapping[str, ServerAddress], nominal_ms: float) -> dict[str, float]:
     """Return the RTT that each server simulates, in ms: half of what the first answer on a connection takes.
 
     The median of SAMPLES, AT_ONCE servers at a time; of MORE_SAMPLES besides where that is not near `nominal_ms`, as
     harness.network.rtt does it. Over TLS that answer is the one to the ClientHello. Raises ExperimentError when a
     server does not answer.
     """
-    return asyncio.run(_measure(places, nominal_ms))
+    return asyncio.run(_measure(servers, nominal_ms))
 
 
-async def _measure(places: Mapping[str, ServerAddress], nominal_ms: float) -> dict[str, float]:
+async def _measure(servers: Mapping[str, ServerAddress], nominal_ms: float) -> dict[str, float]:
     turns = asyncio.Semaphore(AT_ONCE)
 
-    async def rtt_ms(place: ServerAddress) -> float:
+    async def rtt_ms(server: ServerAddress) -> float:
         times_ms: list[float] = []
         for samples in (SAMPLES, MORE_SAMPLES):
             for _ in range(samples):
                 async with turns:
-                    times_ms.append(await _first_answer_ms(place) / 2)
+                    times_ms.append(await _first_answer_ms(server) / 2)
             if is_near(statistics.median(times_ms), nominal_ms):
                 break
         return statistics.median(times_ms)
 
-    found = await asyncio.gather(*(rtt_ms(place) for place in places.values()))
-    return dict(zip(places, found, strict=True))
+    found = await asyncio.gather(*(rtt_ms(server) for server in servers.values()))
+    return dict(zip(servers, found, strict=True))
 
 
-async def _first_answer_ms(place: ServerAddress) -> float:
-    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if place.secure else None
+async def _first_answer_ms(server: ServerAddress) -> float:
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if server.secure else None
     if trust:
         trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
     began_s = time.perf_counter()
     try:
-        await asyncio.wait_for(_answered(place, trust), TIMEOUT_S)
+        await asyncio.wait_for(_answered(server, trust), TIMEOUT_S)
     except (OSError, EOFError, asyncio.TimeoutError) as error:
-        raise ExperimentError(f"{place.address}:{place.port}: its server does not answer ({error!r})") from None
+        raise ExperimentError(f"{server.address}:{server.port}: its server does not answer ({error!r})") from None
     return (time.perf_counter() - began_s) * 1000
 
 
-async def _answered(place: ServerAddress, trust: ssl.SSLContext | None) -> None:
-    reader, writer = await asyncio.open_connection(place.address, place.port, ssl=trust)
+async def _answered(server: ServerAddress, trust: ssl.SSLContext | None) -> None:
+    reader, writer = await asyncio.open_connection(server.address, server.port, ssl=trust)
     if not trust:
         writer.write(ASKED)
         await reader.readexactly(1)

@@ -193,5 +193,5 @@ def run_batch(node: Node, program: str, commands: list[str]) -> None:
         try:
             run([program, "-batch", "-"], f"setting up {node.name}", given="\n".join(commands) + "\n")
         except ExperimentError as error:
-            place = re.search(r"Command failed -:(\d+)", str(error))
-            raise ExperimentError(f"{error} ({commands[int(place[1]) - 1]})" if place else str(error)) from None
+            failed = re.search(r"Command failed -:(\d+)", str(error))
+            raise ExperimentError(f"{error} ({commands[int(failed[1]) - 1]})" if failed else str(error)) from None

@@ -84,18 +84,18 @@ def explained_loads(results: Results, selection: Selection, page: str) -> list[B
             if (shown := shown_load(selection, Cell(page, rtt_ms, tfo))) and shown.explanation]
 
 
-def _stack(axes: Axes, bars: list[Bar], places: list[float]) -> None:
+def _stack(axes: Axes, bars: list[Bar], ys: list[float]) -> None:
     lefts = [0.0] * len(bars)
     for kind, style in STYLES.items():
         widths = [bar.explanation.breakdown_ms[kind] for bar in bars]
         if kind == "queue" and not any(widths):
             continue
-        axes.barh(places, widths, left=lefts, height=BAR_HEIGHT, color=style.face, hatch=style.hatch,
+        axes.barh(ys, widths, left=lefts, height=BAR_HEIGHT, color=style.face, hatch=style.hatch,
                   edgecolor="#222222", linewidth=0.4, label=style.label, zorder=2)
         lefts = [left + width for left, width in zip(lefts, widths, strict=True)]
-    for bar, place, end in zip(bars, places, lefts, strict=True):
+    for bar, y, end in zip(bars, ys, lefts, strict=True):
         count = bar.explanation.handshakes
-        axes.text(end, place, f"  {end / 1000:.3f} s, {count} handshake{'' if count == 1 else 's'}", va="center",
+        axes.text(end, y, f"  {end / 1000:.3f} s, {count} handshake{'' if count == 1 else 's'}", va="center",
                   fontsize=9)
 
 

@@ -56,7 +56,7 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _styles(count: int) -> Sequence[tuple[str, str, str]]:
-    return [STYLES[place % len(STYLES)] for place in range(count)]
+    return [STYLES[number % len(STYLES)] for number in range(count)]
 
 
 def _axes(title: str) -> tuple[Figure, Axes]:

@@ -38,9 +38,9 @@ def pack(folder: Path, names: Iterable[str], more: Mapping[str, bytes] | None = 
         for name, body in (more or {}).items():
             total = _add(tar, name, io.BytesIO(body), len(body), total)
         for name in names:
-            place = folder / name
-            whole = place.is_dir() and not place.is_symlink()
-            for inside in sorted(f"{name}/{file}" for file in list_files(place)) if whole else [name]:
+            path = folder / name
+            whole = path.is_dir() and not path.is_symlink()
+            for inside in sorted(f"{name}/{file}" for file in list_files(path)) if whole else [name]:
                 with suppress(UnreadableFileError), open_untrusted(folder / inside, limit=sys.maxsize) as file:
                     total = _add(tar, inside, file, os.fstat(file.fileno()).st_size, total)
     return content.getvalue()

@@ -31,10 +31,10 @@ def write_outputs(folder: SweepFolder, asked: SweepSettings, sites: Sequence[Sit
     written = [*write_loads(folder, [row.outcome for row in rows]), write_sites(folder, rows, rtts_ms)]
     context = ReportContext(folder, rtts_ms, written)
     parts = []
-    for place, options in enumerate(asked.combinations, start=1):
+    for number, options in enumerate(asked.combinations, start=1):
         several = len(asked.combinations) > 1
         what = f": {' '.join(options) or 'as by default'}" if several else ""
-        parts += result_parts(context, what, f"-{place}" if several else "",
+        parts += result_parts(context, what, f"-{number}" if several else "",
                               [row for row in rows if row.outcome.options == options])
     parts += [failure_part(context, rows), machine_part(rows, rtts_ms)]
     measured = len({row.outcome.url for row in rows if row.at})

@@ -89,9 +89,9 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
         owner = directory.stat()
         if os.geteuid() == 0:
             give(hidden, User("", owner.st_uid, owner.st_gid))
-        for old, place in ((mirror, "old-mirror"), (logs, "old-logs")):
+        for old, kept_as in ((mirror, "old-mirror"), (logs, "old-logs")):
             if old.exists():
-                move(old, hidden / place)
+                move(old, hidden / kept_as)
         (hidden / "logs").rename(logs)
         (hidden / "mirror").rename(mirror)
     count = sum(len(page.urls) for page in made)

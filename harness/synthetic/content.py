@@ -8,6 +8,7 @@ import contextlib
 import random
 from calendar import month_name
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from harness.synthetic import text
 from harness.synthetic.images import make_image
@@ -180,7 +181,7 @@ def _places(contents: Contents, node: Node) -> list[tuple[int, str, bool]]:
             scripts.setdefault(child.offset if child.way == INLINE else node.size_bytes, []).append(child)
     places += [(offset, f"<script>{put_calls(nodes, contents.lifted, contents.backgrounds, contents.url)}</script>\n",
                 offset == node.size_bytes) for offset, nodes in scripts.items()]
-    return sorted(places, key=lambda place: place[0])
+    return sorted(places, key=itemgetter(0))
 
 
 def _placed_tag(contents: Contents, node: Node) -> str:

@@ -88,8 +88,8 @@ class Finder:
     def find(self, request: Seen) -> Found:
         """Return how a request other than the page's own was found; ask for them in their order."""
         found = request.initiator
-        place = (found.by, found.line, found.column) if found is not None else None
-        before, same = self.batches.get(place, (None, None))
+        stands_at = (found.by, found.line, found.column) if found is not None else None
+        before, same = self.batches.get(stands_at, (None, None))
         if before is not None and same is not None and same.way != TAG and before.near and request.near and (
                 request.far.start - before.far.start <= BATCH_MS):
             near_ms = max(0.0, same.near_ms + request.near.start - before.near.start)
@@ -97,7 +97,7 @@ class Finder:
         else:
             how = self._find(request)
         if found is not None and found.by:
-            self.batches[place] = request, how
+            self.batches[stands_at] = request, how
         return how
 
     def _find(self, request: Seen) -> Found:

@@ -56,16 +56,16 @@ class _Loaded:
 
     def index_of(self, url: str, start: int) -> int | None:
         """Return the first of the entries from `start` on that asked for `url`; None without one."""
-        places = self._asked.get(_bare(url), [])
-        at = bisect_left(places, start)
-        return places[at] if at < len(places) else None
+        indexes = self._asked.get(_bare(url), [])
+        at = bisect_left(indexes, start)
+        return indexes[at] if at < len(indexes) else None
 
     def end(self) -> int:
         """Return the index of the answer that ends the redirects of a page's document."""
-        place = 0
-        while (then := self.index_of(self.entries[place].redirect_url, place + 1)) is not None:
-            place = then
-        return place
+        index = 0
+        while (then := self.index_of(self.entries[index].redirect_url, index + 1)) is not None:
+            index = then
+        return index
 
     def parent(self, index: int) -> int | None:
         """Return which earlier request caused one: what redirected to it, else its Referer, else the first."""

@@ -81,8 +81,8 @@ def _pad(encoded: bytes, mime: str, size: int, rng: random.Random) -> bytes | No
     if remark is None:
         return None
     # behind a PNG's IHDR, a JPEG's SOI, before a GIF's trailer
-    place = {"image/png": 33, "image/jpeg": 2}.get(mime, len(encoded) - 1)
-    return encoded[:place] + remark + encoded[place:]
+    offset = {"image/png": 33, "image/jpeg": 2}.get(mime, len(encoded) - 1)
+    return encoded[:offset] + remark + encoded[offset:]
 
 
 def _remark_text(rng: random.Random, length: int) -> bytes:

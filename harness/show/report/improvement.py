@@ -69,8 +69,9 @@ def _figure(results: Results, measured: Sequence[Improvement]) -> dict[str, Any]
     rtts_ms = list(names)
     pages_names = short_names(results.urls)
     pages = [page for page in results.urls if any(point.page == page for point in measured)]
-    traces = [_trace(place, len(pages), pages_names[page], [point for point in measured if point.page == page], rtts_ms)
-              for place, page in enumerate(pages)]
+    traces = [_trace(position, len(pages), pages_names[page],
+                     [point for point in measured if point.page == page], rtts_ms)
+              for position, page in enumerate(pages)]
     return {"data": traces, "layout": {
         "height": 460, "hovermode": "closest",
         "xaxis": {"title": {"text": "RTT (ms)"}, "tickvals": list(range(len(rtts_ms))), "zeroline": False,
@@ -78,10 +79,10 @@ def _figure(results: Results, measured: Sequence[Improvement]) -> dict[str, Any]
         "yaxis": {"title": {"text": "Improvement (%)"}, "zeroline": True, "zerolinewidth": 2, "rangemode": "tozero"}}}
 
 
-def _trace(place: int, pages: int, name: str, points: Sequence[Improvement], rtts_ms: Sequence[float],
+def _trace(position: int, pages: int, name: str, points: Sequence[Improvement], rtts_ms: Sequence[float],
            ) -> dict[str, Any]:
     """Return the points of one page. RTTs are evenly spaced, whatever they are; pages stand a little apart."""
-    aside = 0.4 * ((place + 0.5) / pages - 0.5)
+    aside = 0.4 * ((position + 0.5) / pages - 0.5)
     percents = [point.percent or 0.0 for point in points]
     return {
         "type": "scatter", "mode": "lines+markers", "name": escape(name, quote=False),
@@ -91,8 +92,8 @@ def _trace(place: int, pages: int, name: str, points: Sequence[Improvement], rtt
                     "array": [round(point.errors_percent[1], 3) for point in points],
                     "arrayminus": [round(point.errors_percent[0], 3) for point in points]},
         "hoverinfo": "text", "hovertext": [_hover(name, point) for point in points],
-        "meta": {"ink": str(place % INKS)}, "line": {"width": 1.5, "dash": "dot"},
-        "marker": {"size": 9, "symbol": SYMBOLS[place % len(SYMBOLS)]},
+        "meta": {"ink": str(position % INKS)}, "line": {"width": 1.5, "dash": "dot"},
+        "marker": {"size": 9, "symbol": SYMBOLS[position % len(SYMBOLS)]},
     }
 
 

@@ -32,7 +32,7 @@ def render(results: Results, selection: Selection) -> str:
     provenance = find_provenance(results)
     improvement = improvement_section(results, selection)
     charts = _figure_chart("improvement", improvement)
-    pages = [_page(results, selection, page, place, charts) for place, page in enumerate(results.urls, start=1)]
+    pages = [_page(results, selection, page, number, charts) for number, page in enumerate(results.urls, start=1)]
     script, plotly = _read("report.js"), get_plotlyjs()
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
     html = environment.get_template("report.html.j2").render(
@@ -49,13 +49,13 @@ def render(results: Results, selection: Selection) -> str:
     return html.encode("utf-8", "backslashreplace").decode("utf-8")     # names of files may be no UTF-8
 
 
-def _page(results: Results, selection: Selection, page: str, place: int, charts: dict[str, Any]) -> dict[str, Any]:
+def _page(results: Results, selection: Selection, page: str, number: int, charts: dict[str, Any]) -> dict[str, Any]:
     """What the template needs of one page; its charts are put into `charts`."""
-    url, waterfalls = results.urls[page], make_waterfalls(results, selection, page, place)
+    url, waterfalls = results.urls[page], make_waterfalls(results, selection, page, number)
     charts.update({f"waterfall-{waterfall.key}": chart_data(waterfall) for waterfall in waterfalls})
     breakdown = breakdown_section(results, selection, page)
-    charts.update(_figure_chart(f"breakdown-page-{place}", breakdown))
-    return {"id": f"page-{place}", "url": url, "waterfalls": [_view(waterfall, url) for waterfall in waterfalls],
+    charts.update(_figure_chart(f"breakdown-page-{number}", breakdown))
+    return {"id": f"page-{number}", "url": url, "waterfalls": [_view(waterfall, url) for waterfall in waterfalls],
             "breakdown": breakdown}
 
 

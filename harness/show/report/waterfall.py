@@ -113,9 +113,9 @@ def request_table(waterfall: Waterfall, url: str) -> Table:
     measured = [f"{name} (ms)" for name in ("Start", *(PHASES if waterfall.detailed else ()), "End")]
     heads = columns("Load", *measured, "Bytes", words=("Status", "Connection"))
     return Table(f"Requests of {url} at {waterfall.rtt_name} ms RTT, in the order of their start without TFO", heads, [
-        (f"{place}. {_url(pair)}", [_row(name, request, waterfall.detailed)
-                                    for name, request in zip(TFO_NAMES, pair, strict=True) if request])
-        for place, pair in enumerate(waterfall.pairs, start=1)])
+        (f"{position}. {_url(pair)}", [_row(name, request, waterfall.detailed)
+                                       for name, request in zip(TFO_NAMES, pair, strict=True) if request])
+        for position, pair in enumerate(waterfall.pairs, start=1)])
 
 
 def _row(name: str, request: ShownRequest, detailed: bool) -> list[str]:
