@@ -27,7 +27,7 @@ use_project_python()
 from harness.files.pages import PageFiles, read_pages
 from harness.sweep import commands
 from harness.sweep.cluster import LocalCluster, RemoteCluster, local_worker
-from harness.sweep.driver import Driver, Tally
+from harness.sweep.driver import Driver
 from harness.sweep.folder import SweepFolder
 from harness.sweep.hosts import HostsCluster
 from harness.sweep.options import SweepSettings, asked_for, parse_arguments
@@ -35,6 +35,7 @@ from harness.sweep.plan import UnitTask
 from harness.sweep.recordings import installed_recordings, planned, record_missing
 from harness.sweep.report import write_outputs
 from harness.sweep.scheduler import configure, require_dask
+from harness.sweep.tally import Tally
 from harness.sweep.trust import make_certificates
 from harness.system.privileges import acting_as, invoking_user, leave_root, require_root
 from harness.system.progress import counted

@@ -13,10 +13,10 @@ from typing import Any
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError, printable
 from harness.files.pages import read_pages
-from harness.sweep.driver import Tally
 from harness.sweep.options import asked_for, named
 from harness.sweep.recordings import SiteRecording, not_tried, planned, recorded
 from harness.sweep.report import write_outputs
+from harness.sweep.tally import Tally
 from harness.sweep.trust import make_certificates
 from harness.system.privileges import leave_root
 from harness.system.processes import bound_to_us, stop

@@ -11,7 +11,7 @@ import queue
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -20,6 +20,8 @@ from harness.sweep import tasks
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import UnitOutcome, of_unit
 from harness.sweep.plan import Unit, UnitTask, Versions
+from harness.sweep.replicas import Replicas
+from harness.sweep.tally import Tally
 from harness.sweep.workers import RESULT_S, Events, Say, Workers
 
 LOOK_S = 1.0
@@ -35,31 +37,6 @@ MOST_BYTES = 50 * 10**6
 """Of recordings that are handed out in one turn: Dask's client has some copies of each until it is sent."""
 MOST_AT_ONCE = 50
 """Results that are in memory at a time."""
-
-
-@dataclass
-class Tally:
-    """How far the sweep is. `seconds_left` counts the sites that lack a second machine to measure them again."""
-
-    total: int = 0
-    done: int = 0
-    measured: int = 0
-    partly: int = 0
-    failed: int = 0
-    dismissed: dict[str, str] = field(default_factory=dict)
-    seconds_left: int = 0
-
-    @property
-    def whole(self) -> bool:
-        """Whether every site was measured."""
-        return self.measured == self.total
-
-    def add(self, outcome: UnitOutcome) -> None:
-        """Count a site that is done."""
-        self.done += 1
-        self.measured += outcome.status == "measured"
-        self.partly += outcome.status == "partly"
-        self.failed += outcome.status == "failed"
 
 
 class Cluster(Protocol):
@@ -94,7 +71,7 @@ class Driver:
         self.tally = Tally(dismissed=self._workers.dismissed)
         self._client: Any = None
         self._waiting: deque[UnitTask] = deque()
-        self._seconds: dict[str, tuple[UnitTask, str]] = {}      # by key: with the machine that it must not be
+        self._replicas = Replicas()
         self._running: dict[str, _Running] = {}
         self._told_s = self._began_s = self._nobody_since_s = 0.0
         self._connected_s = math.inf
@@ -112,10 +89,10 @@ class Driver:
                 self._waiting.append(job)
             else:
                 self.tally.add(outcome)
-                self._second(job, outcome)
+                self._want_replica(job, outcome)
         self._there_already = self.tally.done
         try:
-            while self._waiting or self._running or any(self._possible_seconds()) or self._seconds_may_come():
+            while self._waiting or self._running or any(self._possible_replicas()) or self._replicas_may_come():
                 self._cluster.check()
                 self._stay_connected()
                 self._look_at_workers()
@@ -124,7 +101,7 @@ class Driver:
                 self._tell()
         finally:
             self._leave()
-        self.tally.seconds_left = len(self._seconds)
+        self.tally.seconds_left = len(self._replicas)
         return self.tally
 
     def _leave(self) -> None:
@@ -153,7 +130,7 @@ class Driver:
         """Put back a unit that has no result, so that it is handed out again."""
         if running.address:
             first = self.folder.outcome(replace(running.job.unit, replica=0).key)
-            self._seconds[running.job.unit.key] = running.job, first.machine.id if first else ""
+            self._replicas.add(running.job, first.machine.id if first else "")
         elif at_the_end:
             self._waiting.append(running.job)
         else:
@@ -195,9 +172,9 @@ class Driver:
         for job in jobs:
             if job.unit.key in self._failed:
                 handed += self._submit([job], others=self._others(self._failed[job.unit.key]))
-        for key, address in list(itertools.islice(self._possible_seconds(), room - len(jobs))):
+        for key, address in list(itertools.islice(self._possible_replicas(), room - len(jobs))):
             if handed < MOST_BYTES:
-                handed += self._submit([self._seconds.pop(key)[0]], address)
+                handed += self._submit([self._replicas.take(key)], address)
 
     def _others(self, name: str) -> list[str]:
         """Return the addresses of all workers but those of that name."""
@@ -232,26 +209,16 @@ class Driver:
             future.add_done_callback(lambda done, key=job.unit.key: self._events.put(("unit", key, done)))
         return size
 
-    def _possible_seconds(self) -> Iterator[tuple[str, str]]:
+    def _possible_replicas(self) -> Iterator[tuple[str, str]]:
         """Give each site that waits for a second machine, if there is one: the site's key, and a worker's address."""
-        machines: dict[str, list[str]] = {}
-        for address, worker in self._workers.by_address.items():
-            if worker.machine:
-                machines.setdefault(worker.machine.id, []).append(address)
-        load = Counter(running.address for running in self._running.values())
-        for key, (_, not_there) in list(self._seconds.items()):
-            others = next((addresses for machine, addresses in machines.items() if machine != not_there), None)
-            if others:
-                address = min(others, key=lambda address: load[address])
-                load[address] += 1
-                machines = dict(sorted(machines.items(), key=lambda pair: min(load[each] for each in pair[1])))
-                yield key, address
+        return self._replicas.possible(self._workers.by_address,
+                                       (running.address for running in self._running.values()))
 
-    def _seconds_may_come(self) -> bool:
+    def _replicas_may_come(self) -> bool:
         """Tell whether it is too early to say that no second machine is there for those sites that wait for one."""
         unknown = any(worker.machine is None for worker in self._workers.by_address.values())
         patience_s = DESCRIBED_S if unknown else COMING_S
-        return bool(self._seconds) and self._cluster.many and time.monotonic() < self._connected_s + patience_s
+        return bool(self._replicas) and self._cluster.many and time.monotonic() < self._connected_s + patience_s
 
     def _handle_events(self) -> None:
         """Take what has happened since the last turn, waiting a moment when nothing has."""
@@ -351,14 +318,14 @@ class Driver:
         else:
             self.tally.add(outcome)
             self._done(line)
-            self._second(job, outcome)
+            self._want_replica(job, outcome)
         self._workers.watch_streak(outcome)
 
-    def _second(self, job: UnitTask, outcome: UnitOutcome) -> None:
+    def _want_replica(self, job: UnitTask, outcome: UnitOutcome) -> None:
         """Have a site measured on another machine, too, if it was chosen for that (Unit.wants_second)."""
         second = job.second
         if job.unit.wants_second and outcome.status == "measured" and self.folder.outcome(second.unit.key) is None:
-            self._seconds[second.unit.key] = second, outcome.machine.id
+            self._replicas.add(second, outcome.machine.id)
 
     def _tell(self, now: bool = False) -> None:
         """Note how far the sweep is, for --status."""

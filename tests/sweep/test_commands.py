@@ -10,10 +10,10 @@ import pytest
 from harness.errors import ExperimentError
 from harness.files.pages import read_pages
 from harness.sweep import commands, recordings
-from harness.sweep.driver import Tally
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings, make_parser
 from harness.sweep.recordings import record_missing
+from harness.sweep.tally import Tally
 from tests.support.made_units import VERSIONS
 
 

@@ -12,10 +12,11 @@ import pytest
 
 from harness.errors import ExperimentError, InputError
 from harness.sweep import driver, folder, workers
-from harness.sweep.driver import Driver, Tally
+from harness.sweep.driver import Driver
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import Calibration, Status
 from harness.sweep.plan import Unit, UnitTask, Versions
+from harness.sweep.tally import Tally
 from tests.support.fake_dask import FakeClient, FakeCluster, FakeFuture, FakeWorker
 from tests.support.made_units import VERSIONS, machine, unit
 
