@@ -86,16 +86,21 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
     with _hidden_directory(directory, name) as hidden:
         made = make_page_set(shapes, seed)
         _write(made, pages, hidden, {"note": note, **wanted})
-        owner = directory.stat()
-        if os.geteuid() == 0:
-            give(hidden, User("", owner.st_uid, owner.st_gid))
-        for old, kept_as in ((mirror, "old-mirror"), (logs, "old-logs")):
-            if old.exists():
-                move(old, hidden / kept_as)
-        (hidden / "logs").rename(logs)
-        (hidden / "mirror").rename(mirror)
+        _put_in_place(hidden, mirror, logs)
     count = sum(len(page.urls) for page in made)
     return f"{mirror}/ made: {many(len(made), 'synthetic page')} of {many(count, 'resource')}, seed {seed}"
+
+
+def _put_in_place(hidden: Path, mirror: Path, logs: Path) -> None:
+    """Put what was made into `hidden` where it belongs, as its folder's owner's; what was there moves into `hidden`."""
+    owner = mirror.parent.stat()
+    if os.geteuid() == 0:
+        give(hidden, User("", owner.st_uid, owner.st_gid))
+    for old, kept_as in ((mirror, "old-mirror"), (logs, "old-logs")):
+        if old.exists():
+            move(old, hidden / kept_as)
+    (hidden / "logs").rename(logs)
+    (hidden / "mirror").rename(mirror)
 
 
 def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: dict[str, object]) -> None:

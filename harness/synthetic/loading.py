@@ -13,6 +13,7 @@ something came of it before the load event.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from harness.synthetic.plan import Node, NodeKind
 
@@ -80,39 +81,54 @@ def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByI
     `lifted` has the children, by their parent's index, to request when that parent has arrived; `backgrounds` likewise
     has those images of a stylesheet for which elements must be made.
     """
-    worked_ms = worked_later_ms = 0
+    script = _Script(lifted, backgrounds, url)
+    at_once = "".join(script.request(node) for node in nodes if not node.waits)
+    waiting = "".join(script.request(node) for node in nodes if node.waits)
+    return at_once + (f"late(function(){{{waiting}}});" if waiting else "")
 
-    def put(node: Node) -> str:
-        nonlocal worked_ms, worked_later_ms
-        kind = node.kind.value
-        if node.blocking:
-            kind = "write" if node.kind is NodeKind.SCRIPT else "wait"
-        elif node.kind is NodeKind.FETCH and any(not child.after_load for child in lifted.get(node.index, [])):
-            kind = "held"
-        arguments = [f'"{kind}"', f'"{url(node.index)}"']
-        classes = ",".join(f'"{background_class(image)}"' for image in backgrounds.get(node.index, []))
-        if lifted.get(node.index):
-            arguments.append(f"function(){{{put_calls(lifted[node.index], lifted, backgrounds, url)}}}")
-        elif classes:
-            arguments.append("null")
-        if classes:
-            arguments.append(f"[{classes}]")
-        call = f"put({','.join(arguments)});"
+
+@dataclass
+class _Script:
+    """A script while it is written: `worked_ms` so far, and `worked_later_ms` after the load event."""
+
+    lifted: NodesByIndex
+    backgrounds: NodesByIndex
+    url: Address
+    worked_ms: int = 0
+    worked_later_ms: int = 0
+
+    def request(self, node: Node) -> str:
+        """Return the code that requests `node` after as much work, and as long a wait, as in the real page."""
+        call = self._put(node)
         if node.after_load:
-            own_ms = max(0, node.work_ms - worked_later_ms)
-            worked_later_ms += own_ms
+            own_ms = max(0, node.work_ms - self.worked_later_ms)
+            self.worked_later_ms += own_ms
             pause = f"work({own_ms});" if own_ms else ""
             return f"loaded(function(){{{pause}setTimeout(function(){{{call}}},0);}});"
         if node.idle_ms:
             call = f"wait(function(){{{call}}},{node.idle_ms});"
-        if node.work_ms > worked_ms:        # one after the other, the work of the earlier is part of the later's
-            call = f"work({node.work_ms - worked_ms});{call}"
-            worked_ms = node.work_ms
+        if node.work_ms > self.worked_ms:       # one after the other, the work of the earlier is part of the later's
+            call = f"work({node.work_ms - self.worked_ms});{call}"
+            self.worked_ms = node.work_ms
         return call
 
-    at_once = "".join(put(node) for node in nodes if not node.waits)
-    waiting = "".join(put(node) for node in nodes if node.waits)
-    return at_once + (f"late(function(){{{waiting}}});" if waiting else "")
+    def _put(self, node: Node) -> str:
+        """Return the call of PUT's function for `node`: how it is requested, and what follows when it has arrived."""
+        children = self.lifted.get(node.index, [])
+        kind = node.kind.value
+        if node.blocking:
+            kind = "write" if node.kind is NodeKind.SCRIPT else "wait"
+        elif node.kind is NodeKind.FETCH and any(not child.after_load for child in children):
+            kind = "held"
+        arguments = [f'"{kind}"', f'"{self.url(node.index)}"']
+        classes = ",".join(f'"{background_class(image)}"' for image in self.backgrounds.get(node.index, []))
+        if children:
+            arguments.append(f"function(){{{put_calls(children, self.lifted, self.backgrounds, self.url)}}}")
+        elif classes:
+            arguments.append("null")
+        if classes:
+            arguments.append(f"[{classes}]")
+        return f"put({','.join(arguments)});"
 
 
 def tag(node: Node, lifted: NodesByIndex, backgrounds: NodesByIndex, url: Address, how: str) -> str:

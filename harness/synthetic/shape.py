@@ -13,7 +13,7 @@ that begin with # are comments.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.errors import InputError
@@ -104,32 +104,49 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
         lines = read_untrusted(path).decode("ascii").splitlines()
     except (UnreadableFileError, UnicodeDecodeError) as error:
         raise InputError(f"{path}:1: no page-shape file ({error}); scripts/shape.py makes one") from None
-    version = 1
-    pages: list[tuple[str, str, int, set[str], list[Resource]]] = []
+    version = 1             # without a line that says it
+    pages: list[_PageLines] = []
     for number, line in enumerate(lines, start=1):
-        fields = line.split("\t")
         if not line or line.startswith("#"):
             continue
+        fields = line.split("\t")
         try:
             if fields[0] == "format":
                 version = _version(fields)
-            elif fields[0] == "page":
-                url, month, *rest = fields[1:]
-                pages.append((url, _month(month), int(rest[0]) if rest else 0, set(), []))
-            elif fields[0] == "http2":
-                pages[-1][3].update(map(_host, fields[1:]))
             else:
-                pages[-1][4].append(_resource(fields, pages[-1][4], version))
+                _read_line(fields, pages, version)
         except (ValueError, IndexError, TypeError) as error:
             raise InputError(f"{path}:{number}: not a page or resource ({error}); see harness/synthetic/shape.py") \
                 from None
-    if not pages or not all(resources for *_, resources in pages):
+    if not pages or not all(page.resources for page in pages):
         raise InputError(f"{path}:1: a page without resources; make the file again")
-    shapes = [PageShape(url, month, tuple(resources), work_ms, frozenset(http2_hosts))
-              for url, month, work_ms, http2_hosts, resources in pages]
+    shapes = [PageShape(page.url, page.month, tuple(page.resources), page.work_ms, frozenset(page.http2_hosts))
+              for page in pages]
     _check_redirects(path, shapes)
     check_sizes(shapes, str(path))
     return shapes
+
+
+@dataclass
+class _PageLines:
+    """What the lines of one page have said so far (see PageShape)."""
+
+    url: str
+    month: str
+    work_ms: int
+    http2_hosts: set[str] = field(default_factory=set)
+    resources: list[Resource] = field(default_factory=list)
+
+
+def _read_line(fields: list[str], pages: list[_PageLines], version: int) -> None:
+    """Begin a page, or add a line to the last one. Raises ValueError, IndexError or TypeError for a wrong line."""
+    if fields[0] == "page":
+        url, month, *rest = fields[1:]
+        pages.append(_PageLines(url, _month(month), int(rest[0]) if rest else 0))
+    elif fields[0] == "http2":
+        pages[-1].http2_hosts.update(map(_host, fields[1:]))
+    else:
+        pages[-1].resources.append(_resource(fields, pages[-1].resources, version))
 
 
 def check_sizes(shapes: Sequence[PageShape], source: str) -> None:
