@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 LONGEST_URL = 100
 """Characters of a URL in a message."""
 MOST_NAMED = 3
+"""URLs or hosts that a message names."""
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 DISK_FAILURES = (*DISK_FULL, errno.EIO)
 """What no single file is to blame for: whoever writes must stop."""

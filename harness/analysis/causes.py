@@ -32,8 +32,10 @@ from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT
 CLOCK_MS = 2.0
 """Two times of a HAR are each rounded to 1 ms, so what differs by less may be in either order."""
 COINCIDENCE_MS = 20.0
+"""How much older a document counts than it is, as a cause, while it still comes in: its end causes nothing."""
 PASSIVE_MS = 100.0
-"""Found on the paper's pages: a script's work lasts that long, and meanwhile some image ends."""
+"""The same of images and the like. Found on the paper's pages: a script's work lasts that long, and meanwhile some
+image ends."""
 QUEUE_MS = 4.0
 """A request that Chrome handles at once is dispatched within this time; one that takes longer waited for something."""
 IDLE_MS = 20.0

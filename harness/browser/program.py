@@ -24,6 +24,7 @@ NET_LOG, DRIVER_OUTPUT = "netlog.json", "chromedriver.log"
 """What Chrome and its driver write into their directory."""
 
 VERSION_TIMEOUT_S = 20.0
+"""How long `chrome --version` may take: the first start after boot reads all of it from the disk."""
 BINARIES = (
     "/usr/lib/chromium/chromium",  # Debian: the real binary, since the wrapper in /usr/bin adds flags of its own
     "/opt/google/chrome/chrome",

@@ -17,6 +17,7 @@ from typing import Any
 import websocket
 
 TIMEOUT_S = 10.0
+"""How long Chrome may take to answer, and to say that it stops workers."""
 WORKERS = [{"type": kind} for kind in ("worker", "shared_worker", "service_worker")]
 EVERYTHING = [{"type": kind} for kind in ("page", "iframe", "worker", "shared_worker", "service_worker")]
 PROBLEMS = (OSError, ValueError, websocket.WebSocketException)

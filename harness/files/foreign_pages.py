@@ -18,6 +18,7 @@ UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 """What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
 OF_NO_PAGE = re.compile(r"\.(?:css|m?js|json|png|gif|jpe?g|webp|svg|ico|woff2?|ttf)(?:[?#]|$)", re.IGNORECASE)
 LONGEST_LOAD_MS = 86_400_000.0
+"""A day: what takes longer to its load event is no time of a page load."""
 
 
 def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 NAME = "load-mark"
 SIZE = 4096
+"""Bytes: a page of memory, which a load's number and the name of its page fit into."""
 
 
 def make_mark(path: Path) -> None:

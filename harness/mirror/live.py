@@ -28,7 +28,9 @@ SCHEMES = {"ws": "http", "wss": "https"}
 Arrivals = tuple[tuple[float, int], ...]
 """When, in ms since an answer's head, how many bytes of its body had come."""
 REFUSALS = range(200, 600)
+"""Statuses of answers that refuse a WebSocket."""
 LONGEST_MS = 600_000.0
+"""The longest pause or time that is replayed: ten times as long as a load may take by default."""
 UNTIL_HEAD = ("blocked", "dns", "connect", "send", "wait")
 """The parts of a HAR entry's time until the head of the answer."""
 CLOSE_CODES = range(1000, 5000)

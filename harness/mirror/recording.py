@@ -23,11 +23,8 @@ from harness.mirror.har import Exchange, read_exchanges
 from harness.mirror.live import LiveConnection
 from harness.mirror.manifest import Manifest, read_manifest
 from harness.mirror.paths import hosts, list_files, split_url
-from harness.mirror.text_redirects import absolute_redirect, end_redirects
+from harness.mirror.text_redirects import MOST_REDIRECTS, absolute_redirect, end_redirects
 from harness.mirror.transactions import Logged, Origin, Sequences, answer_key, file_identity, sequences
-
-MOST_REDIRECTS = 20
-"""Redirects a document is followed through: Chrome's limit (net::URLRequest::kMaxRedirects)."""
 
 
 @dataclass

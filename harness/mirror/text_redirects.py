@@ -16,7 +16,8 @@ from harness.mirror.answers import RecordedAnswer, find_file
 from harness.mirror.paths import split_url
 from harness.mirror.transactions import Origin, Sequences
 
-MOST_STEPS = 20
+MOST_REDIRECTS = 20
+"""Redirects one after the other that are followed: Chrome's limit (net::URLRequest::kMaxRedirects)."""
 
 
 def absolute_redirect(response: Response) -> Response:
@@ -61,7 +62,7 @@ def _end(answers: Sequences, answer: RecordedAnswer) -> tuple[Origin, str] | Non
 
     None when it leads to a URL that was not recorded, or goes in a circle.
     """
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_REDIRECTS):
         try:
             host, target = split_url(answer.redirect_url or "")
         except ValueError:

@@ -20,6 +20,7 @@ from harness.mirror.har import Exchange
 from harness.mirror.masks import mask_target
 
 IDENTITY_DIGITS = 12
+"""Hexadecimal ones: 48 bits tell the transactions of a recording apart."""
 Origin = tuple[str, str]
 """Scheme and host."""
 Sequences = dict[Origin, dict[str, tuple[RecordedAnswer, ...]]]

@@ -24,6 +24,7 @@ BEGIN, END = 1, 2
 SOURCES_READ = ("URL_REQUEST", "SOCKET", "TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "TRANSPORT_CONNECT_JOB",
                 "NETWORK_SERVICE_HOST_RESOLVER", "HTTP2_SESSION")
 CHUNK_BYTES = 1 << 18
+"""What is read at a time."""
 LARGEST_NETLOG_BYTES = 1_000_000_000
 """Twice what ends a visit (harness.record.visit)."""
 

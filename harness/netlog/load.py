@@ -46,6 +46,7 @@ ONLY_IF_CACHED = "asked of the cache only"
 CACHE_MISS = -400
 """net::ERR_CACHE_MISS: what the cache alone was asked for (fetch's only-if-cached) it had not; nothing was sent."""
 SLACK_MS = 5
+"""By how much a transaction may seem to begin before its load does: Chrome's clocks are rounded apart."""
 
 
 @dataclass

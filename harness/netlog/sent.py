@@ -18,6 +18,7 @@ from harness.netlog.socket_bytes import Stream, read_sockets
 
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_HEAD = 9
+"""Bytes (RFC 9113, section 4.1)."""
 Wanted = tuple[str, str]
 """Method and URL."""
 

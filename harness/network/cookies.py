@@ -44,6 +44,7 @@ COLD: CookieMode = "cold"
 DOMAIN: CookieMode = "domain"
 CHOICES = (WARM, COLD, DOMAIN)
 SO_ATTACH_FILTER = 26
+"""asm-generic/socket.h; Python has no name for it."""
 SYNS_ONLY = ((0x30, 0, 0, 9), (0x15, 0, 4, socket.IPPROTO_TCP),     # the IP header's protocol, or skip 4
              (0xB1, 0, 0, 0), (0x50, 0, 0, 13),                     # behind that header: TCP's flags
              (0x45, 0, 1, 0x02), (0x06, 0, 0, HEADERS_BYTES), (0x06, 0, 0, 0))

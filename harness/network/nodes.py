@@ -33,6 +33,7 @@ LINKS_AT_ONCE = 200
 """Links in one batch: `harness.system.commands.run` waits 20 s at most, and making a link takes about 1 ms."""
 
 RUNNING_WITHIN_S = 10.0
+"""How long a link may take to come up."""
 
 SYSCTLS = {"ipv4/tcp_no_metrics_save": "1", "ipv4/tcp_autocorking": "0", "ipv6/conf/all/disable_ipv6": "1",
            "ipv6/conf/default/disable_ipv6": "1"}

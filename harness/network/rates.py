@@ -15,21 +15,23 @@ from harness.network.star import Host, LinkSpeeds, Star
 from harness.system.netns import inside
 
 TOLERANCE_RATIO = 0.05
+"""How far a measured rate or buffer may be off the wanted one."""
 ROUNDING_KB = 1.5
 """A buffer holds whole packets."""
-PACKET_BYTES = 1442
-HEADERS_BYTES = 42
-"""Of Ethernet, IP and UDP: the queues count them, too."""
+PACKET_BYTES, HEADERS_BYTES = 1442, 42
+"""Of a packet of a burst as the queues count it: with the headers of Ethernet, IP and UDP."""
 TOO_MANY = 1.5
 """So many times as much is sent as the buffer holds."""
 FEWEST = 60
 """Packets that show a rate where no buffer was asked for; all of them find room in a queue of 1000."""
 SEND_BUFFER_BYTES = 2**25
+"""Room for a whole burst at either socket: 32 MiB."""
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 """asm-generic/socket.h; Python has no names for them."""
 SILENCE_S = 1.0
 """Nothing for so long: that was all. A full packet takes 0.12 s at the slowest rate."""
 PORT = 9
+"""The port of the discard protocol (RFC 863), bound by the receiver alone."""
 
 
 @dataclass(frozen=True)

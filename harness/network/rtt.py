@@ -31,6 +31,7 @@ AT_ONCE_UP = 4
 """The same for a slow link: what 256 kbit/s carry in a round trip of 20 ms are eight SYNs."""
 
 TIMEOUT_S = 10.0
+"""How long a server may take to accept a connection."""
 
 
 Nominal = float | Mapping[str, float]

@@ -21,8 +21,9 @@ from harness.mirror.asked import Asked, BodyHash
 from harness.mirror.forms import may_be_in_another_format, without_format
 from harness.mirror.masks import mask_target
 from harness.mirror.paths import INDEX, is_md5_name
-from harness.mirror.recording import MOST_REDIRECTS, Recording
+from harness.mirror.recording import Recording
 from harness.mirror.targets import alike_path, in_common, parameters, path_and_query
+from harness.mirror.text_redirects import MOST_REDIRECTS
 from harness.mirror.transactions import answer_key
 
 EXACT = "exact"

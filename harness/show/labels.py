@@ -4,6 +4,7 @@ from harness.files.pages import sanitise
 
 TFO_NAMES = ("TFO off", "TFO on")
 LONGEST_NAME = 44
+"""Characters of a page's name in a figure."""
 NOT_KNOWN = "-"
 """Stands in a table's cell where nothing was measured."""
 

@@ -16,6 +16,7 @@ COLUMNS = {"RTT(ms)": "rtt", NAME: "name", "n": "loads", "conns": "connections",
            "no TFO": "no TFO", "TFO": "TFO", "saved": "saved", "Improv.": "improvement", "95% low": "low",
            "high": "high"}
 TAB = 8
+"""Columns between a terminal's tab stops."""
 LEGEND = (
     "n: loads without TFO and with it. conns: connections that a load without TFO sent a request on (median).",
     "handsh.: TCP handshakes on that load's critical path (lowest to highest). no TFO, TFO, saved: median PLT in s, "

@@ -24,13 +24,14 @@ from harness.system.options import plain
 from harness.system.privileges import acting_as, invoking_user
 from harness.system.scratch import temporary_directory
 
-HANDSHAKES = 5
-DELAY_MS = 50.0
+HANDSHAKES, DELAY_MS = 5, 50.0
+"""Of the chain of documents: connections one after the other, at an RTT of twice that delay."""
 LOADS = 4
 """Of each page, the warm-up included."""
 WORK = 20_000_000
 """Rounds of the script: 0.1 to 0.3 s on machines of today."""
 RTT_TOLERANCE_PERCENT = 5.0
+"""How far the measured RTT may be off."""
 SAVING_TOLERANCE = 0.1
 """Of a round trip for each handshake."""
 FRESH_S = 12 * 3600.0

@@ -25,7 +25,9 @@ from harness.sweep.tally import Tally
 from harness.sweep.workers import RESULT_S, Events, Say, Workers
 
 LOOK_S = 1.0
+"""The longest turn: how long a driver waits for something to happen."""
 PROGRESS_EVERY_S = 1.0
+"""How often it writes down how far the sweep is, for --status."""
 NOT_RESULTS = 3
 """How often a unit is handed out again after what came back was no result."""
 NOBODY_S = 120.0
@@ -33,6 +35,7 @@ NOBODY_S = 120.0
 COMING_S, DESCRIBED_S = 6.0, 60.0
 """How long workers may take to come, and to describe their machines, when there is nothing but second measurements."""
 MANY_WORKERS = 20
+"""From so many workers on each gets its next unit ahead of time (`Driver._hand_out`)."""
 MOST_BYTES = 50 * 10**6
 """Of recordings that are handed out in one turn: Dask's client has some copies of each until it is sent."""
 MOST_AT_ONCE = 50

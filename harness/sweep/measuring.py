@@ -52,6 +52,7 @@ ENDING_S = 20.0
 LONGEST_S = 6 * 3600.0
 """For one delay. tfo.py bounds every load itself, so this is for what nobody thought of."""
 MOST_REASONS = 3
+"""Reasons of failed loads that a unit's row names."""
 GoOn = Callable[[], bool]
 
 

@@ -22,6 +22,7 @@ from harness.system.untrusted import UnreadableFileError, open_untrusted
 LARGEST = 2**29
 """Bytes of all files of a parcel."""
 MOST_FILES = 100_000
+"""Files of a parcel."""
 OF_THE_NAME = frozenset((errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG))
 """Errors of a new folder's files that only their names can be to blame for: one stands twice, or is too long."""
 COMPRESSION = 1

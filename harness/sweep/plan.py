@@ -32,6 +32,7 @@ OPTIONS = frozenset((
 Without --tfo: a sweep compares loads with and without TFO, and a site with one of them only has no result.
 """
 MOST_COMBINATIONS = 1000
+"""Of the values in a --grid file."""
 SECOND_OF = 10
 """A site of so many is measured on a second machine, too."""
 MEASURING = ("tfo.py", "tfo-test", "harness/analysis", "harness/browser", "harness/files", "harness/measure",

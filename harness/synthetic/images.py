@@ -18,6 +18,7 @@ GIF_START = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00"
 GIF_END = b"\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b"
 """Together the smallest GIF with a palette: one white pixel, 35 bytes."""
 TRIES = 12
+"""Pictures that are drawn in the search for one of the right size."""
 AREA_PER_BYTE = {"image/png": 0.6, "image/jpeg": 6.0, "image/gif": 1.6}
 """Pixels an encoded byte holds, about, in the pictures drawn here: where the search for the right area begins."""
 

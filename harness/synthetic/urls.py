@@ -16,6 +16,7 @@ LONGEST_WITHOUT_QUERY = 100
 
 
 TRIES = 1000
+"""Random paths of a length that are tried until one is free."""
 LEAST_OF_ANOTHER = 8
 """Characters of a path whose like, such as "/", is taken: there are enough of these."""
 
