@@ -25,10 +25,11 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
+from benchmarks.internet import NAME, QUIET_LIMIT_S, QUIET_S, record_unless_there, wanted_pages
 from benchmarks.report import print_table
 from harness.analysis.prediction import predict
 from harness.analysis.selection import select
-from harness.errors import ExperimentError, InputError
+from harness.errors import ExperimentError
 from harness.files.pages import PageFiles, sanitise
 from harness.files.results import LoadResult, Results, read_results
 from harness.measure.received import is_cancelled
@@ -38,15 +39,11 @@ from harness.system.environment import print_machine
 from harness.system.options import DELAY_MS, RATE_MBIT, Decimal, OptionParser, Whole
 from harness.system.privileges import require_root
 from harness.system.signals import run_interruptible
-from tests.support.internet import site, today
 from tests.support.internet.again import changes, replayed
 from tests.support.internet.recorded import record
-from tests.support.internet.server import serve
 
-NAME, AGAIN = "today", "again"
-PAGES = (*site.RECORDED, *today.PAGES)
-QUIET = ("--quiet", "0.5", "--quiet-limit", "3")
-"""These pages are quiet by then, or for ever loud: what tfo.py would wait for besides would double the time."""
+AGAIN = "again"
+QUIET = ("--quiet", f"{QUIET_S:g}", "--quiet-limit", f"{QUIET_LIMIT_S:g}")
 HOLLOW = ("requests failed:", "that the recording holds", "that the page's best load got")
 """What the reasons of harness.measure.coverage say."""
 
@@ -54,13 +51,10 @@ HOLLOW = ("requests failed:", "that the recording holds", "that the page's best 
 def main() -> int:
     """Print the tables; the exit status is 1 when a load was rejected."""
     arguments = parse_arguments()
-    pages = [page for page in PAGES if any(word in page for word in arguments.pages)]
-    if not pages:
-        raise InputError(f"--pages {' '.join(arguments.pages)}: no page of {' '.join(PAGES)}")
+    pages = wanted_pages(arguments.pages)
     require_root("benchmarks/modern.py")
     print_machine()
-    if not (arguments.dir / f"{NAME}.fetchlog").is_dir():
-        print(make_recording(arguments.dir))
+    record_unless_there(arguments.dir)
     if arguments.fixed_point:
         say_fixed_point(arguments.dir, pages)
         return 0
@@ -83,13 +77,6 @@ def parse_arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     arguments.dir = arguments.dir.resolve()
     return arguments
-
-
-def make_recording(directory: Path) -> str:
-    """Record all pages into `directory`; return the verdicts."""
-    directory.mkdir(parents=True, exist_ok=True)
-    with serve(applications=True) as internet:
-        return record(directory, NAME, internet.remap, internet.ca, PAGES)
 
 
 def say_fixed_point(directory: Path, pages: list[str]) -> None:

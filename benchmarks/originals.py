@@ -21,9 +21,9 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from benchmarks.modern import NAME, PAGES, make_recording
+from benchmarks.internet import NAME, QUIET_LIMIT_S, QUIET_S, record_unless_there, wanted_pages
 from benchmarks.report import print_table
-from harness.errors import ExperimentError, InputError
+from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.measure import timekeeping, validity
@@ -47,8 +47,7 @@ from harness.system.signals import run_interruptible
 from tests.support.internet.in_star import serve_in_star
 
 SOURCES = ORIGINAL, REPLAY = "original", "replay"
-LIMITS = TimeLimits(quiet_s=0.5, quiet_limit_s=3.0)
-"""As benchmarks/modern.py: these pages are quiet by then, or for ever loud."""
+LIMITS = TimeLimits(quiet_s=QUIET_S, quiet_limit_s=QUIET_LIMIT_S)
 Cell = tuple[Page, str, int]
 """A page, where it came from, and TFO 0 or 1."""
 
@@ -56,14 +55,11 @@ Cell = tuple[Page, str, int]
 def main() -> int:
     """Print the table."""
     arguments = parse_arguments()
-    pages = [page for page in PAGES if any(word in page for word in arguments.pages)]
-    if not pages:
-        raise InputError(f"--pages {' '.join(arguments.pages)}: no page of {' '.join(PAGES)}")
+    pages = wanted_pages(arguments.pages)
     require_root("benchmarks/originals.py")
     check_programs()
     print_machine()
-    if not (arguments.dir / f"{NAME}.fetchlog").is_dir():
-        print(make_recording(arguments.dir))
+    record_unless_there(arguments.dir)
     files = PageFiles(arguments.dir, NAME)
     files.pages.write_text("\n".join(pages) + "\n")
     for source in SOURCES:

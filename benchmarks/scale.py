@@ -28,10 +28,10 @@ use_project_python()
 
 import numpy as np
 
-from benchmarks.laboratory import read_page_set
+from benchmarks.laboratory import make_mirror, read_page_set
+from benchmarks.leftovers import check_nothing_left, namespaces_of
 from benchmarks.memory import pss_bytes
 from benchmarks.report import print_table
-from benchmarks.star import check_nothing_left, make_mirror, namespaces_of
 from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED
 from harness.measure.preflight import PageSet

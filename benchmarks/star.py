@@ -13,8 +13,6 @@ The servers replay the hosts of Paper/, and as many hosts with one file each as 
 """
 
 import os
-import re
-import shutil
 import statistics
 import sys
 import time
@@ -26,17 +24,17 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from benchmarks.laboratory import read_page_set
+from benchmarks.laboratory import make_mirror, read_page_set
+from benchmarks.leftovers import check_nothing_left, namespaces_of
 from benchmarks.memory import pss_bytes
 from benchmarks.report import print_table
-from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED
 from harness.measure.preflight import PageSet
 from harness.measure.server_options import PORT, tls_port_beside
 from harness.network.links import kernel_has_netem
 from harness.network.needs import check_programs
 from harness.network.servers import ServerSettings, running_servers
-from harness.network.star import BRIDGE_PORTS, LinkSpeeds, Star, running_star
+from harness.network.star import BRIDGE_PORTS, LinkSpeeds, running_star
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import ROUNDS, OptionParser, Whole
@@ -44,10 +42,6 @@ from harness.system.privileges import invoking_user, require_root
 from harness.system.processes import descendants
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
-
-FILE_BYTES = 9500
-GONE_WITHIN_S = 2.0
-"""How long processes that were told to end may take to be gone."""
 
 
 @dataclass
@@ -83,16 +77,6 @@ def main() -> int:
     return 0
 
 
-def make_mirror(page_set: PageSet, count: int, mirror: Path) -> list[str]:
-    """Copy the pages' mirror, add hosts to make `count`, and return the names of `count` hosts."""
-    shutil.copytree(page_set.files.mirror, mirror)
-    more = [f"host{number}.example.test" for number in range(count - len(page_set.hosts))]
-    for name in more:
-        (mirror / name).mkdir()
-        (mirror / name / "file.bin").write_bytes(b"x" * FILE_BYTES)
-    return [*page_set.hosts, *more][:count]
-
-
 def one_round(page_set: PageSet, names: list[str], netem: bool, work_dir: Path) -> Round:
     """Build, serve, stop and take down once. Raises ExperimentError when something is left."""
     settings = ServerSettings(work_dir / "mirror", page_set.files.fetchlog, PORT, "1.0", "threaded",
@@ -111,45 +95,6 @@ def one_round(page_set: PageSet, names: list[str], netem: bool, work_dir: Path) 
     check_nothing_left(before, namespaces)
     times.append(time.perf_counter())
     return Round(times[1] - times[0], times[3] - times[2], memory_mb, times[5] - times[4], times[6] - times[5])
-
-
-def namespaces_of(star: Star) -> set[str]:
-    """Return the names the kernel gives the network namespaces of all hosts and of the switch."""
-    return {str(Path(f"/proc/{pid}/ns/net").readlink()) for pid in [*star.pids, star.switch_pid]}
-
-
-def check_nothing_left(known: set[int], namespaces: set[str]) -> None:
-    """Raise ExperimentError if children, namespaces or interfaces of the star are still there after a while."""
-    deadline = time.monotonic() + GONE_WITHIN_S
-    while left := left_over(known, namespaces):
-        if time.monotonic() > deadline:
-            raise ExperimentError(f"left after the star was taken down: {', '.join(left)}")
-        time.sleep(0.02)
-
-
-def left_over(known: set[int], namespaces: set[str]) -> list[str]:
-    """Return what is left in words: processes of ours that are not in `known`, namespaces, interfaces."""
-    running = [f"process {pid}" for pid in descendants(os.getpid()) - known if not has_ended(pid)]
-    held = namespaces & {str(link) for link in map(network_of, Path("/proc").glob("[0-9]*")) if link}
-    interfaces = [path.name for path in Path("/sys/class/net").iterdir()
-                  if re.fullmatch(r"(user|server\d+|s0)-eth\d+|s0", path.name)]
-    return [*running, *sorted(held), *interfaces]
-
-
-def has_ended(pid: int) -> bool:
-    """Tell whether a process is gone, or only waits for us to notice its end (state Z, proc(5))."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
-
-
-def network_of(process: Path) -> str | None:
-    """Return the name of the network namespace of a process by its directory in /proc, None when it is gone."""
-    try:
-        return str((process / "ns" / "net").readlink())
-    except OSError:
-        return None
 
 
 if __name__ == "__main__":

@@ -19,10 +19,11 @@ ENOUGH_PAIRS = 5
 """From so many pairs on a 95% interval holds the true improvement about as often as it claims.
 
 The bootstrap only knows the values it was given. Of 3 pairs there are no more than 10 different resamples, so its
-limits are those of the best and the worst pair, and the truth lies between them in 75% of experiments, 1 - 2 * (1/2)^n
-as between the smallest and the largest of n values (harness.analysis.stats.median_confidence). How often a "95%"
-interval really held the true improvement, in 2000 simulated experiments for each n and kind of noise (2% normal, 2%
-log-normal with a long tail, Student's t with 3 degrees of freedom for outliers; pytest
+limits are those of the best and the worst pair. The truth lies between them in 75% of experiments, 1 - 2 * (1/2)^n, as
+between the smallest and the largest of n values (harness.analysis.stats.median_confidence).
+
+How often a "95%" interval really held the true improvement, in 2000 simulated experiments for each n and kind of noise:
+2% normal, 2% log-normal with a long tail, and Student's t with 3 degrees of freedom for outliers (pytest
 tests/analysis/test_intervals.py -k coverage repeats it):
 
     n           2       3       4       5       6       7       8      10      20

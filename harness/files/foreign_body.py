@@ -1,9 +1,9 @@
 """The body of an answer in a HAR of another program: all of it, its beginning, what is left of it, or none.
 
 Firefox keeps the beginning of a large one; the limit is a setting of its developer tools, 1 MiB by itself
-(devtools.netmonitor.responseBodyLimit). Until some time before version 153 that was of the decoded text. Version 153
-keeps 1 MiB of base64 of the answer as it came, puts NULs in the place of the rest, and decodes that, which gives
-anything from there on (seen with answers of 0.2 to 6 MB, with and without gzip).
+(devtools.netmonitor.responseBodyLimit). Older versions count the decoded text. Version 153 counts base64 of the answer
+as it came, puts NULs in the place of the rest, and decodes all of that: the end of such a body is garbage (seen with
+answers of 0.2 to 6 MB, with and without gzip).
 """
 
 import base64

@@ -10,9 +10,8 @@ Another load is the same page if it got this, too:
 
 Three kinds of answers are not compared: those to requests after the load event, those that the page itself cancelled,
 and those that our time limit cut. Some loads ask for a thing just before the load event and others just after it, which
-is nobody's fault. But if more than LATE_RATIO of what the other loads got before the event comes after it in this load,
-and the event came in less than EARLY_RATIO of the time that it took in those without or those with TFO, as this load
-was, then it came too soon.
+is nobody's fault. But a load event that came too soon is: more than LATE_RATIO of what the other loads got before it
+came after it in this load, and it took less than EARLY_RATIO of the time that it took in the others with the same TFO.
 
 Requests to a host that the replay has no answer for count as one. Some recorded answers differ in volatile values
 only: wsj asks for a script eight times, each time with another random number. Which of these is sent depends on the

@@ -75,13 +75,12 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 def pair_requests(off: Sequence[Transaction], on: Sequence[Transaction],
                   ) -> list[tuple[Transaction | None, Transaction | None]]:
-    """Pair the requests of the two loads: place i of the result is request index i + 1 of the figure.
+    """Pair the requests of the two loads, in the order of the figure's bars; None where one load has no such request.
 
     The order is the one in which the load without TFO started its requests, so that its bars step down and to the right
-    as in a browser's own waterfall. The two bars of an index have to be the same request. So the one with TFO is found
-    by its URL (the second request for a URL pairs with the second), not by its place, which changes as soon as the
-    browser sends two requests in the other order. Requests without a partner keep their place; those that only the load
-    with TFO made come last, in order of their start.
+    as in a browser's own waterfall. Two requests are a pair if they are for the same URL: the second for a URL pairs
+    with the second. Their order does not count, since the browser may send two requests the other way round. Those that
+    only the load with TFO made come last, in order of their start.
     """
     waiting: dict[str, list[Transaction]] = defaultdict(list)
     for request in sorted(on, key=_by_start):

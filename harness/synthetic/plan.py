@@ -18,8 +18,8 @@ Resources that redirect into each other are one *node* of the plan: who loads th
   Without such a script the child stays in the document.
 - **Static scripts.** A script in a document's HTML stops the parser as it did in 2013, with two exceptions. Before a
   frame it is ``async``: only the parser finds frames, and on links slower than those of 2013 the script would hold it
-  up for longer than it did, while the preload scanner (which frames are invisible to) goes on to all later images. A
-  script found after the document's last byte is ``defer``: Chrome asks for it in its turn behind earlier images.
+  up for longer than it did. (The preload scanner, which goes on meanwhile, finds images and no frames.) A script found
+  after the document's last byte is ``defer``: Chrome asks for it in its turn behind earlier images.
 - **Placed.** Where Chrome said how a resource was found (harness.synthetic.found), it is found so again, at the same
   offset of its document: by a tag, or by a script there. A script that the parser stopped for stops it again. The body
   begins with the first tag that belongs there.
