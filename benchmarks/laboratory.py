@@ -29,7 +29,7 @@ def laboratory(page_set: PageSet, delaynet_ms: float, *, netem: bool) -> Abstrac
                               BrowserSettings(browser=check_browser(), limits=TimeLimits()), netem=netem)
 
 
-def make_mirror(page_set: PageSet, count: int, mirror: Path) -> list[str]:
+def widen_mirror(page_set: PageSet, count: int, mirror: Path) -> list[str]:
     """Copy the pages' mirror, add hosts to make `count`, and return the names of `count` hosts."""
     shutil.copytree(page_set.files.mirror, mirror)
     more = [f"host{number}.example.test" for number in range(count - len(page_set.hosts))]

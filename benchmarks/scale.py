@@ -28,7 +28,7 @@ use_project_python()
 
 import numpy as np
 
-from benchmarks.laboratory import make_mirror, read_page_set
+from benchmarks.laboratory import read_page_set, widen_mirror
 from benchmarks.leftovers import check_nothing_left, namespaces_of
 from benchmarks.memory import pss_bytes
 from benchmarks.report import print_table
@@ -122,7 +122,7 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
     measured = Round()
     watch = Stopwatch(measured.times_s)
     with temporary_directory() as work_dir, ExitStack() as serving:
-        names = make_mirror(page_set, hosts, work_dir / "mirror")
+        names = widen_mirror(page_set, hosts, work_dir / "mirror")
         speeds = LinkSpeeds(delay_net_ms=delaynet_ms)
         before, freed = descendants(os.getpid()), kernel_namespaces()
         with ExitStack() as laboratory:

@@ -24,7 +24,7 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from benchmarks.laboratory import make_mirror, read_page_set
+from benchmarks.laboratory import read_page_set, widen_mirror
 from benchmarks.leftovers import check_nothing_left, namespaces_of
 from benchmarks.memory import pss_bytes
 from benchmarks.report import print_table
@@ -67,7 +67,7 @@ def main() -> int:
     page_set, netem = read_page_set(BUNDLED), kernel_has_netem()
     with only_experiment(), temporary_directory() as work_dir:
         print_machine()
-        names = make_mirror(page_set, arguments.hosts, work_dir / "mirror")
+        names = widen_mirror(page_set, arguments.hosts, work_dir / "mirror")
         rounds = [one_round(page_set, names, netem, work_dir) for _ in range(arguments.rounds)]
     columns = list(zip(*map(astuple, rounds), strict=True))
     print(f"star of {len(names)} servers, {len(rounds)} rounds; nothing was left after any of them")

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 ANSWER = b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\nhello\n"
 PATIENCE_S = 5.0
+"""How long a client may take to send its request."""
 TRIES = 20
 
 

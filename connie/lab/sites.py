@@ -19,14 +19,15 @@ import resource
 import socket
 from contextlib import suppress
 
+from connie.bench.own_server import ANSWER
 from connie.lab.scenarios import PORT
 from harness.errors import run_main
 from harness.system.netns import inside
 from harness.system.processes import die_with_parent
 from harness.system.tcp import listen
 
-ANSWER = b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\nhello\n"
 PATIENCE_S = 10.0
+"""How long a client may take to send its request."""
 
 
 async def serve(listeners: list[tuple[socket.socket, float]]) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 
+from harness.files.urls import without_fragment
+
 LOG = "performance"
 MAY_BLOCK = {"Script": ("Medium", "High", "VeryHigh"), "Stylesheet": ("VeryHigh",), "XHR": ("VeryHigh",)}
 """By what is asked for, the priorities of what its document waits for: a script or sheet that stops the parser, a
@@ -36,7 +38,7 @@ def initiators(requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         said = request["initiator"]
         # Of a script's calls the outermost is where it was entered.
         call = (said.get("stack", {}).get("callFrames") or [said])[-1]
-        url, by = _bare(request["request"]["url"]), _bare(call.get("url", ""))
+        url, by = without_fragment(request["request"]["url"]), without_fragment(call.get("url", ""))
         frame = str(request.get("frameId", ""))
         may_block = request["request"].get("initialPriority") in MAY_BLOCK.get(str(request.get("type")), ())
         found.append({
@@ -45,7 +47,3 @@ def initiators(requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             "blocking": may_block and frames.get(by) == frame, "synchronous": may_block and request["type"] == "XHR"})
         frames.setdefault(url, frame)
     return found
-
-
-def _bare(url: str) -> str:
-    return url.partition("#")[0]

@@ -32,6 +32,11 @@ def names_port(url: str) -> bool:
     return urlsplit(as_browsers_ask(url)).port is not None
 
 
+def without_fragment(url: str) -> str:
+    """Return `url` without its fragment, which no request has, and otherwise as it is written."""
+    return url.partition("#")[0]
+
+
 def document_url(url: str) -> str:
     """Return `url` as browsers ask a server for it, without its fragment; as it is when it is none.
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from harness.analysis.causes import CLOCK_MS, PASSIVE
 from harness.analysis.timeline import DOCUMENT, SCRIPT, STYLE, TimedRequest, Timeline
 from harness.files.load_parts import Initiator
+from harness.files.urls import without_fragment
 from harness.synthetic.shape import EVENT, INLINE, PARSED, TAG
 
 AT_ONCE_MS = 600.0
@@ -75,7 +76,7 @@ class Finder:
 
     def __init__(self, seen: Sequence[Seen], near: Timeline, far: Timeline, texts: Mapping[str, str]) -> None:
         self.seen, self.loads = seen, (far, near)
-        self.texts = {url.partition("#")[0]: text for url, text in texts.items()}
+        self.texts = {without_fragment(url): text for url, text in texts.items()}
         self.by_url: dict[str, Seen] = {}
         self.blockers: dict[Seen, list[Seen]] = {}
         self.batches: dict[tuple[str, int, int] | None, tuple[Seen, Found]] = {}
@@ -83,7 +84,7 @@ class Finder:
                               for request in seen if request.initiator)
         for request in seen:
             self._place(request)
-            self.by_url.setdefault(_bare(request.far.url), request)
+            self.by_url.setdefault(without_fragment(request.far.url), request)
 
     def find(self, request: Seen) -> Found:
         """Return how a request other than the page's own was found; ask for them in their order."""
@@ -104,7 +105,7 @@ class Finder:
         found = request.initiator
         if found is None or found.type not in ("parser", "script"):
             return self._event(request)
-        by = self.by_url.get(_bare(found.by))
+        by = self.by_url.get(without_fragment(found.by))
         if by is None or by is request:
             return self._event(request)
         if found.type == "parser" and by.far.kind == DOCUMENT and self._is_tag(request, by, found):
@@ -128,7 +129,7 @@ class Finder:
     def _place(self, request: Seen) -> None:
         """Find out where in a document a request stands, and whether the parser waits for it."""
         found = request.initiator
-        by = self.by_url.get(_bare(found.by)) if found is not None else None
+        by = self.by_url.get(without_fragment(found.by)) if found is not None else None
         if found is None or by is None:
             return
         if by.far.kind == DOCUMENT:
@@ -143,7 +144,7 @@ class Finder:
 
     def _offset(self, document: Seen, found: Initiator) -> int:
         """Return how many bytes of a document stand before a place in it."""
-        lines = self.texts.get(_bare(document.far.url), "").split("\n")
+        lines = self.texts.get(without_fragment(document.far.url), "").split("\n")
         return sum(len(line) + 1 for line in lines[:found.line]) + (found.column if found.line < len(lines) else 0)
 
     def _is_tag(self, request: Seen, document: Seen, found: Initiator) -> bool:
@@ -154,7 +155,7 @@ class Finder:
         """
         if self.places[found.by, found.line, found.column] > 1:
             return False
-        text = self.texts.get(_bare(document.far.url))
+        text = self.texts.get(without_fragment(document.far.url))
         if text is None:
             return True
         parts = urlsplit(request.far.url)
@@ -184,13 +185,13 @@ class Finder:
         near = request.near
         if near is None:
             return 0.0
+        own_url = without_fragment(by.far.url)
         scripts = [other for other in self.seen if other is not request and other.near is not None
-                   and other.document is request.document and other.document is not None and other.initiator is not None
-                   and other.initiator.type == "script" and _bare(other.initiator.by) != _bare(by.far.url)]
+                   and other.document is request.document and other.document is not None
+                   and _asking_script(other) not in (None, own_url)]
         if by.far.kind == DOCUMENT:
             scripts += [other for other in self.seen if other.document is by and other.near is not None
-                        and other.initiator is not None and _bare(other.initiator.by) == _bare(by.far.url)
-                        and other.initiator.type == "script" and other.offset != request.offset]
+                        and _asking_script(other) == own_url and other.offset != request.offset]
         earlier = [near.start - other.near.start for other in scripts
                    if other.near is not None and other.near.start <= near.start]
         return max(0.0, min([since_ms, *earlier]))
@@ -257,14 +258,16 @@ def _keys(requests: Sequence[TimedRequest] | Sequence[Initiator]) -> list[tuple[
     counted: Counter[str] = Counter()
     keys = []
     for request in requests:
-        url = _bare(request.url)
+        url = without_fragment(request.url)
         keys.append((url, counted[url]))
         counted[url] += 1
     return keys
 
 
-def _bare(url: str) -> str:
-    return url.partition("#")[0]
+def _asking_script(request: Seen) -> str | None:
+    """Return the URL of the script (or of the document that holds it) that asked for `request`, None if none did."""
+    found = request.initiator
+    return without_fragment(found.by) if found is not None and found.type == "script" else None
 
 
 def _of(request: Seen, load: int) -> TimedRequest | None:

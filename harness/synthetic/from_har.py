@@ -20,6 +20,7 @@ from harness.files.foreign_pages import UNKNOWN_TYPES, page_urls
 from harness.files.har import is_over_http2
 from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
+from harness.files.urls import without_fragment
 from harness.synthetic.shape import UNKNOWN_MONTH, PageShape, Resource
 
 SMALLEST_PICTURE = 1000
@@ -36,7 +37,8 @@ def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
     shapes = []
     for page, url in page_urls(list(entries)).items():
         answered = of_pages.get(page, [])
-        begin = next((at for at, entry in enumerate(answered) if _bare(entry.url) == _bare(url)), None)
+        begin = next((at for at, entry in enumerate(answered)
+                      if without_fragment(entry.url) == without_fragment(url)), None)
         loaded = _Loaded(answered[begin:]) if begin is not None else None
         if loaded and _is_document(loaded.entries[loaded.end()]):
             shapes.append(_shape(url, loaded))
@@ -51,12 +53,12 @@ class _Loaded:
         self._asked: dict[str, list[int]] = {}
         self._redirecting: dict[str, list[int]] = {}
         for index, entry in enumerate(entries):
-            self._asked.setdefault(_bare(entry.url), []).append(index)
-            self._redirecting.setdefault(_bare(entry.redirect_url), []).append(index)
+            self._asked.setdefault(without_fragment(entry.url), []).append(index)
+            self._redirecting.setdefault(without_fragment(entry.redirect_url), []).append(index)
 
     def index_of(self, url: str, start: int) -> int | None:
         """Return the first of the entries from `start` on that asked for `url`; None without one."""
-        indexes = self._asked.get(_bare(url), [])
+        indexes = self._asked.get(without_fragment(url), [])
         at = bisect_left(indexes, start)
         return indexes[at] if at < len(indexes) else None
 
@@ -71,16 +73,12 @@ class _Loaded:
         """Return which earlier request caused one: what redirected to it, else its Referer, else the first."""
         if index == 0:
             return None
-        redirecting = self._redirecting.get(_bare(self.entries[index].url), [])
+        redirecting = self._redirecting.get(without_fragment(self.entries[index].url), [])
         before = bisect_left(redirecting, index)
         if before:
             return redirecting[before - 1]
         referer = self.index_of(self.entries[index].request_header("referer"), 0)
         return referer if referer is not None and referer < index else 0
-
-
-def _bare(url: str) -> str:
-    return url.partition("#")[0]
 
 
 def rtts_of_har(entries: Sequence[ForeignEntry], shapes: Sequence[PageShape]) -> dict[str, float]:
