@@ -18,6 +18,7 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 import argparse
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.progress import track
@@ -55,13 +56,13 @@ def main() -> int:
 
     report = format_report(results, selection)
     if arguments.detail:
-        report += "\n" + "".join(f"{line}\n" for line in detail_lines(results, selection))
+        report += paragraph(detail_lines(results, selection))
     if is_simulated(results):
-        report += "\n" + "".join(f"{line}\n" for line in simulation_lines(results, selection))
+        report += paragraph(simulation_lines(results, selection))
     elif arguments.detail:
-        report += "\n" + "".join(f"{line}\n" for line in prediction_lines(results, selection))
+        report += paragraph(prediction_lines(results, selection))
     if worth_a_curve(results, selection):
-        report += "\n" + "".join(f"{line}\n" for line in sweep_lines(results, selection))
+        report += paragraph(sweep_lines(results, selection))
     print_report(report)
     if arguments.append:
         append_report(arguments.append, report)
@@ -133,6 +134,11 @@ def draw_figures(results: Results, selection: Selection, outputdir: Path, ending
             save_figure(breakdown, breakdown_path(outputdir, names[page]).with_suffix(f".{ending}"))
     if worth_a_curve(results, selection):
         save_figure(draw_sweep(results, selection), outputdir / f"{SWEEP_NAME}.{ending}")
+
+
+def paragraph(lines: Iterable[str]) -> str:
+    """Return lines as a part of the report, behind an empty one."""
+    return "\n" + "".join(f"{line}\n" for line in lines)
 
 
 def print_report(report: str) -> None:

@@ -40,6 +40,7 @@ class Asynchronous:
             raise TimeoutError("timed out") from None
 
     async def _measure(self, host: str, port: int, request: bytes) -> Sample:
+        """Measure a connect, and the first byte of an answer if there is a request."""
         began = perf_counter()
         reader, writer = await self.open(host, port)
         connect_s, first_byte_s = perf_counter() - began, None

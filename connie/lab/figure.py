@@ -41,6 +41,7 @@ def draw(profile: Profile, results: Results) -> Figure:
 
 
 def _draw_panel(axes: Axes, fault: str, results: Results) -> None:
+    """Draw the curves of all strategies with one fault."""
     for strategy in ORDER:
         times_ms = results.connect_ms(fault, strategy)
         if times_ms:

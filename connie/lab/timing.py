@@ -75,6 +75,7 @@ def one_time(strategy: Strategy, scenario: Scenario, timeout_s: float, label: st
 
 
 def _floor(scenario: Scenario) -> list[Strategy]:
+    """Return a plain connect to the nearest live address, the least that a strategy can take; none if all are dead."""
     nearest = scenario.fastest_alive
     if nearest is None:
         return []

@@ -137,6 +137,7 @@ def _page_referer(request: TimedRequest, lineages: list[Lineage]) -> str:
 
 def _cause(request: TimedRequest, earlier: Sequence[TimedRequest], timeline: Timeline,
            lineages: list[Lineage]) -> Cause:
+    """Return what made `request` start: a redirect, what imported it, or the latest of what may have asked for it."""
     redirects = [other for other in earlier
                  if other.redirect_to == request.url and other.end <= request.start + CLOCK_MS]
     if redirects:

@@ -151,6 +151,10 @@ def _before_sending(timings: dict[str, float]) -> float:
 
 def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[float, float]],
              makers: dict[str, tuple[int, float]]) -> TimedRequest:
+    """Return a HAR's entry as a request of a timeline, from `start` on, in ms.
+
+    `connections` say when each connection's TCP handshake began and ended, `makers` what `_makers` found.
+    """
     timings, asked, answer = entry["timings"], entry["request"], entry["response"]
     connection = str(entry.get("connection", ""))
     sent = start + _before_sending(timings)

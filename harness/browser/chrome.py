@@ -161,6 +161,7 @@ def _bound_to_driver(binary: str, work_dir: Path) -> str:
 
 
 def _environment(settings: ChromeSettings) -> dict[str, str]:
+    """Return the environment that Chrome starts with: little of ours, and what the shim is to change."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(settings.work_dir),
                    "TMPDIR": str(settings.work_dir), "LANG": "C.UTF-8", "TZ": "UTC"}
     environment |= {name: os.environ[name] for name in (MARK,) if name in os.environ}
@@ -177,6 +178,7 @@ def _environment(settings: ChromeSettings) -> dict[str, str]:
 
 
 def _options(binary: str, settings: ChromeSettings) -> Options:
+    """Return chromedriver's options, Chrome's command line among them."""
     options = Options()
     options.binary_location = binary
     # As for a visitor, when loading and when recording: popups are blocked, and dialogs do not stay.
@@ -200,6 +202,7 @@ def _preferences(settings: ChromeSettings) -> dict[str, object]:
 
 
 def _arguments(settings: ChromeSettings) -> list[str]:
+    """Return Chrome's command line. Of several `--disable-features` Chrome would take the last, so there is one."""
     arguments = [*FLAGS, f"--user-data-dir={settings.work_dir / 'profile'}", f"--log-net-log={settings.net_log}"]
     if settings.capture_bodies:
         arguments = [f"{flag},{NOT_RECORDABLE}" if flag.startswith("--disable-features=") else flag

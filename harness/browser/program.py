@@ -68,6 +68,7 @@ def version_of(browser: Browser) -> str:
 
 
 def _find_driver(binary: str) -> str:
+    """Return the driver for `binary`: on PATH, in the package chromedriver_binary, or by Selenium Manager."""
     on_path = shutil.which("chromedriver")
     if on_path:
         return on_path

@@ -114,6 +114,7 @@ def _read(path: Path, problems: list[str]) -> ExperimentRecord | None:
 
 
 def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
+    """Return the record in a file of that name. Raises ValueError for what cannot be one."""
     named = EXPERIMENT.fullmatch(path.name)
     if not named:
         raise ValueError("its name gives no delay")

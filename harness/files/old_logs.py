@@ -43,6 +43,7 @@ def main_document(log: PageLog, page: str) -> Transaction | None:
 
 
 def _why_not(log: PageLog, document: Transaction | None) -> list[str]:
+    """Return why a load of 2013 does not count, in words; nothing if it does."""
     if not log.transactions_seen:
         return ["no <transactions>: the browser crashed"]
     reasons = []

@@ -221,6 +221,7 @@ def _read_old(blank: LoadResult, problems: list[str]) -> LoadResult:
 
 
 def _read_load(blank: LoadResult) -> LoadResult:
+    """Return the load whose log may stand beside `blank`, with its record, or with the reason why there is none."""
     path = load_file(blank.log.parent, blank.page)
     try:
         record = read_load_record(path)

@@ -159,6 +159,7 @@ def ends_of_logs(directory: Path) -> dict[Path, int]:
 
 
 def _parse(host: str, line: str) -> ServerRequest:
+    """Return a line of a log, of any version of its format. Raises ValueError for one that cannot be right."""
     fields = line.split("\t")
     if len(fields) not in map(len, (COLUMNS, COLUMNS_BEFORE_IDENTITY, COLUMNS_BEFORE_CLOCK, COLUMNS_BEFORE_TLS)):
         raise ValueError(f"{len(fields)} columns instead of {len(COLUMNS)}")

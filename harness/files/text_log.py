@@ -121,6 +121,7 @@ class _Reader:
         self.skipped: list[int] = []
 
     def take(self, number: int, line: str) -> None:
+        """Read the next line: a section begins or ends, a row of it, or something else, which is reported."""
         renamed = RENAMED.fullmatch(line)
         if renamed:
             self.log.renamed[renamed[2]] = renamed[1]

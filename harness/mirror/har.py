@@ -105,6 +105,7 @@ def _is_on_its_usual_port(exchange: Exchange) -> bool:
 
 
 def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
+    """Return an entry of a recording's HAR up to `last_s`; None for what is not over http or https."""
     request, response = entry["request"], entry["response"]
     url = str(request["url"])
     scheme = url.partition(":")[0].lower()

@@ -60,6 +60,7 @@ def read_bodies(path: Path) -> dict[tuple[int, int], ResponseBody]:
 
 def _read_event(name: str, event: dict[str, Any], hops: dict[int, int],
                 bodies: dict[tuple[int, int], ResponseBody]) -> None:
+    """Take an event of a request: bytes that came belong to the hop (after so many redirects) that is under way."""
     source = int(event["source"]["id"])
     if name in (START, SEND) and event["phase"] != BEGIN:
         return

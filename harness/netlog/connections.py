@@ -141,6 +141,7 @@ def _group_of(events: list[Event]) -> tuple[str, bool]:
 
 
 def _connection(source: int, events: list[Event], groups: dict[int, tuple[str, bool]]) -> Connection | None:
+    """Return the TCP connection that a socket made, None without one. `groups` say for which host each job connects."""
     first: dict[tuple[str, int], Event] = {}
     for event in events:
         first.setdefault((event.name, event.phase), event)

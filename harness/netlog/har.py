@@ -48,6 +48,7 @@ def har(netlog: NetLog, url: str, start_tick: float, *, end_tick: float | None =
 
 
 def _entry(transaction: HttpTransaction, connection: Connection | None, error: str) -> dict[str, Any]:
+    """Return a transaction as an entry of a HAR. Names that begin with _ are Chrome's or our own."""
     phases = transaction.phases
     lengths = (phases.blocked, phases.dns, phases.connect, phases.send, phases.wait, phases.receive)
     entry: dict[str, Any] = {

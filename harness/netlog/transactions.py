@@ -112,6 +112,7 @@ def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[LookUp
 
 def _transaction(hop: Hop, connection: Connection | None, phases: Phases, errors: dict[int, str],
                  awaited: int) -> HttpTransaction:
+    """Return a hop of a request as a transaction. `awaited` is the flag of requests for which the page stands still."""
     status, status_text, http_version = hop.status()
     mime_type, charset = mime_type_and_charset(hop.response_headers)
     from_network = bool(hop.sends) and status != 304

@@ -92,6 +92,7 @@ def _asks_for_one(sent: Stream) -> bool:
 
 
 def _read(socket: Socket, room: _Room) -> Iterator[WebSocket]:
+    """Give what a socket was if it was a WebSocket. Messages for which there is no more `room` are left out."""
     asked, answered = (_head(stream) for stream in (socket.sent, socket.received))
     status = STATUS_LINE.match(answered[0]) if answered else None
     if asked is None or answered is None or status is None:

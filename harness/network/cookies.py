@@ -169,6 +169,7 @@ class _Sharing:
             self.problem = error
 
     def _share(self) -> None:
+        """Until told to stop, make each site's first cookie known to its other servers, once it has reached `user`."""
         due: list[tuple[float, str, str]] = []
         packets, poll = self.packets.fileno(), select.poll()    # select() takes no descriptor over 1023
         poll.register(packets, select.POLLIN)

@@ -110,6 +110,7 @@ def check_qdiscs(star: Star, speeds: LinkSpeeds, netem: bool) -> None:
 
 
 def _check_interface(host: Host, bw_mbit: float, delay_ms: float, buffer_kb: float | None = None) -> None:
+    """Raise ExperimentError when a link has not the rate, buffer and delay that it was given: tc's errors go unseen."""
     with inside(host.pid):
         classes = run(["tc", "class", "show", "dev", host.interface], "reading the rate back")
         qdiscs = json.loads(run(["tc", "-j", "qdisc", "show", "dev", host.interface], "reading the delay back"))

@@ -57,6 +57,7 @@ def measure_held_rtts(servers: Mapping[str, ServerAddress], nominal_ms: float) -
 
 
 async def _measure(servers: Mapping[str, ServerAddress], nominal_ms: float) -> dict[str, float]:
+    """Return each server's RTT in ms; AT_ONCE of them are asked side by side."""
     turns = asyncio.Semaphore(AT_ONCE)
 
     async def rtt_ms(server: ServerAddress) -> float:

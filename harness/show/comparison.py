@@ -33,6 +33,7 @@ def half_measured(differences: Iterable[Difference]) -> list[tuple[Row, str]]:
 
 
 def _lines(side_a: Side, side_b: Side) -> Iterator[str]:
+    """Give the lines of the comparison: the set-ups, the table, what its columns mean, what is on one side only."""
     yield printable(f"A: {side_a.results.clientdir}")
     yield printable(f"B: {side_b.results.clientdir}")
     yield from _listed("The set-ups differ in", differing_settings(side_a.results, side_b.results),

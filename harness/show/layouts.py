@@ -51,16 +51,17 @@ def draw_layouts(rows: Sequence[LayoutRow], note: str = "", title: str = SHARED_
 
 def _bars(axes: Axes, rows: Sequence[LayoutRow], value_of: Callable[[LayoutRow], float | None], words: str, *,
           errors: bool = False) -> None:
+    """Draw a group of bars for each page and RTT, a bar of it for each layout; `words` formats a bar's number."""
     groups = list(dict.fromkeys((row.url, row.improvement.rtt_ms) for row in rows))
     names = list(dict.fromkeys(row.name for row in rows))
     width = WIDTH / len(names)
     for number, name in enumerate(names):
         mine = [row for row in rows if row.name == name and value_of(row) is not None]
-        places = [groups.index((row.url, row.improvement.rtt_ms)) + (number - (len(names) - 1) / 2) * width
-                  for row in mine]
+        xs = [groups.index((row.url, row.improvement.rtt_ms)) + (number - (len(names) - 1) / 2) * width
+              for row in mine]
         colour, hatch = COLOURS[number % len(COLOURS)]
         limits = [list(side) for side in zip(*(row.improvement.errors_percent for row in mine), strict=True)]
-        bars = axes.bar(places, [value_of(row) or 0.0 for row in mine], width=width, color=colour, hatch=hatch,
+        bars = axes.bar(xs, [value_of(row) or 0.0 for row in mine], width=width, color=colour, hatch=hatch,
                         edgecolor="#222222", linewidth=0.4, label=name, yerr=limits if errors and limits else None,
                         capsize=3, error_kw={"elinewidth": 1})
         axes.bar_label(bars, [words.format(value_of(row)) for row in mine], fontsize=8, padding=2)

@@ -32,6 +32,7 @@ def is_wide(spread: float | None) -> bool:
 
 
 def _notes(selection: Selection, row: Improvement) -> Iterator[str]:
+    """Give what to know before one believes a row, each in words."""
     left_out = Counter(Cell(load.page, load.rtt_ms, load.tfo) for load, _ in selection.left_out)
     for tfo, words in WORDS.items():
         cell = Cell(row.page, row.rtt_ms, tfo)

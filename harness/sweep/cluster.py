@@ -82,6 +82,7 @@ class OwnScheduler:
         return _client(self.address, self._tls)
 
     def _start(self) -> None:
+        """Start the scheduler, and take its address. Raises ExperimentError when it does not say one."""
         command = [sys.executable, "-m", "harness.sweep.scheduler", "--port", str(self._port), "--dashboard",
                    str(self._dashboard), "--tls", str(self._tls), *(["--host", self._host] if self._host else [])]
         with self._log.open("ab") as log:

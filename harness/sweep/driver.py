@@ -259,6 +259,7 @@ class Driver:
         return list(self._client.sync(fetch, callback_timeout=RESULT_S))
 
     def _ended(self, running: _Running, parcel: bytes | None) -> None:
+        """Take what came of a unit: it is done, or it is measured again, at once or at the end."""
         outcome = self._outcome(running, parcel)
         if outcome is None or (outcome.status == "refused" and outcome.why == ("stopped",)):
             self._again(running)

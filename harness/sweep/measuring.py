@@ -96,6 +96,7 @@ def _packed(outcome: UnitOutcome, work_dir: Path, names: tuple[str, ...]) -> byt
 
 
 def _measure(bed: Bed, unit: Unit, parcel: bytes, work_dir: Path, go_on: GoOn) -> UnitOutcome:
+    """Measure a unit in `work_dir`, one delay after the other. What is not fit to be measured here is refused."""
     if bed.calibration and bed.calibration.fault:
         return of_unit(unit, "refused", bed.calibration.fault)
     if unit.versions != own_versions():

@@ -140,6 +140,7 @@ def cut(source: PageFiles, page: Page, target: PageFiles) -> str:
 
 
 def _cut(source: PageFiles, page: Page, target: PageFiles) -> str:
+    """Copy a page's part of a recording into `target`; return why that is not possible, "" if it was."""
     target.fetchlog.mkdir()
     target.mirror.mkdir()
     for name in (page.name, f"{page.name}.har", MANIFEST):

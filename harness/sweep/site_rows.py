@@ -116,6 +116,7 @@ def read_row(folder: SweepFolder, outcome: UnitOutcome) -> SiteRow:
 
 
 def _at(results: Results, selection: Selection) -> Iterator[AtRtt]:
+    """Give what was found at each RTT; nothing where loads without TFO or with it are missing."""
     for page in results.urls:
         for rtt_ms in results.rtts_ms:
             found = improvement(selection, page, rtt_ms)

@@ -51,6 +51,7 @@ def make_certificates(folder: Path = TLS) -> Path:
 
 
 def _make_certificates(folder: Path) -> None:
+    """Make an authority and one certificate for all sides; its key is not kept."""
     import trustme
 
     authority = trustme.CA(organization_name=NAME)

@@ -107,6 +107,7 @@ async def serve(options: argparse.Namespace, ending: Ending) -> None:
 
 
 async def _work_for(address: str, tls: Path, ending: Ending) -> None:
+    """Work for the scheduler at `address` until it is gone, or until this worker is to end."""
     from distributed import Status, Worker
 
     # Should we be killed, whoever measures next removes it (harness.system.scratch).
@@ -136,6 +137,7 @@ def read_address(given: str) -> str:
 
 
 def _calibrate_unless_fresh(options: argparse.Namespace, ending: Ending) -> None:
+    """Measure the calibration's pages unless that was done within FRESH_S; say what came of it."""
     bed = tasks.own_bed()
     if options.calibration and (bed.calibration is None or time.time() - bed.calibration.began_s > FRESH_S):
         print("calibrating this machine", flush=True)

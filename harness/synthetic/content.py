@@ -84,6 +84,7 @@ def _body(contents: Contents, node: Node) -> bytes:
 
 
 def _childless_body(contents: Contents, node: Node) -> bytes:
+    """Return the bytes of a node that requests nothing, in its type and size."""
     rng, size = contents.rng(node.final), node.size_bytes
     mime = contents.plan.resources[node.final].mime or "image/gif"
     if node.kind in (NodeKind.IMAGE, NodeKind.BEACON):
@@ -220,6 +221,7 @@ def _tag(contents: Contents, document: Node, node: Node) -> str:
 
 
 def _head(contents: Contents, node: Node) -> str:
+    """Return a document's head, with the functions that its scripts need."""
     arrivals = "".join(arrival(child, contents.lifted, contents.backgrounds, contents.url) for child in node.children
                        if contents.lifted.get(child.index) and child.kind is not NodeKind.FETCH
                        and child.way in (None, TAG))

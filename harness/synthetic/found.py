@@ -102,6 +102,7 @@ class Finder:
         return how
 
     def _find(self, request: Seen) -> Found:
+        """Return how a request was found, by what Chrome says of its initiator, and by the two loads' times."""
         found = request.initiator
         if found is None or found.type not in ("parser", "script"):
             return self._event(request)

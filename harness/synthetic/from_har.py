@@ -95,6 +95,7 @@ def _is_document(entry: ForeignEntry) -> bool:
 
 
 def _shape(url: str, loaded: _Loaded) -> PageShape:
+    """Return the figures of a page."""
     entries = loaded.entries
     first = next((entry.started for entry in entries if entry.started is not None), None)
     resources: list[Resource] = []
@@ -111,6 +112,7 @@ def _shape(url: str, loaded: _Loaded) -> PageShape:
 
 def _resource(index: int, entry: ForeignEntry, parent: int | None, redirect_to: int | None,
               first: datetime | None) -> Resource:
+    """Return the figures of one request; `first` is when the first of the page was asked for."""
     parts = urlsplit(entry.url)
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     mime_type, _, rest = entry.mime_type.partition(";")

@@ -162,6 +162,7 @@ def _type_of(resource: Resource) -> str | None:
 
 
 def _node(shape: PageShape, first: Resource, causing: set[int | None], typical: dict[str | None, int]) -> Node:
+    """Return the node that begins with `first`, by the rules Kind and Size."""
     hops = [first.index]
     while (target := shape.resources[hops[-1]].redirect_to) is not None:
         hops.append(target)

@@ -204,6 +204,7 @@ def _month(text: str) -> str:
 
 
 def _resource(fields: list[str], earlier: list[Resource], version: int) -> Resource:
+    """Return a line about a resource. Raises ValueError for one that cannot be right."""
     if len(fields) != COLUMNS[version]:
         raise ValueError(f"{len(fields)} columns instead of {COLUMNS[version]}")
     words = [None if field == "-" else field for field in fields]
