@@ -113,8 +113,8 @@ def measure(lab: Laboratory, page: Page, document_bytes: Collection[int],
             load_ms = record.plt_ms
         if arguments.records:
             with acting_as(invoking_user()), arguments.records.open("a") as file:
-                told = {"part": part, "after_ms": after_ms, **record.to_json(), "why_not": why_not}
-                file.write(json.dumps(told) + "\n")
+                line = {"part": part, "after_ms": after_ms, **record.to_json(), "why_not": why_not}
+                file.write(json.dumps(line) + "\n")
     return done
 
 
@@ -126,9 +126,9 @@ def one_load(lab: Laboratory, load: Load, part: str, after_ms: float, stall_ms: 
                "--host", load.page.url.split("/")[2], "--after-ms", f"{after_ms:.1f}", "--stall-ms", f"{stall_ms:.1f}"]
     stall = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     record = measure_load(lab, load)
-    said, _ = stall.communicate(timeout=60)
+    printed, _ = stall.communicate(timeout=60)
     if stall.returncode:
-        raise SystemExit(f"no stall of {part}: {said}")
+        raise SystemExit(f"no stall of {part}: {printed}")
     return record
 
 

@@ -120,9 +120,9 @@ class Bench:
     def request(self, rate: float, seconds: float, tfo: bool) -> dict[str, Any]:
         """Have the client begin `rate` requests a second; return what it prints (experiments/http_load.c)."""
         with inside(self.star.user.pid):
-            said = run(["taskset", "-c", str(CLIENT_CORE), str(self.client), self.server.address, str(PORT), PATH,
+            printed = run(["taskset", "-c", str(CLIENT_CORE), str(self.client), self.server.address, str(PORT), PATH,
                         f"{rate:g}", f"{seconds:g}", str(int(tfo))], "sending requests")
-        return dict(json.loads(said))
+        return dict(json.loads(printed))
 
     def switch(self, of_client: int, of_server: int) -> None:
         """Set net.ipv4.tcp_fastopen of both."""

@@ -33,7 +33,7 @@ from harness.measure.server_options import add_server_options, tls_port_beside
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.star import LinkSpeeds
-from harness.synthetic.measured import Told, make_shape
+from harness.synthetic.measured import LoadDetails, make_shape
 from harness.synthetic.shape import PageShape, format_shapes
 from harness.system.atomic import write_atomically
 from harness.system.lock import only_experiment
@@ -119,7 +119,7 @@ def shape_of(page: Page, month: str, near: Measured, far: Measured, page_set: Pa
     if load.record is None or load.record.initiators is None:
         raise ExperimentError(f"{page.url}: Chrome did not say what caused its requests")
     loading_ms = load.record.navigation_timing.get("loadEventStart")
-    return make_shape(page.url, month, near[1], timeline, Told(
+    return make_shape(page.url, month, near[1], timeline, LoadDetails(
         load.record.initiators, texts(timeline, page_set),
         float(loading_ms) if isinstance(loading_ms, (int, float)) else None, page_set.recording.http2_hosts))
 

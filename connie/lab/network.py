@@ -112,13 +112,13 @@ def _address_hosts(star: Star, points: Sequence[Endpoint]) -> None:
     """Give every host its addresses, and the client the way to them. No neighbour is ever asked for: all are known."""
     user = star.user
     has_ipv6 = any(point.is_ipv6 for point in points)
-    mine = {name: [point.address for point in points if name == f"site{point.site}"] for name in star.servers}
-    mine["dns"] = [DNS_ADDRESS]
+    addresses_of = {name: [point.address for point in points if name == f"site{point.site}"] for name in star.servers}
+    addresses_of["dns"] = [DNS_ADDRESS]
     lines = [f"route add {SERVER_NETWORK_4} dev {user.interface}"]
     if has_ipv6:
         lines += [f"addr add {CLIENT_6}/64 dev {user.interface} nodad",
                   f"route add {SERVER_NETWORK_6} dev {user.interface}"]
-    for name, addresses in mine.items():
+    for name, addresses in addresses_of.items():
         server = star.servers[name]
         lines += [f"neigh replace {address} lladdr {server.mac} dev {user.interface} nud permanent"
                   for address in addresses]

@@ -35,14 +35,14 @@ def initiators(requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     frames: dict[str, str] = {}
     found = []
     for request in requests:
-        said = request["initiator"]
+        initiator = request["initiator"]
         # Of a script's calls the outermost is where it was entered.
-        call = (said.get("stack", {}).get("callFrames") or [said])[-1]
+        call = (initiator.get("stack", {}).get("callFrames") or [initiator])[-1]
         url, by = without_fragment(request["request"]["url"]), without_fragment(call.get("url", ""))
         frame = str(request.get("frameId", ""))
         may_block = request["request"].get("initialPriority") in MAY_BLOCK.get(str(request.get("type")), ())
         found.append({
-            "url": url, "type": said["type"], "by": by, "line": max(0, int(call.get("lineNumber", 0))),
+            "url": url, "type": initiator["type"], "by": by, "line": max(0, int(call.get("lineNumber", 0))),
             "column": max(0, int(call.get("columnNumber", 0))),
             "blocking": may_block and frames.get(by) == frame, "synchronous": may_block and request["type"] == "XHR"})
         frames.setdefault(url, frame)

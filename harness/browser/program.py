@@ -60,11 +60,11 @@ def version_of(browser: Browser) -> str:
     try:
         user = browsing_user()
         as_user = {"user": user.uid, "group": user.gid, "extra_groups": []} if os.geteuid() == 0 else {}
-        said = subprocess.run([browser.binary, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S,
-                              check=False, **as_user).stdout     # type: ignore[call-overload]
+        done = subprocess.run([browser.binary, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S,
+                              check=False, **as_user)     # type: ignore[call-overload]
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return " ".join(said.split())
+    return " ".join(done.stdout.split())
 
 
 def _find_driver(binary: str) -> str:

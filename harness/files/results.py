@@ -252,8 +252,8 @@ def _one_experiment(clientdir: Path, experiments: Iterable[ExperimentRecord], lo
     for delaynet_ms in {load.delaynet_ms for load in loads}:
         own[delaynet_ms] = named.get(delaynet_ms) or _newest(load for load in loads if load.delaynet_ms == delaynet_ms)
     is_own = [load.record is None or load.record.experiment == own[load.delaynet_ms] for load in loads]
-    others = [_of_another(clientdir, load) for load, mine in zip(loads, is_own, strict=True) if not mine]
-    return [load for load, mine in zip(loads, is_own, strict=True) if mine], others
+    others = [_of_another(clientdir, load) for load, counts_here in zip(loads, is_own, strict=True) if not counts_here]
+    return [load for load, counts_here in zip(loads, is_own, strict=True) if counts_here], others
 
 
 def _newest(loads: Iterable[LoadResult]) -> str | None:

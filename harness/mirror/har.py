@@ -160,8 +160,8 @@ def _redirect(url: str, status: int, response: dict[str, Any], headers: Headers)
     """Return where a redirect leads, as an absolute URL."""
     if status not in REDIRECTS:
         return None
-    there = response.get("redirectURL") or header_in(headers, "location")
+    target = response.get("redirectURL") or header_in(headers, "location")
     try:
-        return urljoin(url, there) if there else None
+        return urljoin(url, target) if target else None
     except ValueError:
         return None

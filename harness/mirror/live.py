@@ -107,12 +107,12 @@ def arrivals_of(entry: dict[str, Any], last_s: float) -> tuple[Arrivals, bool]:
 
 
 def _connection(url: str, page: str, entry: dict[str, Any], last_s: float) -> LiveConnection:
-    said = {str(pair["name"]).lower(): str(pair["value"]) for pair in entry["response"]["headers"]}
+    headers = {str(pair["name"]).lower(): str(pair["value"]) for pair in entry["response"]["headers"]}
     status = int(entry["response"]["status"])
     if status != HTTPStatus.SWITCHING_PROTOCOLS and status not in REFUSALS:
         raise ValueError(f"{status} is no answer to a WebSocket")
-    return LiveConnection(url, page, status, said.get("sec-websocket-protocol", ""),
-                          said.get("sec-websocket-extensions", "").startswith("permessage-deflate"),
+    return LiveConnection(url, page, status, headers.get("sec-websocket-protocol", ""),
+                          headers.get("sec-websocket-extensions", "").startswith("permessage-deflate"),
                           tuple(_messages(entry, last_s)))
 
 

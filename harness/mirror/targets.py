@@ -32,9 +32,9 @@ def parameters(target: str) -> tuple[str, frozenset[str]]:
 
 def in_common(target: str, other: str) -> tuple[int, ...]:
     """Return what two targets share: the path, then how many parameters, names, characters in them, at the start."""
-    (path, mine), (other_path, others) = parameters(target), parameters(other)
-    shared = mine & others
-    names = {pair.partition("=")[0] for pair in mine} & {pair.partition("=")[0] for pair in others}
+    (path, own), (other_path, others) = parameters(target), parameters(other)
+    shared = own & others
+    names = {pair.partition("=")[0] for pair in own} & {pair.partition("=")[0] for pair in others}
     begin = commonprefix([target, other])  # noqa: RUF071 (characters are what is compared)
     return path == other_path, len(shared), len(names), sum(map(len, shared)), len(begin)
 

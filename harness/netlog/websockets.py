@@ -98,8 +98,8 @@ def _read(socket: Socket, room: _Room) -> Iterator[WebSocket]:
     if asked is None or answered is None or status is None:
         return
     (request_line, request_headers, sent_from), (_, response_headers, received_from) = asked, answered
-    said = {name.lower(): value for name, value in response_headers}
-    extensions = said.get("sec-websocket-extensions", "")
+    by_name = {name.lower(): value for name, value in response_headers}
+    extensions = by_name.get("sec-websocket-extensions", "")
     messages = [*_messages(socket.sent, sent_from, _Reader(ConnectionType.SERVER, extensions), room),
                 *_messages(socket.received, received_from, _Reader(ConnectionType.CLIENT, extensions), room)
                 ] if int(status[1]) == HTTPStatus.SWITCHING_PROTOCOLS else []

@@ -47,18 +47,18 @@ def captured_packets(host: Host, directory: Path) -> Iterator[Capture]:
     not start within 10 s, or ends by itself.
     """
     capture = Capture(directory / "packets.pcap")
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         with inside(host.pid):
             process = subprocess.Popen(bound_to_us(tcpdump(host.interface, capture.path)), stdout=subprocess.DEVNULL,
-                                       stderr=said, text=True, start_new_session=True)
+                                       stderr=errors, text=True, start_new_session=True)
         try:
-            _wait_until_it_listens(process, said)
+            _wait_until_it_listens(process, errors)
             yield capture
             if process.poll() is not None:
-                raise ExperimentError(f"the capture of packets ended: {_last_line(_text(said))}")
+                raise ExperimentError(f"the capture of packets ended: {_last_line(_text(errors))}")
         finally:
             stop(process)
-        _read_counts(capture, _text(said), process.returncode)
+        _read_counts(capture, _text(errors), process.returncode)
 
 
 def tcpdump(interface: str, path: Path) -> list[str]:

@@ -10,7 +10,7 @@
     tasks.py        the only functions that workers run for a driver
     trust.py        certificates, and pickles that hold data and these functions alone
     cluster.py      scheduler and worker as processes, hosts.py by SSH; scheduler.py and worker.py are what runs in them
-    driver.py       hands out units, keeps results
+    driver.py       hands out units, keeps results;  tally.py  how many are done;  replicas.py  who is measured twice
     workers.py      the workers as the driver knows them; dismisses machines whose numbers cannot be used
     site_rows.py, tables.py     every site and every load as rows;  over_sites.py  statistics over sites
     sections.py, figures.py, report.py      the report that people read

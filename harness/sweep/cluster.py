@@ -144,14 +144,14 @@ class RemoteCluster:
 
     def connect(self) -> Any:
         """Return a client, as soon as there is a scheduler."""
-        said = False
+        announced = False
         while True:
             try:
                 return _client(self.address, self._tls)
             except OSError as error:            # a timeout is one
-                if not said:
+                if not announced:
                     print(f"no scheduler answers at {self.address} ({str(error)[:100]}); waiting for it", flush=True)
-                    said = True
+                    announced = True
             time.sleep(AGAIN_S)
 
     def check(self) -> None:

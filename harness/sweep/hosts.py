@@ -50,8 +50,8 @@ class HostsCluster(OwnScheduler):
     def check(self) -> None:
         """Raise ExperimentError when no worker is left."""
         if self._workers and all(worker.poll() is not None for worker in self._workers.values()):
-            said = "; ".join(f"{host}: {last_line(self._log_of(host))}" for host in self._workers)
-            raise ExperimentError(f"every worker that was started by SSH has ended ({said})")
+            reasons = "; ".join(f"{host}: {last_line(self._log_of(host))}" for host in self._workers)
+            raise ExperimentError(f"every worker that was started by SSH has ended ({reasons})")
 
     def close(self) -> None:
         """End workers and scheduler."""

@@ -123,8 +123,8 @@ def _at(results: Results, selection: Selection) -> Iterator[AtRtt]:
             if found.percent is None or found.off_ms is None or found.on_ms is None:
                 continue
             predicted = predict(selection, page, rtt_ms)
-            counts = [told.savable_handshakes for load in selection.cells[Cell(page, rtt_ms, 0)]
-                      if (told := explain(load, rtt_ms))]
+            counts = [explanation.savable_handshakes for load in selection.cells[Cell(page, rtt_ms, 0)]
+                      if (explanation := explain(load, rtt_ms))]
             yield AtRtt(rtt_ms, found.off_ms, found.on_ms, found.percent,
                         found.interval.low_percent if found.interval else None,
                         found.interval.high_percent if found.interval else None, found.pairs,

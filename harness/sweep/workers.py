@@ -132,9 +132,9 @@ class Workers:
         if worker is None or future.status != "finished":
             return
         try:
-            said = json.loads(future.result(timeout=RESULT_S))
-            worker.machine = msgspec.convert(said["machine"], Machine)
-            worker.calibration = msgspec.convert(said["calibration"], Calibration | None)
+            described = json.loads(future.result(timeout=RESULT_S))
+            worker.machine = msgspec.convert(described["machine"], Machine)
+            worker.calibration = msgspec.convert(described["calibration"], Calibration | None)
         except CancelledError:          # the scheduler is gone; the next one knows this worker anew
             return
         except (ValueError, KeyError, TypeError, OSError, TimeoutError) as error:

@@ -248,8 +248,8 @@ class Finder:
 def pair(near: Timeline, far: Timeline, initiators: Sequence[Initiator]) -> list[Seen]:
     """Pair the answered requests of both loads by URL, and by order where one was asked for several times."""
     near_of = dict(zip(_keys(near.requests), near.requests, strict=True))
-    said = dict(zip(_keys(initiators), initiators, strict=True))
-    seen = [Seen(request, near_of.get(key), said.get(key))
+    initiator_of = dict(zip(_keys(initiators), initiators, strict=True))
+    seen = [Seen(request, near_of.get(key), initiator_of.get(key))
             for key, request in zip(_keys(far.requests), far.requests, strict=True) if request.status]
     return sorted(seen, key=lambda request: (request.far.start, request.far.order))
 

@@ -65,8 +65,8 @@ class _Loaded:
     def end(self) -> int:
         """Return the index of the answer that ends the redirects of a page's document."""
         index = 0
-        while (then := self.index_of(self.entries[index].redirect_url, index + 1)) is not None:
-            index = then
+        while (following := self.index_of(self.entries[index].redirect_url, index + 1)) is not None:
+            index = following
         return index
 
     def parent(self, index: int) -> int | None:

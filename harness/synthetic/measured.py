@@ -20,7 +20,7 @@ LONG_MS = 50.0
 
 
 @dataclass(frozen=True)
-class Told:
+class LoadDetails:
     """What else is known of the load over a round trip: what caused its requests, as Chrome says, its documents'
     texts by URL, and when, in ms, its load event began; and which hosts spoke HTTP/2 when they were recorded.
     """
@@ -31,31 +31,31 @@ class Told:
     http2_hosts: Collection[str] = ()
 
 
-NOTHING_TOLD = Told()
+NO_DETAILS = LoadDetails()
 
 
-def make_shape(url: str, month: str, near: Timeline, far: Timeline, told: Told = NOTHING_TOLD) -> PageShape:
+def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: LoadDetails = NO_DETAILS) -> PageShape:
     """Return the shape of the page `url` from its load without delay, `near`, and the one over a round trip, `far`.
 
     The resources are the requests of `far` that were answered. Raises ValueError when the page itself was not.
     """
-    seen = pair(near, far, told.initiators)
+    seen = pair(near, far, details.initiators)
     if not seen or seen[0].far.kind != DOCUMENT or all(request.far.redirect_to for request in seen):
         raise ValueError("the page's document was not answered first")
-    finder = Finder(seen, near, far, told.texts)
+    finder = Finder(seen, near, far, details.texts)
     numbers = {request: number for number, request in enumerate(seen)}
     redirected_to = _redirects(seen)
     resources = []
     for number, request in enumerate(seen):
         resource = replace(_resource(request.far), index=number, redirect_to=redirected_to.get(number),
-                           after_load=_is_after_load(request.far, far.plt_ms, told.loading_ms),
+                           after_load=_is_after_load(request.far, far.plt_ms, details.loading_ms),
                            blocking=request.blocking or request.synchronous)
         if request.synchronous:
             resource = replace(resource, kind=DATA)
         if number:
             resource = _caused(resource, finder.find(request), request, numbers, near)
         resources.append(resource)
-    http2_hosts = {resource.host for resource in resources if resource.scheme == "https"} & {*told.http2_hosts}
+    http2_hosts = {resource.host for resource in resources if resource.scheme == "https"} & {*details.http2_hosts}
     return PageShape(url, month, tuple(resources), _last_work_ms(near), frozenset(http2_hosts))
 
 

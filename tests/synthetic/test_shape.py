@@ -18,7 +18,7 @@ from harness.mirror.recording import read_recording
 from harness.replay.site import Site
 from harness.synthetic.build import make_page_set, make_pages
 from harness.synthetic.loading import put_calls
-from harness.synthetic.measured import Told, make_shape
+from harness.synthetic.measured import LoadDetails, make_shape
 from harness.synthetic.plan import Node, NodeKind, make_plan
 from harness.synthetic.shape import HEADING, PageShape, Resource, format_shapes, read_shapes
 from tests.support.made_har import PAGE, MadeLoad
@@ -71,7 +71,7 @@ SAID = (Initiator(PAGE, "other"), Initiator(f"{TWO}beside.css", "parser", PAGE, 
 
 def test_chrome_says_where_in_a_document_a_request_stands() -> None:
     """The image is asked for by a script behind s.js, for which, and for the style sheet, it waits."""
-    told = make_shape(PAGE, "2026-11", load(0), load(100), Told(SAID, {PAGE: TEXT}, 10_000))
+    told = make_shape(PAGE, "2026-11", load(0), load(100), LoadDetails(SAID, {PAGE: TEXT}, 10_000))
     offset = TEXT.index("\n") + 1
     assert [(resource.way, resource.offset, resource.blocking) for resource in told.resources] == [
         (None, 0, False), ("tag", offset + 30, False), ("tag", offset + 60, True), ("inline", offset + 80, False),
@@ -81,7 +81,7 @@ def test_chrome_says_where_in_a_document_a_request_stands() -> None:
 
 
 def test_a_document_is_made_with_its_children_where_they_stood() -> None:
-    told = make_shape(PAGE, "2026-11", load(0), load(100), Told(SAID, {PAGE: TEXT}, 10_000))
+    told = make_shape(PAGE, "2026-11", load(0), load(100), LoadDetails(SAID, {PAGE: TEXT}, 10_000))
     far = {1: 1000, 2: 2000, 3: 4000}
     sized = replace(told, resources=tuple(replace(resource, size_bytes=6000, offset=far.get(resource.index, 0))
                                           for resource in told.resources))
@@ -177,7 +177,7 @@ def test_which_hosts_spoke_http2_comes_from_the_recording(tmp_path: Path) -> Non
         requests = (replace(request, url=request.url.replace("http:", "https:")) for request in timeline.requests)
         return replace(timeline, requests=tuple(requests))
 
-    told = Told(http2_hosts={"two.test", "elsewhere.test"})
+    told = LoadDetails(http2_hosts={"two.test", "elsewhere.test"})
     plain = make_shape(PAGE, "2026-11", load(0), load(100), told)
     assert plain.http2_hosts == frozenset(), "browsers speak it over TLS only"
     over_tls = make_shape(PAGE, "2026-11", secure(load(0)), secure(load(100)), told)
