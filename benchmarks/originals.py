@@ -5,7 +5,8 @@ Both stand in the same star, on the same hosts: nginx with the applications behi
 was recorded from these, each with its protocols and, unless --no-think, its thinking time. The same Chrome loads each
 page from both, without and with TFO, in turn. Printed are the medians of the page load times, how far the replay's is
 from the original's, what TFO saves of each, and how many connections carried data in their SYN in the median load.
-Logs and HARs of the loads stay in --dir, in original/ and replay/, until it measures again there.
+Logs and HARs of the loads stay in --dir, in original/ and replay/, until it measures again there. A page that something
+disturbs each time it is loaded is left out, with the reason.
 """
 
 import argparse
@@ -23,7 +24,6 @@ use_project_python()
 
 from benchmarks.internet import NAME, QUIET_LIMIT_S, QUIET_S, record_unless_there, wanted_pages
 from benchmarks.report import print_table
-from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.measure import timekeeping, validity
@@ -52,8 +52,12 @@ Cell = tuple[Page, str, int]
 """A page, where it came from, and TFO 0 or 1."""
 
 
+class UnusableError(Exception):
+    """Something disturbed each try of a load; what, in words."""
+
+
 def main() -> int:
-    """Print the table."""
+    """Print the table; return 1 if a page is missing there."""
     arguments = parse_arguments()
     pages = wanted_pages(arguments.pages)
     require_root("benchmarks/originals.py")
@@ -65,11 +69,13 @@ def main() -> int:
     for source in SOURCES:
         shutil.rmtree(arguments.dir / source, ignore_errors=True)
     page_set = check_pages(files)
-    records = measure(arguments, page_set)
+    records, unusable = measure(arguments, page_set)
     print_table(["page", "TFO", "original, s", "replay, s", "difference", "TFO saves, original", "replay",
                  "in SYN, original", "replay"],
-                [row for page in page_set.pages for row in rows(page, records)])
-    return 0
+                [row for page in page_set.pages if page not in unusable for row in rows(page, records)])
+    for page, why in unusable.items():
+        print(f"{page.url}: left out, since no load of it can be used: {why}")
+    return 1 if unusable else 0
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -86,13 +92,18 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def measure(arguments: argparse.Namespace, page_set: PageSet) -> Mapping[Cell, Sequence[LoadRecord]]:
-    """Load every page from its original and from its replay, in turn; return the records of the measured loads."""
+def measure(arguments: argparse.Namespace, page_set: PageSet) -> tuple[Mapping[Cell, Sequence[LoadRecord]],
+                                                                       Mapping[Page, str]]:
+    """Load every page from its original and from its replay, in turn.
+
+    Returned are the records of the measured loads, and why the pages that are missing there cannot be measured.
+    """
     speeds = LinkSpeeds(delay_net_ms=arguments.delaynet, bw_net_mbit=arguments.bwnet)
     web = ReplayedWeb(page_set=page_set, http="recorded",
                       think_rtts_ms=None if arguments.no_think else thinking_rtts(page_set))
     chrome = BrowserSettings(browser=check_browser(), limits=LIMITS)
     records: dict[Cell, list[LoadRecord]] = {}
+    unusable: dict[Page, str] = {}
     with only_experiment(), running_laboratory(speeds, web, chrome, netem=delays_by_netem(speeds.rtt_ms)) as lab, \
             serve_in_star(lab.star) as internet:
         trusted_key = fingerprint(internet.ca.read_bytes())
@@ -100,15 +111,20 @@ def measure(arguments: argparse.Namespace, page_set: PageSet) -> Mapping[Cell, S
                                           client_dir=arguments.dir / ORIGINAL),
                         REPLAY: replace(lab, client_dir=arguments.dir / REPLAY)}
         for load in plan_loads(page_set.pages, arguments.loads + 1, [0, 1], seed=1):
-            for source, laboratory in laboratories.items():
-                record = measured(laboratory, page_set, load, source)
-                if load.run > 0:
-                    records.setdefault((load.page, source, load.tfo), []).append(record)
-    return records
+            if load.page in unusable:
+                continue
+            try:
+                for source, laboratory in laboratories.items():
+                    record = measured(laboratory, page_set, load, source)
+                    if load.run > 0:
+                        records.setdefault((load.page, source, load.tfo), []).append(record)
+            except UnusableError as error:
+                unusable[load.page] = str(error)
+    return records, unusable
 
 
 def measured(lab: Laboratory, page_set: PageSet, load: Load, source: str) -> LoadRecord:
-    """Measure `load` until nothing disturbed it. Raises ExperimentError after RETRIES more tries."""
+    """Measure `load` until nothing disturbed it. Raises UnusableError after RETRIES more tries."""
     why: Sequence[str] = ()
     for _ in range(1 + RETRIES):
         record = measure_load(lab, load)
@@ -117,7 +133,7 @@ def measured(lab: Laboratory, page_set: PageSet, load: Load, source: str) -> Loa
         if not why:
             return record
         print(f"{load.page.url}, {source}, TFO {load.tfo}, run {load.run}: {'; '.join(why)}", file=sys.stderr)
-    raise ExperimentError(f"{load.page.url}, {source}: no load of it can be used: {'; '.join(why)}")
+    raise UnusableError(f"{source}, TFO {load.tfo}: {'; '.join(why)}")
 
 
 def what_disturbed(record: LoadRecord) -> Sequence[str]:
