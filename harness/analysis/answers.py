@@ -49,11 +49,11 @@ def critical_stand_ins(load: LoadResult, rtt_ms: float) -> list[str]:
     if load.record is None or load.record.answers is None:
         return []
     stand_ins = [answer for answer in load.record.answers.each if answer.kind == STAND_IN and not answer.late]
-    marked = [answer.url for answer in stand_ins if answer.critical]
+    told = [answer.url for answer in stand_ins if answer.critical]
     unknown = {answer.url for answer in stand_ins if answer.critical is None}
     explanation = explain(load, rtt_ms) if unknown else None
     on_path = [step.url for step in explanation.steps if step.url in unknown] if explanation else []
-    return list(dict.fromkeys([*marked, *on_path]))
+    return list(dict.fromkeys([*told, *on_path]))
 
 
 @dataclass(frozen=True)

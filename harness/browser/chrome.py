@@ -58,7 +58,6 @@ NOT_RECORDABLE = "CompressionDictionaryTransport,CompressionDictionaryTransportB
 NETWORK_PROCESS_ENDED = b"Network service crashed"
 """What Chrome writes into its log when it has to start another network process."""
 LONGEST_OUTPUT_BYTES = 1 << 16
-"""So much of the end of that log is searched for it."""
 START_PREFERENCES = {"session.restore_on_startup": 4, "session.startup_urls": ["about:blank"]}
 """Start with these pages (4). Debian's Chromium loads its home page else, a search engine's, while it starts."""
 UNATTENDED_PREFERENCES = {"download_restrictions": 3, "credentials_enable_service": False}

@@ -85,11 +85,11 @@ def _cookie(value: str, when: datetime | None) -> str:
 
 def _lasting(pairs: list[tuple[str, str]], when: datetime | None) -> Headers:
     """Return a Cache-Control that says what Expires says, unless the recorded Cache-Control counts more (RFC 9111)."""
-    by_name = dict(pairs)
-    control = by_name.get("cache-control", "").lower()
-    if "expires" not in by_name or when is None or re.search(r"max-age|no-cache|no-store", control):
+    said = dict(pairs)
+    control = said.get("cache-control", "").lower()
+    if "expires" not in said or when is None or re.search(r"max-age|no-cache|no-store", control):
         return ()
-    date = _date(by_name["expires"])    # "0" and other nonsense: expired (RFC 9111, section 5.3)
+    date = _date(said["expires"])    # "0" and other nonsense: expired (RFC 9111, section 5.3)
     return (("cache-control", f"max-age={max(0, _seconds(when, date)) if date else 0}"),)
 
 

@@ -124,7 +124,7 @@ class Recording:
         """Return the recorded answers that may be the last document of the page `url`; none if it cannot be replayed.
 
         They are those of the URL that recorded redirects lead to. There are several where a page loads itself again,
-        such as a question for consent, which gives way to the page once it is answered. Which one a load ends with
+        such as a question for consent, which once it is answered makes place for the page. Which one a load ends with
         is up to its timing: the recording may have seen one more.
         """
         found = self._document(url)

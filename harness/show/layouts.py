@@ -56,15 +56,15 @@ def _bars(axes: Axes, rows: Sequence[LayoutRow], value_of: Callable[[LayoutRow],
     names = list(dict.fromkeys(row.name for row in rows))
     width = WIDTH / len(names)
     for number, name in enumerate(names):
-        rows_of_name = [row for row in rows if row.name == name and value_of(row) is not None]
-        xs = [groups.index((row.url, row.improvement.rtt_ms)) + (number - (len(names) - 1) / 2) * width
-              for row in rows_of_name]
+        mine = [row for row in rows if row.name == name and value_of(row) is not None]
+        places = [groups.index((row.url, row.improvement.rtt_ms)) + (number - (len(names) - 1) / 2) * width
+                  for row in mine]
         colour, hatch = COLOURS[number % len(COLOURS)]
-        limits = [list(side) for side in zip(*(row.improvement.errors_percent for row in rows_of_name), strict=True)]
-        bars = axes.bar(xs, [value_of(row) or 0.0 for row in rows_of_name], width=width, color=colour, hatch=hatch,
+        limits = [list(side) for side in zip(*(row.improvement.errors_percent for row in mine), strict=True)]
+        bars = axes.bar(places, [value_of(row) or 0.0 for row in mine], width=width, color=colour, hatch=hatch,
                         edgecolor="#222222", linewidth=0.4, label=name, yerr=limits if errors and limits else None,
                         capsize=3, error_kw={"elinewidth": 1})
-        axes.bar_label(bars, [words.format(value_of(row)) for row in rows_of_name], fontsize=8, padding=2)
+        axes.bar_label(bars, [words.format(value_of(row)) for row in mine], fontsize=8, padding=2)
     short = short_names({url: url for url, _ in groups})
     axes.set_xticks(range(len(groups)), [f"{short[url]}\n{rtt_ms:g} ms" for url, rtt_ms in groups], fontsize=8.5)
     for label in axes.get_xticklabels():

@@ -89,10 +89,10 @@ def draw_sweep(results: Results, selection: Selection) -> Figure:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.axhline(0, color="#555555", linewidth=1)
-    for number, (page, name) in enumerate(short_names(results.urls).items()):
+    for place, (page, name) in enumerate(short_names(results.urls).items()):
         points = curve(selection, page, results.rtts_ms)
         if points:
-            _draw_curve(axes, points, name, number, SHIFT ** (number - (len(results.urls) - 1) / 2))
+            _draw_curve(axes, points, name, place, SHIFT ** (place - (len(results.urls) - 1) / 2))
     _label_axes(axes, results.rtts_ms, selection)
     figure.suptitle("What TCP Fast Open saves of the page load time, against the round-trip time", fontsize=12)
     for text in axes.legend(loc="upper left", fontsize=8, frameon=False).get_texts():
@@ -103,8 +103,8 @@ def draw_sweep(results: Results, selection: Selection) -> Figure:
     return figure
 
 
-def _draw_curve(axes: Axes, points: Sequence[Improvement], name: str, number: int, shift: float) -> None:
-    color, marker, line = STYLES[number % len(STYLES)]
+def _draw_curve(axes: Axes, points: Sequence[Improvement], name: str, place: int, shift: float) -> None:
+    color, marker, line = STYLES[place % len(STYLES)]
     errors = [list(side) for side in zip(*(point.errors_percent for point in points), strict=True)]
     axes.errorbar([point.rtt_ms * shift for point in points], [point.percent or 0.0 for point in points], yerr=errors,
                   color=color, marker=marker, markersize=5, linestyle=line, linewidth=1.5, capsize=4, elinewidth=1,

@@ -173,6 +173,6 @@ def own_versions() -> Versions:
 
 def _sources() -> Iterator[Path]:
     for name in MEASURING:
-        part = ROOT / name
-        files = sorted(part / file for file in list_files(part)) if part.is_dir() else [part]
+        place = ROOT / name
+        files = sorted(place / file for file in list_files(place)) if place.is_dir() else [place]
         yield from (path for path in files if path.suffix in (".py", ".js", ".c"))
