@@ -61,7 +61,7 @@ from harness.system.signals import run_interruptible
 RATES = "500 1000 2000 3000 4000 6000 8000 10000 12000 14000 16000 20000"
 QUICK_RATES = "500 1000 2000"
 REPEATS, QUICK_REPEATS = 5, 3
-"""Of two repeats a 95% interval is 13 times as wide as they lie apart: it says nothing."""
+"""Two repeats would say nothing: their 95% interval is 13 times as wide as they lie apart."""
 SWITCHES = {"off": (fastopen.OFF, fastopen.OFF), "on": (fastopen.ON, fastopen.ON),
             "refused": (fastopen.ON, fastopen.CLIENT_BIT)}
 """net.ipv4.tcp_fastopen of client and server. Refused: the client knows a cookie from before, the server takes none."""

@@ -106,8 +106,8 @@ FAULTS: dict[str, tuple[str, Spoil]] = {
 
 MOVING = ("dns-change", "dns-change-dead")
 SERVER_NETWORK_4, SERVER_NETWORK_6 = "198.18.0.0/16", "2001:db8:8000::/48"
-"""RFC 2544's network for benchmarks and RFC 3849's for documentation. Of another prefix than the client's own
-addresses, so that getaddrinfo does not sort the addresses of one family (RFC 6724, rule 9) but leaves them as the name
+"""RFC 2544's network for benchmarks and RFC 3849's for documentation. Their prefix is not that of the client's own
+addresses. So getaddrinfo does not sort the addresses of one family (RFC 6724, rule 9), but leaves them as the name
 server gave them."""
 
 

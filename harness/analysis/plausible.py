@@ -9,13 +9,15 @@ from harness.analysis.selection import Cell, Selection
 from harness.files.results import LoadResult
 
 AWAITED_RATIO = 0.1
-"""Two of 139 rows that were looked at differ by 15% and 21%, both of a student's recording of chipublib.org: there a
-script comes before or after the load event, which so waits for 41, 48, 50 or 63 answers. The others differ by 7% at
-most. (The paper's pages, real and synthetic, in its own network, too; recordings of students; pages from HARs.)"""
+"""The share by which the answers that the load event waits for may differ without TFO and with it. Two of 139 rows that
+were looked at differ by 15% and 21%, both of a student's recording of chipublib.org: there a script comes before or
+after the load event, which then waits for 41, 48, 50 or 63 answers. The others differ by 7% at most. (They are the
+paper's pages, real and synthetic, also in its own network; recordings of students; pages from HARs.)"""
 BEYOND_RATIO = 0.05
-"""Of the PLT. In seven of the same rows TFO saved more than that beyond what explains it: four are of the paper's
-network, where three loads are too few (1.8 s of 5.1 s saved, 0.4 s explained), one has the race above, in one Chrome
-had a connection ready only with TFO, and one is a page of 0.7 s. In 131 of the others it was 2.9% at most."""
+"""The share of the PLT that TFO may save beyond what explains it. In seven of the same rows it saved more. Four are of
+the paper's network, where three loads are too few (1.8 s of 5.1 s saved, 0.4 s explained); one has the race above; in
+one Chrome had a connection ready only with TFO; and one is a page of 0.7 s. In 131 of the others it was 2.9% at
+most."""
 BEYOND_LEAST_MS = 25.0
 """Pages of a third of a second vary by so much, whatever the reason."""
 

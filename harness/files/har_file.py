@@ -19,9 +19,9 @@ from harness.errors import InputError, first_few
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 MOST_BYTES = 500_000_000
-"""Of a HAR, also when unpacked, and of all files in a ZIP file together."""
+"""Bytes that a HAR may have, also when unpacked, and all files in a ZIP file together."""
 MOST_FILES = 100_000
-"""In a ZIP file: the bodies of a page are hundreds."""
+"""Files that a ZIP file may have: the bodies of a page are hundreds."""
 HARP = b"onInputData("
 """What HAR Viewer's HARP files, which a page can load as a script, have around a HAR."""
 BROKEN_ZIP = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, struct.error,

@@ -54,7 +54,7 @@ class Exchange:
     asked: Asked = field(default_factory=Asked)
     from_cache: bool = False
     part: tuple[int, int] | None = None
-    """Of a part of a body: where it begins, and the size of the whole."""
+    """Where a part of a body begins, and the size of the whole; None for a whole body."""
     early_hints: Headers = ()
     arrivals: Arrivals = ()
     stays_open: bool = False

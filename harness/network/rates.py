@@ -19,9 +19,9 @@ TOLERANCE_RATIO = 0.05
 ROUNDING_KB = 1.5
 """A buffer holds whole packets."""
 PACKET_BYTES, HEADERS_BYTES = 1442, 42
-"""Of a packet of a burst as the queues count it: with the headers of Ethernet, IP and UDP."""
+"""Bytes of a burst's packet as the queues count it, and of its headers among them: Ethernet, IP and UDP."""
 TOO_MANY = 1.5
-"""So many times as much is sent as the buffer holds."""
+"""A burst has so many times the bytes that the buffer holds."""
 FEWEST = 60
 """Packets that show a rate where no buffer was asked for; all of them find room in a queue of 1000."""
 SEND_BUFFER_BYTES = 2**25

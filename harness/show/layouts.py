@@ -20,7 +20,7 @@ COLOURS = (("#0072b2", ""), ("#e69f00", "//"), ("#009e73", ".."), ("#cc79a7", "x
 """After Okabe and Ito, as in harness.show.sweep; hatching tells the layouts apart in black and white."""
 SHARED_SERVERS = "What TCP Fast Open has left to save when host names share servers"
 WIDTH = 0.8
-"""Of all bars of a page together."""
+"""How wide all bars of a page are together; 1 would leave no room between pages."""
 
 
 def layout_lines(rows: Sequence[LayoutRow]) -> Iterator[str]:

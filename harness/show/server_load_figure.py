@@ -8,7 +8,7 @@ from harness.show.figure_files import write_figure
 
 STYLES = {"off": ("no TFO", "o", "#4477aa"), "on": ("TFO", "s", "#228833"),
           "refused": ("TFO, cookie refused", "^", "#cc3311")}
-"""Of each mode: its name, marker and colour."""
+"""Each mode's name, marker and colour."""
 HEADER = "requests/s\tmode\tcore busy (%)\t+-\tp50 (ms)\tp99 (ms)\tin the SYN (%)\tpackets\twake-ups"
 
 

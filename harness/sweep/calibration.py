@@ -25,15 +25,15 @@ from harness.system.privileges import acting_as, invoking_user
 from harness.system.scratch import temporary_directory
 
 HANDSHAKES, DELAY_MS = 5, 50.0
-"""Of the chain of documents: connections one after the other, at an RTT of twice that delay."""
+"""The chain of documents has so many connections one after the other, at an RTT of twice that delay."""
 LOADS = 4
-"""Of each page, the warm-up included."""
+"""How often each page is loaded, the warm-up included."""
 WORK = 20_000_000
 """Rounds of the script: 0.1 to 0.3 s on machines of today."""
 RTT_TOLERANCE_PERCENT = 5.0
-"""How far the measured RTT may be off."""
+"""How far the measured RTT may be off the wanted one."""
 SAVING_TOLERANCE = 0.1
-"""Of a round trip for each handshake."""
+"""How far the round trips saved for each handshake may be off one."""
 FRESH_S = 12 * 3600.0
 """How long a calibration holds: processors slow down when they get hot, hypervisors when others come."""
 ICON = '<link rel="icon" href="data:,">'

@@ -30,9 +30,9 @@ from harness.system.privileges import acting_as, invoking_user
 from harness.system.processes import bound_to_us, stop
 
 START_S = 30.0
-"""For the scheduler to say where it listens."""
+"""How long the scheduler may take to say where it listens."""
 ENDING_S = 60.0
-"""For the worker to end: tfo.py cleans up."""
+"""How long the worker may take to end: tfo.py cleans up."""
 
 
 def worker_words(options: argparse.Namespace) -> list[str]:

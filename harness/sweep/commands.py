@@ -23,7 +23,7 @@ from harness.system.processes import bound_to_us, stop
 from harness.system.progress import duration
 
 ENDING_S = 90.0
-"""For a sweep to end: its worker's tfo.py cleans up."""
+"""How long a sweep may take to end: its worker's tfo.py cleans up."""
 
 
 def chosen(options: argparse.Namespace) -> Callable[[argparse.Namespace], int] | None:

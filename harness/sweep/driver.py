@@ -37,7 +37,7 @@ COMING_S, DESCRIBED_S = 6.0, 60.0
 MANY_WORKERS = 20
 """From so many workers on each gets its next unit ahead of time (`Driver._hand_out`)."""
 MOST_BYTES = 50 * 10**6
-"""Of recordings that are handed out in one turn: Dask's client has some copies of each until it is sent."""
+"""Bytes of recordings that are handed out in one turn: Dask's client has some copies of each until it is sent."""
 MOST_AT_ONCE = 50
 """Results that are in memory at a time."""
 

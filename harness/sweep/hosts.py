@@ -24,7 +24,7 @@ from harness.sweep.measuring import last_line
 COPY_S = 60
 """How long the certificates may take to be copied to a host."""
 BATCH = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=15")
-"""Of ssh_config(5): nobody is there to type a password, and a host that is gone is noticed."""
+"""Options of ssh_config(5): nobody is there to type a password, and a host that is gone is noticed."""
 
 
 class HostsCluster(OwnScheduler):

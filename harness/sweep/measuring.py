@@ -44,13 +44,13 @@ MEASURED = ("client", "serverlogs")
 """What tfo.py makes in its folder."""
 RESULTS = (FILE, CONSOLE, *MEASURED)
 STOPPED = -1
-"""In the place of tfo.py's exit status, when it was ended by us."""
+"""Stands in the place of tfo.py's exit status when we have ended it."""
 LOOK_S = 0.5
 """How often it is looked whether a unit is still wanted."""
 ENDING_S = 20.0
 """What tfo.py may take to clean up."""
 LONGEST_S = 6 * 3600.0
-"""For one delay. tfo.py bounds every load itself, so this is for what nobody thought of."""
+"""How long one delay may take. tfo.py bounds every load itself, so this is for what nobody thought of."""
 MOST_REASONS = 3
 """Reasons of failed loads that a unit's row names."""
 GoOn = Callable[[], bool]

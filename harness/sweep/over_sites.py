@@ -17,9 +17,9 @@ from harness.sweep.site_rows import AtRtt, SiteRow
 CONFIDENCE = 0.95
 LIMITS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 FEWEST = 5
-"""Sites: of fewer the bootstrap knows too little of how sites differ (harness.analysis.intervals.ENOUGH_PAIRS)."""
+"""Sites. Fewer tell the bootstrap too little of how sites differ (harness.analysis.intervals.ENOUGH_PAIRS)."""
 MOST_POINTS = 400
-"""Of a curve and its band."""
+"""Points that a curve and its band are drawn through."""
 Floats = npt.NDArray[np.float64]
 
 

@@ -22,7 +22,7 @@ from harness.measure.options import parse_arguments
 from harness.mirror.paths import list_files
 
 FORMAT = 1
-"""Of a unit's description; another one makes other keys."""
+"""The version of a unit's description; another one makes other keys."""
 OPTIONS = frozenset((
     "http", "server", "bwhome", "bwnet", "buffer", "delayhome", "paper", "testruns", "retries", "post-quantum",
     "predict", "cookies", "layout", "connections-per-host", "rtt", "think", "until-ci", "max-runs", "min-pairs",
@@ -32,7 +32,7 @@ OPTIONS = frozenset((
 Without --tfo: a sweep compares loads with and without TFO, and a site with one of them only has no result.
 """
 MOST_COMBINATIONS = 1000
-"""Of the values in a --grid file."""
+"""How many the values of a --grid file may give."""
 SECOND_OF = 10
 """A site of so many is measured on a second machine, too."""
 MEASURING = ("tfo.py", "tfo-test", "harness/analysis", "harness/browser", "harness/files", "harness/measure",

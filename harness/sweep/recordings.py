@@ -32,7 +32,7 @@ from harness.system.processes import bound_to_us, stop
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 FETCH_S = 900.0
-"""For one page; fetch.py bounds its own steps."""
+"""How long the recording of one page may take; fetch.py bounds its own steps."""
 NOT_TRIED = "not recorded yet"
 BECAUSE = "because "
 """What stands in fetch.py's verdict before each reason."""

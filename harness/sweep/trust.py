@@ -33,7 +33,7 @@ OF_DASK = frozenset({("dask._task_spec", "Task"), ("dask._expr", "LLGExpr"), ("d
 PLAIN = frozenset({("builtins", name) for name in (
     "bytes", "str", "Exception", "RuntimeError", "ValueError", "TypeError", "KeyError", "OSError", "MemoryError")})
 ALLOWED = TASKS | OF_DASK | PLAIN
-"""What a pickle may name, as (module, name). Of what Dask names besides, it does without: exceptions become text."""
+"""What a pickle may name, as (module, name). Dask does without the rest that it names: exceptions become text."""
 
 
 def make_certificates(folder: Path = TLS) -> Path:

@@ -17,7 +17,7 @@ from harness.sweep.plan import Versions
 WORKERS_EVERY_S = 2.0
 """How often the scheduler is asked who is there."""
 MANY = 50
-"""Of more workers than these the scheduler is asked less often."""
+"""When there are more workers than these, the scheduler is asked less often."""
 STREAK = 3
 """Failures in a row after which a worker has to show that it is not to blame."""
 RESULT_S = 120

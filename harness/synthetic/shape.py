@@ -29,7 +29,7 @@ TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
 WAYS = (TAG, INLINE, EVENT, PARSED)
 UNKNOWN_MONTH = "-"
 MOST_BYTES = 2**30
-"""Of all pages of a file together: they are made in memory."""
+"""Bytes that all pages of a file may have together: they are made in memory."""
 LONGEST_PATH = 2**21
 """Characters of a path and query: as many as Chrome allows a URL (url::kMaxURLChars)."""
 HEADING = """\
