@@ -31,7 +31,7 @@ SHORTEST_MS = 1.0
 
 
 @dataclass(frozen=True)
-class ServerRtts:
+class RecordedRtts:
     """The RTT to every server of a recording, in ms. `assumed` are the servers whose RTT is not known."""
 
     rtts_ms: Mapping[str, float]
@@ -43,7 +43,7 @@ class ServerRtts:
         return float(statistics.median(self.rtts_ms.values()))
 
 
-def recorded_rtts(files: PageFiles, recording: Recording, option: str = "--rtt recorded") -> ServerRtts:
+def recorded_rtts(files: PageFiles, recording: Recording, option: str = "--rtt recorded") -> RecordedRtts:
     """Return the RTT to every host of `recording`, which is in `files`; `option` is what error messages name.
 
     Raises InputError when no RTT is known.
@@ -60,7 +60,7 @@ def recorded_rtts(files: PageFiles, recording: Recording, option: str = "--rtt r
                          "write a line 'host rtt_ms' for each of them into this file (logs of 2013: "
                          f"./scripts/make_rtts.py --name {files.name}), or leave the option out")
     median_ms = statistics.median(known.values())
-    return ServerRtts({host: known.get(host, median_ms) for host in hosts},
+    return RecordedRtts({host: known.get(host, median_ms) for host in hosts},
                         tuple(host for host in hosts if host not in known))
 
 

@@ -35,9 +35,7 @@ FILES_PER_NODE, SPARE_FILES = 2, 128
 SYN_AGAIN_MS = 1000.0
 """A SYN that was not answered for so long is sent again (RFC 6298, section 2.1), and no load with such a SYN counts."""
 QUEUE_PACKETS = 1000
-"""Packets that may wait for a link without netem: what the kernel gives an Ethernet interface (txqueuelen)."""
 FRAME_BYTES = 1514
-"""A full packet on a link: 1500 bytes of IP, and Ethernet's header of 14."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.mirror.recording import read_recording
-from harness.mirror.rtts import ServerRtts, read_rtts, recorded_rtts, scaled
+from harness.mirror.rtts import RecordedRtts, read_rtts, recorded_rtts, scaled
 from tests.support.https_recording import HttpsRecording
 from tests.support.small_mirror import chain_of_hosts
 
@@ -19,7 +19,7 @@ def connecting(connect: float, ssl: float = UNKNOWN) -> Mapping[str, float]:
     return {"blocked": 1, "dns": 2, "connect": connect, "ssl": ssl, "send": 0, "wait": 99, "receive": 1}
 
 
-def rtts(recorded: HttpsRecording, written: str | None = None) -> ServerRtts:
+def rtts(recorded: HttpsRecording, written: str | None = None) -> RecordedRtts:
     directory = recorded.finish(recorded.urls[0])
     files = PageFiles(directory, recorded.name)
     if written is not None:
@@ -35,7 +35,7 @@ def test_the_shortest_handshake_counts_and_tls_does_not(tmp_path: Path) -> None:
     recorded.add("https://b.test/again", b"x", timings=connecting(UNKNOWN))
     recorded.add("https://quic.test/", b"x", version="h3", timings=connecting(30, ssl=30))
     found = rtts(recorded)
-    assert found == ServerRtts({"a.test": 35, "b.test": 20, "quic.test": 30}, ())
+    assert found == RecordedRtts({"a.test": 35, "b.test": 20, "quic.test": 30}, ())
     assert found.median_ms == 30
 
 
@@ -64,7 +64,7 @@ def test_what_is_written_goes_before_the_har(tmp_path: Path) -> None:
     recorded.add("http://a.test/", b"x", version="http/1.1", timings=connecting(10))
     recorded.add("http://b.test/", b"x", version="http/1.1", timings=connecting(20))
     found = rtts(recorded, "# by hand\n\n  b.test   180.5 \n")
-    assert found == ServerRtts({"a.test": 10, "b.test": 180.5}, ())
+    assert found == RecordedRtts({"a.test": 10, "b.test": 180.5}, ())
 
 
 def test_a_text_log_knows_none(tmp_path: Path) -> None:
