@@ -59,7 +59,8 @@ class Dependencies:
     """What one request waited for, all of it earlier in Timeline.requests.
 
     `cause` made it start. `freed` is the request whose end let it leave the queue, or, where the connection was made by
-    another request, that one; None when it waited for neither. `freed_at` is when that let it go on, in ms.
+    another request, that one, or, where the answer came from Chrome's cache, the one that was still fetching it; None
+    when it waited for none of these. `freed_at` is when that let it go on, in ms.
     """
 
     cause: Cause
@@ -188,6 +189,8 @@ def _latest(at: float, candidates: Sequence[TimedRequest], long_tasks: Sequence[
 
 def _freed(request: TimedRequest, earlier: Sequence[TimedRequest]) -> tuple[TimedRequest | None, float]:
     """Return the request that had to end, or on a shared connection to connect, before `request` was sent, and when."""
+    if not request.connection:
+        return _fetching(request, earlier), request.dispatched
     if request.shared:
         maker = next((other for other in earlier if other.connection == request.connection and other.first), None)
         is_late = request.dispatched - request.connected >= FREED_MS    # as many streams as the server allows, say
@@ -196,13 +199,24 @@ def _freed(request: TimedRequest, earlier: Sequence[TimedRequest]) -> tuple[Time
         if ended:
             return max(ended, key=lambda other: other.end), request.dispatched
         return maker, request.connected
-    if request.dispatched - request.start < QUEUE_MS or not request.connection:
+    if request.dispatched - request.start < QUEUE_MS:
         return None, request.dispatched
     ended = _ended_before(request, earlier, request.start)
     same_connection = [other for other in ended if other.connection == request.connection]
     same_host = [other for other in ended if other.host == request.host]
     freed = max(same_connection or same_host or ended, key=lambda other: other.end, default=None)
     return freed, request.dispatched
+
+
+def _fetching(request: TimedRequest, earlier: Sequence[TimedRequest]) -> TimedRequest | None:
+    """Return the request that was fetching what `request` got from Chrome's cache, if it had to be waited for.
+
+    Two frames that name one script ask for it at once; the second gets what the first one's answer puts into the cache.
+    """
+    url = request.url.partition("#")[0]
+    fetching = [other for other in earlier if other.connection and other.url.partition("#")[0] == url
+                and request.start < other.end <= request.dispatched + CLOCK_MS]
+    return max(fetching, key=lambda other: other.end, default=None)
 
 
 def _ended_before(request: TimedRequest, earlier: Sequence[TimedRequest], since: float) -> list[TimedRequest]:

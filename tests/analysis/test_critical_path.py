@@ -123,6 +123,34 @@ def test_a_queue_that_nothing_is_known_to_have_freed_is_a_step() -> None:
     assert saving(load) == 2 * RTT_MS
 
 
+def two_frames_with_one_script(*, cached_after: float = 5.0) -> MadeLoad:
+    """Both frames ask for one script, which inserts an image; the second one `cached_after` ms after the first."""
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="")
+    frames = [load.add(f"http://ads.test/{number}", found + number, "document") for number in (1, 2)]
+    fetched = load.add("http://lib.test/a.js#1", frames[0], referer="http://ads.test/1")
+    asked = frames[0] + cached_after
+    cached = load.add_cached("http://lib.test/a.js", asked, max(2.0, fetched + 2 - asked), referer="http://ads.test/2")
+    load.plt_ms = load.add("http://img.test/i.gif", cached + 1, "image", referer="http://ads.test/2")
+    return load
+
+
+def test_what_comes_from_the_cache_waits_for_the_request_that_fetches_it() -> None:
+    """Chrome holds the second of two requests until the first one's answer is in its cache. That wait was "cpu"."""
+    load = two_frames_with_one_script()
+    steps = path_of(load)
+    assert len(connects(steps)) == 4
+    assert sum(step.length_ms for step in steps if step.kind == "cpu") < 15
+    assert saving(load) == 4 * RTT_MS
+
+
+def test_what_is_in_the_cache_already_waits_for_nobody() -> None:
+    load = two_frames_with_one_script(cached_after=300)
+    steps = path_of(load)
+    assert not any(step.kind == "wait" and step.url.startswith("http://lib.test/") for step in steps)
+    assert connects(steps) == [PAGE, "http://ads.test/2", "http://img.test/i.gif"]
+
+
 def test_keep_alive_needs_one_handshake() -> None:
     load = MadeLoad(0.0)
     end = load.add(PAGE, 0, "document", referer="")
@@ -347,6 +375,8 @@ def made_loads(draw: st.DrawFn) -> MadeLoad:
         load.add(f"http://host{number % 3}.test/{number}", start, draw(kinds), queue=queue, dns=dns, connect=connect,
                  connection=reuse, wait=draw(times), receive=draw(times),
                  referer=draw(st.sampled_from(["", PAGE, f"http://host{number % 2}.test/"])))
+    for number in range(draw(st.integers(0, 3))):
+        load.add_cached(f"http://host{number % 3}.test/{number}", draw(st.integers(0, 1500)), draw(times), draw(kinds))
     starts = sorted(draw(st.lists(st.integers(0, 2000), max_size=4, unique=True)))
     load.long_tasks = [(float(start), float(draw(st.integers(50, 400)))) for start in starts]
     load.plt_ms = draw(st.integers(1, 3000)) + draw(st.floats(0, 1))

@@ -59,6 +59,13 @@ class MadeLoad:
         self.entries.append({**entry, "_error": error} if error else entry)
         return start + queue + max(0.0, dns) + max(0.0, connect) + wait + receive
 
+    def add_cached(self, url: str, start: float, waits: float, kind: str = "script", referer: str = PAGE) -> float:
+        """Add a request that gets its answer from Chrome's cache after it has waited for it; return its end."""
+        end = self.add(url, start, kind, queue=waits, connect=-1, wait=0, referer=referer)
+        del self.entries[-1]["connection"]
+        self.entries[-1]["_fromCache"] = "disk"
+        return end
+
     def log(self) -> dict[str, Any]:
         """Return the HAR's log."""
         return {"version": "1.2", "entries": self.entries,
