@@ -136,7 +136,8 @@ def test_loads_of_other_experiments_and_failed_tries_are_listed(tmp_path: Path) 
             add_load(client, NEWS, 10, run, tfo, 1000 - 200 * tfo, experiment="newer")
     cell = client / "10-2-tfo-1"
     shutil.copytree(cell, attempt_directory(cell, 1))
-    add_load(attempt_directory(cell, 1), NEWS, 10, 2, 1, 9000, valid=False, why_not=["SYN retransmitted: 2"])
+    add_load(attempt_directory(cell, 1), NEWS, 10, 2, 1, 9000, valid=False, why_not=["SYN retransmitted: 2"],
+             experiment="newer")
     (attempt_directory(cell, 1) / cell.name / "httpwww.news.example.json").replace(
         attempt_directory(cell, 1) / "httpwww.news.example.json")
     lines = report(client).splitlines()
