@@ -53,7 +53,8 @@ def in_words(points: Sequence[Improvement]) -> str:
     """Return the answer for one page, whose `points` are in order of RTT."""
     threshold = threshold_ms(points)
     if threshold is None:
-        answer = f"not even at {points[-1].rtt_name} ms, the largest RTT measured"
+        known = "even" if points[-1].interval else "known"
+        answer = f"not {known} at {points[-1].rtt_name} ms, the largest RTT measured"
     elif threshold == points[0].rtt_ms:
         return f"at all RTTs measured, from {points[0].rtt_name} ms on{_example(points[0])}"
     else:

@@ -41,6 +41,9 @@ ANSWERS = [
     ([(20, 5, 9), (200, -9, -5)], None, "not even at 200 ms, the largest RTT measured; "
      "all of the interval is above 0, though, at 20 ms (20 ms: 7.0%, interval 5.0 to 9.0%); "
      "TFO made it slower at 200 ms (200 ms: -7.0%, interval -9.0 to -5.0%)"),
+    ([(20, 5, 9), (200, None, None)], None, "not known at 200 ms, the largest RTT measured; "
+     "all of the interval is above 0, though, at 20 ms (20 ms: 7.0%, interval 5.0 to 9.0%); "
+     "no interval, under 2 pairs of runs, at 200 ms (200 ms: 1.0%)"),
     ([(20, 0, 9), (200, 1, 2)], 200,
      "from 200 ms on; no effect can be told from noise at 20 ms (20 ms: 4.5%, interval 0.0 to 9.0%)"),
 ]
