@@ -123,6 +123,27 @@ def test_a_queue_that_nothing_is_known_to_have_freed_is_a_step() -> None:
     assert saving(load) == 2 * RTT_MS
 
 
+@pytest.mark.parametrize("image", ["http://css.test/i.gif", "http://img.test/i.gif"])
+@pytest.mark.parametrize("after", ["style", "script"])
+def test_what_a_style_sheet_draws_waits_for_what_it_is_drawn_with_too(image: str, after: str) -> None:
+    """An element that a blocking script held up had a picture: the time until then was the processor's, 926 ms of it.
+
+    Of a style sheet on another host than the image the Referer names the origin only.
+    """
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="")
+    style = load.add("http://css.test/a.css", found, "style")
+    first = load.add("http://js.test/a.js", found + 50)
+    last = load.add("http://js.test/b.js", first + 1)
+    referer = "http://css.test/a.css" if image.startswith("http://css.test/") else "http://css.test/"
+    begun = (style if after == "style" else last) + 2
+    load.plt_ms = load.add(image, begun, "image", referer=referer)
+    steps = path_of(load)
+    assert connects(steps)[1:-1] == (["http://css.test/a.css"] if after == "style"
+                                     else ["http://js.test/a.js", "http://js.test/b.js"])
+    assert sum(step.length_ms for step in steps if step.kind == "cpu") < 60
+
+
 def two_frames_with_one_script(*, cached_after: float = 5.0) -> MadeLoad:
     """Both frames ask for one script, which inserts an image; the second one `cached_after` ms after the first."""
     load = MadeLoad(0.0)
