@@ -22,6 +22,8 @@ from harness.system.untrusted import UnreadableFileError
 
 IMAGE, STYLE, DOCUMENT, SCRIPT, DATA, FONT, MEDIA = "image", "style", "document", "script", "data", "font", "media"
 
+FETCHED = "empty"
+"""Sec-Fetch-Dest of what is for no element of a page: fetch(), XMLHttpRequest, beacons."""
 FONT_NAMES = (".woff2", ".woff", ".ttf", ".otf", ".eot")
 FETCHED_WITH = frozenset(("origin", "range", "purpose", "sec-purpose"))
 """Headers of what is no script of another origin: fetched by a script, a part of a film, fetched ahead for later."""
@@ -227,6 +229,8 @@ def kind_of(entry: Mapping[str, Any]) -> str:
     for prefix, kind in (("text/html", DOCUMENT), ("text/css", STYLE), ("image/", IMAGE)):
         if headers.get("accept", "").startswith(prefix):
             return kind
+    if headers.get("sec-fetch-dest") == FETCHED:
+        return DATA         # also a font or a script's text: no load event waits for what a script reads
     if "javascript" in mime_type or "ecmascript" in mime_type:
         return SCRIPT
     if "font" in mime_type:
@@ -265,4 +269,4 @@ def is_unread(headers: Mapping[str, str]) -> bool:
     Such a request is for no element of the page ("empty"), and may not be read across origins ("no-cors"); what scripts
     read says "cors" or "same-origin" (Fetch Metadata). Over http Chrome says neither: there it is not known.
     """
-    return (headers.get("sec-fetch-dest"), headers.get("sec-fetch-mode")) == ("empty", "no-cors")
+    return (headers.get("sec-fetch-dest"), headers.get("sec-fetch-mode")) == (FETCHED, "no-cors")

@@ -37,6 +37,8 @@ def asked(url: str, mime_type: str, method: str = "GET", by: str = SITE, accept:
     (asked(f"{SITE}/x", "text/plain", by="", Referer=f"{SITE}/a"), DATA),
     (asked("https://ads.test/jsonp", "application/json", Sec_Fetch_Dest="script"), SCRIPT),
     (asked("https://ads.test/fetched", "application/json", Sec_Fetch_Dest="empty"), DATA),
+    (asked("https://ads.test/read.js", "text/javascript", Sec_Fetch_Dest="empty"), DATA),
+    (asked("https://ads.test/read.ttf", "font/ttf", Sec_Fetch_Dest="empty"), DATA),
     (asked("https://ads.test/f", "application/octet-stream", Sec_Fetch_Dest="font"), FONT),
     (asked(f"{SITE}/f.WOFF?v=1", "application/octet-stream", Origin=SITE), FONT),
     (asked(f"{OTHER}/f.ttf", "", Origin=SITE), FONT),
