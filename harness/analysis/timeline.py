@@ -267,6 +267,8 @@ def is_unread(headers: Mapping[str, str]) -> bool:
     """Tell whether nothing on the page gets to know a request's answer: navigator.sendBeacon(), <a ping>, prefetch.
 
     Such a request is for no element of the page ("empty"), and may not be read across origins ("no-cors"); what scripts
-    read says "cors" or "same-origin" (Fetch Metadata). Over http Chrome says neither: there it is not known.
+    read says "cors" or "same-origin" (Fetch Metadata). Over http Chrome says it of what is fetched ahead only
+    (Sec-Purpose).
     """
-    return (headers.get("sec-fetch-dest"), headers.get("sec-fetch-mode")) == (FETCHED, "no-cors")
+    return headers.get("sec-purpose", "").startswith("prefetch") or (
+        (headers.get("sec-fetch-dest"), headers.get("sec-fetch-mode")) == (FETCHED, "no-cors"))

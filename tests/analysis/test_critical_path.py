@@ -90,6 +90,15 @@ def test_what_is_fetched_ahead_does_not_hold_up_the_load_event() -> None:
     assert "https://later.test/next.js" not in {step.url for step in path_of(load)}
 
 
+def test_what_is_fetched_ahead_over_http_says_so_too() -> None:
+    """<link rel=prefetch> of a page: its answer was what the load event waited for."""
+    load = chain(2)
+    load.add("http://later.test/next.js", 200, wait=load.plt_ms - 301)
+    assert "http://later.test/next.js" in {step.url for step in path_of(load)}
+    load.entries[-1]["request"]["headers"].append({"name": "Sec-Purpose", "value": "prefetch"})
+    assert "http://later.test/next.js" not in {step.url for step in path_of(load)}
+
+
 def test_a_longer_chain_is_hidden_by_a_shorter_one_that_tfo_helps_less() -> None:
     """Chain of 5 handshakes (2 s without TFO, 1 s with it) beside an image that takes 1.6 s, with TFO 1.4 s."""
     load = chain(5)
