@@ -52,6 +52,9 @@ class MadeLoad:
             "timings": {"blocked": queue, "dns": dns, "connect": connect, "ssl": ssl, "send": 0, "wait": wait,
                         "receive": receive},
             "connection": str(number)}
+        origin = "/".join(referer.split("/")[:3])
+        if kind == "data" and origin and not url.startswith(f"{origin}/"):      # as Chrome says what scripts fetch
+            entry["request"]["headers"].append({"name": "Origin", "value": origin})
         for name, value in zip(("Sec-Fetch-Dest", "Sec-Fetch-Mode"), fetched, strict=True):
             entry["request"]["headers"] += [{"name": name, "value": value}] if value else []
         if synchronous:
