@@ -12,6 +12,7 @@ it waited for. In this order:
    of what it imported, is the cause; and what they own belongs to the document that they belong to. (A module runs
    when all that it imports is there, however deep; what it then fetches names the document again.) A style sheet's
    images and fonts are asked for when there is something to draw with them: the document's causes are theirs, too.
+   While the page's thread stands still for a synchronous request, scripts and style sheets ask for nothing, either.
 3. Of these the one that ended last before the request started. Coincidences are common while a document comes in, and
    an image is rarely a cause: they count as COINCIDENCE_MS and PASSIVE_MS older than they are. A beacon never is one:
    nothing on the page hears of its answer.
@@ -145,7 +146,7 @@ def _cause(request: TimedRequest, earlier: Sequence[TimedRequest], timeline: Tim
     earlier = [other for other in earlier if not other.unread]
     lineage = lineages[request.order]
     if lineage:
-        owned = [*lineage, *(other for other in earlier if lineage[0] in lineages[other.order])]
+        owned = [*lineage, *(other for other in earlier if other.synchronous or lineage[0] in lineages[other.order])]
     else:
         owned = _of_document(request.referer, earlier, lineages)
     if request.kind in (IMAGE, FONT):

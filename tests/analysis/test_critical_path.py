@@ -334,6 +334,18 @@ def test_what_the_main_thread_stands_still_for_is_no_work() -> None:
     assert connects(path_of(load)) == [PAGE], "data that nobody waits for holds up nothing"
 
 
+def test_a_module_asks_for_nothing_while_the_main_thread_stands_still() -> None:
+    """The module is there, but what it imports is asked for only when a synchronous request has ended, 400 ms later."""
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="")
+    load.add("http://js.test/module.js", found + 1)
+    first = load.add("http://sync.test/1.json", found + 5, "data", synchronous=True)
+    last = load.add("http://sync.test/2.json", first + 1, "data", synchronous=True)
+    load.plt_ms = load.add("http://js.test/imported.js", last + 3, referer="http://js.test/module.js")
+    assert connects(path_of(load))[1:-1] == ["http://sync.test/1.json", "http://sync.test/2.json"]
+    assert saving(load) == 4 * RTT_MS
+
+
 def test_an_image_that_ends_while_a_script_works_is_not_what_it_waited_for() -> None:
     load = MadeLoad(0.0)
     found = load.add(PAGE, 0, "document", referer="", receive=5) + 1
