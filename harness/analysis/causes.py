@@ -10,9 +10,9 @@ it waited for. In this order:
    document is a cause as soon as its first bytes are there: the parser requests what it finds while the rest comes in.
    A script owns what it imports, a worker what it asks for: their requests name it as the Referer, so its end, or that
    of what it imported, is the cause; and what they own belongs to the document that they belong to. (A module runs
-   when all that it imports is there, however deep; what it then fetches names the document again.) A style sheet's
-   images and fonts are asked for when there is something to draw with them: the document's causes are theirs, too.
-   While the page's thread stands still for a synchronous request, scripts and style sheets ask for nothing, either.
+   when all that it imports is there, however deep; what it then fetches names the document again.) What is asked for
+   later than at once waited for what the page did, too: a style sheet's images and fonts for something to draw with
+   them, a script's import() until the parser let it run, all of them while the page's thread stood still.
 3. Of these the one that ended last before the request started. Coincidences are common while a document comes in, and
    an image is rarely a cause: they count as COINCIDENCE_MS and PASSIVE_MS older than they are. A beacon never is one:
    nothing on the page hears of its answer.
@@ -145,19 +145,15 @@ def _cause(request: TimedRequest, earlier: Sequence[TimedRequest], timeline: Tim
         return Cause(last, min(last.end, request.start))
     earlier = [other for other in earlier if not other.unread]
     lineage = lineages[request.order]
-    if lineage:
-        owned = [*lineage, *(other for other in earlier if other.synchronous or lineage[0] in lineages[other.order])]
-    else:
-        owned = _of_document(request.referer, earlier, lineages)
-    if request.kind in (IMAGE, FONT):
-        drawn_by = [other for other in owned if other.kind == STYLE and _refers(request.referer, other.url)]
-        for referer in dict.fromkeys(_page_referer(style, lineages) for style in drawn_by):
-            owned += _of_document(referer, earlier, lineages)
+    owned = [*lineage, *(other for other in earlier if lineage[0] in lineages[other.order])] if lineage \
+        else _of_document(request.referer, earlier, lineages)
     cause = _latest(request.start, owned, timeline.long_tasks, is_load_event=False)
-    if cause.request is not None or not lineage:
+    if cause.request is not None and request.start - cause.at <= IDLE_MS:
         return cause
-    return _latest(request.start, _of_document(request.referer, earlier, lineages), timeline.long_tasks,
-                   is_load_event=False)
+    styles = [other for other in owned if other.kind == STYLE and _refers(request.referer, other.url)]
+    for referer in dict.fromkeys(_page_referer(each, lineages) for each in (request, *styles)):
+        owned += _of_document(referer, earlier, lineages)
+    return _latest(request.start, owned, timeline.long_tasks, is_load_event=False)
 
 
 def _of_document(referer: str, earlier: Sequence[TimedRequest], lineages: list[Lineage]) -> list[TimedRequest]:

@@ -346,6 +346,18 @@ def test_a_module_asks_for_nothing_while_the_main_thread_stands_still() -> None:
     assert saving(load) == 4 * RTT_MS
 
 
+def test_a_module_that_had_to_wait_for_the_parser_imports_when_it_runs() -> None:
+    """It is there, but runs when a blocking script, further down, lets the parser end: import() comes 370 ms later."""
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="")
+    load.add(f"{PAGE}module.js", found + 1, connect=-1, connection=1)
+    first = load.add("http://a.test/a.js", found + 2)
+    last = load.add("http://b.test/b.js", first + 1)
+    load.plt_ms = load.add(f"{PAGE}imported.js", last + 10, connect=-1, connection=1, referer=f"{PAGE}module.js")
+    assert connects(path_of(load)) == [PAGE, "http://a.test/a.js", "http://b.test/b.js"]
+    assert saving(load) == 3 * RTT_MS
+
+
 def test_an_image_that_ends_while_a_script_works_is_not_what_it_waited_for() -> None:
     load = MadeLoad(0.0)
     found = load.add(PAGE, 0, "document", referer="", receive=5) + 1
