@@ -145,6 +145,8 @@ def evaluate(settings: LoadSettings, net_log: Path, report: dict[str, Any]) -> N
         figures = write_client_log(net_log.parent, settings.page, net_log, report)
         if elsewhere := figures.pop("moved_on_to"):
             report["errors"].append(moved_on.in_words(elsewhere))
+        if off_ms := figures.pop("clock_set_ms"):
+            report["errors"].append(f"the machine's clock was set back by {off_ms:.0f} ms while Chrome started")
         report.update(figures)
     except ExperimentError as error:
         report["errors"].append(str(error))

@@ -10,7 +10,9 @@ it waited for. In this order:
    document is a cause as soon as its first bytes are there: the parser requests what it finds while the rest comes in.
    A script owns what it imports, a worker what it asks for: their requests name it as the Referer, so its end, or that
    of what it imported, is the cause; and what they own belongs to the document that they belong to. (A module runs
-   when all that it imports is there, however deep; what it then fetches names the document again.)
+   when all that it imports is there, however deep; what it then fetches names the document again.) What is asked for
+   later than at once waited for what the page did, too: a style sheet's images and fonts for something to draw with
+   them, a script's import() until the parser let it run, all of them while the page's thread stood still.
 3. Of these the one that ended last before the request started. Coincidences are common while a document comes in, and
    an image is rarely a cause: they count as COINCIDENCE_MS and PASSIVE_MS older than they are. A beacon never is one:
    nothing on the page hears of its answer.
@@ -61,7 +63,8 @@ class Dependencies:
     """What one request waited for, all of it earlier in Timeline.requests.
 
     `cause` made it start. `freed` is the request whose end let it leave the queue, or, where the connection was made by
-    another request, that one; None when it waited for neither. `freed_at` is when that let it go on, in ms.
+    another request, that one, or, where the answer came from Chrome's cache, the one that was still fetching it; None
+    when it waited for none of these. `freed_at` is when that let it go on, in ms.
     """
 
     cause: Cause
@@ -145,17 +148,25 @@ def _cause(request: TimedRequest, earlier: Sequence[TimedRequest], timeline: Tim
         return Cause(last, min(last.end, request.start))
     earlier = [other for other in earlier if not other.unread]
     lineage = lineages[request.order]
-    if lineage:
-        imported = [other for other in earlier if lineage[0] in lineages[other.order]]
-        cause = _latest(request.start, [*lineage, *imported], timeline.long_tasks, is_load_event=False)
-        if cause.request is not None:
-            return cause
-    owners = [other for other in earlier if other.kind in (DOCUMENT, STYLE) and _refers(request.referer, other.url)]
+    owned = [*lineage, *(other for other in earlier if lineage[0] in lineages[other.order])] if lineage \
+        else _of_document(request.referer, earlier, lineages)
+    cause = _latest(request.start, owned, timeline.long_tasks, is_load_event=False)
+    if cause.request is not None and request.start - cause.at <= IDLE_MS:
+        return cause
+    styles = [other for other in owned if other.kind == STYLE and _refers(request.referer, other.url)]
+    for referer in dict.fromkeys(_page_referer(each, lineages) for each in (request, *styles)):
+        owned += _of_document(referer, earlier, lineages)
+    return _latest(request.start, owned, timeline.long_tasks, is_load_event=False)
+
+
+def _of_document(referer: str, earlier: Sequence[TimedRequest], lineages: list[Lineage]) -> list[TimedRequest]:
+    """Return the document (or style sheet) that a Referer names, and what was asked for on its behalf."""
+    owners = [other for other in earlier if other.kind in (DOCUMENT, STYLE) and _refers(referer, other.url)]
     if not owners:
         owners = [other for other in earlier if other.kind == DOCUMENT]
     siblings = [other for other in earlier
-                if other.kind != DOCUMENT and _same_page(request.referer, _page_referer(other, lineages))]
-    return _latest(request.start, [*owners, *siblings], timeline.long_tasks, is_load_event=False)
+                if other.kind != DOCUMENT and _same_page(referer, _page_referer(other, lineages))]
+    return [*owners, *siblings]
 
 
 def _same_page(referer: str, other: str) -> bool:
@@ -191,6 +202,8 @@ def _latest(at: float, candidates: Sequence[TimedRequest], long_tasks: Sequence[
 
 def _freed(request: TimedRequest, earlier: Sequence[TimedRequest]) -> tuple[TimedRequest | None, float]:
     """Return the request that had to end, or on a shared connection to connect, before `request` was sent, and when."""
+    if not request.connection:
+        return _fetching(request, earlier), request.dispatched
     if request.shared:
         maker = next((other for other in earlier if other.connection == request.connection and other.first), None)
         is_late = request.dispatched - request.connected >= FREED_MS    # as many streams as the server allows, say
@@ -199,13 +212,24 @@ def _freed(request: TimedRequest, earlier: Sequence[TimedRequest]) -> tuple[Time
         if ended:
             return max(ended, key=lambda other: other.end), request.dispatched
         return maker, request.connected
-    if request.dispatched - request.start < QUEUE_MS or not request.connection:
+    if request.dispatched - request.start < QUEUE_MS:
         return None, request.dispatched
     ended = _ended_before(request, earlier, request.start)
     same_connection = [other for other in ended if other.connection == request.connection]
     same_host = [other for other in ended if other.host == request.host]
     freed = max(same_connection or same_host or ended, key=lambda other: other.end, default=None)
     return freed, request.dispatched
+
+
+def _fetching(request: TimedRequest, earlier: Sequence[TimedRequest]) -> TimedRequest | None:
+    """Return the request that was fetching what `request` got from Chrome's cache, if it had to be waited for.
+
+    Two frames that name one script ask for it at once; the second gets what the first one's answer puts into the cache.
+    """
+    url = request.url.partition("#")[0]
+    fetching = [other for other in earlier if other.connection and other.url.partition("#")[0] == url
+                and request.start < other.end <= request.dispatched + CLOCK_MS]
+    return max(fetching, key=lambda other: other.end, default=None)
 
 
 def _ended_before(request: TimedRequest, earlier: Sequence[TimedRequest], since: float) -> list[TimedRequest]:

@@ -39,10 +39,13 @@ class Improvement:
 
     @property
     def errors_percent(self) -> tuple[float, float]:
-        """How far the interval's limits lie below and above the improvement, in points; 0 without an interval."""
+        """How far the interval's limits lie below and above the improvement, in points; 0 without an interval.
+
+        One is negative where the improvement lies outside: it is of all loads, the interval of pairs of them.
+        """
         if self.percent is None or self.interval is None:
             return 0.0, 0.0
-        return (max(0.0, self.percent - self.interval.low_percent), max(0.0, self.interval.high_percent - self.percent))
+        return self.percent - self.interval.low_percent, self.interval.high_percent - self.percent
 
     @property
     def helps(self) -> bool:

@@ -18,9 +18,9 @@ from harness.system.untrusted import MissingFileError, UnreadableFileError
 class ShownLoad:
     """The load that is shown for a cell: that of the median PLT, which is `plt_ms` by the metric in use.
 
-    `loads` is how many loads of the cell count. `requests` are in order of their start, empty without a text log that
-    can be read; `explanation` is None without a HAR and a record. `stand_ins` are the URLs on its critical path that
-    were not answered by what was recorded for them.
+    `loads` is how many loads of the cell count, `among` how many of them can be shown so well. `requests` are in order
+    of their start, empty without a text log that can be read; `explanation` is None without a HAR and a record.
+    `stand_ins` are the URLs on its critical path that were not answered by what was recorded for them.
     """
 
     load: LoadResult
@@ -29,12 +29,18 @@ class ShownLoad:
     requests: tuple[Transaction, ...]
     explanation: Explanation | None
     stand_ins: tuple[str, ...] = ()
+    among: int = 0
 
     @property
     def which(self) -> str:
         """Which of the cell's loads it is, in words."""
-        median = f"the median of {self.loads} loads" if self.loads > 1 else "the only load"
-        return f"run {self.load.run}, {median}"
+        if self.loads == 1:
+            return f"run {self.load.run}, the only load"
+        what = "the only one" if self.among == 1 else "the median" if self.among % 2 else "the lower of the middle two"
+        these = f"{self.loads} loads" if self.among == self.loads else \
+            f"those {self.among} of {self.loads} loads whose files can be read" if self.among > 1 else \
+            f"{self.loads} loads whose files can be read"
+        return f"run {self.load.run}, {what} of {these}"
 
 
 @lru_cache(maxsize=4096)
@@ -55,7 +61,7 @@ def shown_load(selection: Selection, cell: Cell) -> ShownLoad | None:
     best = [shown for shown in candidates if _what_there_is(shown) == most]
     middle = statistics.median_low(shown.plt_ms for shown in best)
     chosen = next(shown for shown in best if shown.plt_ms == middle)
-    return replace(chosen, stand_ins=tuple(critical_stand_ins(chosen.load, cell.rtt_ms)))
+    return replace(chosen, among=len(best), stand_ins=tuple(critical_stand_ins(chosen.load, cell.rtt_ms)))
 
 
 def load_with_requests(selection: Selection, cell: Cell) -> ShownLoad | None:

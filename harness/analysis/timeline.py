@@ -22,6 +22,12 @@ from harness.system.untrusted import UnreadableFileError
 
 IMAGE, STYLE, DOCUMENT, SCRIPT, DATA, FONT, MEDIA = "image", "style", "document", "script", "data", "font", "media"
 
+FETCHED = "empty"
+"""Sec-Fetch-Dest of what is for no element of a page: fetch(), XMLHttpRequest, beacons."""
+FONT_NAMES = (".woff2", ".woff", ".ttf", ".otf", ".eot")
+FETCHED_WITH = frozenset(("origin", "range", "purpose", "sec-purpose"))
+"""Headers of what is no script of another origin: fetched by a script, a part of a film, fetched ahead for later."""
+
 
 @dataclass(frozen=True)
 class TimedRequest:
@@ -167,9 +173,9 @@ def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[f
     if first or asked.get("httpVersion") == H2:
         connect, tls = _handshakes(timings, connections.get(connection), start, min(sent, ready), plain=plain)
     dispatched = max(start, connect[0] - dns_ms) if connect and first else sent
-    headers = {str(pair["name"]).lower(): str(pair["value"]) for pair in asked["headers"]}
+    headers = _headers(entry)
     return TimedRequest(
-        order=0, url=str(asked["url"]), kind=kind_of(headers.get("accept", ""), str(answer["content"]["mimeType"])),
+        order=0, url=str(asked["url"]), kind=kind_of(entry),
         referer=headers.get("referer", ""), redirect_to=str(answer.get("redirectURL") or ""), connection=connection,
         first=first, shared=not first and connect is not None, start=start,
         dispatched=min(dispatched, sent), dns_ms=dns_ms, connect=connect, tls=tls, sent=sent, head=head,
@@ -218,22 +224,55 @@ def _handshakes(timings: dict[str, float], connection: tuple[float, float] | Non
     return (begin, connected), ((connected, ready) if not plain and ready > connected else None)
 
 
-def kind_of(accept: str, mime_type: str) -> str:
-    """Return what a request was for, from its Accept header (Chrome's own, by destination) and its answer's type."""
+def kind_of(entry: Mapping[str, Any]) -> str:
+    """Return what the request of a HAR's entry was for, from what Chrome says with it and from its answer's type.
+
+    Chrome says it with Accept, of what it loads itself, and over https with Sec-Fetch-Dest (Fetch Metadata).
+    """
+    headers, mime_type = _headers(entry), str(entry["response"]["content"]["mimeType"])
     for prefix, kind in (("text/html", DOCUMENT), ("text/css", STYLE), ("image/", IMAGE)):
-        if accept.startswith(prefix):
+        if headers.get("accept", "").startswith(prefix):
             return kind
+    if headers.get("sec-fetch-dest") == FETCHED:
+        return DATA         # also a font or a script's text: no load event waits for what a script reads
     if "javascript" in mime_type or "ecmascript" in mime_type:
         return SCRIPT
     if "font" in mime_type:
         return FONT
-    return MEDIA if mime_type.startswith(("audio/", "video/")) else DATA
+    if mime_type.startswith(("audio/", "video/")):
+        return MEDIA
+    return _kind_of_any_type(entry, headers)
+
+
+def _kind_of_any_type(entry: Mapping[str, Any], headers: Mapping[str, str]) -> str:
+    """Return what a request was for whose answer's type does not say it: scripts and fonts are taken whatever it is.
+
+    JSONP often is text/html, a font application/octet-stream, a 404 anything. Over http a script shows where it is of
+    another origin: what scripts themselves fetch from there (XMLHttpRequest, fetch) says for whom it is (Origin, RFC
+    6454), a part of a film has a Range. A font shows by its name.
+    """
+    if dest := headers.get("sec-fetch-dest"):
+        return {"script": SCRIPT, "font": FONT}.get(dest, DATA)
+    asked = entry["request"]
+    if asked.get("method", "GET") != "GET" or headers.get("accept") != "*/*":
+        return DATA
+    url, by = urlsplit(str(asked["url"])), urlsplit(str(entry.get("_initiator") or headers.get("referer", "")))
+    if url.path.lower().endswith(FONT_NAMES):
+        return FONT
+    is_of_another_origin = by[:2] not in (("", ""), url[:2])
+    return SCRIPT if is_of_another_origin and not FETCHED_WITH & headers.keys() else DATA
+
+
+def _headers(entry: Mapping[str, Any]) -> dict[str, str]:
+    return {str(pair["name"]).lower(): str(pair["value"]) for pair in entry["request"]["headers"]}
 
 
 def is_unread(headers: Mapping[str, str]) -> bool:
     """Tell whether nothing on the page gets to know a request's answer: navigator.sendBeacon(), <a ping>, prefetch.
 
     Such a request is for no element of the page ("empty"), and may not be read across origins ("no-cors"); what scripts
-    read says "cors" or "same-origin" (Fetch Metadata). Over http Chrome says neither: there it is not known.
+    read says "cors" or "same-origin" (Fetch Metadata). Over http Chrome says it of what is fetched ahead only
+    (Sec-Purpose).
     """
-    return (headers.get("sec-fetch-dest"), headers.get("sec-fetch-mode")) == ("empty", "no-cors")
+    return headers.get("sec-purpose", "").startswith("prefetch") or (
+        (headers.get("sec-fetch-dest"), headers.get("sec-fetch-mode")) == (FETCHED, "no-cors"))

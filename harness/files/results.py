@@ -16,7 +16,7 @@ read: the one that the experiment's file names, else the newest. The others' loa
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -149,7 +149,9 @@ def read_results(clientdir: Path) -> Results:
         blank = LoadResult("", "", delaynet_ms, rtt_ms, run, tfo, False, (), None, None, path)
         loads += [_read_old(load, problems) if old else _read_load(load) for load in _blanks(path, blank)]
         again += [_made_again(_read_load(load)) for inner in _attempts(path) for load in _blanks(inner, blank)]
-    loads, others = _one_experiment(clientdir, experiments, loads)
+    own = _own_experiments(experiments, [*loads, *again])
+    (loads, others), (again, others_again) = (_divided(clientdir, own, read) for read in (loads, again))
+    others += others_again
     if not loads and not others:
         raise InputError(f"{clientdir}:1: no page loads in it; measure some first: sudo ./run.sh")
     empty = {delaynet_ms for _, delaynet_ms, *_ in cells} - {load.delaynet_ms for load in [*loads, *others]}
@@ -244,13 +246,16 @@ def _made_again(load: LoadResult) -> LoadResult:
     return replace(load, valid=False, why_not=load.why_not or ("valid, but a run that is resumed warms up anew",))
 
 
-def _one_experiment(clientdir: Path, experiments: Iterable[ExperimentRecord], loads: Sequence[LoadResult],
-                    ) -> tuple[list[LoadResult], list[LoadResult]]:
-    """Divide `loads` into those of one experiment for each delay and those of others, which do not count."""
+def _own_experiments(experiments: Iterable[ExperimentRecord], loads: Sequence[LoadResult]) -> dict[float, str | None]:
+    """Return for each delay the id of the one experiment whose loads count: as its file says, else the newest."""
     named = {experiment.delaynet_ms: experiment.id for experiment in experiments}
-    own: dict[float, str | None] = {}
-    for delaynet_ms in {load.delaynet_ms for load in loads}:
-        own[delaynet_ms] = named.get(delaynet_ms) or _newest(load for load in loads if load.delaynet_ms == delaynet_ms)
+    return {delaynet_ms: named.get(delaynet_ms) or _newest(load for load in loads if load.delaynet_ms == delaynet_ms)
+            for delaynet_ms in {load.delaynet_ms for load in loads}}
+
+
+def _divided(clientdir: Path, own: Mapping[float, str | None], loads: Sequence[LoadResult],
+             ) -> tuple[list[LoadResult], list[LoadResult]]:
+    """Divide `loads` into those of the one experiment for each delay and those of others, which do not count."""
     is_own = [load.record is None or load.record.experiment == own[load.delaynet_ms] for load in loads]
     others = [_of_another(clientdir, load) for load, counts_here in zip(loads, is_own, strict=True) if not counts_here]
     return [load for load, counts_here in zip(loads, is_own, strict=True) if counts_here], others

@@ -105,12 +105,11 @@ def _answer(entry: dict[str, Any], served: ServerRequest | None, critical_urls: 
     elif served is None and got["status"] == HTTPStatus.NOT_FOUND:      # the log may have had no room for it
         kind = "missing"
     url = str(asked["url"])
-    accept = next((str(pair["value"]) for pair in asked["headers"] if str(pair["name"]).lower() == "accept"), "")
     return ReceivedAnswer(
         expected=served is not None and served.found == FoundAs.UNANSWERED,
         url=url, kind=kind, identity=served.answer if served else "", status=max(0, int(got["status"])),
         bytes=max(0, int(got["content"]["size"])), critical=None if critical_urls is None else url in critical_urls,
-        purpose=kind_of(accept, str(got["content"]["mimeType"])), error=error, late=late)
+        purpose=kind_of(entry), error=error, late=late)
 
 
 def _expected(answer: ReceivedAnswer, silent: Collection[tuple[str, str]]) -> ReceivedAnswer:

@@ -13,7 +13,7 @@ from harness.analysis.selection import Cell, Selection
 from harness.analysis.shown import ShownLoad, shown_load
 from harness.files.results import Results
 from harness.show.answers import stand_in_words
-from harness.show.labels import TFO_NAMES
+from harness.show.labels import TFO_NAMES, span
 
 BAR_HEIGHT = 0.8
 
@@ -112,8 +112,10 @@ def _label_axes(axes: Axes, bars: list[Bar], places: list[float]) -> None:
 
 
 def _small_print(bars: list[Bar], *, synthetic: bool) -> str:
-    most = max(bar.shown.loads for bar in bars)
-    shown = f"Each bar: the load of the median PLT, of {most} loads" if most > 1 else "Each bar: one load"
+    counts = [bar.shown.loads for bar in bars]
+    lower = " (of an even number the lower middle one)" if any(count % 2 == 0 for count in counts) else ""
+    shown = f"Each bar: the load of the median PLT{lower}, of {span(min(counts), max(counts))} loads" \
+        if max(counts) > 1 else "Each bar: one load"
     return f"{shown}. What was not on the critical path is not in it; which request waited for which is inferred " \
         "(docs/prediction.md)." + "".join(f"\n{bar.title}:{stand_in_words(bar.shown.stand_ins)}" for bar in bars
                                             if bar.shown.stand_ins) + (" Pages: synthetic." if synthetic else "")

@@ -19,6 +19,13 @@ def percent(value: float | None) -> str:
     return NOT_KNOWN if value is None else f"{round(value, 2) + 0.0:.2f}%"
 
 
+def share_of(share: float) -> str:
+    """Return a share (0 to 1) in whole percent; "100%" and "0%" are all and none, and never what is near it."""
+    if 0.995 <= share < 1:
+        return "over 99%"
+    return "under 1%" if 0 < share <= 0.005 else f"{share:.0%}"
+
+
 def span(low: int, high: int) -> str:
     """Return what counts range over: "2 to 5", or "2" where the lowest is the highest."""
     return f"{low}" if low == high else f"{low} to {high}"

@@ -7,6 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from harness.analysis.layouts import LayoutRow
+from harness.show.interval_bars import draw_intervals
 from harness.show.labels import short_names
 from harness.show.layout_cells import row_line
 
@@ -60,11 +61,17 @@ def _bars(axes: Axes, rows: Sequence[LayoutRow], value_of: Callable[[LayoutRow],
         places = [groups.index((row.url, row.improvement.rtt_ms)) + (number - (len(names) - 1) / 2) * width
                   for row in mine]
         colour, hatch = COLOURS[number % len(COLOURS)]
-        limits = [list(side) for side in zip(*(row.improvement.errors_percent for row in mine), strict=True)]
         bars = axes.bar(places, [value_of(row) or 0.0 for row in mine], width=width, color=colour, hatch=hatch,
-                        edgecolor="#222222", linewidth=0.4, label=name, yerr=limits if errors and limits else None,
-                        capsize=3, error_kw={"elinewidth": 1})
-        axes.bar_label(bars, [words.format(value_of(row)) for row in mine], fontsize=8, padding=2)
+                        edgecolor="#222222", linewidth=0.4, label=name)
+        texts = [words.format(value_of(row)) for row in mine]
+        if errors:
+            points = [row.improvement for row in mine]
+            draw_intervals(axes, places, points, ecolor="black", capsize=3)
+            for place, point, text in zip(places, points, texts, strict=True):
+                top = max(point.percent or 0.0, point.interval.high_percent if point.interval else 0.0, 0.0)
+                axes.annotate(text, (place, top), (0, 2), textcoords="offset points", ha="center", fontsize=8)
+        else:
+            axes.bar_label(bars, texts, fontsize=8, padding=2)
     short = short_names({url: url for url, _ in groups})
     axes.set_xticks(range(len(groups)), [f"{short[url]}\n{rtt_ms:g} ms" for url, rtt_ms in groups], fontsize=8.5)
     for label in axes.get_xticklabels():

@@ -18,6 +18,7 @@ NOTES = (
     "load with TFO is used for it.",
     "Difference: (predicted - measured) / measured; positive when TFO saved more than predicted.",
 )
+OF_LOAD_EVENT = "PLT here: up to the load event, to which critical paths lead; the other tables have another metric."
 NOT_ALL_COOKIES = "A connection that began before a cookie for its server had come is predicted to save nothing."
 SIMULATED = "Simulated, not measured (there are no loads with TFO): PLT with TFO as predicted from the loads without it"
 UNPREDICTED = "No prediction: it needs loads without TFO and their HAR files, which logs of 2013 do not have."
@@ -66,6 +67,8 @@ def prediction_notes(results: Results, selection: Selection) -> Iterator[str]:
         yield UNPREDICTED
         return
     yield from NOTES
+    if selection.metric != "load":
+        yield OF_LOAD_EVENT
     if any(experiment.cookies != "warm" for experiment in results.experiments):
         yield NOT_ALL_COOKIES
     for prediction in found:

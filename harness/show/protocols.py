@@ -8,6 +8,7 @@ from harness.errors import printable
 from harness.files.experiment import ExperimentRecord
 from harness.files.layout import HOST
 from harness.files.results import Results
+from harness.show.labels import share_of
 
 ALONE = "HTTP/1.0: every request opens a connection of its own"
 REUSED = "HTTP/1.1: connections are kept alive and reused"
@@ -30,7 +31,7 @@ def protocol_lines(results: Results, selection: Selection) -> Iterator[str]:
     if share < 1:
         yield from sorted({f"{which}{ALONE if experiment.http == '1.0' else REUSED}." for experiment in experiments})
     if share:
-        yield from sorted({f"Requests over https ({share:.0%} of all): TLS 1.3, {_over_tls(experiment)}."
+        yield from sorted({f"Requests over https ({share_of(share)} of all): TLS 1.3, {_over_tls(experiment)}."
                            for experiment in experiments})
 
 
@@ -109,7 +110,8 @@ def cookie_lines(results: Results, selection: Selection) -> Iterator[str]:
                  if load.record and load.record.cookies and load.record.cookies.mode == mode]
         carried = sum(record.syn_data_connections or 0 for record in loads)
         of = sum(record.connections_with_request or 0 for record in loads)
-        share = f" Of {of} connections with TFO {carried / of:.0%} carried their request in the SYN." if of else ""
+        share = f" Of {of} connections with TFO {share_of(carried / of)} carried their request in the SYN." \
+            if of else ""
         yield f"TFO cookies: {COOKIES[mode]} (--cookies {mode}).{share}"
 
 

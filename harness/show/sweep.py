@@ -11,6 +11,7 @@ from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.selection import Selection
 from harness.errors import printable
 from harness.files.results import Results
+from harness.show.interval_bars import draw_intervals
 from harness.show.labels import short_names
 
 SWEEP_NAME = "improvement-vs-rtt"
@@ -53,7 +54,8 @@ def in_words(points: Sequence[Improvement]) -> str:
     """Return the answer for one page, whose `points` are in order of RTT."""
     threshold = threshold_ms(points)
     if threshold is None:
-        answer = f"not even at {points[-1].rtt_name} ms, the largest RTT measured"
+        known = "even" if points[-1].interval else "known"
+        answer = f"not {known} at {points[-1].rtt_name} ms, the largest RTT measured"
     elif threshold == points[0].rtt_ms:
         return f"at all RTTs measured, from {points[0].rtt_name} ms on{_example(points[0])}"
     else:
@@ -105,10 +107,10 @@ def draw_sweep(results: Results, selection: Selection) -> Figure:
 
 def _draw_curve(axes: Axes, points: Sequence[Improvement], name: str, place: int, shift: float) -> None:
     color, marker, line = STYLES[place % len(STYLES)]
-    errors = [list(side) for side in zip(*(point.errors_percent for point in points), strict=True)]
-    axes.errorbar([point.rtt_ms * shift for point in points], [point.percent or 0.0 for point in points], yerr=errors,
-                  color=color, marker=marker, markersize=5, linestyle=line, linewidth=1.5, capsize=4, elinewidth=1,
-                  label=name)
+    places = [point.rtt_ms * shift for point in points]
+    axes.plot(places, [point.percent or 0.0 for point in points], color=color, marker=marker, markersize=5,
+              linestyle=line, linewidth=1.5, label=name)
+    draw_intervals(axes, places, points, ecolor=color, capsize=4)
 
 
 def _label_axes(axes: Axes, rtts_ms: Sequence[float], selection: Selection) -> None:

@@ -12,7 +12,7 @@ from harness.errors import printable
 from harness.files.pages import BUNDLED
 from harness.files.results import LoadResult, Results
 from harness.show.answers import MARK, answer_lines
-from harness.show.labels import percent, seconds
+from harness.show.labels import percent, seconds, share_of
 from harness.show.notes import is_wide, note_lines
 from harness.show.paper import paper_lines
 from harness.show.protocols import (
@@ -98,7 +98,7 @@ def _runs(selection: Selection) -> Iterator[str]:
         return
     n = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     yield f"Each number is the median of n = {n} loads; the smallest and largest of n = {fewest} hold the true " \
-          f"median with {median_confidence(fewest):.0%} confidence."
+          f"median with {share_of(median_confidence(fewest))} confidence."
 
 
 def _spread(selection: Selection) -> Iterator[str]:

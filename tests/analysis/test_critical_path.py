@@ -90,6 +90,15 @@ def test_what_is_fetched_ahead_does_not_hold_up_the_load_event() -> None:
     assert "https://later.test/next.js" not in {step.url for step in path_of(load)}
 
 
+def test_what_is_fetched_ahead_over_http_says_so_too() -> None:
+    """<link rel=prefetch> of a page: its answer was what the load event waited for."""
+    load = chain(2)
+    load.add("http://later.test/next.js", 200, wait=load.plt_ms - 301)
+    assert "http://later.test/next.js" in {step.url for step in path_of(load)}
+    load.entries[-1]["request"]["headers"].append({"name": "Sec-Purpose", "value": "prefetch"})
+    assert "http://later.test/next.js" not in {step.url for step in path_of(load)}
+
+
 def test_a_longer_chain_is_hidden_by_a_shorter_one_that_tfo_helps_less() -> None:
     """Chain of 5 handshakes (2 s without TFO, 1 s with it) beside an image that takes 1.6 s, with TFO 1.4 s."""
     load = chain(5)
@@ -121,6 +130,55 @@ def test_a_queue_that_nothing_is_known_to_have_freed_is_a_step() -> None:
     load.plt_ms = load.add(f"{PAGE}1.gif", 202, "image", queue=300)
     assert [step.kind for step in path_of(load)][-3:] == ["queue", "connect", "wait"]
     assert saving(load) == 2 * RTT_MS
+
+
+@pytest.mark.parametrize("image", ["http://css.test/i.gif", "http://img.test/i.gif"])
+@pytest.mark.parametrize("after", ["style", "script"])
+def test_what_a_style_sheet_draws_waits_for_what_it_is_drawn_with_too(image: str, after: str) -> None:
+    """An element that a blocking script held up had a picture: the time until then was the processor's, 926 ms of it.
+
+    Of a style sheet on another host than the image the Referer names the origin only.
+    """
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="")
+    style = load.add("http://css.test/a.css", found, "style")
+    first = load.add("http://js.test/a.js", found + 50)
+    last = load.add("http://js.test/b.js", first + 1)
+    referer = "http://css.test/a.css" if image.startswith("http://css.test/") else "http://css.test/"
+    begun = (style if after == "style" else last) + 2
+    load.plt_ms = load.add(image, begun, "image", referer=referer)
+    steps = path_of(load)
+    assert connects(steps)[1:-1] == (["http://css.test/a.css"] if after == "style"
+                                     else ["http://js.test/a.js", "http://js.test/b.js"])
+    assert sum(step.length_ms for step in steps if step.kind == "cpu") < 60
+
+
+def two_frames_with_one_script(*, cached_after: float = 5.0) -> MadeLoad:
+    """Both frames ask for one script, which inserts an image; the second one `cached_after` ms after the first."""
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="")
+    frames = [load.add(f"http://ads.test/{number}", found + number, "document") for number in (1, 2)]
+    fetched = load.add("http://lib.test/a.js#1", frames[0], referer="http://ads.test/1")
+    asked = frames[0] + cached_after
+    cached = load.add_cached("http://lib.test/a.js", asked, max(2.0, fetched + 2 - asked), referer="http://ads.test/2")
+    load.plt_ms = load.add("http://img.test/i.gif", cached + 1, "image", referer="http://ads.test/2")
+    return load
+
+
+def test_what_comes_from_the_cache_waits_for_the_request_that_fetches_it() -> None:
+    """Chrome holds the second of two requests until the first one's answer is in its cache. That wait was "cpu"."""
+    load = two_frames_with_one_script()
+    steps = path_of(load)
+    assert len(connects(steps)) == 4
+    assert sum(step.length_ms for step in steps if step.kind == "cpu") < 15
+    assert saving(load) == 4 * RTT_MS
+
+
+def test_what_is_in_the_cache_already_waits_for_nobody() -> None:
+    load = two_frames_with_one_script(cached_after=300)
+    steps = path_of(load)
+    assert not any(step.kind == "wait" and step.url.startswith("http://lib.test/") for step in steps)
+    assert connects(steps) == [PAGE, "http://ads.test/2", "http://img.test/i.gif"]
 
 
 def test_keep_alive_needs_one_handshake() -> None:
@@ -276,6 +334,30 @@ def test_what_the_main_thread_stands_still_for_is_no_work() -> None:
     assert connects(path_of(load)) == [PAGE], "data that nobody waits for holds up nothing"
 
 
+def test_a_module_asks_for_nothing_while_the_main_thread_stands_still() -> None:
+    """The module is there, but what it imports is asked for only when a synchronous request has ended, 400 ms later."""
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="")
+    load.add("http://js.test/module.js", found + 1)
+    first = load.add("http://sync.test/1.json", found + 5, "data", synchronous=True)
+    last = load.add("http://sync.test/2.json", first + 1, "data", synchronous=True)
+    load.plt_ms = load.add("http://js.test/imported.js", last + 3, referer="http://js.test/module.js")
+    assert connects(path_of(load))[1:-1] == ["http://sync.test/1.json", "http://sync.test/2.json"]
+    assert saving(load) == 4 * RTT_MS
+
+
+def test_a_module_that_had_to_wait_for_the_parser_imports_when_it_runs() -> None:
+    """It is there, but runs when a blocking script, further down, lets the parser end: import() comes 370 ms later."""
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="")
+    load.add(f"{PAGE}module.js", found + 1, connect=-1, connection=1)
+    first = load.add("http://a.test/a.js", found + 2)
+    last = load.add("http://b.test/b.js", first + 1)
+    load.plt_ms = load.add(f"{PAGE}imported.js", last + 10, connect=-1, connection=1, referer=f"{PAGE}module.js")
+    assert connects(path_of(load)) == [PAGE, "http://a.test/a.js", "http://b.test/b.js"]
+    assert saving(load) == 3 * RTT_MS
+
+
 def test_an_image_that_ends_while_a_script_works_is_not_what_it_waited_for() -> None:
     load = MadeLoad(0.0)
     found = load.add(PAGE, 0, "document", referer="", receive=5) + 1
@@ -347,6 +429,8 @@ def made_loads(draw: st.DrawFn) -> MadeLoad:
         load.add(f"http://host{number % 3}.test/{number}", start, draw(kinds), queue=queue, dns=dns, connect=connect,
                  connection=reuse, wait=draw(times), receive=draw(times),
                  referer=draw(st.sampled_from(["", PAGE, f"http://host{number % 2}.test/"])))
+    for number in range(draw(st.integers(0, 3))):
+        load.add_cached(f"http://host{number % 3}.test/{number}", draw(st.integers(0, 1500)), draw(times), draw(kinds))
     starts = sorted(draw(st.lists(st.integers(0, 2000), max_size=4, unique=True)))
     load.long_tasks = [(float(start), float(draw(st.integers(50, 400)))) for start in starts]
     load.plt_ms = draw(st.integers(1, 3000)) + draw(st.floats(0, 1))

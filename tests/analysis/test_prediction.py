@@ -11,7 +11,7 @@ from harness.analysis.prediction import predict
 from harness.analysis.selection import Selection, select
 from harness.files.results import Results, read_results
 from harness.show.breakdown_figure import STYLES, breakdown_path, draw_breakdown
-from harness.show.prediction import COLUMNS, prediction_lines
+from harness.show.prediction import COLUMNS, OF_LOAD_EVENT, prediction_lines
 from tests.support.made_har import PAGE, MadeLoad, chain
 
 OLD = Path(__file__).parent.parent / "data" / "2013"
@@ -50,6 +50,15 @@ def test_the_table(tmp_path: Path) -> None:
     assert lines[:3] == ["\t".join(COLUMNS), NAME, "\t100\t0.626\t3\t0.326\t0.328\t-0.6%"]
     assert len(lines[2].split("\t")) == len("\t".join(COLUMNS).split("\t"))
     assert "Off by 0.6% on average, 0.6% at most, over 1 cells" in lines[-1]
+
+
+def test_by_another_metric_it_says_which_plt_it_means(tmp_path: Path) -> None:
+    """The other tables then end PLT with the last transaction, under the same head."""
+    results, selection = measured(tmp_path)
+    assert OF_LOAD_EVENT not in list(prediction_lines(results, selection))
+    by_last = list(prediction_lines(results, select(results, "last")))
+    assert OF_LOAD_EVENT in by_last
+    assert by_last[:3] == list(prediction_lines(results, selection))[:3]
 
 
 def test_handshakes_that_differ_between_loads_are_a_range(tmp_path: Path) -> None:

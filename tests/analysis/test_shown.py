@@ -69,6 +69,23 @@ def test_without_any_har_it_is_the_median_of_what_can_be_drawn(tmp_path: Path) -
     assert shown.which == "run 3, the median of 5 loads"
 
 
+def test_it_is_not_called_the_median_of_loads_that_it_was_not_chosen_from(tmp_path: Path) -> None:
+    said = []
+    for broken in ((), (3,), (3, 4), (3, 4, 5), (1, 3, 4, 5)):
+        client = tmp_path / f"{len(broken)}"
+        five_loads(client)
+        for run in broken:
+            (client / f"50-{run}-tfo-0" / f"{CELL.page}.har").write_text("{")
+        shown = shown_load(read(client)[1], CELL)
+        said.append(shown.which if shown else "")
+    assert said == [
+        "run 3, the median of 5 loads",
+        "run 2, the lower of the middle two of those 4 of 5 loads whose files can be read",
+        "run 2, the median of those 3 of 5 loads whose files can be read",
+        "run 1, the lower of the middle two of those 2 of 5 loads whose files can be read",
+        "run 2, the only one of 5 loads whose files can be read"]
+
+
 def test_nothing_to_show(tmp_path: Path) -> None:
     five_loads(tmp_path)
     for path in (*tmp_path.glob("*/*.har"), *tmp_path.glob("*/httppage.test")):

@@ -346,6 +346,20 @@ def test_tries_that_were_made_again_are_kept_and_do_not_count(tmp_path: Path) ->
     assert len(results.everything) == len(results.loads) + 3
 
 
+def test_tries_of_another_experiment_are_not_told_as_this_ones(tmp_path: Path) -> None:
+    """The lines under the table said "It took 5 page loads" of an experiment that took 4."""
+    add_older_run(tmp_path, "older", 1000)
+    write_load(attempt_directory(tmp_path / "10-3-tfo-1", 1), made_record(
+        url=NEWS, page=NEWS_PAGE, run=3, tfo=1, plt_ms=5000, why_not=["SYN retransmitted: 1"], experiment="older"))
+    write_experiment(tmp_path, 10, {"id": "newer", "pages": [NEWS], "rtt_ms": 20, "tfo": "both"})
+    for run in range(2):
+        for tfo in (0, 1):
+            add_load(tmp_path, NEWS, 10, run, tfo, 1062, experiment="newer", began_s=2000)
+    results = read_results(tmp_path)
+    assert (len(results.loads), results.again, len(results.others)) == (4, [], 5)
+    assert len(results.everything) == 9
+
+
 @pytest.mark.timeout(20)
 def test_files_of_the_wrong_kind_are_reasons_not_tracebacks(tmp_path: Path) -> None:
     client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])

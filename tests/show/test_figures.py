@@ -113,7 +113,7 @@ def test_the_median_run_is_drawn(tmp_path: Path) -> None:
     assert drawn is not None
     assert (drawn.load.run, drawn.plt_ms, drawn.loads) == (3, 1000, 4)      # of four the lower middle one
     small_print = draw(tmp_path).get_supxlabel()
-    assert "TFO off: run 3, the median of 4 loads, 5 requests. TFO on: no load to draw" in small_print
+    assert "TFO off: run 3, the lower of the middle two of 4 loads, 5 requests. TFO on: no load to draw" in small_print
 
 
 def test_a_load_without_its_log_cannot_be_drawn(tmp_path: Path) -> None:

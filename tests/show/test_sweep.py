@@ -3,8 +3,10 @@
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from matplotlib.axes import Axes
 
 from harness.analysis.improvement import Improvement, curve, threshold_ms
 from harness.analysis.intervals import Interval
@@ -41,6 +43,9 @@ ANSWERS = [
     ([(20, 5, 9), (200, -9, -5)], None, "not even at 200 ms, the largest RTT measured; "
      "all of the interval is above 0, though, at 20 ms (20 ms: 7.0%, interval 5.0 to 9.0%); "
      "TFO made it slower at 200 ms (200 ms: -7.0%, interval -9.0 to -5.0%)"),
+    ([(20, 5, 9), (200, None, None)], None, "not known at 200 ms, the largest RTT measured; "
+     "all of the interval is above 0, though, at 20 ms (20 ms: 7.0%, interval 5.0 to 9.0%); "
+     "no interval, under 2 pairs of runs, at 200 ms (200 ms: 1.0%)"),
     ([(20, 0, 9), (200, 1, 2)], 200,
      "from 200 ms on; no effect can be told from noise at 20 ms (20 ms: 4.5%, interval 0.0 to 9.0%)"),
 ]
@@ -120,14 +125,41 @@ def test_the_figure_shows_every_point_with_its_interval(results: Results) -> Non
     assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "5", "20", "200"]
     texts = [text.get_text() for text in axes.get_legend().get_texts()]  # type: ignore[union-attr]
     assert texts == ["www.news.example", "never.example/$x$"]
-    news, never = axes.containers
-    assert list(news[0].get_xdata()) == pytest.approx([2, 5, 20, 200], rel=0.02)
-    assert all(left < right for left, right in zip(news[0].get_xdata(), never[0].get_xdata(), strict=True))
-    assert list(news[0].get_ydata()) == pytest.approx([0, 1, 10, 30])
-    [bars] = never[2]
-    low, high = bars.get_segments()[0][:, 1]
+    _, news, never = (line for line in axes.lines if line.get_marker() not in ("|", "_"))
+    points: Any = [line.get_xydata() for line in (news, never)]
+    (news_rtts, news_percents), (never_rtts, _) = ([*zip(*of_page, strict=True)] for of_page in points)
+    assert news_rtts == pytest.approx([2, 5, 20, 200], rel=0.02)
+    assert all(left < right for left, right in zip(news_rtts, never_rtts, strict=True))
+    assert news_percents == pytest.approx([0, 1, 10, 30])
+    low, high = drawn_intervals(axes)[1][0]
     assert low < 0 < high
-    assert {line.get_marker() for line in (news[0], never[0])} == {"o", "s"}
+    assert {line.get_marker() for line in (news, never)} == {"o", "s"}
+
+
+def drawn_intervals(axes: Axes) -> Any:
+    """Return the limits of each page's bars, in order."""
+    containers: Any = axes.containers
+    return [[tuple(segment[:, 1]) for segment in container[2][0].get_segments()] for container in containers]
+
+
+def test_an_interval_is_drawn_where_it_lies(tmp_path: Path) -> None:
+    """Two runs have no load without TFO that counts: the median with it is of four loads, the interval of two pairs.
+
+    The bar reached from the improvement, 8.5%, to 20%, and the interval is 15% to 20%.
+    """
+    write_experiment(tmp_path, 10, {"pages": [NEWS], "rtt_ms": 20, "tfo": "both"})
+    for run, on_ms in enumerate((990, 980, 850, 800), start=1):
+        add_load(tmp_path, NEWS, 10, run, 1, on_ms)
+        add_load(tmp_path, NEWS, 10, run, 0, 1000, valid=run > 2, why_not=["late"] if run <= 2 else [])
+    for delay_ms in (50, 100):
+        for tfo in (0, 1):
+            add_load(tmp_path, NEWS, delay_ms, 1, tfo, 1000)
+    results = read_results(tmp_path)
+    points = curve(selected(results), sanitise(NEWS), results.rtts_ms)
+    assert points[0].percent == pytest.approx(8.5)
+    assert points[0].errors_percent == pytest.approx((-6.5, 11.5))
+    [[limits]] = drawn_intervals(draw_sweep(results, selected(results)).axes[0])
+    assert limits == pytest.approx((15, 20))
 
 
 def test_two_rtts_are_no_curve(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from harness.analysis.selection import Selection, select
 from harness.files.results import Results, attempt_directory, read_results
+from harness.show.labels import share_of
 from harness.show.table import format_report, table_lines
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 
@@ -63,6 +64,20 @@ def test_metric_last_is_another_number(tmp_path: Path) -> None:
     assert list(table_lines(*read(client, "load")))[2] == "\t20\t1.062\t1.042\t1.88%"
     assert list(table_lines(*read(client, "last")))[2] == "\t20\t1.162\t1.142\t1.72%"
     assert "PLT: from the start of the load to the end of its last transaction" in report(client, "last")
+
+
+@pytest.mark.parametrize(("runs", "sure"), [(4, "75%"), (9, "99%"), (11, "over 99%")])
+def test_ten_loads_do_not_make_it_certain(tmp_path: Path, runs: int, sure: str) -> None:
+    """Of ten loads the smallest and the largest hold the true median in 99.8% of experiments: that was "100%"."""
+    assert f"hold the true median with {sure} confidence" in report(
+        make_client(tmp_path, delays_ms=[10], urls=[NEWS], runs=runs))
+
+
+@pytest.mark.parametrize(("share", "words"), [
+    (0, "0%"), (0.004, "under 1%"), (0.005, "under 1%"), (0.006, "1%"), (0.03, "3%"),
+    (0.992, "99%"), (0.997, "over 99%"), (1, "100%")])
+def test_all_and_none_are_called_so_alone(share: float, words: str) -> None:
+    assert share_of(share) == words
 
 
 def test_tfo_off_only(tmp_path: Path) -> None:
@@ -136,7 +151,8 @@ def test_loads_of_other_experiments_and_failed_tries_are_listed(tmp_path: Path) 
             add_load(client, NEWS, 10, run, tfo, 1000 - 200 * tfo, experiment="newer")
     cell = client / "10-2-tfo-1"
     shutil.copytree(cell, attempt_directory(cell, 1))
-    add_load(attempt_directory(cell, 1), NEWS, 10, 2, 1, 9000, valid=False, why_not=["SYN retransmitted: 2"])
+    add_load(attempt_directory(cell, 1), NEWS, 10, 2, 1, 9000, valid=False, why_not=["SYN retransmitted: 2"],
+             experiment="newer")
     (attempt_directory(cell, 1) / cell.name / "httpwww.news.example.json").replace(
         attempt_directory(cell, 1) / "httpwww.news.example.json")
     lines = report(client).splitlines()

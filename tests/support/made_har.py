@@ -52,12 +52,22 @@ class MadeLoad:
             "timings": {"blocked": queue, "dns": dns, "connect": connect, "ssl": ssl, "send": 0, "wait": wait,
                         "receive": receive},
             "connection": str(number)}
+        origin = "/".join(referer.split("/")[:3])
+        if kind == "data" and origin and not url.startswith(f"{origin}/"):      # as Chrome says what scripts fetch
+            entry["request"]["headers"].append({"name": "Origin", "value": origin})
         for name, value in zip(("Sec-Fetch-Dest", "Sec-Fetch-Mode"), fetched, strict=True):
             entry["request"]["headers"] += [{"name": name, "value": value}] if value else []
         if synchronous:
             entry["_synchronous"] = True
         self.entries.append({**entry, "_error": error} if error else entry)
         return start + queue + max(0.0, dns) + max(0.0, connect) + wait + receive
+
+    def add_cached(self, url: str, start: float, waits: float, kind: str = "script", referer: str = PAGE) -> float:
+        """Add a request that gets its answer from Chrome's cache after it has waited for it; return its end."""
+        end = self.add(url, start, kind, queue=waits, connect=-1, wait=0, referer=referer)
+        del self.entries[-1]["connection"]
+        self.entries[-1]["_fromCache"] = "disk"
+        return end
 
     def log(self) -> dict[str, Any]:
         """Return the HAR's log."""

@@ -28,7 +28,7 @@ def breakdown_section(results: Results, selection: Selection, page: str) -> Sect
         for bar in found)
     words = ["The critical path is the chain of waits that ends with the load event: shorten any of them and PLT gets "
              "shorter, until another chain is the longest. What ran beside it is not in it; which request waited for "
-             "which is inferred. Each bar is the load of the median PLT.",
+             "which is inferred. Each bar is the load of the median PLT (of an even number the lower middle one).",
              *(f"{bar.title}:{stand_in_words(bar.shown.stand_ins)}" for bar in found if bar.shown.stand_ins)]
     return Section(words, _figure(found, kinds), label, _breakdown_table(results.urls[page], found, kinds),
                    [_steps_table(results.urls[page], found)])

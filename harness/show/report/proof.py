@@ -107,7 +107,7 @@ def failed_requests_table(results: Results) -> Table:
         for url, reason, count in _failures(load):
             failed[load.url, load.rtt_ms, load.tfo, url, reason] += count
     return plain_table(
-        "Requests that failed, counted over all loads, warm-ups too",
+        "Requests made before the load event that failed, counted over all loads, warm-ups too",
         columns("Page", "RTT (ms)", "Times", words=("TFO", "Reason", "Request")),
         [[page, f"{rtt_ms:g}", str(count), "on" if tfo else "off", reason, url]
          for (page, rtt_ms, tfo, url, reason), count in sorted(failed.items())])

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from harness.analysis.shown import ShownLoad
+from harness.files.har import UNFINISHED
 from harness.files.load_har import read_har
 from harness.files.results import LoadResult
 from harness.files.text_log import Transaction, read_log
@@ -64,11 +65,12 @@ def shown_requests(shown: ShownLoad) -> list[ShownRequest]:
     """Return the requests of a load in the order of `shown.requests`, with what its HAR knows of each.
 
     A HAR's entry belongs to the text log's transaction of the same URL. If there are several, they are paired in order
-    of their start.
+    of their start. The log has none of what was not over when the load ended.
     """
     entries: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for entry in sorted(read_entries(shown.load), key=_started):
-        entries[entry_url(entry)].append(entry)
+        if entry.get("_error") != UNFINISHED:
+            entries[entry_url(entry)].append(entry)
     statuses = _logged_statuses(shown.load)
     kinds = _answer_kinds(shown.load)
     rows = []
@@ -80,9 +82,11 @@ def shown_requests(shown: ShownLoad) -> list[ShownRequest]:
 
 
 def _answer_kinds(load: LoadResult) -> dict[str, list[str]]:
-    """Return for each URL how its requests were answered, in their order; "" for an answer that was recorded for it."""
+    """Return for each URL how its requests were answered that ended, in their order; "" for the recorded answer."""
     kinds: dict[str, list[str]] = defaultdict(list)
     for answer in load.record.answers.each if load.record and load.record.answers else ():
+        if answer.error == UNFINISHED:
+            continue
         kinds[answer.url].append("" if answer.kind == "exact" else answer.kind)
     return kinds
 
