@@ -131,9 +131,9 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     """
     if not exchange.status:
         return RecordedAnswer(504, headers=(), found=FoundAs.UNANSWERED, after_load=exchange.after_load,
-                              asked=exchange.asked)
+                              asked=exchange.asked, hangs=exchange.hung)
     if exchange.redirect_url is not None:
-        headers = replayed(exchange.headers, exchange.started, body=False)
+        headers = replayed(exchange.headers, exchange.started, body=False, status=exchange.status)
         return RecordedAnswer(exchange.status, redirect_url=exchange.redirect_url, found=FoundAs.REDIRECT,
                               headers=headers, asked=exchange.asked)
     found = (exchange.file, FoundAs.PLAIN) if exchange.file in files else find_file(files, target)
@@ -142,7 +142,7 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
         status = 200 if found else 404
     if status in WITHOUT_BODY or _is_another_answers(exchange):
         found = None
-    headers = replayed(exchange.headers, exchange.started, body=found is not None)
+    headers = replayed(exchange.headers, exchange.started, body=found is not None, status=status)
     if exchange.status == PARTIAL and not any(name == "accept-ranges" for name, _ in headers):
         headers = (*headers, ("accept-ranges", "bytes"))
     return RecordedAnswer(status, file=found[0] if found else None, headers=headers,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from harness.browser.program import date_now
 from harness.errors import printable
 from harness.files.server_log import STAND_INS, FoundAs
 from harness.mirror.answers import WITHOUT_BODY, RecordedAnswer
@@ -170,8 +171,9 @@ def _not_recorded(asked: Mapping[str, str]) -> Reply:
 
 
 def _headers(answer: RecordedAnswer) -> Headers:
-    """Return the recorded headers. A recording without any lets every origin read everything."""
-    headers = list(OF_NO_RECORDING if answer.headers is None else answer.headers)
+    """Return the recorded headers, with the date of now. A recording without any lets every origin read everything."""
+    headers = [("date", date_now()) if name == "date" else (name, value)
+               for name, value in (OF_NO_RECORDING if answer.headers is None else answer.headers)]
     if answer.redirect_url is not None and not any(name == "location" for name, _ in headers):
         headers.append(("location", location(answer.redirect_url)))
     return headers
