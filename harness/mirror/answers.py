@@ -67,6 +67,8 @@ class RecordedAnswer:
     """For a stream of events: when to send how much of it."""
     stays_open: bool = False
     """Whether it has no end."""
+    hangs: bool = False
+    """Whether nothing is ever sent."""
     after_load: bool = False
     """Whether it was asked for after the load event of the recording: a load may do without it."""
     identity: str = field(default="-", compare=False)
@@ -126,8 +128,8 @@ def answer_of_response(response: Response, target: str, files: frozenset[str]) -
 def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -> RecordedAnswer:
     """Return the answer that an exchange of a HAR stands for; `target` is its path, query and fragment.
 
-    A request whose answer never came while recording gets the status 504 (Gateway Timeout) at once: a load that waits
-    for ever cannot be measured.
+    A request that failed while recording, or that an archive has no answer to, gets the status 504 (Gateway Timeout) at
+    once. One that hung until the page was closed hangs again: a page that polls would else ask again at once.
     """
     if not exchange.status:
         return RecordedAnswer(504, headers=(), found=FoundAs.UNANSWERED, after_load=exchange.after_load,

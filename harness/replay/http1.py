@@ -195,6 +195,10 @@ class ReplayHandler(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply) -> Iterator[int]:
         """Send `reply` and yield, after each write, how many bytes of the body were sent."""
+        if reply.hangs:
+            self.close_connection = True
+            self._leaves_before(time.monotonic() + self.accepted.idle_limit_s)
+            return
         if reply.think_ms and self._left_within(reply.think_ms / 1000):
             self.close_connection = True
             return

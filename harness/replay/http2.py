@@ -247,6 +247,8 @@ class Http2Connection:
                         DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)), body, headers)
         answer.head_s += reply.think_ms / 1000
         self._answers[stream] = answer
+        if reply.hangs:
+            return
         if reply.arrivals:
             self._timed[stream] = answer
         if reply.early_hints:

@@ -51,6 +51,8 @@ class Reply:
     """When, in ms since the head, how much of the body is to be sent; () for as fast as may be."""
     stays_open: bool = False
     """Whether the answer has no end: whoever asked leaves."""
+    hangs: bool = False
+    """Whether there is no answer at all, until whoever asked leaves."""
     answer: str = "-"
     """The identity of the recorded transaction, see harness.mirror.transactions."""
     think_ms: float = 0.0
@@ -97,9 +99,8 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     if asked.get("upgrade", "").lower() == "websocket":    # of those that were recorded one was found before
         return Reply(501, FoundAs.LIVE, size=0)
     answer = site.answer(request.target, request.method, request.asked)
-    if request.method in ("GET", "HEAD") and _is_known(answer, asked):
-        headers = [pair for pair in _headers(answer) if pair[0] not in OF_THE_BODY]
-        return Reply(304, answer.found, headers, answer=answer.identity, think_ms=site.think_ms(answer))
+    if answer.hangs or (request.method in ("GET", "HEAD") and _is_known(answer, asked)):
+        return _without_body(site, answer)
     body = _open(site, directories, answer)
     if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
         return _not_recorded(asked)
@@ -119,6 +120,14 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     if answer.arrivals:
         _keep_times(reply, answer)
     return reply
+
+
+def _without_body(site: Site, answer: RecordedAnswer) -> Reply:
+    """Return the reply that nothing is sent, or that the client has the body already."""
+    if answer.hangs:
+        return Reply(0, answer.found, answer=answer.identity, hangs=True)
+    headers = [pair for pair in _headers(answer) if pair[0] not in OF_THE_BODY]
+    return Reply(304, answer.found, headers, answer=answer.identity, think_ms=site.think_ms(answer))
 
 
 def _keep_times(reply: Reply, answer: RecordedAnswer) -> None:
