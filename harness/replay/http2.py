@@ -33,6 +33,10 @@ FRAME = 16 * 1024 - 256
 """Bytes of a body in a frame: with its header, and that of a response before it, it fits into one record of TLS."""
 READ = 2 * 1024
 """Bytes that are read at a time."""
+UPLOAD_WINDOW = 2**31 - 1 - 65_535
+"""Bytes that a client may send in addition to the protocol's first 64 kB without waiting for a word, over a connection
+and, once its request is here, over its stream: what nginx 1.22 allows (Apache 2.4 only the first), or a large POST would
+take a round trip for each 64 kB."""
 AT_ONCE = 32
 """Events (two for a request), or requests that were held back, after which answers are sent. A browser asks for a
 hundred small files within a few kB: the first answer would wait until all are worked out, 0.4 ms each."""
@@ -107,6 +111,7 @@ class Http2Connection:
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
         self._h2.initiate_connection()
+        self._h2.increment_flow_control_window(UPLOAD_WINDOW)
         try:
             self._go_on()
         except OSError:    # the client left
@@ -190,6 +195,8 @@ class Http2Connection:
             cookies = [bytes(value) for name, value in event.headers if bytes(name) == b"cookie"]
             if cookies:
                 asked[b"cookie"] = b"; ".join(cookies)
+            if event.stream_ended is None:
+                self._h2.increment_flow_control_window(UPLOAD_WINDOW, event.stream_id)
         elif isinstance(event, DataReceived):
             self._take_body(event)
         elif isinstance(event, StreamEnded) and self._accepted.held.rtt_s:

@@ -138,6 +138,17 @@ def test_a_request_with_a_body(client: Client, secure: Secure) -> None:
     assert last(secure.server)[0].method == "POST"
 
 
+def test_a_large_upload_waits_for_the_server_once(client: Client) -> None:
+    """As at nginx: a round trip for each 64 kB would hold up what the page sends."""
+    larger = client.h2.get_next_available_stream_id()
+    client.h2.send_headers(larger, [(":method", "POST"), (":scheme", "https"), (":authority", HOST), (":path", "/gone")])
+    for _ in range(5):
+        if client.h2.local_flow_control_window(larger) > 2**30:     # the least of the stream's and the connection's
+            break
+        client.turn()
+    assert client.h2.local_flow_control_window(larger) > 2**30
+
+
 def test_a_stream_that_is_reset_is_noted_and_the_others_go_on(client: Client, secure: Secure) -> None:
     stream = client.ask("/big")
     while not client.answers[stream].body:
