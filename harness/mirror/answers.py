@@ -67,6 +67,8 @@ class RecordedAnswer:
     """For a stream of events: when to send how much of it."""
     stays_open: bool = False
     """Whether it has no end."""
+    closes: bool = False
+    """Whether the site closed the connection afterwards, though it could have kept it."""
     hangs: bool = False
     """Whether nothing is ever sent."""
     after_load: bool = False
@@ -137,7 +139,7 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     if exchange.redirect_url is not None:
         headers = replayed(exchange.headers, exchange.started, body=False, status=exchange.status)
         return RecordedAnswer(exchange.status, redirect_url=exchange.redirect_url, found=FoundAs.REDIRECT,
-                              headers=headers, asked=exchange.asked)
+                              headers=headers, asked=exchange.asked, closes=exchange.closes)
     found = (exchange.file, FoundAs.PLAIN) if exchange.file in files else find_file(files, target)
     status = exchange.status
     if status in FILE_ANYWAY:
@@ -151,7 +153,7 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
                           found=FoundAs.STATUS if status != 200 else found[1] if found else FoundAs.PLAIN,
                           content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
                           arrivals=exchange.arrivals, stays_open=exchange.stays_open,
-                          after_load=exchange.after_load, asked=exchange.asked)
+                          after_load=exchange.after_load, asked=exchange.asked, closes=exchange.closes)
 
 
 def _is_another_answers(exchange: Exchange) -> bool:

@@ -66,6 +66,8 @@ class Exchange:
     """Whether it was asked for after the load event."""
     hung: bool = False
     """Whether it was sent, and no answer came until the page was closed (a long poll)."""
+    closes: bool = False
+    """Whether the site ended the connection after the answer (RFC 9112, section 9.3)."""
     connect_ms: float | None = None
     """How long the TCP handshake of its connection took, None where that is not told: see harness.files.har_times."""
     wait_ms: float | None = None
@@ -133,7 +135,7 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
         from_cache=bool(entry.get("_fromCache")), part=_part(status, headers, whole=bool(entry.get("_refetched"))),
         early_hints=headers_of_har(response.get("_earlyHints")), arrivals=arrivals,
         stays_open=cut or bool(arrivals and entry.get("_partial")), after_load=bool(entry.get("_afterLoad")),
-        hung=not status and _hung(entry, asked),
+        hung=not status and _hung(entry, asked), closes=_closes(entry, version, headers),
         connect_ms=handshake_ms(entry) if status else None,
         wait_ms=None if entry.get("_refetched") else time_ms((entry.get("timings") or {}).get("wait")))
 
@@ -150,6 +152,14 @@ def _hung(entry: dict[str, Any], asked: Asked) -> bool:
     purpose = asked.headers.get("sec-fetch-dest", "empty")
     is_part = purpose != "empty" or asked.headers.get("accept", "").startswith(("image/", "text/css"))
     return not (entry.get("_afterLoad") and is_part)
+
+
+def _closes(entry: dict[str, Any], version: str, headers: Headers) -> bool:
+    """Say whether the site closed the connection; in archives it may be what a crawler had asked for."""
+    said = header_in(headers, "connection").lower()
+    old = version.upper() == "HTTP/1.0"
+    return bool(entry.get("connection")) and (not is_over_http2(version)) and (
+        "close" in said or (old and "keep-alive" not in said))
 
 
 def _part(status: int, headers: Headers, *, whole: bool) -> tuple[int, int] | None:

@@ -195,8 +195,8 @@ class ReplayHandler(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply) -> Iterator[int]:
         """Send `reply` and yield, after each write, how many bytes of the body were sent."""
+        self.close_connection = self.close_connection or reply.closes or reply.hangs
         if reply.hangs:
-            self.close_connection = True
             self._leaves_before(time.monotonic() + self.accepted.idle_limit_s)
             return
         if reply.think_ms and self._left_within(reply.think_ms / 1000):

@@ -34,9 +34,9 @@ FRAME = 16 * 1024 - 256
 READ = 2 * 1024
 """Bytes that are read at a time."""
 UPLOAD_WINDOW = 2**31 - 1 - 65_535
-"""Bytes that a client may send in addition to the protocol's first 64 kB without waiting for a word, over a connection
-and, once its request is here, over its stream: what nginx 1.22 allows (Apache 2.4 only the first), or a large POST would
-take a round trip for each 64 kB."""
+"""Bytes that a client may send beyond the protocol's first 64 kB without waiting for a word, over a connection and,
+once its request is here, over its stream. So nginx 1.22 has it (Apache 2.4 only for the connection): else a large POST
+would take a round trip for each 64 kB."""
 AT_ONCE = 32
 """Events (two for a request), or requests that were held back, after which answers are sent. A browser asks for a
 hundred small files within a few kB: the first answer would wait until all are worked out, 0.4 ms each."""

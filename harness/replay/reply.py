@@ -51,6 +51,8 @@ class Reply:
     """When, in ms since the head, how much of the body is to be sent; () for as fast as may be."""
     stays_open: bool = False
     """Whether the answer has no end: whoever asked leaves."""
+    closes: bool = False
+    """Whether the connection ends with it, where HTTP/1.1 would keep it."""
     hangs: bool = False
     """Whether there is no answer at all, until whoever asked leaves."""
     answer: str = "-"
@@ -105,7 +107,7 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
         return _not_recorded(asked)
     reply = Reply(answer.status, answer.found, _headers(answer), None, body, answer=answer.identity,
-                  early_hints=answer.early_hints, think_ms=site.think_ms(answer))
+                  early_hints=answer.early_hints, think_ms=site.think_ms(answer), closes=answer.closes)
     if answer.status in WITHOUT_BODY:
         return reply
     begin = body.beginning(SNIFFED) if body is not None else b""
@@ -127,7 +129,8 @@ def _without_body(site: Site, answer: RecordedAnswer) -> Reply:
     if answer.hangs:
         return Reply(0, answer.found, answer=answer.identity, hangs=True)
     headers = [pair for pair in _headers(answer) if pair[0] not in OF_THE_BODY]
-    return Reply(304, answer.found, headers, answer=answer.identity, think_ms=site.think_ms(answer))
+    return Reply(304, answer.found, headers, answer=answer.identity, think_ms=site.think_ms(answer),
+                 closes=answer.closes)
 
 
 def _keep_times(reply: Reply, answer: RecordedAnswer) -> None:
@@ -211,7 +214,7 @@ def _preflight(site: Site, request: Request) -> Reply:
     if recorded is not None:
         size = None if recorded.status in WITHOUT_BODY else 0
         return Reply(recorded.status, recorded.found, _headers(recorded), size, answer=recorded.identity,
-                     think_ms=site.think_ms(recorded))
+                     think_ms=site.think_ms(recorded), closes=recorded.closes)
     headers = [("access-control-allow-methods", "*"),
                ("access-control-allow-headers", asked.get("access-control-request-headers", "*"))]
     if site.has_headers:    # "*" does not cover requests with cookies

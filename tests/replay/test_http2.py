@@ -141,7 +141,8 @@ def test_a_request_with_a_body(client: Client, secure: Secure) -> None:
 def test_a_large_upload_waits_for_the_server_once(client: Client) -> None:
     """As at nginx: a round trip for each 64 kB would hold up what the page sends."""
     larger = client.h2.get_next_available_stream_id()
-    client.h2.send_headers(larger, [(":method", "POST"), (":scheme", "https"), (":authority", HOST), (":path", "/gone")])
+    head = [(":method", "POST"), (":scheme", "https"), (":authority", HOST), (":path", "/gone")]
+    client.h2.send_headers(larger, head)
     for _ in range(5):
         if client.h2.local_flow_control_window(larger) > 2**30:     # the least of the stream's and the connection's
             break
