@@ -2,6 +2,7 @@
 
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,14 +10,14 @@ from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import HOST, LIMIT_S, running
 
 CLOSE, KEEP = (("Connection", "Close"),), (("Connection", "keep-alive"),)
-BY_CHROME = {"connection": "7"}
+BY_CHROME: dict[str, Any] = {"connection": "7"}
 
 
 @pytest.mark.parametrize(("version", "headers", "more", "closes"), [
     ("HTTP/1.1", CLOSE, BY_CHROME, True), ("HTTP/1.1", (), BY_CHROME, False), ("HTTP/1.1", KEEP, BY_CHROME, False),
     ("HTTP/1.0", (), BY_CHROME, True), ("HTTP/1.0", KEEP, BY_CHROME, False), ("HTTP/1.1", CLOSE, {}, False),
     ("h2", CLOSE, BY_CHROME, False)])
-def test_who_closes(tmp_path: Path, version: str, headers: tuple[tuple[str, str], ...], more: dict[str, str],
+def test_who_closes(tmp_path: Path, version: str, headers: tuple[tuple[str, str], ...], more: dict[str, Any],
                     closes: bool) -> None:
     recorded = HttpsRecording(tmp_path)
     recorded.add(f"http://{HOST}/", b"page", headers, version=version, **more)
