@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from harness.files.headers import REDIRECTS, Headers
+from harness.files.headers import REDIRECTS, Headers, header_in
 from harness.files.server_log import FoundAs
 from harness.files.text_log import Response
 from harness.mirror.asked import Asked
@@ -69,6 +69,8 @@ class RecordedAnswer:
     """Whether it has no end."""
     closes: bool = False
     """Whether the site closed the connection afterwards, though it could have kept it."""
+    of_head: bool = False
+    """Whether it was asked for with HEAD: then its headers tell the body's size, and there is none."""
     hangs: bool = False
     """Whether nothing is ever sent."""
     after_load: bool = False
@@ -140,6 +142,8 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
         headers = replayed(exchange.headers, exchange.started, body=False, status=exchange.status)
         return RecordedAnswer(exchange.status, redirect_url=exchange.redirect_url, found=FoundAs.REDIRECT,
                               headers=headers, asked=exchange.asked, closes=exchange.closes)
+    if exchange.method == "HEAD":
+        return _answer_to_head(exchange)
     found = (exchange.file, FoundAs.PLAIN) if exchange.file in files else find_file(files, target)
     status = exchange.status
     if status in FILE_ANYWAY:
@@ -153,6 +157,16 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
                           found=FoundAs.STATUS if status != 200 else found[1] if found else FoundAs.PLAIN,
                           content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
                           arrivals=exchange.arrivals, stays_open=exchange.stays_open,
+                          after_load=exchange.after_load, asked=exchange.asked, closes=exchange.closes)
+
+
+def _answer_to_head(exchange: Exchange) -> RecordedAnswer:
+    """Return what a HEAD got: how large a body is, and of what type, without the body."""
+    status = 200 if exchange.status in FILE_ANYWAY else exchange.status
+    length = header_in(exchange.headers, "content-length")
+    told = (("content-length", length),) if length.isascii() and length.isdigit() else ()
+    return RecordedAnswer(status, headers=(*replayed(exchange.headers, exchange.started, status=status), *told),
+                          found=FoundAs.PLAIN if status == 200 else FoundAs.STATUS, content_bytes=0, of_head=True,
                           after_load=exchange.after_load, asked=exchange.asked, closes=exchange.closes)
 
 

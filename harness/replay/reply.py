@@ -101,8 +101,9 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     if asked.get("upgrade", "").lower() == "websocket":    # of those that were recorded one was found before
         return Reply(501, FoundAs.LIVE, size=0)
     answer = site.answer(request.target, request.method, request.asked)
-    if answer.hangs or (request.method in ("GET", "HEAD") and _is_known(answer, asked)):
-        return _without_body(site, answer)
+    known = request.method in ("GET", "HEAD") and _is_known(answer, asked)
+    if known or answer.hangs or answer.of_head:
+        return _without_body(site, answer, known=known)
     body = _open(site, directories, answer)
     if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
         return _not_recorded(asked)
@@ -124,13 +125,14 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     return reply
 
 
-def _without_body(site: Site, answer: RecordedAnswer) -> Reply:
-    """Return the reply that nothing is sent, or that the client has the body already."""
+def _without_body(site: Site, answer: RecordedAnswer, *, known: bool) -> Reply:
+    """Return the reply to HEAD, to what hung, or, if it is `known`, that the client has the body already."""
     if answer.hangs:
         return Reply(0, answer.found, answer=answer.identity, hangs=True)
-    headers = [pair for pair in _headers(answer) if pair[0] not in OF_THE_BODY]
-    return Reply(304, answer.found, headers, answer=answer.identity, think_ms=site.think_ms(answer),
-                 closes=answer.closes)
+    left_out = {*OF_THE_BODY, "content-length"} if known else set()
+    headers = [pair for pair in _headers(answer) if pair[0] not in left_out]
+    return Reply(304 if known else answer.status, answer.found, headers, answer=answer.identity,
+                 think_ms=site.think_ms(answer), closes=answer.closes)
 
 
 def _keep_times(reply: Reply, answer: RecordedAnswer) -> None:
