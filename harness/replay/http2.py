@@ -274,7 +274,7 @@ class Http2Connection:
             self._finish(answer)
             return
         heapq.heappush(self._turns, answer.rank())
-        if answer.left > FRAME:     # a record of its own, or a browser would see the head with 16 kB of the body
+        if answer.left > FRAME and answer.number == 1:      # a record of its own, in which nginx acknowledges SETTINGS
             self._unsent += self._h2.data_to_send()
             self._write()
 
