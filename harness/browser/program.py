@@ -7,7 +7,9 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import time
 from dataclasses import dataclass
+from email.utils import formatdate
 from pathlib import Path
 
 from harness.bootstrap import ROOT
@@ -39,6 +41,14 @@ class Browser:
 
     binary: str
     driver: str
+
+
+def date_now() -> str:
+    """Return what a server's Date says now (RFC 9110, section 6.6.1), by the clock that Chrome sees.
+
+    By any other clock each answer would be so many days old for Chrome, and none would last.
+    """
+    return formatdate(time.time() + CLOCK_SHIFT_MS / 1000, usegmt=True)
 
 
 def find_browser() -> Browser:

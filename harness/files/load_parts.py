@@ -73,7 +73,8 @@ class ReceivedAnswer:
     near), "failed" (no answer came). `critical`: it lies on the load's critical path, None where that is not known.
     `purpose` is what it was asked for as (harness.analysis.timeline.kind_of), `error` Chrome's name of what went wrong.
     `late`: it was asked for after the load event. `expected`: it got no answer when the page was recorded either, from
-    a server that answered others (which then sends a 504) or from a host that answered nothing (and so fails).
+    a server that answered others (which then sends a 504, or nothing) or from a host that answered nothing (which then
+    is not there).
     """
 
     url: str

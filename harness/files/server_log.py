@@ -37,7 +37,8 @@ class FoundAs:
     MISSING = "missing"
     """Not recorded: 404."""
     UNANSWERED = "unanswered"
-    """Recorded without an answer, since none came then, or the archive that it was brought from has none: 504."""
+    """Recorded without an answer, since none came then, or the archive that it was brought from has none: 504, or, with
+    the `status` 0, nothing until the client left."""
     LIVE = "live"
     """A connection that stays open, of which only a beginning can be recorded."""
     SILENT = "silent"

@@ -80,7 +80,7 @@ def coverage(answers: ReceivedAnswers, recorded: RecordedPage) -> Coverage:
     page itself cancelled need not be there: whether they arrive before that is chance.
     """
     sent = {answer.identity for answer in answers.each
-            if answer.kind in ("exact", "stand-in") or is_cancelled(answer)}
+            if answer.kind in ("exact", "stand-in") or answer.expected or is_cancelled(answer)}
     got = (sent | {*answers.from_cache}) & recorded.sizes.keys()
     return Coverage(len(recorded.sizes), sum(recorded.sizes.values()), len(got),
                     sum(recorded.sizes[identity] for identity in got), recorded.of_a_load)

@@ -88,8 +88,11 @@ def is_blocked(answer: ReceivedAnswer) -> bool:
 
 
 def is_cut(answer: ReceivedAnswer) -> bool:
-    """Tell whether an answer was still coming when the load ended. The load event did not wait for such an answer."""
-    return answer.error == UNFINISHED and bool(answer.status)
+    """Tell whether an answer was still coming when the load ended, or one that never came when the page was recorded.
+
+    The load event did not wait for such an answer.
+    """
+    return answer.error == UNFINISHED and (bool(answer.status) or answer.expected)
 
 
 def _answer(entry: dict[str, Any], served: ServerRequest | None, critical_urls: frozenset[str] | None, *,

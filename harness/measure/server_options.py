@@ -19,7 +19,8 @@ def add_server_options(parser: argparse.ArgumentParser, ports: Whole = USER_PORT
     parser.add_argument("--http", choices=HTTP_CHOICES, default="1.0",
                         help="1.0: http opens a connection for every request, https is as recorded (HTTP/2 where that "
                         "was spoken, else 1.1); 1.1: both keep connections alive, no HTTP/2; h2: https offers HTTP/2 "
-                        "everywhere; recorded: http keeps connections alive, https is as recorded (%(default)s)")
+                        "everywhere; recorded: http keeps connections alive, https is as recorded (%(default)s). Where "
+                        "HTTP/1.1 is spoken, what the site closed after its answers is closed")
     parser.add_argument("--server", choices=SERVER_CHOICES, default="threaded",
                         help="2013: the old single-threaded server, to see what it did to the results (%(default)s)")
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from harness.files.headers import REDIRECTS, Headers
+from harness.files.headers import REDIRECTS, Headers, header_in
 from harness.files.server_log import FoundAs
 from harness.files.text_log import Response
 from harness.mirror.asked import Asked
@@ -67,6 +67,12 @@ class RecordedAnswer:
     """For a stream of events: when to send how much of it."""
     stays_open: bool = False
     """Whether it has no end."""
+    closes: bool = False
+    """Whether the site closed the connection afterwards, though it could have kept it."""
+    of_head: bool = False
+    """Whether it was asked for with HEAD: then its headers tell the body's size, and there is none."""
+    hangs: bool = False
+    """Whether nothing is ever sent."""
     after_load: bool = False
     """Whether it was asked for after the load event of the recording: a load may do without it."""
     identity: str = field(default="-", compare=False)
@@ -126,30 +132,42 @@ def answer_of_response(response: Response, target: str, files: frozenset[str]) -
 def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -> RecordedAnswer:
     """Return the answer that an exchange of a HAR stands for; `target` is its path, query and fragment.
 
-    A request whose answer never came while recording gets the status 504 (Gateway Timeout) at once: a load that waits
-    for ever cannot be measured.
+    A request that failed while recording, or that an archive has no answer to, gets the status 504 (Gateway Timeout) at
+    once. One that hung until the page was closed hangs again: a page that polls would else ask again at once.
     """
     if not exchange.status:
         return RecordedAnswer(504, headers=(), found=FoundAs.UNANSWERED, after_load=exchange.after_load,
-                              asked=exchange.asked)
+                              asked=exchange.asked, hangs=exchange.hung)
     if exchange.redirect_url is not None:
-        headers = replayed(exchange.headers, exchange.started, body=False)
+        headers = replayed(exchange.headers, exchange.started, body=False, status=exchange.status)
         return RecordedAnswer(exchange.status, redirect_url=exchange.redirect_url, found=FoundAs.REDIRECT,
-                              headers=headers, asked=exchange.asked)
+                              headers=headers, asked=exchange.asked, closes=exchange.closes)
+    if exchange.method == "HEAD":
+        return _answer_to_head(exchange)
     found = (exchange.file, FoundAs.PLAIN) if exchange.file in files else find_file(files, target)
     status = exchange.status
     if status in FILE_ANYWAY:
         status = 200 if found else 404
     if status in WITHOUT_BODY or _is_another_answers(exchange):
         found = None
-    headers = replayed(exchange.headers, exchange.started, body=found is not None)
+    headers = replayed(exchange.headers, exchange.started, body=found is not None, status=status)
     if exchange.status == PARTIAL and not any(name == "accept-ranges" for name, _ in headers):
         headers = (*headers, ("accept-ranges", "bytes"))
     return RecordedAnswer(status, file=found[0] if found else None, headers=headers,
                           found=FoundAs.STATUS if status != 200 else found[1] if found else FoundAs.PLAIN,
                           content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
                           arrivals=exchange.arrivals, stays_open=exchange.stays_open,
-                          after_load=exchange.after_load, asked=exchange.asked)
+                          after_load=exchange.after_load, asked=exchange.asked, closes=exchange.closes)
+
+
+def _answer_to_head(exchange: Exchange) -> RecordedAnswer:
+    """Return what a HEAD got: how large a body is, and of what type, without the body."""
+    status = 200 if exchange.status in FILE_ANYWAY else exchange.status
+    length = header_in(exchange.headers, "content-length")
+    told = (("content-length", length),) if length.isascii() and length.isdigit() else ()
+    return RecordedAnswer(status, headers=(*replayed(exchange.headers, exchange.started, status=status), *told),
+                          found=FoundAs.PLAIN if status == 200 else FoundAs.STATUS, content_bytes=0, of_head=True,
+                          after_load=exchange.after_load, asked=exchange.asked, closes=exchange.closes)
 
 
 def _is_another_answers(exchange: Exchange) -> bool:

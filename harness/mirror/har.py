@@ -23,12 +23,15 @@ from urllib.parse import urljoin, urlsplit
 
 from harness.files.foreign_entry import moment_of
 from harness.files.hack_dns import PORTS, SCHEMES
-from harness.files.har import is_over_http2
+from harness.files.har import UNFINISHED, is_over_http2
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import REDIRECTS, Headers, header_in, headers_of_har
 from harness.mirror.asked import Asked, BodyHash, hash_body, headers_of
 from harness.mirror.live import Arrivals, LiveConnection, arrivals_of, load_event_s, read_live
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+
+HUNG_MS = 1000.0
+"""A request that nobody had answered for so long when the recording ended hung; others were cut by that end."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,10 @@ class Exchange:
     """Whether a stream of events had not ended by the load event when it was recorded."""
     after_load: bool = False
     """Whether it was asked for after the load event."""
+    hung: bool = False
+    """Whether it was sent, and no answer came until the page was closed (a long poll)."""
+    closes: bool = False
+    """Whether the site ended the connection after the answer (RFC 9112, section 9.3)."""
     connect_ms: float | None = None
     """How long the TCP handshake of its connection took, None where that is not told: see harness.files.har_times."""
     wait_ms: float | None = None
@@ -118,18 +125,42 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
     status = status if 200 <= status <= 599 else 0    # what is no final answer (RFC 9110, section 15) is none
     arrivals, cut = arrivals_of(entry, last_s)
     failed = not arrivals and bool(entry.get("_partial") or (entry.get("_error") and not entry.get("_refetched")))
-    version = str(response.get("httpVersion") or "")
+    asked = Asked(headers_of(headers_of_har(request.get("headers"))), _body(request.get("postData") or {}))
+    version = str(response.get("httpVersion") or request.get("httpVersion") or "")
     return Exchange(
         url=url, scheme=scheme, method=str(request["method"]).upper(), status=status, http_version=version,
         headers=headers, redirect_url=_redirect(url, status, response, headers),
         started=moment_of(entry.get("startedDateTime")), failed=failed, content_bytes=size if size >= 0 else None,
         file=str(entry["_file"]).partition("/")[2] if entry.get("_file") else None,
-        asked=Asked(headers_of(headers_of_har(request.get("headers"))), _body(request.get("postData") or {})),
+        asked=asked,
         from_cache=bool(entry.get("_fromCache")), part=_part(status, headers, whole=bool(entry.get("_refetched"))),
         early_hints=headers_of_har(response.get("_earlyHints")), arrivals=arrivals,
         stays_open=cut or bool(arrivals and entry.get("_partial")), after_load=bool(entry.get("_afterLoad")),
+        hung=not status and _hung(entry, asked), closes=_closes(entry, version, headers),
         connect_ms=handshake_ms(entry) if status else None,
         wait_ms=None if entry.get("_refetched") else time_ms((entry.get("timings") or {}).get("wait")))
+
+
+def _hung(entry: dict[str, Any], asked: Asked) -> bool:
+    """Say whether a request hung, and may hang again in a replay without holding up a load event for ever.
+
+    What was asked for before the load event of the recording did not. After it, a script may ask for anything; in a
+    replay that may be before it, and then it waits for all but what scripts ask for themselves (fetch).
+    """
+    waited = entry.get("_error") == UNFINISHED and (time_ms(entry.get("time")) or 0.0) >= HUNG_MS
+    if not waited or not entry.get("connection") or asked.navigation:
+        return False
+    purpose = asked.headers.get("sec-fetch-dest", "empty")
+    is_part = purpose != "empty" or asked.headers.get("accept", "").startswith(("image/", "text/css"))
+    return not (entry.get("_afterLoad") and is_part)
+
+
+def _closes(entry: dict[str, Any], version: str, headers: Headers) -> bool:
+    """Say whether the site closed the connection; in archives it may be what a crawler had asked for."""
+    said = header_in(headers, "connection").lower()
+    old = version.upper() == "HTTP/1.0"
+    return bool(entry.get("connection")) and (not is_over_http2(version)) and (
+        "close" in said or (old and "keep-alive" not in said))
 
 
 def _part(status: int, headers: Headers, *, whole: bool) -> tuple[int, int] | None:

@@ -1,13 +1,20 @@
 """Which of a recorded response's headers are sent again, and how.
 
-Headers are sent again if they decide what a browser loads, may load, keeps or runs. Left out are headers that
+All are, as scripts may read them (X-Total-Count) or act on them (htmx's HX-Trigger), and as each has its bytes: an
+answer that is a little longer than TCP's first flight takes a round trip more. Left out are headers that
 
 - belong to one connection (RFC 9110, section 7.6.1) or to the framing, which the server does anew;
 - lead away from the replay: Strict-Transport-Security (Chrome would leave http), Alt-Svc (it would try QUIC), NEL,
-  Report-To, Reporting-Endpoints (Chrome would send reports, which no recording answers);
-- hold dates: Chrome's clock is shifted, so with a recorded Date every body would be old. Instead, the time for which
-  something lasts is sent: Expires becomes Cache-Control's max-age, a cookie's Expires becomes its Max-Age;
-- only say what the server is.
+  Report-To, Reporting-Endpoints (Chrome would send reports, which no recording answers).
+
+Dates are those of another day. What follows from them is sent instead, so that Chrome keeps what it kept:
+
+- Expires becomes Cache-Control's max-age, a cookie's Expires its Max-Age;
+- where nothing says how long an answer lasts, Chrome takes a tenth of its age by Last-Modified (RFC 9111, section
+  4.2.2): that becomes a max-age, too, or what had just been made would last for days;
+- Date is kept, for the server to send that of the moment (harness.replay.reply), since Last-Modified is a strong
+  validator only where Date is a minute later (RFC 9110, section 8.8.2.2): without one Chrome asks for films otherwise.
+  Where it was not a minute later, Date is left out.
 
 Content-Security-Policy is sent unchanged: it does not hold for scripts that Chrome injects for its driver.
 """
@@ -21,13 +28,13 @@ from urllib.parse import quote
 from harness.files.har import STRIPPED
 from harness.files.headers import Headers
 
-REPLAYED = frozenset((
-    "accept-ch", "accept-ranges", "cache-control", "content-disposition", "content-security-policy",
-    "content-security-policy-report-only", "critical-ch", "document-policy", "etag", "feature-policy", "last-modified",
-    "link", "location", "origin-agent-cluster", "origin-trial", "permissions-policy", "pragma", "referrer-policy",
-    "refresh", "service-worker-allowed", "set-cookie", "timing-allow-origin", "vary", "www-authenticate",
-    "x-content-type-options", "x-frame-options", "x-robots-tag"))
-REPLAYED_PREFIXES = ("access-control-", "cross-origin-")
+OF_ONE_CONNECTION = frozenset((
+    "connection", "content-length", "content-range", "http2-settings", "keep-alive", "proxy-authenticate",
+    "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"))
+LEADING_AWAY = frozenset((
+    "alt-svc", "alternate-protocol", "expect-ct", "nel", "public-key-pins", "public-key-pins-report-only", "report-to",
+    "reporting-endpoints", "strict-transport-security"))
+NOT_REPLAYED = OF_ONE_CONNECTION | LEADING_AWAY | {"expires"}
 OF_NO_RECORDING: Headers = (("access-control-allow-origin", "*"),)
 """Of answers whose headers nobody recorded: every origin may read everything."""
 OF_THE_BODY = frozenset(("content-type", "content-encoding", "content-language"))
@@ -35,20 +42,31 @@ OF_THE_BODY = frozenset(("content-type", "content-encoding", "content-language")
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 FORBIDDEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 COOKIE_EXPIRES = re.compile(r";\s*expires\s*=\s*([^;]*)", re.IGNORECASE)
+WITH_HEURISTIC_LIFE = (200, 203, 206)
+"""Statuses of which Chrome guesses how long an answer lasts (Chromium's net/http/http_response_headers.cc)."""
+STRONG_AFTER_S = 60
 URL_CHARACTERS = "".join(map(chr, range(0x21, 0x7F)))
 
 
-def replayed(headers: Iterable[tuple[str, str]], recorded: datetime | None = None, *, body: bool = True) -> Headers:
+def replayed(headers: Iterable[tuple[str, str]], recorded: datetime | None = None, *, body: bool = True,
+             status: int = 200) -> Headers:
     """Return those of the recorded headers that are to be sent, in their order, names in lower case.
 
     `recorded` is when the response came, for a response without a Date; `body` says whether the answer has a body.
-    Values are text whose characters are the bytes on the wire (latin-1), without anything that could end a header.
+    Values are text whose characters are the bytes on the wire (latin-1), without anything that could end a header. The
+    value of Date is the recorded one.
     """
     pairs = [(name.strip().lower(), line) for name, value in headers for line in value.split("\n")]
+    said = dict(pairs)
     when = next((date for name, value in pairs if name == "date" and (date := _date(value))), recorded)
-    kept = [pair for name, value in pairs for pair in _kept(name, _wire(value), when)
-            if (name in OF_THE_BODY and body) or name in REPLAYED or name.startswith(REPLAYED_PREFIXES)]
-    return (*kept, *_lasting(pairs, when))
+    modified = _date(said.get("last-modified", ""))
+    left_out = NOT_REPLAYED | {word.strip().lower() for word in said.get("connection", "").split(",")}
+    if not body:
+        left_out |= OF_THE_BODY
+    if modified and when and _seconds(modified, when) < STRONG_AFTER_S:
+        left_out |= {"date"}
+    kept = [pair for name, value in pairs if name not in left_out for pair in _kept(name, _wire(value), when)]
+    return (*kept, *_lasting(said, when, modified if status in WITH_HEURISTIC_LIFE else None))
 
 
 def location(url: str) -> str:
@@ -83,14 +101,20 @@ def _cookie(value: str, when: datetime | None) -> str:
     return f"{COOKIE_EXPIRES.sub('', value)}; Max-Age={max(0, _seconds(when, date))}"
 
 
-def _lasting(pairs: list[tuple[str, str]], when: datetime | None) -> Headers:
-    """Return a Cache-Control that says what Expires says, unless the recorded Cache-Control counts more (RFC 9111)."""
-    said = dict(pairs)
+def _lasting(said: dict[str, str], when: datetime | None, modified: datetime | None) -> Headers:
+    """Return a Cache-Control that says what Expires says, unless the recorded Cache-Control counts more (RFC 9111).
+
+    Without either it says what Chrome made of the time since the answer was `modified`.
+    """
     control = said.get("cache-control", "").lower()
-    if "expires" not in said or when is None or re.search(r"max-age|no-cache|no-store", control):
+    if when is None or re.search(r"max-age|no-cache|no-store", control):
         return ()
-    date = _date(said["expires"])    # "0" and other nonsense: expired (RFC 9111, section 5.3)
-    return (("cache-control", f"max-age={max(0, _seconds(when, date)) if date else 0}"),)
+    if "expires" in said:
+        date = _date(said["expires"])    # "0" and other nonsense: expired (RFC 9111, section 5.3)
+        return (("cache-control", f"max-age={max(0, _seconds(when, date)) if date else 0}"),)
+    if modified is None or "must-revalidate" in control or "no-cache" in said.get("pragma", "").lower():
+        return ()
+    return (("cache-control", f"max-age={max(0, _seconds(modified, when) // 10)}"),)
 
 
 def _seconds(since: datetime, until: datetime) -> int:

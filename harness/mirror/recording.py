@@ -169,8 +169,10 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     recording.manifest = read_manifest(fetchlog_dir, recording.problems)
     logged = [item for log in _logs(fetchlog_dir) for item in _read_page(log, recording)]
     exchanges = [(item.origin, item.entry) for item in logged if isinstance(item.entry, Exchange)]
-    # A host that never answered does not get a server: in the replay, too, nobody can reach it.
-    silent = {origin for origin, _ in exchanges} - {origin for origin, exchange in exchanges if exchange.status}
+    # A host that never answered does not get a server: in the replay, too, nobody can reach it. One that let a request
+    # hang could be reached.
+    silent = {origin for origin, _ in exchanges} - {origin for origin, exchange in exchanges
+                                                    if exchange.status or exchange.hung}
     recording.silent = _silent_of_pages(logged, silent)
     recording.rtts_ms = shortest_ms((host, exchange.connect_ms) for (_, host), exchange in exchanges)
     recording.answers = end_redirects(sequences((item for item in logged if item.origin not in silent),

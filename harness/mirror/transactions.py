@@ -5,7 +5,8 @@ The identity of a transaction is the beginning of the SHA-256 of its method, sch
 the query, is the same whenever the recording is read, and is written to the servers' logs.
 
 An exchange is left out if another one can take its place: if it failed and the same URL came whole at another time; if
-it is a 304 or a part and the whole body came, too; and if the browser took the answer from its cache.
+it is a 304 or a part and the whole body came, too; and if the browser took the answer from its cache. One that hung
+until the page was closed stays: a page that polls waited for it.
 """
 
 import dataclasses
@@ -117,6 +118,7 @@ def _worth_replaying(items: list[Logged]) -> list[Logged]:
     full = [item for item, exchange in final if exchange.status not in FILE_ANYWAY] or [item for item, _ in final[-1:]]
     if full:
         wanted = {id(item) for item in (*full, *redirects)}     # to compare them takes long: there may be thousands
-        return [item for item, _ in whole if id(item) in wanted]
+        return [item for item, exchange in exchanges if id(item) in wanted or exchange.hung]
     answered = [item for item, exchange in exchanges if exchange.status]
-    return redirects or answered[-1:] or [item for item, _ in exchanges[-1:]]
+    hung = [item for item, exchange in exchanges if exchange.hung]
+    return redirects or answered[-1:] or hung or [item for item, _ in exchanges[-1:]]

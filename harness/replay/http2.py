@@ -33,6 +33,10 @@ FRAME = 16 * 1024 - 256
 """Bytes of a body in a frame: with its header, and that of a response before it, it fits into one record of TLS."""
 READ = 2 * 1024
 """Bytes that are read at a time."""
+UPLOAD_WINDOW = 2**31 - 1 - 65_535
+"""Bytes that a client may send beyond the protocol's first 64 kB without waiting for a word, over a connection and,
+once its request is here, over its stream. So nginx 1.22 has it (Apache 2.4 only for the connection): else a large POST
+would take a round trip for each 64 kB."""
 AT_ONCE = 32
 """Events (two for a request), or requests that were held back, after which answers are sent. A browser asks for a
 hundred small files within a few kB: the first answer would wait until all are worked out, 0.4 ms each."""
@@ -107,6 +111,7 @@ class Http2Connection:
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
         self._h2.initiate_connection()
+        self._h2.increment_flow_control_window(UPLOAD_WINDOW)
         try:
             self._go_on()
         except OSError:    # the client left
@@ -190,6 +195,8 @@ class Http2Connection:
             cookies = [bytes(value) for name, value in event.headers if bytes(name) == b"cookie"]
             if cookies:
                 asked[b"cookie"] = b"; ".join(cookies)
+            if event.stream_ended is None:
+                self._h2.increment_flow_control_window(UPLOAD_WINDOW, event.stream_id)
         elif isinstance(event, DataReceived):
             self._take_body(event)
         elif isinstance(event, StreamEnded) and self._accepted.held.rtt_s:
@@ -247,6 +254,8 @@ class Http2Connection:
                         DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)), body, headers)
         answer.head_s += reply.think_ms / 1000
         self._answers[stream] = answer
+        if reply.hangs:
+            return
         if reply.arrivals:
             self._timed[stream] = answer
         if reply.early_hints:
@@ -265,7 +274,7 @@ class Http2Connection:
             self._finish(answer)
             return
         heapq.heappush(self._turns, answer.rank())
-        if answer.left > FRAME:     # a record of its own, or a browser would see the head with 16 kB of the body
+        if answer.left > FRAME and answer.number == 1:      # a record of its own, in which nginx acknowledges SETTINGS
             self._unsent += self._h2.data_to_send()
             self._write()
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from harness.browser.program import date_now
 from harness.errors import printable
 from harness.files.server_log import STAND_INS, FoundAs
 from harness.mirror.answers import WITHOUT_BODY, RecordedAnswer
@@ -50,6 +51,10 @@ class Reply:
     """When, in ms since the head, how much of the body is to be sent; () for as fast as may be."""
     stays_open: bool = False
     """Whether the answer has no end: whoever asked leaves."""
+    closes: bool = False
+    """Whether the connection ends with it, where HTTP/1.1 would keep it."""
+    hangs: bool = False
+    """Whether there is no answer at all, until whoever asked leaves."""
     answer: str = "-"
     """The identity of the recorded transaction, see harness.mirror.transactions."""
     think_ms: float = 0.0
@@ -96,14 +101,14 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     if asked.get("upgrade", "").lower() == "websocket":    # of those that were recorded one was found before
         return Reply(501, FoundAs.LIVE, size=0)
     answer = site.answer(request.target, request.method, request.asked)
-    if request.method in ("GET", "HEAD") and _is_known(answer, asked):
-        headers = [pair for pair in _headers(answer) if pair[0] not in OF_THE_BODY]
-        return Reply(304, answer.found, headers, answer=answer.identity, think_ms=site.think_ms(answer))
+    known = request.method in ("GET", "HEAD") and _is_known(answer, asked)
+    if known or answer.hangs or answer.of_head:
+        return _without_body(site, answer, known=known)
     body = _open(site, directories, answer)
     if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
         return _not_recorded(asked)
     reply = Reply(answer.status, answer.found, _headers(answer), None, body, answer=answer.identity,
-                  early_hints=answer.early_hints, think_ms=site.think_ms(answer))
+                  early_hints=answer.early_hints, think_ms=site.think_ms(answer), closes=answer.closes)
     if answer.status in WITHOUT_BODY:
         return reply
     begin = body.beginning(SNIFFED) if body is not None else b""
@@ -118,6 +123,16 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     if answer.arrivals:
         _keep_times(reply, answer)
     return reply
+
+
+def _without_body(site: Site, answer: RecordedAnswer, *, known: bool) -> Reply:
+    """Return the reply to HEAD, to what hung, or, if it is `known`, that the client has the body already."""
+    if answer.hangs:
+        return Reply(0, answer.found, answer=answer.identity, hangs=True)
+    left_out = {*OF_THE_BODY, "content-length"} if known else set()
+    headers = [pair for pair in _headers(answer) if pair[0] not in left_out]
+    return Reply(304 if known else answer.status, answer.found, headers, answer=answer.identity,
+                 think_ms=site.think_ms(answer), closes=answer.closes)
 
 
 def _keep_times(reply: Reply, answer: RecordedAnswer) -> None:
@@ -170,8 +185,9 @@ def _not_recorded(asked: Mapping[str, str]) -> Reply:
 
 
 def _headers(answer: RecordedAnswer) -> Headers:
-    """Return the recorded headers. A recording without any lets every origin read everything."""
-    headers = list(OF_NO_RECORDING if answer.headers is None else answer.headers)
+    """Return the recorded headers, with the date of now. A recording without any lets every origin read everything."""
+    headers = [("date", date_now()) if name == "date" else (name, value)
+               for name, value in (OF_NO_RECORDING if answer.headers is None else answer.headers)]
     if answer.redirect_url is not None and not any(name == "location" for name, _ in headers):
         headers.append(("location", location(answer.redirect_url)))
     return headers
@@ -200,7 +216,7 @@ def _preflight(site: Site, request: Request) -> Reply:
     if recorded is not None:
         size = None if recorded.status in WITHOUT_BODY else 0
         return Reply(recorded.status, recorded.found, _headers(recorded), size, answer=recorded.identity,
-                     think_ms=site.think_ms(recorded))
+                     think_ms=site.think_ms(recorded), closes=recorded.closes)
     headers = [("access-control-allow-methods", "*"),
                ("access-control-allow-headers", asked.get("access-control-request-headers", "*"))]
     if site.has_headers:    # "*" does not cover requests with cookies

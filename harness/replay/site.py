@@ -83,7 +83,7 @@ class Site:
                 found = FoundAs.NO_BODY if chosen.lacks_body else FoundAs.LIVE if held else tier
                 if found == EXACT and answered_a_navigation(chosen, request):
                     found = FoundAs.BEST_MATCH      # a server that tells them apart would have sent something else
-                return chosen if found == EXACT else dataclasses.replace(chosen, found=found)
+                return chosen if found == EXACT or chosen.hangs else dataclasses.replace(chosen, found=found)
             led_here = self._matcher.is_unrecorded_end(request)
         return ended(MISSING, request.asked) if led_here else MISSING
 

@@ -11,9 +11,9 @@ from harness.files.results import Results
 from harness.show.labels import share_of
 
 ALONE = "HTTP/1.0: every request opens a connection of its own"
-REUSED = "HTTP/1.1: connections are kept alive and reused"
+REUSED = "HTTP/1.1: connections are kept alive and reused unless the site closed them"
 SHARED = "HTTP/2: the requests to a host share a connection"
-AS_RECORDED = "HTTP/2 where it was recorded, else HTTP/1.1; either way connections are reused"
+AS_RECORDED = "HTTP/2 where it was recorded, else HTTP/1.1; connections are reused unless the site closed them"
 COOKIES = {"cold": "none was known when a load began, as on a first visit",
            "domain": "none was known when a load began; one that a server gave was good for all servers of its site"}
 LAYOUTS = {"domain": "The host names of a registrable domain share a server",

@@ -25,7 +25,8 @@ def answer(name: str, **known: Any) -> dict[str, Any]:
 
 
 def failed(name: str, error: str = NOT_RESOLVED, host: str = "blog.example", **known: Any) -> dict[str, Any]:
-    return answer(name, url=f"https://{host}/{name}", kind="failed", identity="", status=0, error=error, **known)
+    return answer(name, url=f"https://{host}/{name}", kind="failed", status=0, error=error,
+                  **{"identity": "", **known})
 
 
 def load_of(*answers: dict[str, Any], cover: tuple[int, int, int, int] | None = None, of_a_load: bool = False,
@@ -66,6 +67,13 @@ def test_what_failed_when_it_was_recorded_makes_no_load_hollow_but_hides_nothing
     expected = [failed(str(number), expected=True) for number in range(9)]
     assert reasons(load_of(*good(91), *expected, *(failed(f"more {number}") for number in range(10)))) == []
     assert reasons(load_of(*good(80), *expected, *(failed(f"more {number}") for number in range(11)))) != []
+
+
+def test_what_hung_when_it_was_recorded_is_got_when_it_hangs() -> None:
+    hung = failed("poll", "unfinished", identity="poll", expected=True)
+    answers = load_of(answer("page", identity="page"), hung).answers
+    assert answers is not None
+    assert coverage(answers, RecordedPage({"page": 9, "poll": 0})).got == 2
 
 
 @pytest.mark.parametrize("harmless", [

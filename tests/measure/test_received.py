@@ -136,6 +136,14 @@ def test_what_got_no_answer_when_it_was_recorded_is_told_apart() -> None:
     assert (got.exact, got.missing, got.failed, got.failed_as_recorded) == (1, 0, 0, 1)
 
 
+def test_what_hung_when_it_was_recorded_hangs_and_counts_as_cut() -> None:
+    hung = replace(served("/poll", found="unanswered"), status=0, bytes=0)
+    got = of([entry("http://a.test/x"), entry("http://a.test/poll", status=0, error="unfinished", size=0)],
+             [served("/x"), hung])
+    assert (got.exact, got.failed, got.failed_as_recorded) == (1, 0, 1)
+    assert [is_cut(answer) for answer in got.each] == [False, True]
+
+
 def test_what_did_not_answer_when_it_was_recorded_either_is_expected_to_fail() -> None:
     entries = [entry("https://gone.test/x", status=0, error="net::ERR_NAME_NOT_RESOLVED", connection=""),
                entry("http://gone.test/x", status=0, error="net::ERR_NAME_NOT_RESOLVED", connection=""),

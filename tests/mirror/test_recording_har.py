@@ -102,7 +102,7 @@ def test_status_and_headers_are_those_of_the_har(tmp_path: Path) -> None:
     recorded.add("https://a.test/same", status=304)
     recording = read(recorded)
     page = found(recording, "https://a.test/")
-    assert page.headers == (("content-type", "text/html"), ("content-encoding", "br"))
+    assert page.headers == (("content-type", "text/html"), ("content-encoding", "br"), ("server", "x"))
     assert (page.status, page.encoded, page.content_bytes) == (200, True, 999)
     gone = found(recording, "https://a.test/gone")
     assert (gone.status, gone.file) == (410, "gone")
@@ -173,6 +173,48 @@ def test_what_never_came_is_answered_at_once_and_who_never_answered_is_not_there
     recording = read(recorded)
     assert found(recording, "https://a.test/hangs") == RecordedAnswer(504, headers=(), found="unanswered")
     assert recording.hosts() == ["a.test"]
+
+
+HANGS: dict[str, Any] = {"status": 0, "_error": "unfinished", "time": 2500, "connection": "1"}
+
+
+def asked_as(recorded: HttpsRecording, **headers: str) -> None:
+    """Give the last request these headers."""
+    recorded.entries[-1]["request"]["headers"] = [{"name": name.replace("_", "-"), "value": value}
+                                                  for name, value in headers.items()]
+
+
+@pytest.mark.parametrize(("more", "asked", "hangs"), [
+    ({}, {}, True), ({"time": 900}, {}, False), ({"_error": "net::ERR_ABORTED"}, {}, False),
+    ({"connection": ""}, {}, False),
+    ({}, {"sec_fetch_dest": "image"}, True), ({"_afterLoad": True}, {"sec_fetch_dest": "image"}, False),
+    ({"_afterLoad": True}, {"sec_fetch_dest": "empty"}, True), ({"_afterLoad": True}, {"accept": "*/*"}, True),
+    ({"_afterLoad": True}, {"accept": "image/webp,*/*"}, False), ({"_afterLoad": True}, {"accept": "text/css"}, False),
+    ({}, {"sec_fetch_mode": "navigate", "sec_fetch_dest": "iframe"}, False)])
+def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(
+        tmp_path: Path, more: dict[str, Any], asked: dict[str, str], hangs: bool) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("https://a.test/", b"page", HTML)
+    recorded.add("https://push.test/poll", **{**HANGS, **more})
+    asked_as(recorded, **asked)
+    recording = read(recorded)
+    assert recording.hosts() == ["a.test", *(["push.test"] if hangs else [])]
+    if hangs:
+        answer = found(recording, "https://push.test/poll")
+        assert (answer.hangs, answer.found) == (True, "unanswered")
+
+
+def test_a_poll_gets_its_answers_and_then_hangs_as_it_did(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    for path in ("/poll", "/late?t=20261121"):
+        recorded.add(f"https://a.test{path}", b"1")
+        recorded.add(f"https://a.test{path}", b"2")
+        recorded.add(f"https://a.test{path}", **HANGS)
+    site = Site(read(recorded), "a.test", "https")
+    assert [site.answer("/poll").hangs for _ in range(4)] == [False, False, True, True]
+    others = [site.answer(f"/late?t=2027010{number}") for number in range(4)]
+    assert [(answer.hangs, answer.found) for answer in others] == [
+        (False, "masked"), (False, "masked"), (True, "unanswered"), (True, "unanswered")]
 
 
 def test_a_body_that_was_fetched_again_and_an_empty_one(tmp_path: Path) -> None:

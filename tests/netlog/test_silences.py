@@ -81,6 +81,8 @@ def test_a_client_hello_that_did_not_fit_into_the_syn_is_asked_a_round_trip_late
 def test_what_never_came_is_cut_at_the_end_and_what_was_refused_is_none() -> None:
     hanging = replace(REQUEST, end=None, response_headers=(("Content-Length", "999"),))
     assert of(CONNECTION, requests=(hanging,), end=1700)[-1] == answer(310, 700)
+    for end in (None, 1800):
+        assert of(CONNECTION, requests=(REQUEST, replace(hanging, status=0, end=end)), end=1700)[-1] == answer(300, 310)
     refused = replace(CONNECTION, error=-102, connect_ms=None, received=[])
     assert of(refused, requests=()) == []
 

@@ -16,7 +16,7 @@ def test_recorded_headers_and_the_encoded_body(client: Client, secure: Secure) -
     assert headers == {
         b":status": b"200", b"content-type": b"text/html; charset=utf-8", b"content-encoding": b"gzip",
         b"vary": b"Accept-Encoding", b"content-security-policy": b"script-src 'none'", b"set-cookie": b"b=2",
-        b"content-length": str(len(body)).encode()}
+        b"server": b"x", b"content-length": str(len(body)).encode()}
     assert [value for name, value in client.answers[1].headers if name == b"set-cookie"] == [b"a=1", b"b=2"]
     assert gzip.decompress(body) == b"<html>front"
     (line,) = last(secure.server)
@@ -88,14 +88,15 @@ def test_the_first_of_many_answers_does_not_wait_for_the_last(client: Client) ->
     client.finish()
 
 
-def test_the_head_of_a_large_answer_comes_in_a_record_of_its_own(client: Client) -> None:
+def test_the_head_of_a_large_first_answer_comes_in_a_record_of_its_own(client: Client) -> None:
     """As nginx sends it (tests/record/test_tls_records.py): a browser need not wait for 16 kB of the body."""
-    stream = client.ask("/big")
-    while not client.answers[stream].headers:
-        client.turn()       # which reads one record of TLS
-    assert not client.answers[stream].body
-    client.finish()
-    assert bytes(client.answers[stream].body) == BIG
+    for is_first in (True, False):
+        stream = client.ask("/big")
+        while not client.answers[stream].headers:
+            client.turn()       # which reads one record of TLS
+        assert bool(client.answers[stream].body) != is_first
+        client.finish()
+        assert bytes(client.answers[stream].body) == BIG
 
 
 def test_flow_control_is_honoured_with_5_mb(client: Client, secure: Secure) -> None:
@@ -136,6 +137,18 @@ def test_a_request_with_a_body(client: Client, secure: Secure) -> None:
     client.finish()
     assert bytes(answer.body) == b"sorry"
     assert last(secure.server)[0].method == "POST"
+
+
+def test_a_large_upload_waits_for_the_server_once(client: Client) -> None:
+    """As at nginx: a round trip for each 64 kB would hold up what the page sends."""
+    larger = client.h2.get_next_available_stream_id()
+    head = [(":method", "POST"), (":scheme", "https"), (":authority", HOST), (":path", "/gone")]
+    client.h2.send_headers(larger, head)
+    for _ in range(5):
+        if client.h2.local_flow_control_window(larger) > 2**30:     # the least of the stream's and the connection's
+            break
+        client.turn()
+    assert client.h2.local_flow_control_window(larger) > 2**30
 
 
 def test_a_stream_that_is_reset_is_noted_and_the_others_go_on(client: Client, secure: Secure) -> None:

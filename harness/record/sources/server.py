@@ -16,6 +16,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from harness.browser.program import date_now
 from harness.files.headers import Headers
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.callbacks import new_names, renamed
@@ -157,11 +158,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, answer: ArchivedAnswer | None) -> None:
         # With the status' usual phrase: what others recorded may have any character in it, line breaks, too.
         self.send_response_only(answer.status if answer else 404)
-        for name, value in replayed(answer.headers, answer.captured) if answer else self._permission():
-            self.send_header(name, value)
+        # The first of this name counts: an archive may have such headers of its own.
+        self.send_header(NUMBER, str(self.server.archive.number_of(answer) if answer else MISSING))
+        for name, value in (replayed(answer.headers, answer.captured, status=answer.status) if answer
+                            else self._permission()):
+            self.send_header(name, date_now() if name == "date" else value)
         if answer and (content_range := content_range_of(answer)):
             self.send_header("Content-Range", content_range)
-        self.send_header(NUMBER, str(self.server.archive.number_of(answer) if answer else MISSING))
         body = answer.body if answer else b""
         if answer is None or answer.status not in (204, 304):
             self.send_header("Content-Length", str(len(body)))

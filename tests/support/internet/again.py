@@ -20,7 +20,6 @@ GIVEN_UP = "net::ERR_ABORTED"
 STREAM = f"{API}/stream"
 """It goes on after the load event, in a replay no longer."""
 MEANT_TO_DIFFER = {
-    ("GET", f"https://{API}/hanging"),          # no answer at all: the replay says 504, so that loads end
     ("GET", f"http://{HOME}/cookie"),           # 302 to itself, then 200: the replay answers 200 at once
     ("GET", site.RUDE),                         # the second time 304, where a replay sends the page again
 }

@@ -1,11 +1,15 @@
 """The test internet in a star: each of its hosts is an nginx of its own on the host of the star that bears its name.
 
 So a page can be loaded from the servers that it was recorded from over the very network that its replay is loaded over.
+They have the clock of the Chrome that loads it: by another one all that they date would be old, and Chrome would ask
+again for what it has.
 """
 
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from harness.browser.program import CLOCK_SHIFT_DAYS, require_shim
 from harness.network.star import Host, Star
 from harness.system.commands import run
 from harness.system.netns import inside
@@ -32,10 +36,12 @@ def serve_in_star(star: Star) -> Iterator[Internet]:
                   if name in internet.hosts}
         issue_certificates(internet)
         write_remap(internet, places)
+        clock = shutil.copy(require_shim(), internet.directory)     # where nginx's user can read it
+        environment = {"LD_PRELOAD": str(clock), "TFO_LAB_CLOCK_DAYS": str(CLOCK_SHIFT_DAYS)}
         for name, place in places.items():
             _prefer_cubic(star.servers[name])
             configuration = write_configuration(internet, name, {name: place}, FASTOPEN_QUEUE)
-            stack.enter_context(running_nginx(internet, configuration, place, star.servers[name].pid))
+            stack.enter_context(running_nginx(internet, configuration, place, star.servers[name].pid, environment))
         yield internet
 
 

@@ -117,17 +117,17 @@ def _applications(directory: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def running_nginx(internet: Internet, configuration: Path, place: Place, namespace_pid: int | None = None,
-                  ) -> Iterator[None]:
+                  environment: Mapping[str, str] | None = None) -> Iterator[None]:
     """Run nginx, in the network namespace of a process if one is given; it is ready when it listens at `place`."""
-    user: dict[str, object] = {}
+    started: dict[str, object] = {"env": {**os.environ, **(environment or {})}}
     if os.geteuid() == 0:
         account = pwd.getpwnam(ACCOUNT)
         give(internet.directory, User(account.pw_name, account.pw_uid, account.pw_gid))
-        user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+        started |= {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
     command = [str(NGINX), "-p", str(internet.directory), "-e", "error.log", "-c", str(configuration)]
     with inside(namespace_pid) if namespace_pid else contextlib.nullcontext():
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True,
-                                   **user)  # type: ignore[call-overload]
+                                   **started)  # type: ignore[call-overload]
     try:
         deadline = time.monotonic() + START_S
         while not _listens(place, namespace_pid):
