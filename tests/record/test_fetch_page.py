@@ -391,6 +391,21 @@ def test_what_chrome_took_from_its_cache_is_no_request(log: MadeNetLog, tmp_path
     assert judge(recording).requests == 2
 
 
+def test_what_chrome_took_from_its_cache_did_not_fail(log: MadeNetLog, tmp_path: Path) -> None:
+    """Whatever its status: frames of a page that take a script by way of one redirect, say."""
+    log.request("http://a.test/gone", "404 Not Found", b"no", "Content-Type: text/plain")
+    log.begin("http://a.test/latest.js")
+    log.head("302 Found", "Location: /1.2.js", "Cache-Control: max-age=60")
+    log.add("URL_REQUEST_REDIRECTED", location="http://a.test/1.2.js")
+    log.end()
+    for _ in range(5):
+        log.cached("http://a.test/gone", b"no")
+        log.cached("http://a.test/latest.js", redirect_to="http://a.test/1.2.js")
+    recording = seen(log, tmp_path)
+    assert judge(recording).fit
+    assert [exchange.status for exchange in recording.exchanges[3:]] == [404, 302] * 5
+
+
 def test_live_connections_are_said_to_be_missing(log: MadeNetLog, tmp_path: Path) -> None:
     log.request("wss://a.test/live", "101 Switching Protocols")
     log.begin("http://a.test/news")

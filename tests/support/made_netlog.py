@@ -14,7 +14,7 @@ TYPES = {name: number for number, name in enumerate((
     "URL_REQUEST_JOB_FILTERED_BYTES_READ", "URL_REQUEST_REDIRECTED", "CANCELLED",
     "HTTP_STREAM_REQUEST_BOUND_TO_JOB", "TCP_CONNECT", "SOCKET_IN_USE", "HTTP2_SESSION_INITIALIZED",
     "HTTP2_SESSION_SEND_HEADERS", "HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS",
-    "SOCKET_BYTES_SENT"), start=1)}
+    "SOCKET_BYTES_SENT", "HTTP_CACHE_READ_INFO"), start=1)}
 KINDS = {"URL_REQUEST": 1, "SOCKET": 2, "HTTP2_SESSION": 3}
 ABORTED = -3
 
@@ -86,6 +86,18 @@ class MadeNetLog:
         if body:
             self.body(body)
         self.end(cancelled)
+
+    def cached(self, url: str, body: bytes = b"", redirect_to: str = "") -> None:
+        """Have an answer come from Chrome's cache, whose head the log leaves out."""
+        self.source += 1
+        self.add("REQUEST_ALIVE", BEGIN)
+        self.add("URL_REQUEST_START_JOB", BEGIN, url=url, method="GET", initiator="http://a.test")
+        self.add("HTTP_CACHE_READ_INFO", END)
+        if redirect_to:
+            self.add("URL_REQUEST_REDIRECTED", location=redirect_to)
+        else:
+            self.body(body)
+        self.end()
 
     def write(self, path: Path) -> Path:
         """Write the log as Chrome does: one event a line."""
