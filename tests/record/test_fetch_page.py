@@ -391,6 +391,11 @@ def test_what_chrome_took_from_its_cache_is_no_request(log: MadeNetLog, tmp_path
     assert judge(recording).requests == 2
 
 
+def test_a_page_that_leads_to_nothing_stays(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request("http://a.test/counted", "204 No Content", main_frame=True)
+    assert judge(seen(log, tmp_path)).fit
+
+
 def test_what_chrome_took_from_its_cache_did_not_fail(log: MadeNetLog, tmp_path: Path) -> None:
     """Whatever its status: frames of a page that take a script by way of one redirect, say."""
     log.request("http://a.test/gone", "404 Not Found", b"no", "Content-Type: text/plain")
