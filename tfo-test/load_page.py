@@ -163,6 +163,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--binary", help="Chrome; default: the first one found")
     parser.add_argument("--driver", help="chromedriver; default: the first one found")
     parser.add_argument("--trusted-key", help="fingerprint of the servers' certificate authority")
+    parser.add_argument("--user-agent", help="what Chrome says that it is, where not what it says by itself")
     parser.add_argument("--key-shares", type=Whole(0, 2**31),
                         help="where Chrome's table of key exchange groups is, to replace it")
     parser.add_argument("--socket-limits", type=Whole(0, 2**31),
@@ -206,7 +207,7 @@ def main() -> int:
     how = chrome.ChromeSettings(arguments.work_dir, rules, shim, predict=arguments.predict,
                                 trusted_key=arguments.trusted_key, key_shares=arguments.key_shares,
                                 connection_limit=limit, initiators=arguments.initiators,
-                                loopback_tfo=arguments.loopback_tfo)
+                                loopback_tfo=arguments.loopback_tfo, user_agent=arguments.user_agent)
     try:
         report = load(settings, browser, how)
         evaluate(settings, how.net_log, report)
