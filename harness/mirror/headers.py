@@ -1,10 +1,11 @@
 """Which of a recorded response's headers are sent again, and how.
 
-Headers are sent again if they decide what a browser loads, may load, keeps or runs. Left out are headers that
+All are, since scripts read them, too (X-WP-TotalPages, HX-Trigger). Left out are headers that
 
 - belong to one connection (RFC 9110, section 7.6.1) or to the framing, which the server does anew;
 - lead away from the replay: Strict-Transport-Security (Chrome would leave http), Alt-Svc (it would try QUIC), NEL,
-  Report-To, Reporting-Endpoints (Chrome would send reports, which no recording answers);
+  Report-To and the like (Chrome would send reports, which no recording answers), what makes Chrome ask for things by
+  itself (Speculation-Rules, sessions that are bound to a device);
 - hold dates: Chrome's clock is shifted, so with a recorded Date every body would be old. Instead, the time for which
   something lasts is sent: Expires becomes Cache-Control's max-age, a cookie's Expires becomes its Max-Age;
 - only say what the server is.
@@ -21,13 +22,17 @@ from urllib.parse import quote
 from harness.files.har import STRIPPED
 from harness.files.headers import Headers
 
-REPLAYED = frozenset((
-    "accept-ch", "accept-ranges", "cache-control", "content-disposition", "content-security-policy",
-    "content-security-policy-report-only", "critical-ch", "document-policy", "etag", "feature-policy", "last-modified",
-    "link", "location", "origin-agent-cluster", "origin-trial", "permissions-policy", "pragma", "referrer-policy",
-    "refresh", "service-worker-allowed", "set-cookie", "timing-allow-origin", "vary", "www-authenticate",
-    "x-content-type-options", "x-frame-options", "x-robots-tag"))
-REPLAYED_PREFIXES = ("access-control-", "cross-origin-")
+OF_A_CONNECTION = ("connection", "content-length", "content-range", "http2-settings", "keep-alive",
+                   "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+                   "transfer-encoding", "upgrade")
+LEADING_AWAY = ("alt-svc", "alternate-protocol", "clear-site-data", "expect-ct", "nel", "public-key-pins",
+                "public-key-pins-report-only", "report-to", "reporting-endpoints", "speculation-rules",
+                "strict-transport-security", "use-as-dictionary")
+OF_A_TIME = ("age", "date", "expires", "warning")
+OF_THE_SERVER = ("server", "via", "x-powered-by", "x-tfo-lab-answer")
+"""The last is of harness.record.sources.server."""
+NOT_REPLAYED = frozenset((*OF_A_CONNECTION, *LEADING_AWAY, *OF_A_TIME, *OF_THE_SERVER))
+NOT_REPLAYED_PREFIXES = ("attribution-reporting-", "sec-")
 OF_NO_RECORDING: Headers = (("access-control-allow-origin", "*"),)
 """Of answers whose headers nobody recorded: every origin may read everything."""
 OF_THE_BODY = frozenset(("content-type", "content-encoding", "content-language"))
@@ -47,13 +52,17 @@ def replayed(headers: Iterable[tuple[str, str]], recorded: datetime | None = Non
     pairs = [(name.strip().lower(), line) for name, value in headers for line in value.split("\n")]
     when = next((date for name, value in pairs if name == "date" and (date := _date(value))), recorded)
     kept = [pair for name, value in pairs for pair in _kept(name, _wire(value), when)
-            if (name in OF_THE_BODY and body) or name in REPLAYED or name.startswith(REPLAYED_PREFIXES)]
+            if _is_replayed(name) and (body or name not in OF_THE_BODY)]
     return (*kept, *_lasting(pairs, when))
 
 
 def location(url: str) -> str:
     """Return a redirect's target as a header can carry it."""
     return quote(url, safe=URL_CHARACTERS)
+
+
+def _is_replayed(name: str) -> bool:
+    return name not in NOT_REPLAYED and not name.startswith(NOT_REPLAYED_PREFIXES)
 
 
 def _kept(name: str, value: str, when: datetime | None) -> Iterator[tuple[str, str]]:
