@@ -271,7 +271,7 @@ def test_headers_that_vary_names_tell_answers_apart(written: Written) -> None:
 
 @pytest.mark.parametrize(("name", "values"), [
     ("accept", ("application/json", "text/event-stream")), ("sec-fetch-dest", ("script", "image")),
-    ("sec-fetch-mode", ("no-cors", "same-origin"))])
+    ("sec-fetch-mode", ("no-cors", "same-origin")), ("origin", ("https://a.test", "https://b.test"))])
 def test_what_an_answer_is_for_tells_answers_apart(written: Written, name: str, values: tuple[str, str]) -> None:
     """No `Vary` says so, and the order is the other one."""
     for value in values:
