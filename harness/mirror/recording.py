@@ -127,7 +127,7 @@ class Recording:
         """Return the recorded answers that may be the last document of the page `url`; none if it cannot be replayed.
 
         They are those of the URL that recorded redirects lead to. There are several where a page loads itself again,
-        such as a question for consent, which once it is answered makes place for the page. Which one a load ends with
+        such as a question for consent, which once it is answered makes place for the page, or posts a form to itself. Which one a load ends with
         is up to its timing: the recording may have seen one more.
         """
         found = self._document(url)
@@ -150,7 +150,11 @@ class Recording:
             answer = recorded[number]
             given[f"{scheme}://{host}{place}"] += 1
             if answer.redirect_url is None:
-                return (url, tuple(filter(_is_document, recorded[number:]))) if _is_document(answer) else None
+                if not _is_document(answer):
+                    return None
+                to_itself = self.answers.get((scheme, host), {}).get(answer_key("POST", place), ())
+                posted = [answer_to_form for answer_to_form in to_itself if answer_to_form.asked.navigation]
+                return url, tuple(filter(_is_document, (*recorded[number:], *posted)))
             url = answer.redirect_url
         return None
 

@@ -293,6 +293,15 @@ def test_a_cookie_wall_that_reloads_keeps_its_wall(written: Written, tmp_path: P
         assert [body(written, site.answer("/", "GET", each)) for each in asked] == ["the wall", "the page", "the page"]
 
 
+def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: Written) -> None:
+    written.add("/", "are you a robot?", asked=NAVIGATION)
+    written.add("/", "the page", method="POST", asked=NAVIGATION, post="no=1")
+    written.add("/", "{}", method="POST", asked=FETCH, post="what a script says")
+    recording = written.read()
+    answers = recording.document_answers("https://a.test/")
+    assert [body(written, answer) for answer in answers] == ["are you a robot?", "the page"]
+
+
 def test_a_redirect_through_the_same_url_keeps_its_steps_by_order(written: Written) -> None:
     written.add("/", to="https://a.test/check")
     written.add("/check", to="https://a.test/")
