@@ -396,6 +396,16 @@ def test_a_page_that_leads_to_nothing_stays(log: MadeNetLog, tmp_path: Path) -> 
     assert judge(seen(log, tmp_path)).fit
 
 
+def test_reports_of_chromes_own_are_not_the_pages(log: MadeNetLog, tmp_path: Path) -> None:
+    """Nor the preflight for one: no replay asks for reports, so no load would get what they were answered."""
+    for url, method, sent in (("http://b.test/reports", "OPTIONS", ()), ("http://b.test/other", "OPTIONS", ()),
+                              ("http://b.test/reports", "POST", ("Content-Type: application/reports+json",))):
+        log.begin(url, method, sent=sent)
+        log.head("204 No Content")
+        log.end()
+    assert [exchange.url for exchange in seen(log, tmp_path).exchanges] == [PAGE, "http://b.test/other"]
+
+
 def test_what_chrome_took_from_its_cache_did_not_fail(log: MadeNetLog, tmp_path: Path) -> None:
     """Whatever its status: frames of a page that take a script by way of one redirect, say."""
     log.request("http://a.test/gone", "404 Not Found", b"no", "Content-Type: text/plain")

@@ -32,14 +32,16 @@ class MadeNetLog:
         self.events.append({"params": params, "phase": phase, "source": {"id": self.source, "type": KINDS[self.kind]},
                             "time": str(1000 + len(self.events)), "type": TYPES[name]})
 
-    def begin(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0) -> None:
+    def begin(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0,
+              sent: tuple[str, ...] = ()) -> None:
         """Begin a request and send it."""
         self.source += 1
         self.add("REQUEST_ALIVE", BEGIN)
-        self.job(url, method, main_frame, h2, job)
+        self.job(url, method, main_frame, h2, job, sent)
 
-    def job(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0) -> None:
-        """Begin a hop of the request at hand and send it; `job` is its stream job, 0 for none."""
+    def job(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0,
+            sent: tuple[str, ...] = ()) -> None:
+        """Begin a hop of the request at hand and send it; `job` is its stream job, 0 for none, `sent` more headers."""
         self.add("URL_REQUEST_START_JOB", BEGIN, url=url, method=method, initiator="http://a.test",
                  **({"request_type": "main frame"} if main_frame else {}))
         if job:
@@ -48,7 +50,8 @@ class MadeNetLog:
         if h2:
             self.add("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", headers=[f":method: {method}", "accept: */*"])
         else:
-            self.add("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", line=f"{method} / HTTP/1.1\r\n", headers=["Accept: */*"])
+            self.add("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", line=f"{method} / HTTP/1.1\r\n",
+                     headers=["Accept: */*", *sent])
         self.add("HTTP_TRANSACTION_SEND_REQUEST", END)
 
     def early_hints(self, *headers: str) -> None:
