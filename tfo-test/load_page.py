@@ -164,6 +164,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--driver", help="chromedriver; default: the first one found")
     parser.add_argument("--trusted-key", help="fingerprint of the servers' certificate authority")
     parser.add_argument("--user-agent", help="what Chrome says that it is, where not what it says by itself")
+    parser.add_argument("--https-hosts", type=lambda text: text.split(","), default=[], metavar="HOST,...",
+                        help="hosts that Chrome asks over https alone (HSTS)")
     parser.add_argument("--key-shares", type=Whole(0, 2**31),
                         help="where Chrome's table of key exchange groups is, to replace it")
     parser.add_argument("--socket-limits", type=Whole(0, 2**31),
@@ -207,7 +209,8 @@ def main() -> int:
     how = chrome.ChromeSettings(arguments.work_dir, rules, shim, predict=arguments.predict,
                                 trusted_key=arguments.trusted_key, key_shares=arguments.key_shares,
                                 connection_limit=limit, initiators=arguments.initiators,
-                                loopback_tfo=arguments.loopback_tfo, user_agent=arguments.user_agent)
+                                loopback_tfo=arguments.loopback_tfo, user_agent=arguments.user_agent,
+                                https_hosts=arguments.https_hosts)
     try:
         report = load(settings, browser, how)
         evaluate(settings, how.net_log, report)

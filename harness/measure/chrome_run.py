@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -47,10 +47,14 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def user_agent_option(user_agents: Mapping[str, str], page: Page) -> list[str]:
-    """Return the option with which Chrome says what it said when it recorded `page`: that decides what scripts do."""
-    said = user_agents.get(page.name)
-    return [f"--user-agent={said}"] if said else []
+def options_as_recorded(page: Page, user_agents: Mapping[str, str], https_hosts: Mapping[str, Collection[str]]
+                        ) -> list[str]:
+    """Return the options with which Chrome is the one that recorded `page`.
+
+    What it says that it is decides what scripts do; which hosts it knows to ask over https alone, what is sent at all.
+    """
+    said, hosts = user_agents.get(page.name), sorted(https_hosts.get(page.name, ()))
+    return [*([f"--user-agent={said}"] if said else []), *([f"--https-hosts={','.join(hosts)}"] if hosts else [])]
 
 
 def _connection_limit(lab: Laboratory) -> list[str]:
@@ -68,7 +72,7 @@ def _call_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes
                  *(["--initiators"] if lab.initiators else []),
                  *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []),
                  *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), *_connection_limit(lab),
-                 *user_agent_option(lab.user_agents, load.page),
+                 *options_as_recorded(load.page, lab.user_agents, lab.https_hosts),
                  "--timeout", str(lab.limits.load_s),
                  "--quiet", str(lab.limits.quiet_s), "--quiet-limit", str(lab.limits.quiet_limit_s)]
     try:

@@ -9,6 +9,7 @@ from harness.bootstrap import ROOT
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.pages import sanitise
 from harness.files.server_log import FoundAs
+from harness.measure.coverage import recorded_page
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked, hash_body
 from harness.mirror.paths import write_file
@@ -291,6 +292,19 @@ def test_a_cookie_wall_that_reloads_keeps_its_wall(written: Written, tmp_path: P
         mark_load(tmp_path / "mark", "page")
         asked = [Asked(NAVIGATION), *[Asked(NAVIGATION | {"cookie": "agreed=1"})] * 2]
         assert [body(written, site.answer("/", "GET", each)) for each in asked] == ["the wall", "the page", "the page"]
+
+
+def test_a_browser_that_knew_to_ask_over_https_did_so_by_itself(written: Written) -> None:
+    """HSTS: no server saw that redirect, so no load has to get it. A host that redirected itself is not known so."""
+    internal = [("Non-Authoritative-Reason", "HSTS")]
+    for host, headers in (("known", internal), ("asked", []), ("both", internal), ("both", [])):
+        written.add("/", to=f"https://{host}.test/", host=f"{host}.test", headers=headers)
+    for entry in written.pages["page"]:
+        entry["request"]["url"] = entry["request"]["url"].replace("https", "http")
+    recording = written.read()
+    assert recording.https_hosts == {"page": frozenset({"known.test"})}
+    held = recorded_page(recording, written.directory / "Web", "page").sizes
+    assert len(held) == 2, "what asked.test and both.test sent"
 
 
 def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: Written) -> None:

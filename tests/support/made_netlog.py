@@ -32,14 +32,14 @@ class MadeNetLog:
         self.events.append({"params": params, "phase": phase, "source": {"id": self.source, "type": KINDS[self.kind]},
                             "time": str(1000 + len(self.events)), "type": TYPES[name]})
 
-    def begin(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0,
+    def begin(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0, *,
               sent: tuple[str, ...] = ()) -> None:
         """Begin a request and send it."""
         self.source += 1
         self.add("REQUEST_ALIVE", BEGIN)
-        self.job(url, method, main_frame, h2, job, sent)
+        self.job(url, method, main_frame, h2, job, sent=sent)
 
-    def job(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0,
+    def job(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0, *,
             sent: tuple[str, ...] = ()) -> None:
         """Begin a hop of the request at hand and send it; `job` is its stream job, 0 for none, `sent` more headers."""
         self.add("URL_REQUEST_START_JOB", BEGIN, url=url, method=method, initiator="http://a.test",
