@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +17,6 @@ from selenium.webdriver.remote.webdriver import WebDriver as RemoteDriver
 
 from harness.bootstrap import ROOT
 from harness.browser.connection_limit import ConnectionLimit
-from harness.browser.hsts import write_known_hosts
 from harness.browser.initiators import log_initiators
 from harness.browser.page import ERRORS, limit_commands
 from harness.browser.program import CLOCK_SHIFT_DAYS, DRIVER_OUTPUT, NET_LOG, Browser, version_of
@@ -79,7 +77,6 @@ class ChromeSettings:
     own. When `unattended`, nobody is there to answer: permissions and downloads are refused, sounds are muted, and no
     command waits for the page's load event, since a dialog would hold it up. With `initiators` Chrome tells what caused
     each request (harness.browser.initiators). With `loopback_tfo` the shim uses TFO towards loopback addresses, too.
-    `https_hosts` are hosts that it asks over https alone (harness.browser.hsts).
     """
 
     work_dir: Path
@@ -94,12 +91,6 @@ class ChromeSettings:
     unattended: bool = False
     initiators: bool = False
     loopback_tfo: bool = False
-    https_hosts: Sequence[str] = ()
-
-    @property
-    def profile(self) -> Path:
-        """Where Chrome keeps what it knows."""
-        return self.work_dir / "profile"
 
     @property
     def net_log(self) -> Path:
@@ -114,8 +105,6 @@ class ChromeSettings:
 
 def start(browser: Browser, settings: ChromeSettings) -> webdriver.Chrome:
     """Start a fresh headless Chrome. Raises selenium's WebDriverException when it does not start."""
-    if settings.https_hosts:
-        write_known_hosts(settings.profile, settings.https_hosts)
     options = _options(_bound_to_driver(browser.binary, settings.work_dir), settings)
     with settings.driver_output.open("wb") as output:
         service = Service(browser.driver, env=_environment(settings), log_output=output,
@@ -209,7 +198,7 @@ def _preferences(settings: ChromeSettings) -> dict[str, object]:
 
 
 def _arguments(settings: ChromeSettings) -> list[str]:
-    arguments = [*FLAGS, f"--user-data-dir={settings.profile}", f"--log-net-log={settings.net_log}"]
+    arguments = [*FLAGS, f"--user-data-dir={settings.work_dir / 'profile'}", f"--log-net-log={settings.net_log}"]
     if settings.capture_bodies:
         arguments = [f"{flag},{NOT_RECORDABLE}" if flag.startswith("--disable-features=") else flag
                      for flag in arguments]

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -47,14 +47,13 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def options_as_recorded(page: Page, user_agents: Mapping[str, str], https_hosts: Mapping[str, Collection[str]]
-                        ) -> list[str]:
-    """Return the options with which Chrome is the one that recorded `page`.
+def options_as_recorded(page: Page, user_agents: Mapping[str, str], asked_as: str) -> list[str]:
+    """Return the options with which Chrome does as it did when it recorded `page`.
 
-    What it says that it is decides what scripts do; which hosts it knows to ask over https alone, what is sent at all.
+    What it says that it is decides what scripts do. `asked_as` is what it made of the page's URL by itself.
     """
-    said, hosts = user_agents.get(page.name), sorted(https_hosts.get(page.name, ()))
-    return [*([f"--user-agent={said}"] if said else []), *([f"--https-hosts={','.join(hosts)}"] if hosts else [])]
+    said = user_agents.get(page.name)
+    return [*([f"--user-agent={said}"] if said else []), *([f"--asked-as={asked_as}"] if asked_as != page.url else [])]
 
 
 def _connection_limit(lab: Laboratory) -> list[str]:
@@ -72,7 +71,7 @@ def _call_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes
                  *(["--initiators"] if lab.initiators else []),
                  *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []),
                  *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), *_connection_limit(lab),
-                 *options_as_recorded(load.page, lab.user_agents, lab.https_hosts),
+                 *options_as_recorded(load.page, lab.user_agents, lab.asked_as.get(load.page.name, load.page.url)),
                  "--timeout", str(lab.limits.load_s),
                  "--quiet", str(lab.limits.quiet_s), "--quiet-limit", str(lab.limits.quiet_limit_s)]
     try:

@@ -45,7 +45,7 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
                   on_content_load_ms=timing.get("domContentLoadedEventEnd"), on_load_ms=timing.get("loadEventEnd"))
     write_atomically(directory / f"{page}.har", json.dumps(archive))
     load = figures(netlog, start_tick, end_tick, timing, limit_reached=report.get("quiet") is False)
-    return {**load, "moved_on_to": moved_on_to(netlog, report["url"], start_tick)}
+    return {**load, "moved_on_to": moved_on_to(netlog, report.get("asked_as", report["url"]), start_tick)}
 
 
 def shows_error_page(report: dict[str, Any]) -> bool:

@@ -123,7 +123,8 @@ def _load(servers: _Loopback, page: Page, timeout_s: float) -> LoadRecord:
                str(work_dir), "--interface", "lo", "--user", f"{servers.user.uid}:{servers.user.gid}", "--shim",
                str(servers.shim), "--trusted-key", servers.trusted_key, "--timeout", str(timeout_s),
                "--quiet", str(QUIET_S), "--quiet-limit", str(QUIET_LIMIT_S),
-               *options_as_recorded(page, servers.recording.manifest.user_agents, servers.recording.https_hosts)]
+               *options_as_recorded(page, servers.recording.manifest.user_agents,
+                                    servers.recording.asked_as(page.url))]
     process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, start_new_session=True)
     try:

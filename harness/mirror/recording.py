@@ -46,8 +46,6 @@ class Recording:
     Not of pages of which more than FAILED_RATIO failed so up to the load event: those are hollow. Text logs do not
     say what failed.
     """
-    https_hosts: dict[str, frozenset[str]] = field(default_factory=dict)
-    """By the page's log, hosts that its browser knew to ask over https alone (HSTS): so it does in loads."""
     rtts_ms: dict[str, float] = field(default_factory=dict)
     """The shortest TCP handshake with each host that a HAR tells of, in ms; hosts without one are not in it."""
     manifest: Manifest = field(default_factory=Manifest)
@@ -108,6 +106,11 @@ class Recording:
             if found := self.exact(form.partition(":")[0].lower(), host, target.partition("#")[0]):
                 return found
         return ()
+
+    def asked_as(self, url: str) -> str:
+        """Return what the browser made of a page's `url` by itself: an https one where it knew the host (HSTS)."""
+        recorded = self.exact_url(url)
+        return f"https{url[4:]}" if recorded and all(answer.internal for answer in recorded) else url
 
     def transactions(self, page: str) -> list[RecordedAnswer]:
         """Return the transactions in the log named `page`: everything that a load of the page may get."""
@@ -180,7 +183,6 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     # A host that never answered does not get a server: in the replay, too, nobody can reach it.
     silent = {origin for origin, _ in exchanges} - {origin for origin, exchange in exchanges if exchange.status}
     recording.silent = _silent_of_pages(logged, silent)
-    recording.https_hosts = _https_hosts(logged)
     recording.rtts_ms = shortest_ms((host, exchange.connect_ms) for (_, host), exchange in exchanges)
     recording.answers = end_redirects(sequences((item for item in logged if item.origin not in silent),
                                                 recording.files), recording.files)
@@ -202,15 +204,6 @@ def _is_empty(path: Path) -> bool:
         return path.lstat().st_size == 0
     except OSError:         # too long a path, or gone since
         return True
-
-
-def _https_hosts(logged: list[Logged]) -> dict[str, frozenset[str]]:
-    """Return the hosts of which all http requests of a page were led on to https by the browser itself."""
-    over_http = [(item.page, item.origin[1], item.entry.internal) for item in logged
-                 if item.origin[0] == "http" and isinstance(item.entry, Exchange)]
-    asked = {(page, host) for page, host, internal in over_http if not internal}
-    found = {(page, host) for page, host, internal in over_http if internal} - asked
-    return {page: frozenset(host for of_page, host in found if of_page == page) for page, _ in found}
 
 
 def _silent_of_pages(logged: list[Logged], silent: set[Origin]) -> dict[str, frozenset[Origin]]:

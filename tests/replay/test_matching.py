@@ -295,14 +295,17 @@ def test_a_cookie_wall_that_reloads_keeps_its_wall(written: Written, tmp_path: P
 
 
 def test_a_browser_that_knew_to_ask_over_https_did_so_by_itself(written: Written) -> None:
-    """HSTS: no server saw that redirect, so no load has to get it. A host that redirected itself is not known so."""
+    """HSTS: no server saw that redirect, so loads begin behind it."""
     internal = [("Non-Authoritative-Reason", "HSTS")]
     for host, headers in (("known", internal), ("asked", []), ("both", internal), ("both", [])):
         written.add("/", to=f"https://{host}.test/", host=f"{host}.test", headers=headers)
     for entry in written.pages["page"]:
         entry["request"]["url"] = entry["request"]["url"].replace("https", "http")
     recording = written.read()
-    assert recording.https_hosts == {"page": frozenset({"known.test"})}
+    assert recording.asked_as("http://known.test/#x") == "https://known.test/#x"
+    assert recording.asked_as("http://known.test") == "https://known.test"
+    for url in ("http://asked.test/", "http://both.test/", "http://other.test/"):
+        assert recording.asked_as(url) == url
     held = recorded_page(recording, written.directory / "Web", "page").sizes
     assert len(held) == 2, "what asked.test and both.test sent"
 
