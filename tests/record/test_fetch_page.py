@@ -396,6 +396,14 @@ def test_a_page_that_leads_to_nothing_stays(log: MadeNetLog, tmp_path: Path) -> 
     assert judge(seen(log, tmp_path)).fit
 
 
+def test_a_page_that_its_service_worker_shows_in_the_end_cannot_be_measured(log: MadeNetLog, tmp_path: Path) -> None:
+    shown_ms = 1000.0 + len(log.events) + 50
+    assert judge(seen(log, tmp_path, time_origin_ms=1000.0)).fit
+    verdict = judge(seen(log, tmp_path, time_origin_ms=shown_ms))
+    assert verdict.reasons == [
+        "it loads itself anew, and then no server is asked for it: its service worker, or a script, has it"]
+
+
 def test_reports_of_chromes_own_are_not_the_pages(log: MadeNetLog, tmp_path: Path) -> None:
     """Nor the preflight for one: no replay asks for reports, so no load would get what they were answered."""
     for url, method, sent in (("http://b.test/reports", "OPTIONS", ()), ("http://b.test/other", "OPTIONS", ()),
