@@ -72,6 +72,7 @@ class LoadSettings:
     """One load: the page, the network interface that is watched for silence, and time limits in seconds."""
 
     url: str
+    asked_as: str
     interface: str
     timeout_s: float
     quiet_s: float
@@ -86,7 +87,7 @@ class LoadSettings:
 
 def load(settings: LoadSettings, browser: program.Browser, how: chrome.ChromeSettings) -> dict[str, Any]:
     """Load the page; return the contents of load.json. A load that fails has the reason under "errors"."""
-    report: dict[str, Any] = {"url": settings.url, "errors": []}
+    report: dict[str, Any] = {"url": settings.url, "asked_as": settings.asked_as, "errors": []}
     try:
         driver = chrome.start(browser, how)
     except page.ERRORS as error:
@@ -113,7 +114,7 @@ def visit(driver: webdriver.Chrome, settings: LoadSettings, report: dict[str, An
     page.limit_commands(driver, settings.timeout_s + COMMAND_S)
     late = False
     try:
-        loaded = page.navigate(driver, settings.url, time.monotonic() + settings.timeout_s)
+        loaded = page.navigate(driver, settings.asked_as, time.monotonic() + settings.timeout_s)
         rule = (Idle if loaded else network_silent)(settings.interface, settings.quiet_s)
         report["quiet"] = page.wait_until(rule, time.monotonic() + settings.quiet_limit_s, LOOK_S)
     except TimeoutException:
@@ -165,6 +166,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--binary", help="Chrome; default: the first one found")
     parser.add_argument("--driver", help="chromedriver; default: the first one found")
     parser.add_argument("--trusted-key", help="fingerprint of the servers' certificate authority")
+    parser.add_argument("--user-agent", help="what Chrome says that it is, where not what it says by itself")
+    parser.add_argument("--asked-as", metavar="URL", help="where to go, if the recording's Chrome made another URL of "
+                        "the page's by itself (HSTS)")
     parser.add_argument("--key-shares", type=Whole(0, 2**31),
                         help="where Chrome's table of key exchange groups is, to replace it")
     parser.add_argument("--socket-limits", type=Whole(0, 2**31),
@@ -200,15 +204,15 @@ def main() -> int:
     parent = os.getppid()
     become(User("", uid, gid))
     die_with_parent(parent)     # again: the change of user ended the bond that it was started with
-    settings = LoadSettings(arguments.url, arguments.interface, arguments.timeout, arguments.quiet,
-                            arguments.quiet_limit, arguments.initiators)
+    settings = LoadSettings(arguments.url, arguments.asked_as or arguments.url, arguments.interface, arguments.timeout,
+                            arguments.quiet, arguments.quiet_limit, arguments.initiators)
     limit = None
     if arguments.connections_per_host and arguments.socket_limits is not None:
         limit = ConnectionLimit(arguments.connections_per_host, arguments.socket_limits)
     how = chrome.ChromeSettings(arguments.work_dir, rules, shim, predict=arguments.predict,
                                 trusted_key=arguments.trusted_key, key_shares=arguments.key_shares,
                                 connection_limit=limit, initiators=arguments.initiators,
-                                loopback_tfo=arguments.loopback_tfo)
+                                loopback_tfo=arguments.loopback_tfo, user_agent=arguments.user_agent)
     try:
         report = load(settings, browser, how)
         evaluate(settings, how.net_log, report)

@@ -7,7 +7,7 @@
    network is waited for Date stands still, since that takes another time in each load; but it moves on by a millisecond
    every few questions, so that a script that waits by asking does not wait for ever. What else tells the time of day
    agrees with it: Temporal.Now, Intl.DateTimeFormat without an argument, performance.timeOrigin and .timing,
-   document.lastModified.
+   document.lastModified, and when a cookie ends that a script sets.
 
    Randomness: Math.random and crypto's have one stream of numbers for each script, seeded by its URL and its frame's.
    Scripts arrive in another order in each load; with one stream for all, none of them would get the same numbers.
@@ -60,7 +60,7 @@
     }});
   };
   const frameMs = 1000 / 60;
-  const delayMs = delay => Math.max(0, Math.trunc(delay) || 0);
+  const delayMs = delay => Math.max(0, delay | 0);       // as the browser reads it: Infinity is no wait at all
   /* A worker that has not begun has no timers yet: there the first question comes early enough. */
   const countWaits = () => {
     if (countsWaits)
@@ -127,6 +127,19 @@
   const modified = `${two(date.getMonth() + 1)}/${two(date.getDate())}/${date.getFullYear()} ` +
                    `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
   replaceGetter(globalThis.Document && Document.prototype, 'lastModified', () => () => modified);
+
+  /* A cookie ends by the browser's clock, which is another: it is told how long the cookie lasts. What is no date for a
+     cookie (RFC 6265, section 5.1.1) is left as it is. */
+  const isCookieDate = /[a-z]{3}.*\d:\d+:\d|\d:\d+:\d.*[a-z]{3}/i;
+  const lasting = cookie => cookie.replace(/;\s*expires\s*=([^;]*)/gi, (said, end) => {
+    const seconds = Math.round((RealDate.parse(end) - instant - waitedMs) / 1000);
+    return isNaN(seconds) || !isCookieDate.test(end) ? said : `; max-age=${Math.max(0, seconds)}`;
+  });
+  const cookie = globalThis.Document && Object.getOwnPropertyDescriptor(Document.prototype, 'cookie');
+  if (cookie && cookie.set)
+    Object.defineProperty(Document.prototype, 'cookie', {...cookie, set: {cookie(text) {
+      cookie.set.call(this, /max-age/i.test(text) ? text : lasting(String(text)));
+    }}.cookie});
 
   /* FNV-1a, then xorshift32, whose state must not be 0. */
   const seed = text => {

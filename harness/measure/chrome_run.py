@@ -4,10 +4,12 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
+from harness.files.pages import Page
 from harness.measure.laboratory import Laboratory
 from harness.measure.left_behind import LeftBehind, end_of
 from harness.measure.plan import Load
@@ -45,6 +47,15 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def options_as_recorded(page: Page, user_agents: Mapping[str, str], asked_as: str) -> list[str]:
+    """Return the options with which Chrome does as it did when it recorded `page`.
+
+    What it says that it is decides what scripts do. `asked_as` is what it made of the page's URL by itself.
+    """
+    said = user_agents.get(page.name)
+    return [*([f"--user-agent={said}"] if said else []), *([f"--asked-as={asked_as}"] if asked_as != page.url else [])]
+
+
 def _connection_limit(lab: Laboratory) -> list[str]:
     limit = lab.connection_limit
     return ["--socket-limits", str(limit.place), "--connections-per-host", str(limit.per_host)] if limit else []
@@ -60,6 +71,7 @@ def _call_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes
                  *(["--initiators"] if lab.initiators else []),
                  *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []),
                  *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), *_connection_limit(lab),
+                 *options_as_recorded(load.page, lab.user_agents, lab.asked_as.get(load.page.name, load.page.url)),
                  "--timeout", str(lab.limits.load_s),
                  "--quiet", str(lab.limits.quiet_s), "--quiet-limit", str(lab.limits.quiet_limit_s)]
     try:

@@ -47,7 +47,7 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
                   on_content_load_ms=timing.get("domContentLoadedEventEnd"), on_load_ms=timing.get("loadEventEnd"))
     write_atomically(directory / f"{page}.har", json.dumps(archive))
     load = figures(netlog, start_tick, end_tick, timing, limit_reached=report.get("quiet") is False)
-    return {**load, "moved_on_to": moved_on_to(netlog, report["url"], start_tick),
+    return {**load, "moved_on_to": moved_on_to(netlog, report.get("asked_as", report["url"]), start_tick),
             "clock_set_ms": clock_set_ms(netlog, start_tick, timing)}
 
 
@@ -106,14 +106,16 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
     transactions = of_load(netlog, start_tick, end_tick)
     documents = [transaction for transaction in transactions
                  if transaction.main_frame and not transaction.redirect_url]
+    # The load begins with the navigation to the document that is shown: a later one shows nothing (a file, a 204).
+    document = next(iter(documents if timing else reversed(documents)), None)
     return {
         "plt_ms": timing.get("loadEventEnd") or None,
         "last_ms": summary.last_ms,
         "first_byte_ms": timing.get("responseStart") or None,
         "dom_content_loaded_ms": timing.get("domContentLoadedEventEnd") or None,
         "navigation_timing": timing,
-        "document": {"url": documents[-1].url, "status": documents[-1].status,
-                     "bytes": documents[-1].content_bytes} if documents else None,
+        "document": {"url": document.url, "status": document.status, "bytes": document.content_bytes}
+                    if document else None,
         "requests": summary.requests,
         "request_urls": [transaction.url for transaction in transactions],
         "requests_after_load": summary.requests_after_load,

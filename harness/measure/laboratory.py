@@ -114,6 +114,10 @@ class Laboratory:
     """What the recording holds for each page, by the page's name: see harness.measure.coverage."""
     silent: Mapping[str, Collection[tuple[str, str]]]
     """Which hosts did not answer when a page was recorded, see harness.mirror.recording.Recording."""
+    user_agents: Mapping[str, str]
+    """What Chrome said that it is when it recorded a page, by the page's name; it says so again."""
+    asked_as: Mapping[str, str]
+    """What it made of a page's URL by itself, by the page's name: see harness.mirror.recording.Recording."""
     delay: Delay
     servers: Companion
     load_page: StandingBy
@@ -219,6 +223,8 @@ def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authorit
         "limits": chrome.limits, "trusted_key": authority.fingerprint if authority else None,
         "key_shares": small_client_hello(chrome) if authority else None, "connection_limit": chrome.connection_limit,
         "cookies": chrome.cookies, "pcap": chrome.pcap, "one_by_one": web.server == "2013", "silent": recording.silent,
+        "user_agents": recording.manifest.user_agents,
+        "asked_as": {page.name: recording.asked_as(page.url) for page in web.page_set.pages},
         "layout": web.layout, "names": web.servers, "recorded": recorded,
     }
 

@@ -26,6 +26,7 @@ from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.files.server_log import ServerRequest, directory_name, read_server_logs
 from harness.measure import validity
+from harness.measure.chrome_run import options_as_recorded
 from harness.measure.client_log import REPORT
 from harness.measure.coverage import coverage, judged_alone, recorded_page
 from harness.measure.laboratory import LOAD_PAGE
@@ -121,7 +122,9 @@ def _load(servers: _Loopback, page: Page, timeout_s: float) -> LoadRecord:
     command = [sys.executable, str(LOAD_PAGE), page.url, "--hack-dns", str(servers.hack_dns), "--work-dir",
                str(work_dir), "--interface", "lo", "--user", f"{servers.user.uid}:{servers.user.gid}", "--shim",
                str(servers.shim), "--trusted-key", servers.trusted_key, "--timeout", str(timeout_s),
-               "--quiet", str(QUIET_S), "--quiet-limit", str(QUIET_LIMIT_S)]
+               "--quiet", str(QUIET_S), "--quiet-limit", str(QUIET_LIMIT_S),
+               *options_as_recorded(page, servers.recording.manifest.user_agents,
+                                    servers.recording.asked_as(page.url))]
     process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, start_new_session=True)
     try:

@@ -75,6 +75,8 @@ class RecordedAnswer:
     """Whether nothing is ever sent."""
     after_load: bool = False
     """Whether it was asked for after the load event of the recording: a load may do without it."""
+    internal: bool = False
+    """Whether the browser gave it itself: see harness.mirror.har."""
     identity: str = field(default="-", compare=False)
     """Which recorded transaction this is, see harness.mirror.transactions; "-" for none."""
     url: str = field(default="", compare=False)
@@ -141,7 +143,7 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     if exchange.redirect_url is not None:
         headers = replayed(exchange.headers, exchange.started, body=False, status=exchange.status)
         return RecordedAnswer(exchange.status, redirect_url=exchange.redirect_url, found=FoundAs.REDIRECT,
-                              headers=headers, asked=exchange.asked, closes=exchange.closes)
+                              headers=headers, internal=exchange.internal, asked=exchange.asked, closes=exchange.closes)
     if exchange.method == "HEAD":
         return _answer_to_head(exchange)
     found = (exchange.file, FoundAs.PLAIN) if exchange.file in files else find_file(files, target)

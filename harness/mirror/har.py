@@ -74,6 +74,11 @@ class Exchange:
     """From when the request was sent to the answer's first byte: a round trip and the server's own time."""
 
     @property
+    def internal(self) -> bool:
+        """Whether the browser led itself on to https (HSTS, RFC 6797): nothing was sent."""
+        return self.redirect_url is not None and bool(header_in(self.headers, "non-authoritative-reason"))
+
+    @property
     def http2(self) -> bool:
         """Whether it went over HTTP/2 or HTTP/3."""
         return is_over_http2(self.http_version)

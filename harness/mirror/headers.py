@@ -5,7 +5,8 @@ answer that is a little longer than TCP's first flight takes a round trip more. 
 
 - belong to one connection (RFC 9110, section 7.6.1) or to the framing, which the server does anew;
 - lead away from the replay: Strict-Transport-Security (Chrome would leave http), Alt-Svc (it would try QUIC), NEL,
-  Report-To, Reporting-Endpoints (Chrome would send reports, which no recording answers).
+  Report-To and the like (Chrome would send reports, which no recording answers), what makes Chrome ask for things by
+  itself (Speculation-Rules, sessions that are bound to a device), dictionaries for compression.
 
 Dates are those of another day. What follows from them is sent instead, so that Chrome keeps what it kept:
 
@@ -33,8 +34,11 @@ OF_ONE_CONNECTION = frozenset((
     "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"))
 LEADING_AWAY = frozenset((
     "alt-svc", "alternate-protocol", "expect-ct", "nel", "public-key-pins", "public-key-pins-report-only", "report-to",
-    "reporting-endpoints", "strict-transport-security"))
-NOT_REPLAYED = OF_ONE_CONNECTION | LEADING_AWAY | {"expires"}
+    "reporting-endpoints", "speculation-rules", "strict-transport-security", "use-as-dictionary"))
+OF_OUR_OWN = frozenset(("x-tfo-lab-answer",))
+"""Of harness.record.sources.server."""
+NOT_REPLAYED = OF_ONE_CONNECTION | LEADING_AWAY | OF_OUR_OWN | {"expires"}
+NOT_REPLAYED_PREFIXES = ("attribution-reporting-", "sec-")
 OF_NO_RECORDING: Headers = (("access-control-allow-origin", "*"),)
 """Of answers whose headers nobody recorded: every origin may read everything."""
 OF_THE_BODY = frozenset(("content-type", "content-encoding", "content-language"))
@@ -65,7 +69,8 @@ def replayed(headers: Iterable[tuple[str, str]], recorded: datetime | None = Non
         left_out |= OF_THE_BODY
     if modified and when and _seconds(modified, when) < STRONG_AFTER_S:
         left_out |= {"date"}
-    kept = [pair for name, value in pairs if name not in left_out for pair in _kept(name, _wire(value), when)]
+    kept = [pair for name, value in pairs if name not in left_out and not name.startswith(NOT_REPLAYED_PREFIXES)
+            for pair in _kept(name, _wire(value), when)]
     return (*kept, *_lasting(said, when, modified if status in WITH_HEURISTIC_LIFE else None))
 
 

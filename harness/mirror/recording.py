@@ -104,6 +104,11 @@ class Recording:
                 return found
         return ()
 
+    def asked_as(self, url: str) -> str:
+        """Return what the browser made of a page's `url` by itself: an https one where it knew the host (HSTS)."""
+        recorded = self.exact_url(url)
+        return f"https{url[4:]}" if recorded and all(answer.internal for answer in recorded) else url
+
     def transactions(self, page: str) -> list[RecordedAnswer]:
         """Return the transactions in the log named `page`: everything that a load of the page may get."""
         return [answer for answers in self.answers.values() for sequence in answers.values() for answer in sequence
@@ -124,8 +129,8 @@ class Recording:
         """Return the recorded answers that may be the last document of the page `url`; none if it cannot be replayed.
 
         They are those of the URL that recorded redirects lead to. There are several where a page loads itself again,
-        such as a question for consent, which once it is answered makes place for the page. Which one a load ends with
-        is up to its timing: the recording may have seen one more.
+        such as a question for consent, which once it is answered makes place for the page, or posts a form to itself.
+        Which one a load ends with is up to its timing: the recording may have seen one more.
         """
         found = self._document(url)
         return found[1] if found else ()
@@ -148,7 +153,11 @@ class Recording:
             answer = recorded[number]
             given[f"{scheme}://{host}{path_and_query}"] += 1
             if answer.redirect_url is None:
-                return (url, tuple(filter(_is_document, recorded[number:]))) if _is_document(answer) else None
+                if not _is_document(answer):
+                    return None
+                to_itself = self.answers.get((scheme, host), {}).get(answer_key("POST", place), ())
+                posted = [answer_to_form for answer_to_form in to_itself if answer_to_form.asked.navigation]
+                return url, tuple(filter(_is_document, (*recorded[number:], *posted)))
             url = answer.redirect_url
         return None
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.files.har import UNFINISHED
+from harness.files.headers import header_in
 from harness.files.load_event import LoadEvent
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
 from harness.netlog.connections import EVENTS_READ as CONNECTION_EVENTS
@@ -45,6 +46,9 @@ PREVIOUS_DOCUMENT = "of the document that was replaced"
 ONLY_IF_CACHED = "asked of the cache only"
 CACHE_MISS = -400
 """net::ERR_CACHE_MISS: what the cache alone was asked for (fetch's only-if-cached) it had not; nothing was sent."""
+REPORTS = "application/reports+json"
+"""What Chrome itself sends some time later where an answer's headers ask for reports (Reporting API). Replays do not
+ask for them (harness.mirror.headers)."""
 SLACK_MS = 5
 """By how much a transaction may seem to begin before its load does: Chrome's clocks are rounded apart."""
 
@@ -216,9 +220,10 @@ def _keep(log: NetLogFile, mapped: list[str] | None, left_out: Counter[str]) -> 
     """Return the page's hops in order of start and the stream jobs of those left out; count the latter by reason."""
     kept: list[Hop] = []
     jobs: set[int] = set()
-    for source, events in log.of_kind("URL_REQUEST").items():
-        hops = read_hops(source, events)
-        reason = _why_left_out(hops, mapped)
+    requests = [read_hops(source, events) for source, events in log.of_kind("URL_REQUEST").items()]
+    reported_to = {hops[0].url for hops in requests if hops and _content_type(hops[0]) == REPORTS}
+    for hops in requests:
+        reason = _why_left_out(hops, mapped, reported_to)
         if reason:
             left_out[reason] += max(1, len(hops))
             jobs.update(job for hop in hops for job in (*hop.sends, hop.job))
@@ -228,7 +233,11 @@ def _keep(log: NetLogFile, mapped: list[str] | None, left_out: Counter[str]) -> 
     return sorted(kept, key=lambda hop: hop.start), jobs
 
 
-def _why_left_out(hops: list[Hop], mapped: list[str] | None) -> str:
+def _content_type(hop: Hop) -> str:
+    return header_in(tuple(hop.request_headers), "content-type")
+
+
+def _why_left_out(hops: list[Hop], mapped: list[str] | None, reported_to: set[str]) -> str:
     """Return why a request is not the page's, "" when it is."""
     if not hops:
         return "never started"
@@ -239,7 +248,8 @@ def _why_left_out(hops: list[Hop], mapped: list[str] | None) -> str:
         return "no URL"
     if parts.scheme not in ("http", "https"):
         return f"{parts.scheme}:"
-    if hops[0].initiator == NO_ORIGIN and not hops[0].main_frame:
+    is_report = _content_type(hops[0]) == REPORTS or (hops[0].method == "OPTIONS" and hops[0].url in reported_to)
+    if is_report or (hops[0].initiator == NO_ORIGIN and not hops[0].main_frame):
         return "Chrome's own"
     if hops[-1].net_error == CACHE_MISS and not any(hop.sends for hop in hops):
         return ONLY_IF_CACHED

@@ -95,17 +95,17 @@ def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[LookUp
     errors = {int(code): f"net::{name}" for name, code in (constants.get("netError") or {}).items()}
     awaited = int((constants.get("loadFlag") or {}).get(IGNORE_LIMITS, 0))
     look_up_of = {look_up.job: look_up for look_up in look_ups}
-    answered: dict[str, Hop] = {}
+    answered: dict[tuple[str, bool], Hop] = {}
     transactions = []
     for hop in hops:
         connection = carriers.connection_of(hop.job, http2=hop.http2)
         fresh = connection if connection and connection.jobs[:1] == [hop.job] else None
         look_up = look_up_of.get(fresh.connect_job) if fresh else None
-        url = urldefrag(hop.url).url
-        if hop.from_cache and not hop.status_line and url in answered:      # the log leaves out a cached answer's head
-            hop.status_line, hop.response_headers = answered[url].status_line, answered[url].response_headers
-        elif hop.sends and hop.status()[0] == 200:
-            answered[url] = hop
+        key = urldefrag(hop.url).url, hop.redirect_url is not None
+        if hop.from_cache and not hop.status_line and key in answered:      # the log leaves out a cached answer's head
+            hop.status_line, hop.response_headers = answered[key].status_line, answered[key].response_headers
+        elif hop.sends and hop.method == "GET" and hop.status()[0] not in (0, 304):
+            answered[key] = hop
         transactions.append(_transaction(hop, connection, _phases(hop, fresh, look_up, log_end), errors, awaited))
     return transactions
 

@@ -96,9 +96,10 @@ class PageRecording:
                                                                        exchange.transaction.end)
 
     def documents(self) -> list[CapturedExchange]:
-        """Return the answers that the main frame showed, in order."""
-        return [exchange for exchange in self.exchanges
-                if exchange.transaction.main_frame and exchange.transaction.redirect_url is None]
+        """Return the answers that the main frame showed, in order: a later one without a body leaves the page there."""
+        answers = [exchange for exchange in self.exchanges
+                   if exchange.transaction.main_frame and exchange.transaction.redirect_url is None]
+        return [exchange for exchange in answers if exchange.status not in WITHOUT_BODY] or answers
 
     def write(self, store: Store, name: str) -> None:
         """Put the bodies and the text log into `store`; `name` is the page's file name.

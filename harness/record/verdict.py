@@ -101,7 +101,8 @@ def _reasons(recording: PageRecording) -> list[str]:
         return reasons
     if other := truth.left_for(recording):
         return [moved_on.in_words(other)]
-    return [reason for reason in (truth.hollowness(recording), truth.strayed(recording)) if reason]
+    return [reason for reason in (truth.taken_over(recording), truth.hollowness(recording), truth.strayed(recording))
+            if reason]
 
 
 def _circle(recording: PageRecording) -> str:

@@ -14,7 +14,8 @@ def fitting(candidates: list[RecordedAnswer], request: Request, page: str) -> li
 
     A navigation gets what answered a navigation, or nothing. Everything else is a preference, in this order: what the
     log of the present page has, what answered a request of the same kind (navigation or not, Sec-Fetch-Dest and -Mode),
-    with the same values of the headers that `Vary` names, with the same Accept; then the cookies decide.
+    of the same origin (another one may not read it, CORS), with the same values of the headers that `Vary` names, with
+    the same Accept; then the cookies decide.
     """
     asked = request.asked
     if asked.navigation:
@@ -24,8 +25,8 @@ def fitting(candidates: list[RecordedAnswer], request: Request, page: str) -> li
     tests: list[Callable[[RecordedAnswer], bool]] = [
         lambda answer: answer.page == page,
         lambda answer: asked.navigation is None or answer.asked.navigation in (None, asked.navigation)]
-    tests += [_same_header(name, request) for name in ("sec-fetch-dest", "sec-fetch-mode", *_varying(candidates),
-                                                       "accept")]
+    tests += [_same_header(name, request) for name in ("sec-fetch-dest", "sec-fetch-mode", "origin",
+                                                       *_varying(candidates), "accept")]
     for test in tests:
         candidates = [answer for answer in candidates if test(answer)] or candidates
     return _with_cookies(candidates, asked.cookies)

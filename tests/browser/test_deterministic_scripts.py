@@ -26,6 +26,10 @@ setTimeout(() => { found['NAME'].later = Math.random(); found.left = (found.left
 """
 PAGE = """<!doctype html><link rel=icon href=data:,><script>
 const format = new Intl.DateTimeFormat('en', {dateStyle: 'short', timeStyle: 'medium', timeZone: 'UTC'});
+const cookiesKept = said => {
+  for (const [name, end] of Object.entries(said)) document.cookie = `${name}=1; path=/; ${end}`;
+  return document.cookie.split('; ').map(pair => pair.split('=')[0]).sort();
+};
 const refuses = (...given) => { try { crypto.getRandomValues(...given); return ''; } catch (e) { return e.name; } };
 window.clock = {
   origin: performance.timeOrigin, modified: document.lastModified, formatted: format.format(),
@@ -38,6 +42,9 @@ window.clock = {
   timing: performance.timing.toJSON(), began: performance.timing.navigationStart,
   future: performance.timing.loadEventEnd,
   json: performance.toJSON(),
+  cookies: cookiesKept({week: 'expires=' + new Date(Date.now() + 7 * 864e5).toUTCString(),
+    old: 'expires=Thu, 01-Jan-1970 00:00:01 GMT', ended: 'EXPIRES=' + new Date(Date.now() - 2000).toGMTString(),
+    session: 'expires=0', both: 'max-age=60; expires=Thu, 01 Jan 1970 00:00:00 GMT', none: 'path=/'}),
   untouched: [Error.stackTraceLimit, 'prepareStackTrace' in Error],
   get speed() {         // asked for last: so many questions end the streams of single scripts
     const began = performance.now();
@@ -95,6 +102,10 @@ def test_whatever_tells_the_time_of_day_agrees(loads: list[dict[str, Any]]) -> N
         assert clock["parts"] > 10
         if clock["temporal"]:
             assert clock["temporal"] == [INSTANT_MS, "2013-03-15", "2013"]
+
+
+def test_cookies_end_by_the_time_that_scripts_see(loads: list[dict[str, Any]]) -> None:
+    assert loads[0]["clock"]["cookies"] == ["both", "none", "session", "week"]
 
 
 def test_the_harness_still_knows_when_the_page_began(loads: list[dict[str, Any]]) -> None:

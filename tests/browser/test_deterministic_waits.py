@@ -49,6 +49,9 @@ async function probe() {
   found.really = performance.now() - found.really;
   const before = Date.now();
   await new Promise(resolve => setTimeout(resolve, 0));
+  await new Promise(resolve => setTimeout(resolve, Infinity));
+  await new Promise(resolve => setTimeout(resolve, -(2 ** 40)));
+  await new Promise(resolve => setTimeout(resolve, 2 ** 32 + 0.5));
   found.atOnce = Date.now() - before;
   found.given = await new Promise(resolve => setTimeout(function (...given) { resolve([this === window, ...given]); },
                                                         '5', 'x', 'y'));

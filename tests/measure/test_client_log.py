@@ -82,6 +82,17 @@ def late_log(folder: Path) -> Path:
     return log.write(folder / "netlog.json")
 
 
+@pytest.mark.parametrize("status", ["200 OK", "204 No Content"])
+def test_a_file_that_the_page_leads_to_is_not_its_document(tmp_path: Path, status: str) -> None:
+    log = MadeNetLog()
+    log.request("http://a.test/", "200 OK", b"page", main_frame=True)
+    log.request("http://a.test/file.zip", status, b"a file" if status == "200 OK" else b"", main_frame=True)
+    figures = write_client_log(tmp_path, PAGE, log.write(tmp_path / "netlog.json"), {
+        "url": "http://a.test/", "time_origin_ms": 1000.0, "now_ms": 60.0, "document_uri": "http://a.test/",
+        "timing": {"loadEventEnd": 8.0}})
+    assert figures["document"] == {"url": "http://a.test/", "status": 200, "bytes": 4}
+
+
 @pytest.mark.parametrize(("quiet", "before"), [(True, {"unfinished": 1}), (False, {})])
 def test_what_began_after_the_load_event_or_was_cut_by_our_limit_does_not_count_against_it(
         tmp_path: Path, quiet: bool, before: dict[str, int]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from harness.measure.coverage import RecordedPage
 from harness.measure.laboratory import BrowserSettings, ReplayedWeb, fields_of_any
 from harness.mirror.answers import RecordedAnswer
+from harness.mirror.manifest import Manifest
 from tests.support.ordinary import SUDO
 
 
@@ -22,8 +23,9 @@ def test_a_link_that_takes_the_mirrors_place_tells_nothing_new(open_to_all: Path
     for variable, number in SUDO.items():
         monkeypatch.setenv(variable, number)
     answer = RecordedAnswer(200, file="body", identity="x")
-    recording = SimpleNamespace(transactions=lambda _: [answer], body_file=lambda _: Path("body"), live={}, silent={})
-    page_set = SimpleNamespace(recording=recording, pages=[SimpleNamespace(name="page")],
+    recording = SimpleNamespace(transactions=lambda _: [answer], body_file=lambda _: Path("body"), live={}, silent={},
+                                manifest=Manifest(), asked_as=lambda url: url)
+    page_set = SimpleNamespace(recording=recording, pages=[SimpleNamespace(name="page", url="http://a.test/")],
                                files=SimpleNamespace(mirror=open_to_all / "Web"))
     web = SimpleNamespace(page_set=page_set, server="threaded", layout=None, servers={})
     chrome = SimpleNamespace(**dict.fromkeys(("browser", "predict", "initiators", "limits", "connection_limit",

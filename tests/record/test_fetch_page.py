@@ -391,6 +391,44 @@ def test_what_chrome_took_from_its_cache_is_no_request(log: MadeNetLog, tmp_path
     assert judge(recording).requests == 2
 
 
+def test_a_page_that_leads_to_nothing_stays(log: MadeNetLog, tmp_path: Path) -> None:
+    log.request("http://a.test/counted", "204 No Content", main_frame=True)
+    assert judge(seen(log, tmp_path)).fit
+
+
+def test_a_page_that_its_service_worker_shows_in_the_end_cannot_be_measured(log: MadeNetLog, tmp_path: Path) -> None:
+    shown_ms = 1000.0 + len(log.events) + 50
+    assert judge(seen(log, tmp_path, time_origin_ms=1000.0)).fit
+    verdict = judge(seen(log, tmp_path, time_origin_ms=shown_ms))
+    assert verdict.reasons == [
+        "it loads itself anew, and then no server is asked for it: its service worker, or a script, has it"]
+
+
+def test_reports_of_chromes_own_are_not_the_pages(log: MadeNetLog, tmp_path: Path) -> None:
+    """Nor the preflight for one: no replay asks for reports, so no load would get what they were answered."""
+    for url, method, sent in (("http://b.test/reports", "OPTIONS", ()), ("http://b.test/other", "OPTIONS", ()),
+                              ("http://b.test/reports", "POST", ("Content-Type: application/reports+json",))):
+        log.begin(url, method, sent=sent)
+        log.head("204 No Content")
+        log.end()
+    assert [exchange.url for exchange in seen(log, tmp_path).exchanges] == [PAGE, "http://b.test/other"]
+
+
+def test_what_chrome_took_from_its_cache_did_not_fail(log: MadeNetLog, tmp_path: Path) -> None:
+    """Whatever its status: frames of a page that take a script by way of one redirect, say."""
+    log.request("http://a.test/gone", "404 Not Found", b"no", "Content-Type: text/plain")
+    log.begin("http://a.test/latest.js")
+    log.head("302 Found", "Location: /1.2.js", "Cache-Control: max-age=60")
+    log.add("URL_REQUEST_REDIRECTED", location="http://a.test/1.2.js")
+    log.end()
+    for _ in range(5):
+        log.cached("http://a.test/gone", b"no")
+        log.cached("http://a.test/latest.js", redirect_to="http://a.test/1.2.js")
+    recording = seen(log, tmp_path)
+    assert judge(recording).fit
+    assert [exchange.status for exchange in recording.exchanges[3:]] == [404, 302] * 5
+
+
 def test_live_connections_are_said_to_be_missing(log: MadeNetLog, tmp_path: Path) -> None:
     log.request("wss://a.test/live", "101 Switching Protocols")
     log.begin("http://a.test/news")

@@ -21,7 +21,9 @@ WALL = "<script>document.cookie = 'consent=yes'; location.reload()</script>"
 PAGES = {
     "/consent": "<p>You agreed, and here is the whole of the page at last." + "<img src=/a.png><img src=/b.png>",
     "/refreshed": "",
-    "/whole": "".join(f"<img src=/whole-{number}.png>" for number in range(IMAGES)),
+    # As sites do that are plagued by robots: what Chrome says it is when it loads a page is what it said before.
+    "/whole": f"<script>if (!navigator.userAgent.includes('Headless')) for (let n = 0; n < {IMAGES}; n++) "
+              "document.write(`<img src=/whole-${n}.png>`)</script>",
     # How long the page has existed is another number in each load, and stands in the path.
     "/hollow": f"<script>for (let n = 0; n < {IMAGES}; n++) document.write("
                "`<img src=/at-${Math.floor(performance.now() * 10)}-${n}.png>`)</script>"}

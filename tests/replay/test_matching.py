@@ -9,6 +9,7 @@ from harness.bootstrap import ROOT
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.pages import sanitise
 from harness.files.server_log import FoundAs
+from harness.measure.coverage import recorded_page
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked, hash_body
 from harness.mirror.paths import write_file
@@ -271,7 +272,7 @@ def test_headers_that_vary_names_tell_answers_apart(written: Written) -> None:
 
 @pytest.mark.parametrize(("name", "values"), [
     ("accept", ("application/json", "text/event-stream")), ("sec-fetch-dest", ("script", "image")),
-    ("sec-fetch-mode", ("no-cors", "same-origin"))])
+    ("sec-fetch-mode", ("no-cors", "same-origin")), ("origin", ("https://a.test", "https://b.test"))])
 def test_what_an_answer_is_for_tells_answers_apart(written: Written, name: str, values: tuple[str, str]) -> None:
     """No `Vary` says so, and the order is the other one."""
     for value in values:
@@ -291,6 +292,31 @@ def test_a_cookie_wall_that_reloads_keeps_its_wall(written: Written, tmp_path: P
         mark_load(tmp_path / "mark", "page")
         asked = [Asked(NAVIGATION), *[Asked(NAVIGATION | {"cookie": "agreed=1"})] * 2]
         assert [body(written, site.answer("/", "GET", each)) for each in asked] == ["the wall", "the page", "the page"]
+
+
+def test_a_browser_that_knew_to_ask_over_https_did_so_by_itself(written: Written) -> None:
+    """HSTS: no server saw that redirect, so loads begin behind it."""
+    internal = [("Non-Authoritative-Reason", "HSTS")]
+    for host, headers in (("known", internal), ("asked", []), ("both", internal), ("both", [])):
+        written.add("/", to=f"https://{host}.test/", host=f"{host}.test", headers=headers)
+    for entry in written.pages["page"]:
+        entry["request"]["url"] = entry["request"]["url"].replace("https", "http")
+    recording = written.read()
+    assert recording.asked_as("http://known.test/#x") == "https://known.test/#x"
+    assert recording.asked_as("http://known.test") == "https://known.test"
+    for url in ("http://asked.test/", "http://both.test/", "http://other.test/"):
+        assert recording.asked_as(url) == url
+    held = recorded_page(recording, written.directory / "Web", "page").sizes
+    assert len(held) == 2, "what asked.test and both.test sent"
+
+
+def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: Written) -> None:
+    written.add("/", "are you a robot?", asked=NAVIGATION)
+    written.add("/", "the page", method="POST", asked=NAVIGATION, post="no=1")
+    written.add("/", "{}", method="POST", asked=FETCH, post="what a script says")
+    recording = written.read()
+    answers = recording.document_answers("https://a.test/")
+    assert [body(written, answer) for answer in answers] == ["are you a robot?", "the page"]
 
 
 def test_a_redirect_through_the_same_url_keeps_its_steps_by_order(written: Written) -> None:

@@ -14,7 +14,7 @@ TYPES = {name: number for number, name in enumerate((
     "URL_REQUEST_JOB_FILTERED_BYTES_READ", "URL_REQUEST_REDIRECTED", "CANCELLED",
     "HTTP_STREAM_REQUEST_BOUND_TO_JOB", "TCP_CONNECT", "SOCKET_IN_USE", "HTTP2_SESSION_INITIALIZED",
     "HTTP2_SESSION_SEND_HEADERS", "HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS",
-    "SOCKET_BYTES_SENT"), start=1)}
+    "SOCKET_BYTES_SENT", "HTTP_CACHE_READ_INFO"), start=1)}
 KINDS = {"URL_REQUEST": 1, "SOCKET": 2, "HTTP2_SESSION": 3}
 ABORTED = -3
 
@@ -32,14 +32,16 @@ class MadeNetLog:
         self.events.append({"params": params, "phase": phase, "source": {"id": self.source, "type": KINDS[self.kind]},
                             "time": str(1000 + len(self.events)), "type": TYPES[name]})
 
-    def begin(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0) -> None:
+    def begin(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0, *,
+              sent: tuple[str, ...] = ()) -> None:
         """Begin a request and send it."""
         self.source += 1
         self.add("REQUEST_ALIVE", BEGIN)
-        self.job(url, method, main_frame, h2, job)
+        self.job(url, method, main_frame, h2, job, sent=sent)
 
-    def job(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0) -> None:
-        """Begin a hop of the request at hand and send it; `job` is its stream job, 0 for none."""
+    def job(self, url: str, method: str = "GET", main_frame: bool = False, h2: bool = False, job: int = 0, *,
+            sent: tuple[str, ...] = ()) -> None:
+        """Begin a hop of the request at hand and send it; `job` is its stream job, 0 for none, `sent` more headers."""
         self.add("URL_REQUEST_START_JOB", BEGIN, url=url, method=method, initiator="http://a.test",
                  **({"request_type": "main frame"} if main_frame else {}))
         if job:
@@ -48,7 +50,8 @@ class MadeNetLog:
         if h2:
             self.add("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", headers=[f":method: {method}", "accept: */*"])
         else:
-            self.add("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", line=f"{method} / HTTP/1.1\r\n", headers=["Accept: */*"])
+            self.add("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", line=f"{method} / HTTP/1.1\r\n",
+                     headers=["Accept: */*", *sent])
         self.add("HTTP_TRANSACTION_SEND_REQUEST", END)
 
     def early_hints(self, *headers: str) -> None:
@@ -86,6 +89,18 @@ class MadeNetLog:
         if body:
             self.body(body)
         self.end(cancelled)
+
+    def cached(self, url: str, body: bytes = b"", redirect_to: str = "") -> None:
+        """Have an answer come from Chrome's cache, whose head the log leaves out."""
+        self.source += 1
+        self.add("REQUEST_ALIVE", BEGIN)
+        self.add("URL_REQUEST_START_JOB", BEGIN, url=url, method="GET", initiator="http://a.test")
+        self.add("HTTP_CACHE_READ_INFO", END)
+        if redirect_to:
+            self.add("URL_REQUEST_REDIRECTED", location=redirect_to)
+        else:
+            self.body(body)
+        self.end()
 
     def write(self, path: Path) -> Path:
         """Write the log as Chrome does: one event a line."""
