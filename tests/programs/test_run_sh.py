@@ -217,6 +217,20 @@ def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
 
 
 @pytest.mark.root
+def test_numbers_where_a_comma_is_the_decimal_point(same_project: Path, tmp_path: Path) -> None:
+    """Debian's awk reads and prints numbers as the locale writes them: 2.5 ms became 2, and 5 / 2 was no number."""
+    if subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")], capture_output=True,
+                      check=False).returncode:
+        pytest.skip("no German locale can be made here")
+    german = {"LOCPATH": str(tmp_path), "LC_ALL": "de_DE.UTF-8"}
+    done = run(same_project, "--name", "small", "--quick", "--dry-run", "--sweep-rtt", "2,2.5,5", **german)
+    assert done.returncode == 0, done.stderr
+    assert "3 delays" in done.stdout
+    refused = run(same_project, "--sweep-rtt", "5,5.0", **german)
+    assert refused.stderr == "run.sh: --delays: 2.5 stands there twice; see ./run.sh --help\n"
+
+
+@pytest.mark.root
 def test_bad_input_moves_no_results(same_project: Path) -> None:
     project = same_project
     (project / "client").mkdir()
