@@ -6,10 +6,11 @@
 # Exit status: 0 everything is there, 1 an installation failed, 2 bad use or an unsupported system.
 set -euo pipefail
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 VENV=$ROOT/.venv
 STAMP=$VENV/tfo-lab-installed          # says which requirements, for which Python, were installed here
 SHIM=$ROOT/tfo-test/chrome_shim
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin         # which apt-get needs; root by `su`, without `-`, lacks them
 PYTHON=/usr/bin/python3                # the distribution's own: Mininet is a package of that one
 
 PACKAGES=(

@@ -123,6 +123,29 @@ def test_only_what_is_missing_is_installed(environment: Project) -> None:
     assert install.endswith("--no-install-recommends install ethtool")
 
 
+@pytest.mark.root
+def test_packages_are_installed_for_root_by_su(environment: Project) -> None:
+    """Without `-`, su leaves the PATH of a user, and dpkg does nothing without /usr/sbin in it."""
+    environment.stand_in("apt-get", f"echo path $PATH >>{environment.calls}")
+    assert environment.setup(MISSING="ethtool", path=f"{environment.tools}:/usr/bin:/bin").returncode == 0
+    paths = [call for call in environment.calls_made() if call.startswith("path ")]
+    assert paths
+    assert all("/usr/sbin" in path.split(":") for path in paths)
+
+
+def test_a_cdpath_leads_no_script_elsewhere(project: Project) -> None:
+    """With one, `cd scripts/..` prints where it went, or goes to another project's scripts."""
+    (project.root / "elsewhere" / "scripts").mkdir(parents=True)
+    for script in ("submission.sh", "check.sh"):
+        shutil.copy(ROOT / "scripts" / script, project.root / "scripts")
+        done = subprocess.run(["bash", f"scripts/{script}", *(["gtlogin"] if script == "submission.sh" else [])],
+                              cwd=project.root, env={"PATH": "/usr/bin:/bin", "CDPATH": f"{project.root}/elsewhere:."},
+                              capture_output=True, text=True, check=False, timeout=30)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+        assert "elsewhere" not in done.stderr
+
+
 def test_moved_clone_gets_a_new_environment(environment: Project) -> None:
     """An environment does not survive being moved: the programs in its bin/ name the old place."""
     with tempfile.TemporaryDirectory(prefix="tfo-lab-") as name:
