@@ -109,6 +109,7 @@ class ChromeSettings:
 def start(browser: Browser, settings: ChromeSettings) -> webdriver.Chrome:
     """Start a fresh headless Chrome. Raises selenium's WebDriverException when it does not start."""
     options = _options(_bound_to_driver(browser.binary, settings.work_dir), settings)
+    _ask_no_proxy_for_the_driver()
     with settings.driver_output.open("wb") as output:
         service = Service(browser.driver, env=_environment(settings), log_output=output,
                           service_args=["--enable-chrome-logs"], popen_kw={"preexec_fn": killed_with_parent})
@@ -154,6 +155,12 @@ def replaced_network_process(settings: ChromeSettings) -> bool:
         output.seek(-min(LONGEST_OUTPUT_BYTES, output.seek(0, os.SEEK_END)), os.SEEK_END)
         return NETWORK_PROCESS_ENDED in output.read(LONGEST_OUTPUT_BYTES)
     return False
+
+
+def _ask_no_proxy_for_the_driver() -> None:
+    """Have Selenium talk to chromedriver, which is on this host, past a proxy that the environment names."""
+    others = os.environ.get("no_proxy", os.environ.get("NO_PROXY", ""))
+    os.environ["no_proxy"] = f"localhost,127.0.0.1,{others}"
 
 
 def _own_words(settings: ChromeSettings) -> str:

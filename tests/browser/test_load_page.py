@@ -226,7 +226,10 @@ def test_a_page_that_changes_its_address_or_loads_itself_again_is_the_same_page(
      "error while loading shared libraries: libnss3.so: cannot open"),
 ])
 def test_a_chrome_that_cannot_start_says_why(chrome: str, words: str) -> None:
-    """On Ubuntu 24.04, for one, a Chrome that AppArmor does not know gets no sandbox."""
+    """On Ubuntu 24.04, for one, a Chrome that AppArmor does not know gets no sandbox.
+
+    chromedriver, which tells, is asked past any proxy: the simulated host reaches none.
+    """
     user = browsing_user()
     with tempfile.TemporaryDirectory(dir=passable_temp_root()) as name:
         work_dir, remap, binary = (Path(name) / part for part in ("work", "hack_dns", "no-chrome"))
@@ -239,6 +242,7 @@ def test_a_chrome_that_cannot_start_says_why(chrome: str, words: str) -> None:
         done = subprocess.run([sys.executable, ROOT / "tfo-test" / "load_page.py", URL, "--hack-dns", remap,
                                "--work-dir", work_dir, "--interface", "lo", "--user", f"{user.uid}:{user.gid}",
                                "--binary", binary, "--driver", find_browser().driver],
+                              env={**os.environ, "http_proxy": "http://127.0.0.1:9", "NO_PROXY": "intra.net"},
                               capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith("Chrome did not start: session not created: ")
