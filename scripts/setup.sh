@@ -117,7 +117,18 @@ missing_packages() {
     done
 }
 
+# missing_by_hand: print what is missing of what the packages bring, by programs and modules: where nobody can ask for
+# packages, or they have other names.
+missing_by_hand() {
+    local program
+    for program in mnexec brctl ip tc iptables ethtool ifconfig ping tcpdump gcc; do
+        command -v "$program" >/dev/null || printf '%s\n' "$program"
+    done
+    "$PYTHON" -c 'import mininet, venv' 2>/dev/null || printf 'Mininet for %s\n' "$PYTHON"
+}
+
 install_packages() {
+    ((${#PACKAGES[@]})) || return 0
     local missing
     mapfile -t missing < <(missing_packages)
     ((${#missing[@]})) || return 0
@@ -241,12 +252,18 @@ main() {
     INSTALLED=no
     read_arguments "$@"
     choose_browser
+    local missing=()
     if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-        refuse "only Debian and Ubuntu are supported (no apt-get here); elsewhere install by hand: ${PACKAGES[*]}"
+        mapfile -t missing < <(missing_by_hand)
+        ((!${#missing[@]})) || refuse "only Debian and Ubuntu are supported (no apt-get here); elsewhere install by hand:" \
+            "${PACKAGES[*]}; not there yet: ${missing[*]}"
+        PACKAGES=()
     fi
     # One set-up at a time; the others wait for it and then find everything there.
     exec 9<"${BASH_SOURCE[0]}"
-    flock -w 900 9 || refuse "another set-up has been running for 15 minutes; wait for it or end it"
+    # 1: not in time. Whatever else: a file system without such locks (NFS has none for a file that is only read).
+    flock -w 900 9 2>/dev/null || (($? > 1)) ||
+        refuse "another set-up has been running for 15 minutes; wait for it or end it"
     LOG=$(mktemp -t tfo-lab-setup-XXXXXX.log)
     trap 'rm -f "$LOG"' EXIT
     trap 'stop 130' INT
