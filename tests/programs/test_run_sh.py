@@ -221,6 +221,17 @@ def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
 
 
 @pytest.mark.root
+def test_a_clone_that_sudo_made_is_told_so(project: Path) -> None:
+    """`sudo git clone` is typed often: all of the folder is root's, and no page can be made there."""
+    subprocess.run(["chmod", "-R", "go+rX", project], check=True)
+    done = run(project, "--name", "demo", "--dry-run", **SUDO)
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"{ORDINARY.name} cannot write there (Permission denied); give another --dir, or make "
+                                f"it theirs: sudo chown -R {ORDINARY.uid} {ROOT}\n")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.root
 def test_numbers_where_a_comma_is_the_decimal_point(same_project: Path, tmp_path: Path) -> None:
     """Debian's awk reads and prints numbers as the locale writes them: 2.5 ms became 2, and 5 / 2 was no number."""
     if subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")], capture_output=True,
