@@ -99,8 +99,9 @@ choose_browser() {
     if ! is_ubuntu; then
         PACKAGES+=(chromium chromium-driver)
     elif ! command -v google-chrome >/dev/null && ! command -v google-chrome-stable >/dev/null; then
-        say "no google-chrome, and Ubuntu's chromium is a snap that cannot enter a network namespace; install" \
-            "https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb with apt-get install" >&2
+        local from="https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb with apt-get install"
+        [[ $(uname -m) == x86_64 ]] || from="Google's package for $(uname -m) if there is one, or use Debian: docs/vm.md"
+        say "no google-chrome, and Ubuntu's chromium is a snap that cannot enter a network namespace; install $from" >&2
     fi
 }
 
@@ -203,13 +204,15 @@ make_environment() {
 }
 
 compile_shim() {
-    if [[ ! -f $SHIM.c || $SHIM.so -nt $SHIM.c ]]; then
+    if [[ ! -f $SHIM.c || (-f $SHIM.so && ! $SHIM.c -nt $SHIM.so) ]]; then
         return 0
     fi
     # Compiled beside its place and moved there, so that a browser starting just now never loads half of it.
     # Warnings are errors in scripts/check.sh, not here: a newer compiler's new warning must not stop a user's set-up.
     step "compiling tfo-test/chrome_shim.so" \
         gcc -O2 -Wall -Wextra -shared -fPIC -o "$SHIM.so.new" "$SHIM.c" -ldl
+    # By a clock that was set back, or a stick that keeps local time, the source may be of the future.
+    [[ ! $SHIM.c -nt $SHIM.so.new ]] || touch -r "$SHIM.c" "$SHIM.so.new"
     give_to_caller "$SHIM.so.new"
     mv "$SHIM.so.new" "$SHIM.so"
 }

@@ -134,6 +134,20 @@ def test_packages_are_installed_for_root_by_su(environment: Project) -> None:
     assert all("/usr/sbin" in path.split(":") for path in paths)
 
 
+def test_a_shim_whose_source_is_of_the_future_is_compiled_once(environment: Project) -> None:
+    """Its clock was set back since, or it came on a stick that keeps local time: tfo.py asked for set-up for hours."""
+    directory = environment.root / "tfo-test"
+    directory.mkdir()
+    source, shim = (directory / f"chrome_shim.{ending}" for ending in ("c", "so"))
+    source.write_text("int shim;\n")
+    os.utime(source, (4e9, 4e9))
+    assert "compiling tfo-test/chrome_shim.so" in environment.setup().stdout
+    assert environment.setup().stdout == "setup: everything is there\n"
+    assert shim.stat().st_mtime >= source.stat().st_mtime, "as tfo.py wants it (harness.browser.program.require_shim)"
+    os.utime(source, (5e9, 5e9))
+    assert "compiling tfo-test/chrome_shim.so" in environment.setup().stdout
+
+
 def test_a_cdpath_leads_no_script_elsewhere(project: Project) -> None:
     """With one, `cd scripts/..` prints where it went, or goes to another project's scripts."""
     (project.root / "elsewhere" / "scripts").mkdir(parents=True)
@@ -211,11 +225,14 @@ def test_missing_package_without_root_is_one_line(project: Project) -> None:
 @pytest.mark.parametrize(("release", "browser", "complains", "asks_for_chromium"), [
     ("ID=debian", "", False, True),
     ('ID="ubuntu"\nID_LIKE=debian', "", True, False),
+    ('ID="ubuntu"\nID_LIKE=debian\nX=aarch64', "", True, False),
     ("ID=ubuntu\nID_LIKE=debian", "google-chrome", False, False),
     ('ID=pop\nID_LIKE="ubuntu debian"', "google-chrome-stable", False, False),
 ])
 def test_browser_by_distribution(project: Project, release: str, browser: str, complains: bool,
                                  asks_for_chromium: bool) -> None:
+    processor = "aarch64" if "aarch64" in release else "x86_64"
+    project.stand_in("uname", f"echo {processor}")
     (project.root / "os-release").write_text(f"NAME=x\nVERSION_ID=1\n{release}\n")
     if browser:
         project.stand_in(browser, "")
@@ -224,6 +241,7 @@ def test_browser_by_distribution(project: Project, release: str, browser: str, c
         "unshare", "--mount", "sh", "-c", f'mount --bind {project.root}/os-release /etc/os-release && exec "$0" "$@"'))
     assert answer.returncode == 1
     assert ("no google-chrome" in answer.stderr) == complains
+    assert ("_amd64.deb" in answer.stderr) == (complains and processor == "x86_64")
     assert ("chromium" in project.calls.read_text()) == asks_for_chromium
 
 
