@@ -85,6 +85,7 @@ if [ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ]; then
     # shellcheck disable=SC2153  # sudo sets both
     become_user=(env "HOME=$(getent passwd "$SUDO_UID" | cut -d: -f6 || true)" setpriv --reuid "$SUDO_UID" --regid "$SUDO_GID" --init-groups --)
 fi
+[ -n "${SUDO_UID:-}" ] || umask 022     # the servers of root itself are an ordinary user's, who must read the pages
 as_user() { ${become_user[@]+"${become_user[@]}"} "$@"; }
 if [ -n "$resume" ]; then
     [ -f "$run_options" ] || bad_use "--resume: there is no run to go on with ($run_options); leave it out"
@@ -121,7 +122,8 @@ if [ "$sweep_rtt" != unset ]; then
     [ "$delays" = unset ] || bad_use "--sweep-rtt and --delays both say how long packets take; leave one out"
     [[ " ${tfo_options[*]-}" != *" --delayhome"* ]] || bad_use "--sweep-rtt: leave out --delayhome, which adds to the RTT"
     [[ $sweep_rtt =~ ^$digit+(\.$digit+)?(,$digit+(\.$digit+)?)*$ ]] || bad_use "--sweep-rtt: write RTTs in ms such as 2,5,10"
-    delays=$(awk -v RS=, '{ printf "%s%.9g", (NR > 1 ? " " : ""), $1 / 2 }' <<<"$sweep_rtt")
+    # LC_ALL=C: elsewhere 2.5 is 2 to an awk that reads 2,5, and prints that.
+    delays=$(LC_ALL=C awk -v RS=, '{ printf "%s%.9g", (NR > 1 ? " " : ""), $1 / 2 }' <<<"$sweep_rtt")
 fi
 [ -z "$rtt" ] || tfo_options+=(--rtt "$rtt")
 if [ "$delays" = unset ]; then
@@ -132,7 +134,7 @@ for delay in $delays; do
     [ -n "$rtt" ] && [ "$delay" = recorded ] || [[ $delay =~ ^(0|[123456789]$digit{0,6})(\.$digit{1,6})?$ ]] ||
         bad_use "--delays: '$delay' is not a number of milliseconds"
 done
-twice=$(awk -v RS='[ \n]+' 'NF && seen[$1 + 0]++ { print $1; exit }' <<<"$delays")
+twice=$(LC_ALL=C awk -v RS='[ \n]+' 'NF && seen[$1 + 0]++ { print $1; exit }' <<<"$delays")
 [ -z "$twice" ] || bad_use "--delays: $twice stands there twice"
 [ -n "${delays// /}" ] || bad_use "--delays: no delay given"
 [[ $format =~ ^(png|svg|pdf)$ ]] || bad_use "--format: png, svg or pdf"

@@ -13,7 +13,7 @@ if (($#)); then
     echo "check: unknown argument: $1; see ./scripts/check.sh --help" >&2
     exit 2
 fi
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PYTHON=.venv/bin/python
 status=0
 

@@ -4,7 +4,7 @@
 # is never replaced.
 set -euo pipefail
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 REPOSITORY=https://github.com/jfbastien/tcp-fastopen
 NAME=Paper2013
 PARTS=("$NAME" "$NAME.fetchlog" "$NAME.pages")    # the list of pages last: without it nothing is there to measure

@@ -9,7 +9,7 @@
 # Exit status: 0 the image is there, 1 a step failed (the line names its log), 2 bad use or a machine that cannot do it.
 set -euo pipefail
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 SELF=$ROOT/scripts/make-vm.sh
 SUITE=bookworm
 WORK_GIB=9                     # unpacked system, raw disk and image side by side

@@ -11,10 +11,11 @@ use_project_python()
 
 
 from harness.files.pages import BUNDLED
+from harness.measure.folders import require_writable
 from harness.synthetic.build import make_pages
 from harness.synthetic.shape import SHAPE_FILE
 from harness.system.options import SEED, OptionParser, page_list_name
-from harness.system.privileges import leave_root
+from harness.system.privileges import invoking_user, leave_root
 from harness.system.signals import run_interruptible
 
 
@@ -32,7 +33,11 @@ def main() -> int:
     parser.add_argument("--directory", type=Path, default=ROOT, help="where NAME.pages is (default: the project's)")
     options = parser.parse_args()
     leave_root()
-    print(make_pages(options.directory, options.name, options.seed, options.shape, https=options.https))
+    try:
+        print(make_pages(options.directory, options.name, options.seed, options.shape, https=options.https))
+    except PermissionError:
+        require_writable(options.directory, invoking_user())    # such as a clone that sudo made
+        raise
     return 0
 
 

@@ -5,7 +5,7 @@
 # Written for macOS's bash 3.2, too. Exit status: the command's; 1 the VM did not come up, 2 bad use or something missing.
 set -euo pipefail
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 ASKPASS=$ROOT/scripts/vm/askpass.sh
 POWEROFF_S=180
 

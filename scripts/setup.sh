@@ -6,10 +6,11 @@
 # Exit status: 0 everything is there, 1 an installation failed, 2 bad use or an unsupported system.
 set -euo pipefail
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 VENV=$ROOT/.venv
 STAMP=$VENV/tfo-lab-installed          # says which requirements, for which Python, were installed here
 SHIM=$ROOT/tfo-test/chrome_shim
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin         # which apt-get needs; root by `su`, without `-`, lacks them
 PYTHON=/usr/bin/python3                # the distribution's own: Mininet is a package of that one
 
 PACKAGES=(
@@ -98,8 +99,9 @@ choose_browser() {
     if ! is_ubuntu; then
         PACKAGES+=(chromium chromium-driver)
     elif ! command -v google-chrome >/dev/null && ! command -v google-chrome-stable >/dev/null; then
-        say "no google-chrome, and Ubuntu's chromium is a snap that cannot enter a network namespace; install" \
-            "https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb with apt-get install" >&2
+        local from="https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb with apt-get install"
+        [[ $(uname -m) == x86_64 ]] || from="Google's package for $(uname -m) if there is one, or use Debian: docs/vm.md"
+        say "no google-chrome, and Ubuntu's chromium is a snap that cannot enter a network namespace; install $from" >&2
     fi
 }
 
@@ -116,7 +118,18 @@ missing_packages() {
     done
 }
 
+# missing_by_hand: print what is missing of what the packages bring, by programs and modules: where nobody can ask for
+# packages, or they have other names.
+missing_by_hand() {
+    local program
+    for program in mnexec brctl ip tc iptables ethtool ifconfig ping tcpdump gcc; do
+        command -v "$program" >/dev/null || printf '%s\n' "$program"
+    done
+    "$PYTHON" -c 'import mininet, venv' 2>/dev/null || printf 'Mininet for %s\n' "$PYTHON"
+}
+
 install_packages() {
+    ((${#PACKAGES[@]})) || return 0
     local missing
     mapfile -t missing < <(missing_packages)
     ((${#missing[@]})) || return 0
@@ -191,13 +204,15 @@ make_environment() {
 }
 
 compile_shim() {
-    if [[ ! -f $SHIM.c || $SHIM.so -nt $SHIM.c ]]; then
+    if [[ ! -f $SHIM.c || (-f $SHIM.so && ! $SHIM.c -nt $SHIM.so) ]]; then
         return 0
     fi
     # Compiled beside its place and moved there, so that a browser starting just now never loads half of it.
     # Warnings are errors in scripts/check.sh, not here: a newer compiler's new warning must not stop a user's set-up.
     step "compiling tfo-test/chrome_shim.so" \
         gcc -O2 -Wall -Wextra -shared -fPIC -o "$SHIM.so.new" "$SHIM.c" -ldl
+    # By a clock that was set back, or a stick that keeps local time, the source may be of the future.
+    [[ ! $SHIM.c -nt $SHIM.so.new ]] || touch -r "$SHIM.c" "$SHIM.so.new"
     give_to_caller "$SHIM.so.new"
     mv "$SHIM.so.new" "$SHIM.so"
 }
@@ -240,12 +255,18 @@ main() {
     INSTALLED=no
     read_arguments "$@"
     choose_browser
+    local missing=()
     if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-        refuse "only Debian and Ubuntu are supported (no apt-get here); elsewhere install by hand: ${PACKAGES[*]}"
+        mapfile -t missing < <(missing_by_hand)
+        ((!${#missing[@]})) || refuse "only Debian and Ubuntu are supported (no apt-get here); elsewhere install by hand:" \
+            "${PACKAGES[*]}; not there yet: ${missing[*]}"
+        PACKAGES=()
     fi
     # One set-up at a time; the others wait for it and then find everything there.
     exec 9<"${BASH_SOURCE[0]}"
-    flock -w 900 9 || refuse "another set-up has been running for 15 minutes; wait for it or end it"
+    # 1: not in time. Whatever else: a file system without such locks (NFS has none for a file that is only read).
+    flock -w 900 9 2>/dev/null || (($? > 1)) ||
+        refuse "another set-up has been running for 15 minutes; wait for it or end it"
     LOG=$(mktemp -t tfo-lab-setup-XXXXXX.log)
     trap 'rm -f "$LOG"' EXIT
     trap 'stop 130' INT

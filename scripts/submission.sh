@@ -3,7 +3,7 @@
 # Every problem is printed as file:line: what is wrong; what to do. Then nothing is written and the exit status is 2.
 set -euo pipefail
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 PYTHON=$ROOT/.venv/bin/python
 
 usage() {

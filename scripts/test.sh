@@ -17,7 +17,7 @@ if (($# == 1)) && [[ $1 == -h || $1 == --help ]]; then      # beside other argum
     usage
     exit 0
 fi
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.."
 SIDE_BY_SIDE="not timing"
 AT_ONCE=3                       # on two cores: they wait much of the time, for silence or for an answer
 unset PYTHONDONTWRITEBYTECODE   # as containers set it: tfo.py takes 0.8 s to start then, instead of 0.5

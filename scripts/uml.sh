@@ -3,7 +3,7 @@
 # See --help. The kernel is an ordinary process: it needs neither root nor KVM, and boots in about two seconds.
 set -euo pipefail
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 KERNEL=/usr/bin/linux.uml
 BOOT_TIMEOUT_S=60
 OWN_FAILURE=125                 # as timeout(1) does: told apart from most commands' own failures

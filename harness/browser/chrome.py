@@ -18,7 +18,7 @@ from selenium.webdriver.remote.webdriver import WebDriver as RemoteDriver
 from harness.bootstrap import ROOT
 from harness.browser.connection_limit import ConnectionLimit
 from harness.browser.initiators import log_initiators
-from harness.browser.page import ERRORS, limit_commands
+from harness.browser.page import ERRORS, first_line, limit_commands
 from harness.browser.program import CLOCK_SHIFT_DAYS, DRIVER_OUTPUT, NET_LOG, Browser, version_of
 from harness.browser.workers import PROBLEMS, WorkerInjector
 from harness.system.processes import killed_with_parent, wait_for_end
@@ -58,6 +58,9 @@ NOT_RECORDABLE = "CompressionDictionaryTransport,CompressionDictionaryTransportB
 NETWORK_PROCESS_ENDED = b"Network service crashed"
 """What Chrome writes into its log when it has to start another network process."""
 LONGEST_OUTPUT_BYTES = 1 << 16
+LAST_WORDS = re.compile(r"FATAL:[^]\n]*\] (.*)|(No usable sandbox!.*|failed to execvp:\n.*|error while loading .*)")
+"""Of a Chrome that could not start (zygote_host_impl_linux.cc, other fatal errors; chromedriver's launch_posix.cc)."""
+LONGEST_WORDS = 300
 START_PREFERENCES = {"session.restore_on_startup": 4, "session.startup_urls": ["about:blank"]}
 """Start with these pages (4). Debian's Chromium loads its home page else, a search engine's, while it starts."""
 UNATTENDED_PREFERENCES = {"download_restrictions": 3, "credentials_enable_service": False}
@@ -107,10 +110,14 @@ class ChromeSettings:
 def start(browser: Browser, settings: ChromeSettings) -> webdriver.Chrome:
     """Start a fresh headless Chrome. Raises selenium's WebDriverException when it does not start."""
     options = _options(_bound_to_driver(browser.binary, settings.work_dir), settings)
+    _ask_no_proxy_for_the_driver()
     with settings.driver_output.open("wb") as output:
         service = Service(browser.driver, env=_environment(settings), log_output=output,
                           service_args=["--enable-chrome-logs"], popen_kw={"preexec_fn": killed_with_parent})
-        driver = webdriver.Chrome(options=options, service=service)
+        try:
+            driver = webdriver.Chrome(options=options, service=service)
+        except WebDriverException as error:
+            raise WebDriverException(f"{first_line(error)}{_own_words(settings)}") from None
     inject(driver)
     _inject_into_workers(driver)
     if settings.unattended:
@@ -149,6 +156,20 @@ def replaced_network_process(settings: ChromeSettings) -> bool:
         output.seek(-min(LONGEST_OUTPUT_BYTES, output.seek(0, os.SEEK_END)), os.SEEK_END)
         return NETWORK_PROCESS_ENDED in output.read(LONGEST_OUTPUT_BYTES)
     return False
+
+
+def _ask_no_proxy_for_the_driver() -> None:
+    """Have Selenium talk to chromedriver, which is on this host, past a proxy that the environment names."""
+    others = os.environ.get("no_proxy", os.environ.get("NO_PROXY", ""))
+    os.environ["no_proxy"] = f"localhost,127.0.0.1,{others}"
+
+
+def _own_words(settings: ChromeSettings) -> str:
+    """Return what Chrome said before it ended, if that tells why, as the end of a sentence."""
+    with contextlib.suppress(OSError), settings.driver_output.open(errors="replace") as output:
+        found = LAST_WORDS.search(output.read(LONGEST_OUTPUT_BYTES))
+        return f" It said: {' '.join((found[1] or found[2]).split())[:LONGEST_WORDS]}" if found else ""
+    return ""
 
 
 def _bound_to_driver(binary: str, work_dir: Path) -> str:

@@ -29,7 +29,7 @@ def check_folders(directory: Path, files: PageFiles, user: User) -> None:
             raise InputError(f"{directory / 'hack_dns'}: is a folder; remove it, since a file of that name is written")
         for folder in (directory, directory / "client", directory / "serverlogs"):
             if folder.exists():
-                _require_writable(folder, user)
+                require_writable(folder, user)
 
 
 def _is_there(directory: Path, user: User) -> bool:
@@ -52,7 +52,8 @@ def _used(directory: Path, files: PageFiles) -> Iterator[Path]:
                 raise InputError(f"{folder}: {error.strerror}; remove it, or give another --dir") from None
 
 
-def _require_writable(folder: Path, user: User) -> None:
+def require_writable(folder: Path, user: User) -> None:
+    """Raise InputError when `folder` is none, or this process, acting as `user`, cannot write there."""
     if not folder.is_dir():
         raise InputError(f"{folder}: is no folder; remove it, or give another --dir")
     try:

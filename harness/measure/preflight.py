@@ -19,6 +19,7 @@ from harness.mirror.answers import RecordedAnswer
 from harness.mirror.layouts import make_layout
 from harness.mirror.recording import Recording, read_recording
 from harness.replay.authority import AUTHORITY, open_authority
+from harness.system.privileges import may_start_programs
 
 NOTES_SHOWN = 5
 ROOM_MB = 100
@@ -91,11 +92,15 @@ def check_layout(choice: str, page_set: PageSet) -> Layout:
 
 
 def check_room(directory: Path) -> None:
-    """Raise InputError when Chrome's temporary files have no room in `directory`."""
+    """Raise InputError when Chrome's temporary files have no room in `directory`, or Chrome cannot start from there."""
+    elsewhere = "TMPDIR=/another/folder (behind sudo), one that all may enter"
+    if not may_start_programs(directory):
+        raise InputError(f"{directory}: no program may be started from there (noexec), as Chrome is; run it with "
+                         f"{elsewhere}")
     free_mb = shutil.disk_usage(directory).free // 10**6
     if free_mb < ROOM_MB:
-        raise InputError(f"{directory}: {free_mb} MB free, and Chrome needs up to {ROOM_MB}; make room there, or set "
-                         "TMPDIR to a directory that all may enter")
+        raise InputError(f"{directory}: {free_mb} MB free, and Chrome needs up to {ROOM_MB}; make room there, or run "
+                         f"it with {elsewhere}")
 
 
 def check_pages(files: PageFiles) -> PageSet:

@@ -57,8 +57,19 @@ def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Itera
 
 
 def check_alone() -> None:
-    """Raise InputError when an experiment without root is running: it has a lock of its own."""
-    _refuse_if_locked(Path(tempfile.gettempdir()))
+    """Raise InputError when an experiment without root is running: it has a lock of its own. Needs root.
+
+    The lock itself is asked: /proc/locks has other numbers for the devices of btrfs than stat(2).
+    """
+    place = Path(tempfile.gettempdir())
+    directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pids = holding_pids(place)
+        raise _is_running(place, f"pid {min(pids)}" if pids else "unknown") from None
+    finally:
+        os.close(directory)
 
 
 @contextmanager

@@ -19,6 +19,8 @@ from harness.system.processes import bond_to_parent_kept
 
 UNPRIVILEGED_ACCOUNT = "nobody"
 AT_EMPTY_PATH = 0x1000
+SHARED_TEMP = ("/tmp", "/var/tmp")
+PRELOAD_SEPARATORS = frozenset(" :")
 _libc = ctypes.CDLL(None, use_errno=True)
 for _change in (_libc.setfsuid, _libc.setfsgid):
     _change.argtypes, _change.restype = [ctypes.c_uint32], ctypes.c_uint32     # uid_t: 3 billion is one, too
@@ -184,10 +186,21 @@ def _own_descriptor(descriptor: int, user: User) -> None:
 
 
 def passable_temp_root() -> Path:
-    """Return the directory for temporary files, or /tmp where that is closed to others (libpam-tmpdir, say).
+    """Return the directory for temporary files, or where Chrome cannot use that, /tmp or /var/tmp.
 
-    Chrome, as another user, must be able to reach its profile below it.
+    Chrome, as another user, must be able to reach its profile below it (libpam-tmpdir closes it to others), and to
+    start from there (a mount option may forbid it); and the path of what is preloaded into it may hold no separator of
+    such paths (ld.so(8), LD_PRELOAD).
     """
-    root = Path(tempfile.gettempdir()).resolve()
-    open_to_all = all(directory.stat().st_mode & stat.S_IXOTH for directory in (root, *root.parents))
-    return root if open_to_all else Path("/tmp")
+    places = [Path(tempfile.gettempdir()).resolve(), *map(Path, SHARED_TEMP)]
+    return next((place for place in places if _open_to_all(place) and may_start_programs(place) and
+                 not set(str(place)) & PRELOAD_SEPARATORS), places[1])
+
+
+def _open_to_all(directory: Path) -> bool:
+    return all(each.is_dir() and each.stat().st_mode & stat.S_IXOTH for each in (directory, *directory.parents))
+
+
+def may_start_programs(directory: Path) -> bool:
+    """Say whether the file system of `directory` lets programs be started and libraries be used (mount(8), noexec)."""
+    return not os.statvfs(directory).f_flag & os.ST_NOEXEC

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.browser.program import require_shim
+from harness.browser.program import find_browser, require_shim
 from harness.files.text_log import read_log
 from harness.system.privileges import browsing_user, passable_temp_root
 from harness.system.processes import children_by_parent, descendants
@@ -216,3 +216,34 @@ def test_a_page_that_changes_its_address_or_loads_itself_again_is_the_same_page(
     assert load.report()["document_uri"] == "http://www.a.test/shown"
     assert load.report()["plt_ms"] > 0
     assert load.report()["time_origin_ms"] > 1_600_000_000_000, "the real one, for placing the load in the net-log"
+
+
+@pytest.mark.chrome
+@pytest.mark.parametrize(("chrome", "words"), [
+    ("echo '[7:7:0306/01.2:FATAL:content/zygote_host.cc:1] No usable sandbox! Update your kernel' >&2; exit 1",
+     "No usable sandbox! Update your kernel"),
+    ("echo 'chrome: error while loading shared libraries: libnss3.so: cannot open' >&2; exit 127",
+     "error while loading shared libraries: libnss3.so: cannot open"),
+])
+def test_a_chrome_that_cannot_start_says_why(chrome: str, words: str) -> None:
+    """On Ubuntu 24.04, for one, a Chrome that AppArmor does not know gets no sandbox.
+
+    chromedriver, which tells, is asked past any proxy: the simulated host reaches none.
+    """
+    user = browsing_user()
+    with tempfile.TemporaryDirectory(dir=passable_temp_root()) as name:
+        work_dir, remap, binary = (Path(name) / part for part in ("work", "hack_dns", "no-chrome"))
+        Path(name).chmod(0o755)
+        work_dir.mkdir()
+        os.chown(work_dir, user.uid, user.gid)
+        remap.write_text("www.a.test 127.0.0.1 8000\n")
+        binary.write_text(f"#!/bin/sh\n{chrome}\n")
+        binary.chmod(0o755)
+        done = subprocess.run([sys.executable, ROOT / "tfo-test" / "load_page.py", URL, "--hack-dns", remap,
+                               "--work-dir", work_dir, "--interface", "lo", "--user", f"{user.uid}:{user.gid}",
+                               "--binary", binary, "--driver", find_browser().driver],
+                              env={**os.environ, "http_proxy": "http://127.0.0.1:9", "NO_PROXY": "intra.net"},
+                              capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Chrome did not start: session not created: ")
+    assert done.stderr.endswith(f" It said: {words}\n")

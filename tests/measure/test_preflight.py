@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -215,3 +216,26 @@ def test_a_full_disk_is_said_before_chrome_does_not_start_on_it() -> None:
                           capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert re.fullmatch(r"/mnt: 8 MB free, and Chrome needs up to \d+; make room there, .*\n", done.stderr)
+
+
+STARTED_FROM = """
+import sys
+from harness.errors import run_main
+from harness.measure.preflight import check_room
+from harness.system import privileges
+privileges.SHARED_TEMP = sys.argv[1:]
+run_main(lambda: check_room(privileges.passable_temp_root()))
+"""
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("shared", "problem"), [
+    (["/mnt", "/"], ""),
+    (["/mnt", "/mnt/other"], r"/mnt: no program may be started from there \(noexec\), .* TMPDIR=/another/folder .*\n"),
+])
+def test_chrome_starts_from_where_programs_may(shared: list[str], problem: str) -> None:
+    without_programs = 'mount -t tmpfs -o noexec,mode=1777 tmpfs /mnt && mkdir /mnt/other && TMPDIR=/mnt exec "$@"'
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", without_programs, "sh", sys.executable, "-c", STARTED_FROM,
+                           *shared], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert re.fullmatch(problem, done.stderr)
+    assert done.returncode == (2 if problem else 0)

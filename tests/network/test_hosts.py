@@ -109,3 +109,12 @@ def test_a_command_that_fails_is_named() -> None:
 def test_the_python_of_the_project_runs_the_tests() -> None:
     """Else the scripts above would run with other packages than these tests."""
     assert Path(sys.prefix) == PYTHON.parent.parent
+
+
+def test_root_by_su_finds_the_programs_of_root() -> None:
+    """Without `-`, Debian's su leaves the PATH as it was, and that of a user has no /usr/sbin."""
+    code = ("from harness.bootstrap import use_project_python; use_project_python(); "
+            "from harness.network.needs import check_programs; check_programs()")
+    done = subprocess.run([PYTHON, "-c", code], cwd=ROOT, env={**os.environ, "PATH": "/usr/local/bin:/usr/bin:/bin"},
+                          capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

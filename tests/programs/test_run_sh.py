@@ -145,8 +145,12 @@ def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
 
 @pytest.mark.root
 def test_the_demo_is_made_and_knows_how_far_its_servers_were(project: Path) -> None:
-    done = run(project, "--name", "demo", "--rtt", "recorded", "--dry-run")
+    """And its servers, an ordinary user's, can read it whatever root's umask is."""
+    as_root = typed(project, "env", "-u", "SUDO_UID", "-u", "SUDO_GID", "./run.sh", "--name", "demo")
+    done = subprocess.run([*as_root, "--rtt", "recorded", "--dry-run"], capture_output=True, text=True, timeout=180,
+                          umask=0o077, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert all(path.stat().st_mode & 0o004 for path in (project / "demo").rglob("*"))
     assert "2 pages x 4 runs x TFO off and on x 1 delay = 16 page loads" in done.stdout
     files = PageFiles(project, "demo")
     assert recorded_rtts(files, read_recording(files.mirror, files.fetchlog)).assumed == ()
@@ -214,6 +218,31 @@ def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
         assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
         assert "--rtt" in refused.stderr
     (same_project / "small.rtts").unlink()
+
+
+@pytest.mark.root
+def test_a_clone_that_sudo_made_is_told_so(project: Path) -> None:
+    """`sudo git clone` is typed often: all of the folder is root's, and no page can be made there."""
+    subprocess.run(["chmod", "-R", "go+rX", project], check=True)
+    done = run(project, "--name", "demo", "--dry-run", **SUDO)
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"{ORDINARY.name} cannot write there (Permission denied); give another --dir, or make "
+                                f"it theirs: sudo chown -R {ORDINARY.uid} {ROOT}\n")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.root
+def test_numbers_where_a_comma_is_the_decimal_point(same_project: Path, tmp_path: Path) -> None:
+    """Debian's awk reads and prints numbers as the locale writes them: 2.5 ms became 2, and 5 / 2 was no number."""
+    if subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")], capture_output=True,
+                      check=False).returncode:
+        pytest.skip("no German locale can be made here")
+    german = {"LOCPATH": str(tmp_path), "LC_ALL": "de_DE.UTF-8"}
+    done = run(same_project, "--name", "small", "--quick", "--dry-run", "--sweep-rtt", "2,2.5,5", **german)
+    assert done.returncode == 0, done.stderr
+    assert "3 delays" in done.stdout
+    refused = run(same_project, "--sweep-rtt", "5,5.0", **german)
+    assert refused.stderr == "run.sh: --delays: 2.5 stands there twice; see ./run.sh --help\n"
 
 
 @pytest.mark.root

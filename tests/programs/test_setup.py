@@ -1,6 +1,7 @@
 """What scripts/setup.sh installs and when, with stand-ins for the distribution's tools that write down their calls."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -123,6 +124,43 @@ def test_only_what_is_missing_is_installed(environment: Project) -> None:
     assert install.endswith("--no-install-recommends install ethtool")
 
 
+@pytest.mark.root
+def test_packages_are_installed_for_root_by_su(environment: Project) -> None:
+    """Without `-`, su leaves the PATH of a user, and dpkg does nothing without /usr/sbin in it."""
+    environment.stand_in("apt-get", f"echo path $PATH >>{environment.calls}")
+    assert environment.setup(MISSING="ethtool", path=f"{environment.tools}:/usr/bin:/bin").returncode == 0
+    paths = [call for call in environment.calls_made() if call.startswith("path ")]
+    assert paths
+    assert all("/usr/sbin" in path.split(":") for path in paths)
+
+
+def test_a_shim_whose_source_is_of_the_future_is_compiled_once(environment: Project) -> None:
+    """Its clock was set back since, or it came on a stick that keeps local time: tfo.py asked for set-up for hours."""
+    directory = environment.root / "tfo-test"
+    directory.mkdir()
+    source, shim = (directory / f"chrome_shim.{ending}" for ending in ("c", "so"))
+    source.write_text("int shim;\n")
+    os.utime(source, (4e9, 4e9))
+    assert "compiling tfo-test/chrome_shim.so" in environment.setup().stdout
+    assert environment.setup().stdout == "setup: everything is there\n"
+    assert shim.stat().st_mtime >= source.stat().st_mtime, "as tfo.py wants it (harness.browser.program.require_shim)"
+    os.utime(source, (5e9, 5e9))
+    assert "compiling tfo-test/chrome_shim.so" in environment.setup().stdout
+
+
+def test_a_cdpath_leads_no_script_elsewhere(project: Project) -> None:
+    """With one, `cd scripts/..` prints where it went, or goes to another project's scripts."""
+    (project.root / "elsewhere" / "scripts").mkdir(parents=True)
+    for script in ("submission.sh", "check.sh"):
+        shutil.copy(ROOT / "scripts" / script, project.root / "scripts")
+        done = subprocess.run(["bash", f"scripts/{script}", *(["gtlogin"] if script == "submission.sh" else [])],
+                              cwd=project.root, env={"PATH": "/usr/bin:/bin", "CDPATH": f"{project.root}/elsewhere:."},
+                              capture_output=True, text=True, check=False, timeout=30)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+        assert "elsewhere" not in done.stderr
+
+
 def test_moved_clone_gets_a_new_environment(environment: Project) -> None:
     """An environment does not survive being moved: the programs in its bin/ name the old place."""
     with tempfile.TemporaryDirectory(prefix="tfo-lab-") as name:
@@ -187,11 +225,14 @@ def test_missing_package_without_root_is_one_line(project: Project) -> None:
 @pytest.mark.parametrize(("release", "browser", "complains", "asks_for_chromium"), [
     ("ID=debian", "", False, True),
     ('ID="ubuntu"\nID_LIKE=debian', "", True, False),
+    ('ID="ubuntu"\nID_LIKE=debian\nX=aarch64', "", True, False),
     ("ID=ubuntu\nID_LIKE=debian", "google-chrome", False, False),
     ('ID=pop\nID_LIKE="ubuntu debian"', "google-chrome-stable", False, False),
 ])
 def test_browser_by_distribution(project: Project, release: str, browser: str, complains: bool,
                                  asks_for_chromium: bool) -> None:
+    processor = "aarch64" if "aarch64" in release else "x86_64"
+    project.stand_in("uname", f"echo {processor}")
     (project.root / "os-release").write_text(f"NAME=x\nVERSION_ID=1\n{release}\n")
     if browser:
         project.stand_in(browser, "")
@@ -200,6 +241,7 @@ def test_browser_by_distribution(project: Project, release: str, browser: str, c
         "unshare", "--mount", "sh", "-c", f'mount --bind {project.root}/os-release /etc/os-release && exec "$0" "$@"'))
     assert answer.returncode == 1
     assert ("no google-chrome" in answer.stderr) == complains
+    assert ("_amd64.deb" in answer.stderr) == (complains and processor == "x86_64")
     assert ("chromium" in project.calls.read_text()) == asks_for_chromium
 
 
@@ -212,6 +254,26 @@ def test_other_distribution_is_one_line(project: Project) -> None:
     assert answer.returncode == 2
     assert answer.stderr.startswith("setup: only Debian and Ubuntu are supported")
     assert "mininet" in answer.stderr
+    assert re.search(r"; not there yet: [^;]*\bgcc\b[^;]*$", answer.stderr)
+    assert answer.stderr.count("\n") == 1
+
+
+def test_what_was_installed_by_hand_is_taken(project: Project) -> None:
+    """As the line above asks for: on Fedora, say, nobody could get any further."""
+    hidden = {"apt-get", "dpkg-query", "flock"}
+    for folder in ("/usr/bin", "/usr/sbin"):
+        for program in Path(folder).iterdir():
+            if program.name not in hidden and not (project.tools / program.name).exists():
+                (project.tools / program.name).symlink_to(program)
+    for program in hidden - {"flock"}:
+        (project.tools / program).unlink()
+    project.stand_in("flock", "echo 'flock: 9: Bad file descriptor' >&2; exit 65")     # as on NFS
+    script = project.root / "scripts" / "setup.sh"
+    script.write_text(script.read_text().replace("PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin", ""))
+    for says in ("making the Python environment", "everything is there"):
+        answer = project.setup(path=str(project.tools))
+        assert (answer.returncode, answer.stderr) == (0, "")
+        assert says in answer.stdout
 
 
 def test_unknown_argument_is_bad_use(project: Project) -> None:

@@ -211,6 +211,15 @@ def test_temporary_files_lie_where_others_can_pass(monkeypatch: pytest.MonkeyPat
         assert passable_temp_root() == (Path("/tmp") if closed else root)
 
 
+@pytest.mark.parametrize("name", ["two words", "a:b"])
+def test_temporary_files_lie_where_the_shim_can_be_preloaded_from(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The linker takes such a path for two, and goes on without the shim."""
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix=name) as place:
+        Path(place).chmod(0o755)
+        monkeypatch.setattr(tempfile, "gettempdir", lambda: place)
+        assert passable_temp_root() == Path("/tmp")
+
+
 BECOME = """
 import os
 from harness.system.privileges import User, become
