@@ -152,12 +152,16 @@ def test_the_demo_is_made_and_knows_how_far_its_servers_were(project: Path) -> N
     assert recorded_rtts(files, read_recording(files.mirror, files.fetchlog)).assumed == ()
 
 
+NAME = "--name: letters, digits, '.', '_' and '-' only, and no '.' or '-' in front"
 BAD_USE = [
     (["--delays", "ten"], "run.sh: --delays: 'ten' is not a number of milliseconds; see ./run.sh --help"),
     (["--delays", " "], "run.sh: --delays: no delay given; see ./run.sh --help"),
     (["--testruns", "1"], "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
-    (["--name", "../x"], "run.sh: --name: letters, digits, '.', '_' and '-' only; see ./run.sh --help"),
+    (["--name", "../x"], f"run.sh: {NAME}; see ./run.sh --help"),
+    (["--name=-x"], f"run.sh: {NAME}; see ./run.sh --help"),
     (["--name"], "run.sh: --name needs a value; see ./run.sh --help"),
+    (["--rtt="], "run.sh: --rtt needs a value; see ./run.sh --help"),
+    (["--until-ci", "", "--quick"], "run.sh: --until-ci needs a value; see ./run.sh --help"),
     (["--testruns=1"], "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
     (["--testruns", "010"], "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
     (["--testruns", "4294967296"],
@@ -226,6 +230,10 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
         (["--name", "small", "--bwnet", "0"], "tfo.py: argument --bwnet: '0' is not a number from 0.1 to 1000"),
         (["--name", "small", "--delays", "5 60001"], "argument --delaynet: '60001' is not a number"),
         (["--name", "small", "--no-such-option"], "unrecognized arguments: --no-such-option"),
+        (["--name", "small", "--bwnet=--quick"], "tfo.py: argument --bwnet: '--quick' is not a number from 0.1"),
+        (["--name", "small", "--layout=-own"], "-own:1: "),
+        (["--name", "small", "--resume=yes"], "tfo.py: argument --resume: ignored explicit argument 'yes'"),
+        (["--name", "small", "--"], "tfo.py: unrecognized arguments: --; see"),
     ):
         done = run(project, *options)
         assert done.returncode == 2, done.stdout + done.stderr
