@@ -265,7 +265,10 @@ if [ -z "$resume" ] && { [ -e client ] || [ -e serverlogs ]; }; then
 fi
 
 as_user mkdir -p client
-[ -n "$resume" ] || as_user tee "$run_options" >/dev/null < <(printf '%s\n' "${given[@]}" | sed '/^$/d')
+if [ -z "$resume" ]; then      # all of them or none: on a full disk --resume would go on with other options
+    as_user tee "$run_options.new" >/dev/null < <(printf '%s\n' "${given[@]}" | sed '/^$/d')
+    as_user mv -T -- "$run_options.new" "$run_options"
+fi
 as_user tee -a "$run_log" >/dev/null <<<"# $(date '+%F %T') ./run.sh${resume:+ --resume} ${given[*]-}
 $plan"
 # Print what comes in, and keep it in the log, which is the user's.

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from datetime import datetime, timedelta
@@ -247,6 +248,21 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
     (project / "client" / "precious").unlink()
     (project / "client").rmdir()
     assert not list(project.glob("results-*"))
+
+
+@pytest.mark.root
+def test_options_that_could_not_be_kept_are_not_resumed(same_project: Path, tmp_path: Path) -> None:
+    """On a full disk: a part of them, or none, would be another run's options."""
+    tee = tmp_path / "tee"
+    tee.write_text('#!/bin/sh\ncase "$1" in *run.options*) : >"$1"; exit 1 ;; esac\nexec /usr/bin/tee "$@"\n')
+    tee.chmod(0o755)
+    done = run(same_project, "--name", "small", "--quick", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert not (same_project / "client" / "run.options").exists()
+    resumed = run(same_project, "--resume")
+    shutil.rmtree(same_project / "client")
+    assert (resumed.returncode, resumed.stderr) == (
+        2, "run.sh: --resume: there is no run to go on with (client/run.options); leave it out; see ./run.sh --help\n")
 
 
 @pytest.mark.root
