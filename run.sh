@@ -88,7 +88,7 @@ fi
 as_user() { ${become_user[@]+"${become_user[@]}"} "$@"; }
 if [ -n "$resume" ]; then
     [ -f "$run_options" ] || bad_use "--resume: there is no run to go on with ($run_options); leave it out"
-    mapfile -t saved < <(as_user cat "$run_options")
+    mapfile -t saved < <(as_user head -c 65536 "$run_options")
     [ ${#given[@]} -eq 0 ] || [ "${given[*]}" = "${saved[*]-}" ] ||
         bad_use "--resume goes on with the options of that run (${saved[*]-none}); leave out others"
     given=(${saved[@]+"${saved[@]}"})
@@ -264,6 +264,10 @@ if [ -z "$resume" ] && { [ -e client ] || [ -e serverlogs ]; }; then
     done
 fi
 
+# A FIFO, which who writes there would wait for, can come there during the run, too: it is looked for each time.
+loggable() { [ ! -L "$run_log" ] && { [ -f "$run_log" ] || [ ! -e "$run_log" ]; }; }
+loggable || { echo "$run_log: is no file; move it away" >&2; exit 2; }
+
 as_user mkdir -p client
 if [ -z "$resume" ]; then      # all of them or none: on a full disk --resume would go on with other options
     as_user tee "$run_options.new" >/dev/null < <(printf '%s\n' "${given[@]}" | sed '/^$/d')
@@ -272,7 +276,7 @@ fi
 as_user tee -a "$run_log" >/dev/null <<<"# $(date '+%F %T') ./run.sh${resume:+ --resume} ${given[*]-}
 $plan"
 # Print what comes in, and keep it in the log, which is the user's.
-keep() { as_user tee -a "$run_log"; }
+keep() { if loggable; then as_user tee -a "$run_log"; else cat; fi; }
 say() { keep <<<"$1"; }
 [ -z "$kept" ] || say "The results of the last run are now in $kept/"
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -263,6 +264,20 @@ def test_options_that_could_not_be_kept_are_not_resumed(same_project: Path, tmp_
     shutil.rmtree(same_project / "client")
     assert (resumed.returncode, resumed.stderr) == (
         2, "run.sh: --resume: there is no run to go on with (client/run.options); leave it out; see ./run.sh --help\n")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir], ids=["fifo", "folder"])
+def test_nobody_waits_for_a_log_that_is_none(make: Callable[[Path], None], same_project: Path) -> None:
+    client = same_project / "client"
+    client.mkdir()
+    make(client / "run.log")
+    (client / "run.options").write_text("--name\nsmall\n--quick\n--delays\n5\n")
+    done = run(same_project, "--resume")
+    left = sorted(path.name for path in client.iterdir())
+    shutil.rmtree(client)
+    assert (done.returncode, done.stderr, left) == (
+        2, "client/run.log: is no file; move it away\n", ["run.log", "run.options"])
 
 
 @pytest.mark.root
