@@ -17,7 +17,7 @@ from harness.files.layout import HOST
 from harness.files.pages import PageFiles
 from harness.files.results import LoadResult, has_loads, read_results
 from harness.measure.adaptive import Goal, more_loads
-from harness.measure.plan import Load
+from harness.measure.plan import Load, draw_flips, plan_run
 from harness.measure.series import Measured, judge_together
 from harness.mirror.paths import list_files
 from harness.network.cookies import WARM
@@ -106,12 +106,30 @@ def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed:
     The warm-ups are needed because the network is built anew, and its hosts have no TFO cookies yet.
     """
     done = {measured.load for measured in earlier.valid}
-    missing = [load for load in plan if load not in done]
+    begun = _begun_beyond(plan, earlier, goal, seed) if goal else []
+    missing = [load for load in (*plan, *begun) if load not in done]
     if not missing and goal:
         missing = more_loads(judge_together(earlier.valid), goal, seed)
     pages = {load.page for load in missing}
     warm_ups = [load for load in plan if load.run == 0 and load.page in pages]
     return [*warm_ups, *(load for load in missing if load.run > 0)]
+
+
+def _begun_beyond(plan: Sequence[Load], earlier: Earlier, goal: Goal, seed: int) -> list[Load]:
+    """Return the loads of those runs that `goal` had asked for beyond the plan, and that had begun.
+
+    The last one may have been interrupted before some of its pages were loaded.
+    """
+    pages = list(dict.fromkeys(load.page for load in plan))
+    runs = sorted({load.run for load in earlier.tries} - {load.run for load in plan})
+    begun = []
+    for run in runs:
+        tried = {load.page for load in earlier.tries if load.run == run}
+        if run == runs[-1]:
+            before = [measured for measured in earlier.valid if measured.load.run < run]
+            tried.update(load.page for load in more_loads(judge_together(before), goal, seed) if before)
+        begun += plan_run(run, [page for page in pages if page in tried], (0, 1), draw_flips(pages, seed))
+    return begun
 
 
 def recording_digest(files: PageFiles) -> str:

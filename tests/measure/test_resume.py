@@ -9,7 +9,8 @@ import pytest
 from harness.errors import InputError
 from harness.files.experiment import experiment_file
 from harness.files.pages import PageFiles
-from harness.measure.plan import Load, plan_loads
+from harness.measure.adaptive import Goal
+from harness.measure.plan import Load, draw_flips, plan_loads, plan_run
 from harness.measure.reason import accident
 from harness.measure.results_folder import set_aside
 from harness.measure.resume import EMPTY, Earlier, loads_to_do, read_earlier, recording_digest
@@ -51,6 +52,22 @@ def test_only_what_is_missing_is_measured_and_a_warm_up_for_its_page(tmp_path: P
     assert loads_to_do(PLAN, whole, None, 1) == []
     assert list(whole.order) == [*earlier.order, *((load.page.url, load.run, load.tfo) for load in to_do)]
     assert next(done for done in whole.valid if done.load == lost).attempt == 4
+
+
+def test_a_run_beyond_the_plan_that_had_begun_is_finished_first(tmp_path: Path,
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --until-ci: interrupted in run 4, in which one load was done, and another one had failed in run 3."""
+    goal = Goal(points=1.0, max_runs=8)
+    flips = draw_flips([FIRST, SECOND], 1)
+    third, fourth = (plan_run(run, [FIRST, SECOND], (0, 1), flips) for run in (3, 4))
+    bench = Bench(tmp_path, failures={third[1]: [[LOST]] * 3})
+    bench.run(monkeypatch, to_do=[*PLAN, *third, fourth[0]])
+    to_do = loads_to_do(PLAN, earlier_of(bench), goal, 1)
+    assert to_do == [*(load for load in PLAN if load.run == 0), third[1], *fourth[1:]]
+
+    second = Bench(tmp_path)
+    second.run(monkeypatch, to_do=to_do, earlier=earlier_of(bench))
+    assert {load.run for load in loads_to_do(PLAN, earlier_of(second), goal, 1)} == {0, 5}
 
 
 @pytest.mark.parametrize("changed", [{"http": "1.1"}, {"pages": [FIRST.url]}, {"kernel": "7.0"}, {"chrome": "999"},
