@@ -89,7 +89,7 @@ fi
 as_user() { ${become_user[@]+"${become_user[@]}"} "$@"; }
 if [ -n "$resume" ]; then
     [ -f "$run_options" ] || bad_use "--resume: there is no run to go on with ($run_options); leave it out"
-    mapfile -t saved < <(as_user cat "$run_options")
+    mapfile -t saved < <(as_user head -c 65536 "$run_options")
     [ ${#given[@]} -eq 0 ] || [ "${given[*]}" = "${saved[*]-}" ] ||
         bad_use "--resume goes on with the options of that run (${saved[*]-none}); leave out others"
     given=(${saved[@]+"${saved[@]}"})
@@ -99,19 +99,20 @@ fi
 set -- ${given[@]+"${given[@]}"}
 while [ $# -gt 0 ]; do
     case "$1" in
-        --dry-run=*) bad_use "$1: is for ./tfo.py alone" ;;
-        --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
+        --name=* | --delays=* | --testruns=* | --sweep-rtt=* | --rtt=* | --until-ci=* | --max-runs=* | --format=* | --tfo=*)
+            set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
     esac
     case "$1" in
         --name | --delays | --testruns | --sweep-rtt | --rtt | --until-ci | --max-runs | --format | --tfo)
-            [ $# -ge 2 ] || bad_use "$1 needs a value"
+            [ -n "${2-}" ] || bad_use "$1 needs a value"
             option=${1#--}
             printf -v "${option//-/_}" '%s' "$2"
             shift 2
             ;;
         --detail) plot_options+=("$1"); shift ;;
-        --dir | --on-user) bad_use "$1: is for ./tfo.py alone" ;;
-        --delaynet) bad_use "$1: say --delays, or --sweep-rtt" ;;
+        --dry-run=*) bad_use "$1: is for ./tfo.py alone" ;;
+        --dir | --dir=* | --on-user | --on-user=*) bad_use "${1%%=*}: is for ./tfo.py alone" ;;
+        --delaynet | --delaynet=*) bad_use "--delaynet: say --delays, or --sweep-rtt" ;;
         --quick) testruns=2; shift ;;
         --dry-run) dry_run=yes; shift ;;
         --help | -h) usage; exit 0 ;;
@@ -143,7 +144,8 @@ twice=$(LC_ALL=C awk -v RS='[ \n]+' 'NF && seen[$1 + 0]++ { print $1; exit }' <<
 [[ $testruns =~ ^[123456789]$digit{0,3}$ && $testruns -ge 2 && $testruns -le 1000 ]] ||
     bad_use "--testruns: from 2, since the first load warms up, to 1000"
 [[ $tfo =~ ^(0|1|both)$ ]] || bad_use "--tfo: 0, 1 or both"
-[[ $name =~ ^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$ ]] || bad_use "--name: letters, digits, '.', '_' and '-' only"
+[[ $name =~ ^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$ ]] ||
+    bad_use "--name: letters, digits, '.', '_' and '-' only, and no '.' or '-' in front"
 [ "$(id -u)" -eq 0 ] || { echo "run.sh: needs root for network namespaces; run: sudo ./run.sh" >&2; exit 2; }
 
 # A child in the background and a wait for it: only so does bash pass a signal on at once. The child is the program
@@ -177,8 +179,8 @@ tfo() {
     local delaynet=()
     [ "$delay" = recorded ] || delaynet=(--delaynet "$delay")
     # Should we be killed, it ends as it does on Ctrl-C.
-    run_child setpriv --pdeathsig TERM -- ./tfo.py --name "$name" ${delaynet[@]+"${delaynet[@]}"} --testruns "$testruns" --tfo "$tfo" \
-        ${tfo_options[@]+"${tfo_options[@]}"} "$@"
+    run_child setpriv --pdeathsig TERM -- ./tfo.py "$@" --name "$name" ${delaynet[@]+"${delaynet[@]}"} --testruns "$testruns" --tfo "$tfo" \
+        ${tfo_options[@]+"${tfo_options[@]}"}
 }
 
 root_fastopen=/proc/sys/net/ipv4/tcp_fastopen
@@ -264,12 +266,19 @@ if [ -z "$resume" ] && { [ -e client ] || [ -e serverlogs ]; }; then
     done
 fi
 
+# A FIFO, which who writes there would wait for, can come there during the run, too: it is looked for each time.
+loggable() { [ ! -L "$run_log" ] && { [ -f "$run_log" ] || [ ! -e "$run_log" ]; }; }
+loggable || { echo "$run_log: is no file; move it away" >&2; exit 2; }
+
 as_user mkdir -p client
-[ -n "$resume" ] || as_user tee "$run_options" >/dev/null < <(printf '%s\n' "${given[@]}" | sed '/^$/d')
+if [ -z "$resume" ]; then      # all of them or none: on a full disk --resume would go on with other options
+    as_user tee "$run_options.new" >/dev/null < <(printf '%s\n' "${given[@]}" | sed '/^$/d')
+    as_user mv -T -- "$run_options.new" "$run_options"
+fi
 as_user tee -a "$run_log" >/dev/null <<<"# $(date '+%F %T') ./run.sh${resume:+ --resume} ${given[*]-}
 $plan"
 # Print what comes in, and keep it in the log, which is the user's.
-keep() { as_user tee -a "$run_log"; }
+keep() { if loggable; then as_user tee -a "$run_log"; else cat; fi; }
 say() { keep <<<"$1"; }
 [ -z "$kept" ] || say "The results of the last run are now in $kept/"
 

@@ -92,7 +92,7 @@ def main() -> int:
 
     # Measurement: once the machine is quiet; every load is judged and written down as soon as it is done.
     with only_experiment(), open_results(arguments.dir, speeds.delay_net_ms, resume=arguments.resume):
-        busy = wait_for_quiet(arguments.patience)
+        busy = [*dict.fromkeys([*earlier.busy, *wait_for_quiet(arguments.patience)])]
         with running_laboratory(speeds, web, chrome, netem=netem, results_dir=arguments.dir,
                                 experiment_id=earlier.experiment_id, patience_s=arguments.patience) as lab:
             experiment = Experiment(lab=lab, to_do=to_do, earlier=earlier, goal=arguments.goal, seed=arguments.seed,

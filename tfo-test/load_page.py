@@ -48,8 +48,6 @@ from harness.system.stand_by import run_or_stand_by
 LOOK_S = 0.02
 """How often it is looked whether the network is silent. A look takes less than 0.1 ms, and 5 ms at the end, when the
 kernel is asked what is under way."""
-DIALOGS_S = 5.0
-"""How long one dialog after the other may keep a finished page from telling its timing."""
 COMMAND_S = 15.0
 """Longest time that Chrome may take to answer a question; a page whose scripts never rest cannot answer."""
 
@@ -127,7 +125,7 @@ def visit(driver: webdriver.Chrome, settings: LoadSettings, report: dict[str, An
         report["errors"].append(f"Chrome: {page.first_line(error)}")
     page.limit_commands(driver, COMMAND_S)
     try:
-        report.update(page.run_script(driver, NAVIGATION_SCRIPT, time.monotonic() + DIALOGS_S))
+        report.update(page.run_script(driver, NAVIGATION_SCRIPT, time.monotonic() + page.DIALOGS_S))
     except WebDriverException as error:
         report["errors"].append(f"navigation timing: {page.first_line(error)}")
     if settings.initiators:

@@ -19,6 +19,8 @@ ERRORS = (WebDriverException, HTTPError, OSError)
 LOAD_EVENT_GRACE_S = 2.0
 """How long after a document is complete its load event may still be missing: its handlers run, or it has none."""
 POLL_S = 0.05
+DIALOGS_S = 5.0
+"""How long one dialog after the other may keep a page from answering a script of ours."""
 
 TIME_ORIGIN = "(performance[Symbol.for('tfo-lab.timeOrigin')] ?? performance.timeOrigin)"
 """JavaScript for the real time origin: deterministic.js shows another one to pages."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.errors import InputError, many
+from harness.files.hack_dns import PORTS
 from harness.files.pages import page_url, read_pages
 from harness.files.sites import registrable_domain
 from harness.system.untrusted import UnreadableFileError, read_untrusted_text
@@ -51,7 +52,7 @@ def _problem(text: str, number: int, urls: dict[str, int], sites: dict[str, int]
         return f"not a URL: {text[:120]!r}; write http://host/path or https://host/path"
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port
-    if port not in (None, 80, 443):
+    if port not in (None, *PORTS.values()):
         return f"{url} has a port of its own; give a page at the usual one"
     same = url.rstrip("/").lower() if parts.path in ("", "/") and not parts.query else url
     if same in urls:

@@ -25,6 +25,7 @@ from harness.measure.plan import Load
 from harness.measure.reason import accident
 from harness.measure.resume import EMPTY, Earlier, recording_digest
 from harness.measure.series import Measured, Series, failed_by_accident, last_tries
+from harness.measure.version import program_digest
 from harness.network.needs import real_time_allowed
 from harness.network.star import LinkSpeeds
 from harness.system import environment
@@ -173,7 +174,7 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
         "delayhome_ms": speeds.delay_home_ms, "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms,
         **latency, "think": arguments.think,
         "delay_by": delay_by(netem=netem), "browser": version_of(chrome.browser),
-        **{key: machine[key] for key in ("kernel", "machine", "cpus")},
+        **{key: machine[key] for key in ("kernel", "machine", "cpus")}, "tfo_lab": program_digest(),
     }
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from harness.analysis.shared_link import alone_ms
 from harness.analysis.timeline import Timeline
-from harness.measure.timekeeping import FRAME_BYTES, Quiet
+from harness.measure.timekeeping import Quiet
+from harness.system.tcp import FRAME_BYTES
 
 CONNECTION_BYTES = 200
 """A SYN and the acknowledgements of a connection's beginning and end, with their headers."""

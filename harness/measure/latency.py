@@ -21,7 +21,7 @@ FACTOR = Decimal(0.01, 100)
 
 
 @dataclass(frozen=True)
-class RecordedRtts:
+class AsRecorded:
     """What --rtt recorded*K asks for: `factor` is K, None when only "recorded" was typed."""
 
     factor: float | None = None
@@ -31,16 +31,16 @@ class RecordedRtts:
         return RECORDED if self.factor is None else f"{RECORDED}*{self.factor:g}"
 
 
-def recorded_option(text: str) -> RecordedRtts:
+def recorded_option(text: str) -> AsRecorded:
     """Read what --rtt says: recorded, or recorded*2. Raises argparse.ArgumentTypeError."""
     match = re.fullmatch(rf"{RECORDED}(?:\*(.+))?", text, re.DOTALL)
     if match is None:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is not recorded, or recorded*2; an RTT that all servers have "
                                          "is twice --delaynet")
-    return RecordedRtts(None if match[1] is None else FACTOR(match[1]))
+    return AsRecorded(None if match[1] is None else FACTOR(match[1]))
 
 
-def with_recorded_rtts(speeds: LinkSpeeds, recorded: RecordedRtts, delaynet_ms: float | None,
+def with_recorded_rtts(speeds: LinkSpeeds, recorded: AsRecorded, delaynet_ms: float | None,
                        page_set: PageSet, layout: Layout = EACH_ITS_OWN) -> LinkSpeeds:
     """Return `speeds` with a delay of its own for the link to each server of `page_set`.
 
@@ -70,7 +70,7 @@ def with_recorded_rtts(speeds: LinkSpeeds, recorded: RecordedRtts, delaynet_ms: 
                                   for server, hosts in layout.servers(rtts_ms).items()})
 
 
-def latency_settings(recorded: RecordedRtts | None, speeds: LinkSpeeds, page_set: PageSet,
+def latency_settings(recorded: AsRecorded | None, speeds: LinkSpeeds, page_set: PageSet,
                      layout: Layout = EACH_ITS_OWN) -> Mapping[str, Any]:
     """Return what an experiment's file says of --rtt; None where all servers are equally far away."""
     if recorded is None:

@@ -17,6 +17,7 @@ from harness.measure.client_log import REPORT
 from harness.system.atomic import write_atomically, written_beside
 from harness.system.privileges import User, acting_as
 from harness.system.untrusted import (
+    ANY_SIZE,
     LARGEST_FILE,
     UnreadableFileError,
     open_untrusted,
@@ -26,7 +27,6 @@ from harness.system.untrusted import (
 
 MOST_OUTPUT = 64 * 2**10
 """Bytes that are kept of each program's words: the last ones."""
-ANY_SIZE = 2**62
 
 
 @dataclass(frozen=True)

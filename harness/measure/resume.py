@@ -3,21 +3,25 @@
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import InputError
-from harness.files.experiment import experiment_file, read_experiment
+from harness.files.experiment import ExperimentRecord, experiment_file, read_experiment
 from harness.files.layout import HOST
 from harness.files.pages import PageFiles
 from harness.files.results import LoadResult, has_loads, read_results
 from harness.measure.adaptive import Goal, more_loads
-from harness.measure.plan import Load
+from harness.measure.plan import Load, draw_flips, plan_run
 from harness.measure.series import Measured, judge_together
 from harness.mirror.paths import list_files
 from harness.network.cookies import WARM
+from harness.system.untrusted import ANY_SIZE, UnreadableFileError, open_untrusted
 
 NOT_COMPARED = ("id", "order")
 ADDED_LATER: Mapping[str, Any] = {"quiet_limit_s": 10.0, "connections_per_host": CHROMES_OWN, "cookies": WARM,
@@ -29,12 +33,16 @@ LARGEST_HASHED = 2**26
 
 @dataclass(frozen=True)
 class Earlier:
-    """What has been measured of an experiment: its id, its valid loads in order, and how often each load was tried."""
+    """What has been measured of an experiment: its id, its valid loads in order, and how often each load was tried.
+
+    `busy` is what kept the machine busy before it.
+    """
 
     experiment_id: str | None
     order: Sequence[tuple[str, int, int]]
     valid: Sequence[Measured]
     tries: Mapping[Load, int]
+    busy: Sequence[str] = ()
 
 
 EMPTY = Earlier(None, (), (), {})
@@ -44,7 +52,8 @@ EMPTY = Earlier(None, (), (), {})
 def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], settings: Mapping[str, Any]) -> Earlier:
     """Return what has been measured of the experiment at one delay, EMPTY when it never began.
 
-    Raises InputError when it was done with other `settings` (pages, kernel, Chrome, options), or cannot be read.
+    Raises InputError when it was done with other `settings` (pages, kernel, Chrome, this program, options), or cannot
+    be read.
     """
     path = experiment_file(clientdir, delaynet_ms)
     if not path.exists():
@@ -59,7 +68,7 @@ def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], sett
                              "leave out --resume to measure all anew")
     pages = {load.page.name: load.page for load in plan}
     if not has_loads(clientdir):
-        return Earlier(experiment.id, (), (), {})
+        return Earlier(experiment.id, (), (), {}, _busy(experiment))
     results = read_results(clientdir)
     mine = [load for load in (*results.loads, *results.again)
             if load.delaynet_ms == delaynet_ms and load.page in pages and load.record
@@ -69,8 +78,20 @@ def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], sett
     for load in mine:
         key_load = Load(pages[load.page], load.run, load.tfo)
         tries[key_load] = max(tries.get(key_load, 0), load.record.attempt if load.record else 0)
-    order = [(str(url), int(run), int(tfo)) for url, run, tfo in experiment.settings.get("order", ())]
-    return Earlier(experiment.id, order, _in_order(valid, order), tries)
+    order = _order(path, experiment)
+    return Earlier(experiment.id, order, _in_order(valid, order), tries, _busy(experiment))
+
+
+def _order(path: Path, experiment: ExperimentRecord) -> list[tuple[str, int, int]]:
+    try:
+        return msgspec.convert(experiment.settings.get("order", []), list[tuple[str, int, int]])
+    except msgspec.ValidationError as error:
+        raise UnreadableFileError(path, f"its order is none of loads: {error}") from None
+
+
+def _busy(experiment: ExperimentRecord) -> list[str]:
+    causes = experiment.settings.get("busy")
+    return [*map(str, causes)] if isinstance(causes, list) else []
 
 
 def _in_order(valid: Mapping[Load, LoadResult], order: Sequence[tuple[str, int, int]]) -> list[Measured]:
@@ -85,12 +106,30 @@ def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed:
     The warm-ups are needed because the network is built anew, and its hosts have no TFO cookies yet.
     """
     done = {measured.load for measured in earlier.valid}
-    missing = [load for load in plan if load not in done]
+    begun = _begun_beyond(plan, earlier, goal, seed) if goal else []
+    missing = [load for load in (*plan, *begun) if load not in done]
     if not missing and goal:
         missing = more_loads(judge_together(earlier.valid), goal, seed)
     pages = {load.page for load in missing}
     warm_ups = [load for load in plan if load.run == 0 and load.page in pages]
     return [*warm_ups, *(load for load in missing if load.run > 0)]
+
+
+def _begun_beyond(plan: Sequence[Load], earlier: Earlier, goal: Goal, seed: int) -> list[Load]:
+    """Return the loads of those runs that `goal` had asked for beyond the plan, and that had begun.
+
+    The last one may have been interrupted before some of its pages were loaded.
+    """
+    pages = list(dict.fromkeys(load.page for load in plan))
+    runs = sorted({load.run for load in earlier.tries} - {load.run for load in plan})
+    begun = []
+    for run in runs:
+        tried = {load.page for load in earlier.tries if load.run == run}
+        if run == runs[-1]:
+            before = [measured for measured in earlier.valid if measured.load.run < run]
+            tried.update(load.page for load in more_loads(judge_together(before), goal, seed) if before)
+        begun += plan_run(run, [page for page in pages if page in tried], (0, 1), draw_flips(pages, seed))
+    return begun
 
 
 def recording_digest(files: PageFiles) -> str:
@@ -99,9 +138,9 @@ def recording_digest(files: PageFiles) -> str:
     for base in (files.pages, files.mirror, files.fetchlog, files.rtts):
         found = [base / name for name in list_files(base)] if base.is_dir() else [base]
         for path in sorted(found, key=os.fsencode):
-            if path.is_file() and not path.is_symlink():
-                size = path.stat().st_size
+            with suppress(UnreadableFileError), open_untrusted(path, limit=ANY_SIZE) as file:
+                size = os.fstat(file.fileno()).st_size
                 digest.update(os.fsencode(path.relative_to(files.base)) + b"\0%d\0" % size)
                 if size <= LARGEST_HASHED:
-                    digest.update(path.read_bytes())
+                    digest.update(file.read())
     return digest.hexdigest()

@@ -28,6 +28,7 @@ from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.files.load_parts import LateAnswer, Timekeeping
 from harness.files.server_log import ServerRequest
 from harness.measure.reason import Reason, accident
+from harness.system.tcp import FRAME_BYTES
 
 LATE_RATIO = 0.10
 LATE_MS = 3.0
@@ -63,7 +64,6 @@ STOPPED_MS = 30.0
 """A process seen stopped for longer: two looks in a row, so more than a debugger's or a shell's passing touch."""
 SUSPENDED_MS = 10.0
 """CLOCK_BOOTTIME and CLOCK_MONOTONIC are read one after the other: less is the time between the two."""
-FRAME_BYTES = 1514
 TICK_MS = 1.0
 """The net-log's clock counts whole milliseconds."""
 CLOCKS_MS = 2.0

@@ -9,12 +9,13 @@ one, that has TRANSPORT_CONNECT_JOB instead, gives connections but no look-ups.
 import re
 from dataclasses import dataclass, field
 
+from harness.files.hack_dns import PORTS
 from harness.netlog.file import BEGIN, END, Event, NetLogFile
 from harness.netlog.socket_bytes import RECEIVED, SENT
 
 CONNECT_JOBS = ("TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "TRANSPORT_CONNECT_JOB")
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
-DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
+DEFAULT_PORTS = PORTS | {"ws": PORTS["http"], "wss": PORTS["https"]}
 EVENTS_READ = frozenset((
     RECEIVED, SENT,
     "SOCKET_POOL_CONNECT_JOB_CREATED", "TCP_CONNECT", "TCP_CONNECT_ATTEMPT", "SOCKET_ALIVE", "SSL_CONNECT",

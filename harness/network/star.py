@@ -26,6 +26,7 @@ from mininet.util import ipAdd, macColonHex
 from harness.errors import ExperimentError, InputError
 from harness.network import nodes
 from harness.system.processes import is_running
+from harness.system.tcp import FRAME_BYTES
 
 BRIDGE_PORTS = 1023
 """Ports of one Linux bridge (BR_MAX_PORTS 1024, port 0 unused); the user's link takes one."""
@@ -35,7 +36,6 @@ FILES_PER_NODE, SPARE_FILES = 2, 128
 SYN_AGAIN_MS = 1000.0
 """A SYN that was not answered for so long is sent again (RFC 6298, section 2.1), and no load with such a SYN counts."""
 QUEUE_PACKETS = 1000
-FRAME_BYTES = 1514
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,6 @@ from harness.system.processes import die_with_parent, terminate_as_interrupt
 
 VISIT = "visit.json"
 POLL_S = 0.1
-DIALOGS_S = 5.0
-"""How long one dialog after the other may keep the page from answering."""
 WINDOWS_EVERY_S = 1.0
 SCROLL_PAUSE_S = 0.1
 MOST_NETLOG_BYTES = 500_000_000
@@ -187,7 +185,7 @@ class _Visitor:
     def _run(self, script: str) -> Any:
         """Run `script` in the page, past its dialogs; None while the page is being replaced."""
         try:
-            return page.run_script(self.driver, script, time.monotonic() + DIALOGS_S)
+            return page.run_script(self.driver, script, time.monotonic() + page.DIALOGS_S)
         except UnexpectedAlertPresentException:
             raise WebDriverException("it opens one dialog after the other") from None
         except WebDriverException as error:

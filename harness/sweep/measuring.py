@@ -38,7 +38,8 @@ from harness.system.scratch import temporary_directory
 
 SITE = "site"
 """Name of every unit's list of pages and recording: their digest must not depend on who recorded them."""
-PARTS = (f"{SITE}.pages", SITE, f"{SITE}.fetchlog", f"{SITE}.rtts")
+PARTS = tuple(str(part) for files in (PageFiles(Path(), SITE),)
+              for part in (files.pages, files.mirror, files.fetchlog, files.rtts))
 CONSOLE = "console.log"
 MEASURED = ("client", "serverlogs")
 """What tfo.py makes in its folder."""

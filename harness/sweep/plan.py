@@ -8,18 +8,16 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from harness.bootstrap import ROOT
 from harness.browser.program import find_browser, version_of
 from harness.errors import InputError
 from harness.files import layout
 from harness.measure.options import parse_arguments
-from harness.mirror.paths import list_files
+from harness.measure.version import program_digest
 
 FORMAT = 1
 """The version of a unit's description; another one makes other keys."""
@@ -35,9 +33,6 @@ MOST_COMBINATIONS = 1000
 """How many the values of a --grid file may give."""
 SECOND_OF = 10
 """A site of so many is measured on a second machine, too."""
-MEASURING = ("tfo.py", "tfo-test", "harness/analysis", "harness/browser", "harness/files", "harness/measure",
-             "harness/mirror", "harness/netlog", "harness/network", "harness/replay", "harness/system")
-"""What decides how a load comes about; figures and reports do not."""
 _OPTION = re.compile(r"--([a-z-]+)(?:=(.*))?", re.DOTALL)
 
 
@@ -165,14 +160,4 @@ def _word(name: str, value: object) -> str:
 @lru_cache(maxsize=1)
 def own_versions() -> Versions:
     """Return the versions of this program and of the Chrome on this machine."""
-    digest = hashlib.sha256()
-    for path in _sources():
-        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return Versions(digest.hexdigest()[:16], version_of(find_browser()))
-
-
-def _sources() -> Iterator[Path]:
-    for name in MEASURING:
-        place = ROOT / name
-        files = sorted(place / file for file in list_files(place)) if place.is_dir() else [place]
-        yield from (path for path in files if path.suffix in (".py", ".js", ".c"))
+    return Versions(program_digest(), version_of(find_browser()))

@@ -112,7 +112,7 @@ def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> Sit
     staging = sweep.recordings / f"{STAGING}{uuid.uuid4().hex}"
     staging.mkdir()
     try:
-        (staging / f"{SITE}.pages").write_text(f"{page.url}\n", encoding="utf-8")
+        PageFiles(staging, SITE).pages.write_text(f"{page.url}\n", encoding="utf-8")
         why = cut(source, page, PageFiles(staging, SITE)) if source else fetch(staging)
         why = why or _too_large(staging)
         if why:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import InputError, many
-from harness.files.pages import Page, read_pages
+from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.text_log import format_log
 from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
 from harness.mirror.paths import write_file
@@ -67,11 +67,12 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
     Raises InputError when the list of pages is unusable, has a page whose figures are not in the shape file, or when
     only one of mirror and logs is there.
     """
-    mirror, logs = directory / name, directory / f"{name}.fetchlog"
+    files = PageFiles(directory, name)
+    mirror, logs = files.mirror, files.fetchlog
     known = [over_tls(shape) if https else shape for shape in read_shapes(shape_file)]
-    if (https or shape_file != SHAPE_FILE) and not (directory / f"{name}.pages").exists():
-        write_atomically(directory / f"{name}.pages", "".join(f"{shape.url}\n" for shape in known))
-    pages = read_pages(directory / f"{name}.pages")
+    if (https or shape_file != SHAPE_FILE) and not files.pages.exists():
+        write_atomically(files.pages, "".join(f"{shape.url}\n" for shape in known))
+    pages = read_pages(files.pages)
     source = _source_hash(shape_file)
     manifest = _manifest(logs)
     if manifest is None and (mirror.exists() or logs.exists()):
@@ -81,7 +82,7 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
     wanted = {"seed": seed, "made_from": source, "pages": [page.url for page in pages]}
     if manifest is not None and _has_all(manifest, wanted, mirror):
         return f"{mirror}/ is complete (synthetic, seed {seed}): nothing to do"
-    shapes = [_shape_of(page, known, directory / f"{name}.pages") for page in pages]
+    shapes = [_shape_of(page, known, files.pages) for page in pages]
     note = NOTE.format(name=shape_file.name)
     with _hidden_directory(directory, name) as hidden:
         made = make_page_set(shapes, seed)

@@ -24,7 +24,7 @@ DIGITS = 6
 """Significant digits of a number: so many stand in the names of folders, as in ``client/2.5-0-tfo-0``."""
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 FIRST_DAY = date(1991, 8, 6)
 """When the first page was public."""
@@ -122,7 +122,7 @@ def page_list_name(text: str) -> str:
     """Return NAME as in NAME.pages, which names files in one folder. Raises argparse.ArgumentTypeError."""
     if not _NAME.fullmatch(text) or len(text) > LONGEST_NAME:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is not a name: letters, digits, '.', '_' and '-' only, no "
-                                         f"'.' in front, at most {LONGEST_NAME}")
+                                         f"'.' or '-' in front, at most {LONGEST_NAME}")
     return text
 
 

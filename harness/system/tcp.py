@@ -9,6 +9,8 @@ TCPI_OPTIONS_OFFSET = 5
 """Byte of tcpi_options in struct tcp_info (linux/tcp.h)."""
 TCPI_OPT_SYN_DATA = 32
 """linux/tcp.h: the SYN's data was acknowledged with the SYN-ACK."""
+FRAME_BYTES = 1514
+"""Of a full packet on the link."""
 
 
 def listen(address: str, port: int, queue: int = QUEUE) -> socket.socket:

@@ -20,6 +20,7 @@ from harness.errors import InputError
 
 LARGEST_FILE = 64 * 2**20
 """Bytes. The records and HARs of the largest pages known have 5 MB; the net-log, which is larger, is streamed."""
+ANY_SIZE = 2**62
 DEEPEST = 60
 """Levels of JSON. A HAR has 8; Python's own limit of recursion is 1000 for all callers together."""
 MOST_DIGITS = 18

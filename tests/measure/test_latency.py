@@ -10,7 +10,7 @@ import pytest
 from harness.errors import InputError
 from harness.files.layout import ONE, Layout
 from harness.files.pages import PageFiles
-from harness.measure.latency import RecordedRtts, latency_settings, thinking_rtts, with_recorded_rtts
+from harness.measure.latency import AsRecorded, latency_settings, thinking_rtts, with_recorded_rtts
 from harness.measure.options import parse_arguments
 from harness.measure.preflight import PageSet
 from harness.mirror.recording import read_recording
@@ -29,9 +29,9 @@ def page_set(tmp_path: Path) -> PageSet:
 
 
 @pytest.mark.parametrize(("asked", "delaynet_ms", "rtts_ms"), [
-    (RecordedRtts(), None, (30, 40, 180, 40)), (RecordedRtts(2), None, (60, 80, 360, 80)),
-    (RecordedRtts(0.01), None, (0, 0, 1.8, 0)), (RecordedRtts(), 50, (75, 100, 450, 100))])
-def test_every_server_its_own(page_set: PageSet, capsys: pytest.CaptureFixture[str], asked: RecordedRtts,
+    (AsRecorded(), None, (30, 40, 180, 40)), (AsRecorded(2), None, (60, 80, 360, 80)),
+    (AsRecorded(0.01), None, (0, 0, 1.8, 0)), (AsRecorded(), 50, (75, 100, 450, 100))])
+def test_every_server_its_own(page_set: PageSet, capsys: pytest.CaptureFixture[str], asked: AsRecorded,
                               delaynet_ms: float | None, rtts_ms: tuple[float, ...]) -> None:
     """Of host3.test it is not known: it gets the median."""
     speeds = with_recorded_rtts(LinkSpeeds(bw_net_mbit=8), asked, delaynet_ms, page_set)
@@ -42,8 +42,8 @@ def test_every_server_its_own(page_set: PageSet, capsys: pytest.CaptureFixture[s
 
 
 def test_the_experiments_file_says_it(page_set: PageSet) -> None:
-    speeds = with_recorded_rtts(LinkSpeeds(), RecordedRtts(2), None, page_set)
-    said = latency_settings(RecordedRtts(2), speeds, page_set)
+    speeds = with_recorded_rtts(LinkSpeeds(), AsRecorded(2), None, page_set)
+    said = latency_settings(AsRecorded(2), speeds, page_set)
     assert said["rtt"] == "recorded*2"
     assert said["server_rtts_ms"] == {"www.nytimes.com": 60, "host1.test": 80, "host2.test": 360, "host3.test": 80}
     assert said["rtts_assumed"] == ["host3.test"]
@@ -52,24 +52,24 @@ def test_the_experiments_file_says_it(page_set: PageSet) -> None:
 
 def test_a_server_that_hosts_share_is_as_far_away_as_the_nearest_of_them(page_set: PageSet) -> None:
     layout = Layout(ONE, {"host1.test": "cdn", "host2.test": "cdn"})
-    speeds = with_recorded_rtts(LinkSpeeds(), RecordedRtts(), None, page_set, layout)
+    speeds = with_recorded_rtts(LinkSpeeds(), AsRecorded(), None, page_set, layout)
     assert speeds.rtts_ms(["www.nytimes.com", "cdn"]) == {"www.nytimes.com": 30, "cdn": 40}
-    said = latency_settings(RecordedRtts(), speeds, page_set, layout)["server_rtts_ms"]
+    said = latency_settings(AsRecorded(), speeds, page_set, layout)["server_rtts_ms"]
     assert said == {"www.nytimes.com": 30, "host1.test": 40, "host2.test": 40, "host3.test": 40}
 
 
 def test_too_far_away(page_set: PageSet) -> None:
     """Of 30, 40 and 180 ms, times 5.55 and 5.56."""
-    assert with_recorded_rtts(LinkSpeeds(), RecordedRtts(5.55), None, page_set).longest_rtt_ms == 999
+    assert with_recorded_rtts(LinkSpeeds(), AsRecorded(5.55), None, page_set).longest_rtt_ms == 999
     with pytest.raises(InputError, match=r"an RTT of 1000.8 ms, to host2.test, is 1000 ms or more.*small\.rtts$"):
-        with_recorded_rtts(LinkSpeeds(), RecordedRtts(5.56), None, page_set)
+        with_recorded_rtts(LinkSpeeds(), AsRecorded(5.56), None, page_set)
 
 
 def test_nothing_scales_zero(page_set: PageSet) -> None:
     page_set.files.rtts.write_text(WRITTEN.replace("30", "0").replace("40", "0"))
-    assert with_recorded_rtts(LinkSpeeds(), RecordedRtts(), None, page_set).rtt_ms == 0
+    assert with_recorded_rtts(LinkSpeeds(), AsRecorded(), None, page_set).rtt_ms == 0
     with pytest.raises(InputError, match="is 0 ms, which cannot be scaled"):
-        with_recorded_rtts(LinkSpeeds(), RecordedRtts(), 10, page_set)
+        with_recorded_rtts(LinkSpeeds(), AsRecorded(), 10, page_set)
 
 
 def test_links_of_a_star_whose_kernel_has_netem() -> None:
@@ -98,9 +98,9 @@ def test_what_is_no_rtt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(("words", "rtt", "delaynet"), [
-    ((), None, 10), (("--rtt", "recorded"), RecordedRtts(), None), (("--rtt", "recorded*0.5"), RecordedRtts(0.5), None),
-    (("--rtt", "recorded", "--delaynet", "25"), RecordedRtts(), 25)])
-def test_what_goes_together(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], rtt: RecordedRtts | None,
+    ((), None, 10), (("--rtt", "recorded"), AsRecorded(), None), (("--rtt", "recorded*0.5"), AsRecorded(0.5), None),
+    (("--rtt", "recorded", "--delaynet", "25"), AsRecorded(), 25)])
+def test_what_goes_together(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], rtt: AsRecorded | None,
                             delaynet: float | None) -> None:
     monkeypatch.setattr(sys, "argv", ["tfo.py", *words])
     found = parse_arguments("x")

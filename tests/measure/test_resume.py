@@ -1,12 +1,16 @@
 """Going on with an experiment: what is there counts, what is missing is measured, under the same settings only."""
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 
 from harness.errors import InputError
+from harness.files.experiment import experiment_file
 from harness.files.pages import PageFiles
-from harness.measure.plan import Load, plan_loads
+from harness.measure.adaptive import Goal
+from harness.measure.plan import Load, draw_flips, plan_loads, plan_run
 from harness.measure.reason import accident
 from harness.measure.results_folder import set_aside
 from harness.measure.resume import EMPTY, Earlier, loads_to_do, read_earlier, recording_digest
@@ -50,7 +54,24 @@ def test_only_what_is_missing_is_measured_and_a_warm_up_for_its_page(tmp_path: P
     assert next(done for done in whole.valid if done.load == lost).attempt == 4
 
 
-@pytest.mark.parametrize("changed", [{"http": "1.1"}, {"pages": [FIRST.url]}, {"kernel": "7.0"}, {"chrome": "999"}],
+def test_a_run_beyond_the_plan_that_had_begun_is_finished_first(tmp_path: Path,
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --until-ci: interrupted in run 4, in which one load was done, and another one had failed in run 3."""
+    goal = Goal(points=1.0, max_runs=8)
+    flips = draw_flips([FIRST, SECOND], 1)
+    third, fourth = (plan_run(run, [FIRST, SECOND], (0, 1), flips) for run in (3, 4))
+    bench = Bench(tmp_path, failures={third[1]: [[LOST]] * 3})
+    bench.run(monkeypatch, to_do=[*PLAN, *third, fourth[0]])
+    to_do = loads_to_do(PLAN, earlier_of(bench), goal, 1)
+    assert to_do == [*(load for load in PLAN if load.run == 0), third[1], *fourth[1:]]
+
+    second = Bench(tmp_path)
+    second.run(monkeypatch, to_do=to_do, earlier=earlier_of(bench))
+    assert {load.run for load in loads_to_do(PLAN, earlier_of(second), goal, 1)} == {0, 5}
+
+
+@pytest.mark.parametrize("changed", [{"http": "1.1"}, {"pages": [FIRST.url]}, {"kernel": "7.0"}, {"chrome": "999"},
+                                     {"tfo_lab": "0123456789abcdef"}],
                          ids=str)
 def test_other_settings_are_refused(changed: dict[str, object], tmp_path: Path,
                                     monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,6 +79,30 @@ def test_other_settings_are_refused(changed: dict[str, object], tmp_path: Path,
     bench.run(monkeypatch)
     with pytest.raises(InputError, match=rf"experiment-10\.json:1: --resume: {next(iter(changed))} was .*, and is "):
         earlier_of(bench, **changed)
+
+
+def test_what_kept_the_machine_busy_before_is_still_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(tmp_path)
+    bench.run(monkeypatch)
+    assert earlier_of(bench).busy == []
+    with_settings(bench, busy=["stress-ng uses 99% of a core"])
+    assert earlier_of(bench).busy == ["stress-ng uses 99% of a core"]
+
+
+@pytest.mark.parametrize("order", ["x", [["http://a.test"]], [["http://a.test", "first", 0]], [7], {"a": 1}], ids=str)
+def test_an_order_that_is_none_is_told_in_a_line(order: object, tmp_path: Path,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(tmp_path)
+    bench.run(monkeypatch)
+    with_settings(bench, order=order)
+    with pytest.raises(InputError, match=r"experiment-10\.json:1: cannot be read \(its order is none of loads: "):
+        earlier_of(bench)
+
+
+def with_settings(bench: Bench, **changed: object) -> None:
+    """Change what stands in the experiment's file."""
+    path = experiment_file(bench.client_dir, 10)
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
 
 
 def test_nothing_to_go_on_with(tmp_path: Path) -> None:
@@ -78,6 +123,22 @@ def test_the_digest_tells_recordings_apart(tmp_path: Path) -> None:
     document.rename(document.with_name("other.html"))
     seen.add(recording_digest(files))
     assert len(seen) == 4
+
+
+def test_the_digest_waits_for_no_fifo_and_follows_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where a file was exchanged for one after it was looked at."""
+    files = PageFiles(tmp_path, "My")
+    (files.mirror / "a.test").mkdir(parents=True)
+    files.fetchlog.mkdir()
+    files.pages.write_text("http://a.test\n")
+    without = recording_digest(files)
+    os.mkfifo(files.mirror / "a.test" / "fifo")
+    (files.mirror / "a.test" / "link").symlink_to("/etc/hostname")
+    monkeypatch.setattr("harness.measure.resume.list_files", lambda base: [
+        str(path.relative_to(base)) for path in base.rglob("*") if not path.is_dir()])
+    monkeypatch.setattr(Path, "is_file", lambda _: True)
+    monkeypatch.setattr(Path, "is_symlink", lambda _: False)
+    assert recording_digest(files) == without
 
 
 def test_older_results_of_this_delay_are_moved_aside_and_others_stay(tmp_path: Path,

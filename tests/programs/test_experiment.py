@@ -15,6 +15,7 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.results import read_results
 from harness.measure.options import parse_arguments
+from harness.measure.version import program_digest
 from tests.support.forked import typed
 from tests.support.har_schema import assert_har
 from tests.support.ordinary import AS_ORDINARY
@@ -71,7 +72,9 @@ def assert_results_are_whole(base: Path) -> None:
     assert "--no-sandbox" not in environment["argv"]
     assert environment["versions"]["chrome"]
     assert sorted(path.name for path in (base / "serverlogs").iterdir()) == ["100-tfo-0", "100-tfo-1"]
-    order = json.loads((base / "client" / "experiment-100.json").read_text())["order"]
+    described = json.loads((base / "client" / "experiment-100.json").read_text())
+    assert described["tfo_lab"] == program_digest()
+    order = described["order"]
     first_of_pair = [tfo for _, _, tfo in order[::2]]
     assert first_of_pair in ([0, 1], [1, 0])
 

@@ -3,8 +3,10 @@
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -156,12 +158,16 @@ def test_the_demo_is_made_and_knows_how_far_its_servers_were(project: Path) -> N
     assert recorded_rtts(files, read_recording(files.mirror, files.fetchlog)).assumed == ()
 
 
+NAME = "--name: letters, digits, '.', '_' and '-' only, and no '.' or '-' in front"
 BAD_USE = [
     (["--delays", "ten"], "run.sh: --delays: 'ten' is not a number of milliseconds; see ./run.sh --help"),
     (["--delays", " "], "run.sh: --delays: no delay given; see ./run.sh --help"),
     (["--testruns", "1"], "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
-    (["--name", "../x"], "run.sh: --name: letters, digits, '.', '_' and '-' only; see ./run.sh --help"),
+    (["--name", "../x"], f"run.sh: {NAME}; see ./run.sh --help"),
+    (["--name=-x"], f"run.sh: {NAME}; see ./run.sh --help"),
     (["--name"], "run.sh: --name needs a value; see ./run.sh --help"),
+    (["--rtt="], "run.sh: --rtt needs a value; see ./run.sh --help"),
+    (["--until-ci", "", "--quick"], "run.sh: --until-ci needs a value; see ./run.sh --help"),
     (["--testruns=1"], "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
     (["--testruns", "010"], "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
     (["--testruns", "4294967296"],
@@ -255,6 +261,10 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
         (["--name", "small", "--bwnet", "0"], "tfo.py: argument --bwnet: '0' is not a number from 0.1 to 1000"),
         (["--name", "small", "--delays", "5 60001"], "argument --delaynet: '60001' is not a number"),
         (["--name", "small", "--no-such-option"], "unrecognized arguments: --no-such-option"),
+        (["--name", "small", "--bwnet=--quick"], "tfo.py: argument --bwnet: '--quick' is not a number from 0.1"),
+        (["--name", "small", "--layout=-own"], "-own:1: "),
+        (["--name", "small", "--resume=yes"], "tfo.py: argument --resume: ignored explicit argument 'yes'"),
+        (["--name", "small", "--"], "tfo.py: unrecognized arguments: --; see"),
     ):
         done = run(project, *options)
         assert done.returncode == 2, done.stdout + done.stderr
@@ -268,6 +278,35 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
     (project / "client" / "precious").unlink()
     (project / "client").rmdir()
     assert not list(project.glob("results-*"))
+
+
+@pytest.mark.root
+def test_options_that_could_not_be_kept_are_not_resumed(same_project: Path, tmp_path: Path) -> None:
+    """On a full disk: a part of them, or none, would be another run's options."""
+    tee = tmp_path / "tee"
+    tee.write_text('#!/bin/sh\ncase "$1" in *run.options*) : >"$1"; exit 1 ;; esac\nexec /usr/bin/tee "$@"\n')
+    tee.chmod(0o755)
+    done = run(same_project, "--name", "small", "--quick", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert not (same_project / "client" / "run.options").exists()
+    resumed = run(same_project, "--resume")
+    shutil.rmtree(same_project / "client")
+    assert (resumed.returncode, resumed.stderr) == (
+        2, "run.sh: --resume: there is no run to go on with (client/run.options); leave it out; see ./run.sh --help\n")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir], ids=["fifo", "folder"])
+def test_nobody_waits_for_a_log_that_is_none(make: Callable[[Path], None], same_project: Path) -> None:
+    client = same_project / "client"
+    client.mkdir()
+    make(client / "run.log")
+    (client / "run.options").write_text("--name\nsmall\n--quick\n--delays\n5\n")
+    done = run(same_project, "--resume")
+    left = sorted(path.name for path in client.iterdir())
+    shutil.rmtree(client)
+    assert (done.returncode, done.stderr, left) == (
+        2, "client/run.log: is no file; move it away\n", ["run.log", "run.options"])
 
 
 @pytest.mark.root

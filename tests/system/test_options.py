@@ -66,7 +66,7 @@ def test_several_numbers() -> None:
             Several(DELAY_MS)(text)
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", ".hidden", "a/b", "a b", "é", "a" * 201, "a\n"])
+@pytest.mark.parametrize("name", ["", ".", "..", "-x", ".hidden", "a/b", "a b", "é", "a" * 201, "a\n"])
 def test_names_that_are_none(name: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is not a name"):
         page_list_name(name)

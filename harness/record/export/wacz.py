@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
+from harness.files.hack_dns import PORTS
 from harness.files.pages import Page
 from harness.record.export.exchanges import RecordedExchange
 from harness.record.export.warc import SOFTWARE, write_warc
@@ -66,7 +67,7 @@ def sort_key(url: str) -> str:
     """Return a URL as indexes sort it (SURT): the host's labels from the last on, the query's parameters in order."""
     parts = urlsplit(url.lower())
     labels = ",".join(reversed((parts.hostname or "").removeprefix("www.").split(".")))
-    port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
+    port = f":{parts.port}" if parts.port not in (None, *PORTS.values()) else ""
     query = "?" + "&".join(sorted(parts.query.split("&"))) if parts.query else ""
     return f"{labels}{port}){parts.path or '/'}{query}"
 

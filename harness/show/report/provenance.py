@@ -26,7 +26,7 @@ SETTINGS = {
     "rtts_assumed": "Servers whose RTT is not known, the median of the others",
     "think": "Servers' thinking time", "delay_by": "Delay made by",
     "server_congestion_control": "Congestion control of the servers", "kernel": "Kernel", "machine": "Machine",
-    "cpus": "CPUs", "python": "Python", "git": "TFO Lab, git state",
+    "cpus": "CPUs", "python": "Python", "git": "TFO Lab, git state", "tfo_lab": "TFO Lab, digest of what measures",
 }
 """Keys of experiment-<delaynet>.json in the order shown, each in words."""
 AS_RECORDED = ("rtt", "server_rtts_ms", "rtts_assumed", "think")
