@@ -12,7 +12,7 @@ from harness.analysis.explanation import Explanation
 from harness.analysis.selection import Cell, Selection
 from harness.analysis.shown import ShownLoad, shown_load
 from harness.files.results import Results
-from harness.show.answers import stand_in_words
+from harness.show.answers import doubtful_words
 from harness.show.labels import TFO_NAMES
 
 BAR_HEIGHT = 0.8
@@ -115,5 +115,5 @@ def _small_print(bars: list[Bar], *, synthetic: bool) -> str:
     most = max(bar.shown.loads for bar in bars)
     shown = f"Each bar: the load of the median PLT, of {most} loads" if most > 1 else "Each bar: one load"
     return f"{shown}. What was not on the critical path is not in it; which request waited for which is inferred " \
-        "(docs/prediction.md)." + "".join(f"\n{bar.title}:{stand_in_words(bar.shown.stand_ins)}" for bar in bars
-                                            if bar.shown.stand_ins) + (" Pages: synthetic." if synthetic else "")
+        "(docs/prediction.md)." + "".join(f"\n{bar.title}:{doubtful_words(bar.shown.doubtful)}" for bar in bars
+                                            if bar.shown.doubtful) + (" Pages: synthetic." if synthetic else "")
