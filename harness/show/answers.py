@@ -42,7 +42,7 @@ def doubtful_words(urls: Sequence[str]) -> str:
     if not urls:
         return ""
     more = f" (and {len(urls) - 1} more)" if len(urls) > 1 else ""
-    return f" On the critical path, and not answered as recorded: {shortened(urls[0])}{more}."
+    return f" On the critical path, not as recorded: {shortened(urls[0])}{more}."
 
 
 def _part_of_recording(page: str, least: Coverage) -> str:

@@ -129,7 +129,10 @@ def _legend(axes: Axes) -> None:
 
 
 def _small_print(off: ShownLoad | None, on: ShownLoad | None, synthetic: bool) -> str:
-    loads = [f"{name}: {shown.which}, {len(shown.requests)} requests.{doubtful_words(shown.doubtful)}" if shown else
-             f"{name}: no load to draw." for name, shown in zip(TFO_NAMES, (off, on), strict=True)]
-    return " ".join(loads) + "\nIndex: order of start without TFO. Both bars of an index are the same URL; " \
-        "a lone bar was requested in that load only." + (" Pages: synthetic." if synthetic else "")
+    shown_loads = list(zip(TFO_NAMES, (off, on), strict=True))
+    loads = [f"{name}: {shown.which}, {len(shown.requests)} requests." if shown else f"{name}: no load to draw."
+             for name, shown in shown_loads]
+    doubtful = [f"\n{name}:{doubtful_words(shown.doubtful)}" for name, shown in shown_loads if shown and shown.doubtful]
+    return " ".join(loads) + "".join(doubtful) + "\nIndex: order of start without TFO. Both bars of an " \
+        "index are the same URL; a lone bar was requested in that load only." + (
+            " Pages: synthetic." if synthetic else "")

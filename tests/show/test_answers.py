@@ -143,12 +143,29 @@ def test_a_stand_in_on_the_critical_path_marks_its_row_and_is_named(tmp_path: Pa
     assert row.endswith(f"%{MARK}")
     assert f"  {NAME}: 2 exact, 1 stand-in, 0 missing, 0 failed; on a critical path: {SCRIPT}" in report
     assert f"{MARK} on the critical path of a load of this row lies an answer" in report
-    words = f" On the critical path, and not answered as recorded: {SCRIPT}."
+    words = f" On the critical path, not as recorded: {SCRIPT}."
     assert any(words in line for line in prediction_lines(results, selection))
     figures = [draw_figure(results, selection, NAME, 100), draw_breakdown(results, selection, NAME)]
     assert all(figure and words.strip() in figure.get_supxlabel().replace("\n", " ") for figure in figures)
     html = render(results, selection)
     assert html.count(words.strip()) >= 4       # of two loads, in the waterfall and in the breakdown
+
+
+def test_a_long_name_does_not_leave_the_picture(tmp_path: Path) -> None:
+    add(tmp_path, [])
+    for load in read(tmp_path)[0].loads:
+        assert load.record is not None
+        assert load.record.answers is not None
+        long = ReceivedAnswer("http://a.test/" + "long/" * 50, "stand-in", critical=True)
+        answers = replace(load.record.answers, each=(*load.record.answers.each, long))
+        write_load(load.log.parent, replace(load.record, answers=answers))
+    results, selection = read(tmp_path)
+    for figure in (draw_figure(results, selection, NAME, 100), draw_breakdown(results, selection, NAME)):
+        assert figure is not None
+        figure.draw_without_rendering()
+        lines = [text.get_window_extent() for text in figure.texts]
+        assert lines
+        assert all(line.x0 >= 0 and line.x1 <= figure.bbox.width for line in lines)
 
 
 def test_the_waterfall_shows_which_request_it_was(tmp_path: Path) -> None:
@@ -185,5 +202,5 @@ def test_what_the_verdict_says_is_not_on_the_path_is_not_looked_for(tmp_path: Pa
 
 def test_words() -> None:
     assert doubtful_words([]) == ""
-    assert doubtful_words(["u", "v", "w"]) == " On the critical path, and not answered as recorded: u (and 2 more)."
+    assert doubtful_words(["u", "v", "w"]) == " On the critical path, not as recorded: u (and 2 more)."
     assert len(shortened("http://a.test/" + "x" * 500)) == 100
