@@ -1,4 +1,4 @@
-"""Which recorded answers a page's loads got, and whether what stood in for one lies on a load's critical path."""
+"""Which recorded answers a page's loads got, and whether something else than one lies on a load's critical path."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from harness.files.load_parts import Coverage
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult
 
-STAND_IN = "stand-in"
+NOT_AS_RECORDED = ("stand-in", "missing")
+"""Kinds of answers that take another time than the page's own would."""
 WHOLE_RATIO = 0.90
 """Loads that get this share of the recorded answers and bytes have the page whole (harness.measure.coverage)."""
 PARTS = frozenset((DOCUMENT, SCRIPT, STYLE))
@@ -44,13 +45,17 @@ def answer_counts(record: LoadRecord | None) -> AnswerCounts | None:
     return AnswerCounts(None, record.best_match, record.missing, sum(record.failed_requests.values()))
 
 
-def critical_stand_ins(load: LoadResult, rtt_ms: float) -> list[str]:
-    """Return the URLs on the critical path of `load` that a stand-in answered, in the order of the path."""
+def doubtful_urls(load: LoadResult, rtt_ms: float) -> list[str]:
+    """Return the URLs on the critical path of `load` whose answers were not recorded for them, in the path's order.
+
+    These are stand-ins, and answers that the recording does not have: 404, or 504 where nobody answered then either.
+    """
     if load.record is None or load.record.answers is None:
         return []
-    stand_ins = [answer for answer in load.record.answers.each if answer.kind == STAND_IN and not answer.late]
-    told = [answer.url for answer in stand_ins if answer.critical]
-    unknown = {answer.url for answer in stand_ins if answer.critical is None}
+    doubtful = [answer for answer in load.record.answers.each if not answer.late and (
+        answer.kind in NOT_AS_RECORDED or (answer.expected and answer.status))]
+    told = [answer.url for answer in doubtful if answer.critical]
+    unknown = {answer.url for answer in doubtful if answer.critical is None}
     explanation = explain(load, rtt_ms) if unknown else None
     on_path = [step.url for step in explanation.steps if step.url in unknown] if explanation else []
     return list(dict.fromkeys([*told, *on_path]))
@@ -85,7 +90,7 @@ def page_answers(selection: Selection, page: str, rtts_ms: Sequence[float]) -> P
     """Return what the loads of `page` that count got, at all RTTs, without and with TFO."""
     loads = [load for rtt_ms in rtts_ms for load in _loads(selection, page, rtt_ms)]
     counts = tuple(found for load in loads if (found := answer_counts(load.record)))
-    critical = dict.fromkeys(url for rtt_ms in rtts_ms for url in row_stand_ins(selection, page, rtt_ms))
+    critical = dict.fromkeys(url for rtt_ms in rtts_ms for url in doubtful_in_row(selection, page, rtt_ms))
     unanswered = dict.fromkeys(answer.url for load in loads if load.record and load.record.answers
                                for answer in load.record.answers.each
                                if answer.expected and not answer.late and answer.purpose in PARTS)
@@ -100,18 +105,18 @@ def _share(cover: Coverage) -> float:
                                                              (cover.got_bytes, cover.recorded_bytes)))
 
 
-def row_stand_ins(selection: Selection, page: str, rtt_ms: float) -> list[str]:
-    """Return the URLs that a stand-in answered on the critical path of a load that counts in the row of the table."""
+def doubtful_in_row(selection: Selection, page: str, rtt_ms: float) -> list[str]:
+    """Return the URLs of `doubtful_urls` of all loads that count in the row of the table."""
     return _on_paths(_loads(selection, page, rtt_ms), rtt_ms)
 
 
-def stand_ins_without_tfo(selection: Selection, page: str, rtt_ms: float) -> list[str]:
-    """Return the URLs as `row_stand_ins` does, of the loads without TFO only: those that the prediction plays again."""
+def doubtful_without_tfo(selection: Selection, page: str, rtt_ms: float) -> list[str]:
+    """Return them of the loads without TFO only: those that the prediction plays again."""
     return _on_paths(_loads(selection, page, rtt_ms, (0,)), rtt_ms)
 
 
 def _on_paths(loads: Iterable[LoadResult], rtt_ms: float) -> list[str]:
-    return list(dict.fromkeys(url for load in loads for url in critical_stand_ins(load, rtt_ms)))
+    return list(dict.fromkeys(url for load in loads for url in doubtful_urls(load, rtt_ms)))
 
 
 def _loads(selection: Selection, page: str, rtt_ms: float, tfos: Sequence[int] = (0, 1)) -> list[LoadResult]:

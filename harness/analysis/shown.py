@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from harness.analysis.answers import critical_stand_ins
+from harness.analysis.answers import doubtful_urls
 from harness.analysis.explanation import Explanation, explain
 from harness.analysis.selection import Cell, Selection, plt_ms
 from harness.files.load_har import har_problem
@@ -20,7 +20,7 @@ class ShownLoad:
 
     `loads` is how many loads of the cell count, `among` how many of them can be shown so well. `requests` are in order
     of their start, empty without a text log that can be read; `explanation` is None without a HAR and a record.
-    `stand_ins` are the URLs on its critical path that were not answered by what was recorded for them.
+    `doubtful` are the URLs on its critical path that were not answered by what was recorded for them.
     """
 
     load: LoadResult
@@ -28,7 +28,7 @@ class ShownLoad:
     loads: int
     requests: tuple[Transaction, ...]
     explanation: Explanation | None
-    stand_ins: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
     among: int = 0
 
     @property
@@ -61,7 +61,7 @@ def shown_load(selection: Selection, cell: Cell) -> ShownLoad | None:
     best = [shown for shown in candidates if _what_there_is(shown) == most]
     middle = statistics.median_low(shown.plt_ms for shown in best)
     chosen = next(shown for shown in best if shown.plt_ms == middle)
-    return replace(chosen, among=len(best), stand_ins=tuple(critical_stand_ins(chosen.load, cell.rtt_ms)))
+    return replace(chosen, among=len(best), doubtful=tuple(doubtful_urls(chosen.load, cell.rtt_ms)))
 
 
 def load_with_requests(selection: Selection, cell: Cell) -> ShownLoad | None:

@@ -201,7 +201,7 @@ def summarise(series: list[Measured], goal: Goal | None) -> int:
     for line in outcome_lines(series, goal) if goal else ():
         print(line)
     again = sum(bool(measured.why_not) for measured in series) - len(failed)
-    more = f"; it took {len(last) + again} loads, since {again} failed by accident and were measured again" if again \
-        else ""
+    more = f"; it took {len(last) + again} loads, since {again} failed by accident and " \
+           f"{'was' if again == 1 else 'were'} measured again" if again else ""
     print(f"{len(last) - len(failed)} of {len(last)} page loads are valid{more}", flush=True)
     return 1 if failed else 0

@@ -15,6 +15,7 @@ TYPEKIT, TYPEKIT_FONT = "use.typekit.net", re.compile(r"(?<=/)[adl]$")
 IMAGE = re.compile(r"(?:\.(?:jpe?g|png|gif|webp|avif)){1,3}$", re.IGNORECASE)
 """Also two of them: some sites make ``photo.jpg.webp`` of ``photo.jpg``. Not any number: from each of 8000 on it would
 be looked for again."""
+PICTURE = re.compile(r"\.(?:jpe?g|png|webp|avif)$", re.IGNORECASE)
 NEW_IMAGE = re.compile(r"\.(?:webp|avif)$", re.IGNORECASE)
 """Formats that a page offers beside an older one (``<picture>``), which is what an older browser took."""
 
@@ -33,9 +34,13 @@ def without_format(host: str, path: str) -> str | None:
     return IMAGE.sub(" (image)", path) if IMAGE.search(path) else None
 
 
-def is_font(path: str) -> bool:
-    """Say whether a path, or a file's name in a mirror, is that of a font."""
-    return FONT.search(path.partition("?")[0]) is not None
+def is_never_empty(path: str) -> bool:
+    """Say whether a path, or a file's name in a mirror, is that of a font or picture, which have some bytes at least.
+
+    A beacon is often a ``.gif`` without any.
+    """
+    name = path.partition("?")[0]
+    return FONT.search(name) is not None or PICTURE.search(name) is not None
 
 
 def may_be_in_another_format(path: str) -> bool:

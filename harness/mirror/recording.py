@@ -18,7 +18,7 @@ from harness.files.host_names import is_host_name
 from harness.files.text_log import read_log
 from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO, RecordedAnswer, find_file
-from harness.mirror.forms import is_font
+from harness.mirror.forms import is_never_empty
 from harness.mirror.har import Exchange, read_exchanges
 from harness.mirror.live import LiveConnection
 from harness.mirror.manifest import Manifest, read_manifest
@@ -155,7 +155,7 @@ class Recording:
             if answer.redirect_url is None:
                 if not _is_document(answer):
                     return None
-                to_itself = self.answers.get((scheme, host), {}).get(answer_key("POST", place), ())
+                to_itself = self.answers.get((scheme, host), {}).get(answer_key("POST", path_and_query), ())
                 posted = [answer_to_form for answer_to_form in to_itself if answer_to_form.asked.navigation]
                 return url, tuple(filter(_is_document, (*recorded[number:], *posted)))
             url = answer.redirect_url
@@ -192,11 +192,12 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
 
 
 def _bodies(host_dir: Path) -> frozenset[str]:
-    """Return the host's files, but for fonts of 0 bytes, which the scraper of 2013 left where it got none.
+    """Return the host's files, but for fonts and pictures of 0 bytes, which the scraper of 2013 left where it got none.
 
-    A browser to which one was given would ask for the font's next format: a round trip that the page never took.
+    A browser to which such a font was given would ask for its next format: a round trip that the page never took. Such
+    a picture would be said to be what was recorded.
     """
-    return frozenset(name for name in list_files(host_dir) if not (is_font(name) and _is_empty(host_dir / name)))
+    return frozenset(name for name in list_files(host_dir) if not (is_never_empty(name) and _is_empty(host_dir / name)))
 
 
 def _is_empty(path: Path) -> bool:

@@ -9,14 +9,14 @@ from harness.files.load_parts import Coverage
 from harness.files.results import Results
 
 MARK = "*"
-"""Behind a row's improvement when a stand-in lies on the critical path of one of its loads."""
+"""Behind a row's improvement when an answer on the critical path of one of its loads was not recorded for its URL."""
 KINDS = (("exact", "exact"), ("stand_in", "stand-in"), ("missing", "missing"), ("failed", "failed"))
 
 
 def answer_lines(results: Results, selection: Selection) -> Iterator[str]:
     """Give a line for each page with a request that did not get its own answer but a stand-in, nothing, or an error."""
     found = [page_answers(selection, page, results.rtts_ms) for page in results.urls]
-    lines = [_line(answers) for answers in found if not answers.all_exact]
+    lines = [_line(answers) for answers in found if answers.critical or not answers.all_exact]
     if lines:
         yield "Pages with stand-ins, answers that were recorded for another request, or with missing or failed ones " \
               "(requests of a load):"
@@ -33,15 +33,16 @@ def answer_lines(results: Results, selection: Selection) -> Iterator[str]:
               "at least):"
         yield from (f"  {_part_of_recording(answers.page, answers.least)}" for answers in partial if answers.least)
     if any(answers.critical for answers in found):
-        yield f"{MARK} a stand-in lies on the critical path of a load of this row: its time may not be the page's."
+        yield f"{MARK} on the critical path of a load of this row lies an answer that was recorded for another " \
+              "request, or a request that the recording does not answer: its time may not be the page's."
 
 
-def stand_in_words(urls: Sequence[str]) -> str:
-    """Name the stand-ins on a critical path: " A stand-in on the critical path: URL (and 2 more)."; "" for none."""
+def doubtful_words(urls: Sequence[str]) -> str:
+    """Name what was answered by a stand-in or not at all on a critical path, the first URL of it; "" for nothing."""
     if not urls:
         return ""
     more = f" (and {len(urls) - 1} more)" if len(urls) > 1 else ""
-    return f" A stand-in on the critical path: {shortened(urls[0])}{more}."
+    return f" On the critical path, not as recorded: {shortened(urls[0])}{more}."
 
 
 def _part_of_recording(page: str, least: Coverage) -> str:
@@ -57,7 +58,8 @@ def _parts_in_words(urls: Sequence[str]) -> str:
 def _line(answers: PageAnswers) -> str:
     counts = ", ".join(f"{_span([getattr(each, name) for each in answers.counts])} {words}" for name, words in KINDS)
     if not answers.critical:
-        known = "; none on a critical path that is known" if any(each.stand_in for each in answers.counts) else ""
+        doubtful = any(each.stand_in or each.missing for each in answers.counts)
+        known = "; none on a critical path that is known" if doubtful else ""
         return f"{answers.page}: {counts}{known}"
     return f"{answers.page}: {counts}; on a critical path: {_first(answers.critical)}"
 

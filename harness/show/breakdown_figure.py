@@ -12,7 +12,7 @@ from harness.analysis.explanation import Explanation
 from harness.analysis.selection import Cell, Selection
 from harness.analysis.shown import ShownLoad, shown_load
 from harness.files.results import Results
-from harness.show.answers import stand_in_words
+from harness.show.answers import doubtful_words
 from harness.show.labels import TFO_NAMES, span
 
 BAR_HEIGHT = 0.8
@@ -117,5 +117,5 @@ def _small_print(bars: list[Bar], *, synthetic: bool) -> str:
     shown = f"Each bar: the load of the median PLT{lower}, of {span(min(counts), max(counts))} loads" \
         if max(counts) > 1 else "Each bar: one load"
     return f"{shown}. What was not on the critical path is not in it; which request waited for which is inferred " \
-        "(docs/prediction.md)." + "".join(f"\n{bar.title}:{stand_in_words(bar.shown.stand_ins)}" for bar in bars
-                                            if bar.shown.stand_ins) + (" Pages: synthetic." if synthetic else "")
+        "(docs/prediction.md)." + "".join(f"\n{bar.title}:{doubtful_words(bar.shown.doubtful)}" for bar in bars
+                                            if bar.shown.doubtful) + (" Pages: synthetic." if synthetic else "")

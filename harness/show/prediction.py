@@ -3,12 +3,12 @@
 import statistics
 from collections.abc import Iterator, Sequence
 
-from harness.analysis.answers import stand_ins_without_tfo
+from harness.analysis.answers import doubtful_without_tfo
 from harness.analysis.prediction import Prediction, predict
 from harness.analysis.selection import Selection
 from harness.errors import printable
 from harness.files.results import Results
-from harness.show.answers import stand_in_words
+from harness.show.answers import doubtful_words
 from harness.show.labels import NOT_KNOWN, seconds, span
 
 COLUMNS = ("Page", "RTT(ms)", "PLT: no TFO (s)", "Handshakes", "Predicted (s)", "PLT: TFO (s)", "Difference")
@@ -72,8 +72,8 @@ def prediction_notes(results: Results, selection: Selection) -> Iterator[str]:
     if any(experiment.cookies != "warm" for experiment in results.experiments):
         yield NOT_ALL_COOKIES
     for prediction in found:
-        if urls := stand_ins_without_tfo(selection, prediction.page, prediction.rtt_ms):
-            yield f"{prediction.page} at {selection.rtt_name(prediction.rtt_ms)} ms:{stand_in_words(urls)} What is " \
+        if urls := doubtful_without_tfo(selection, prediction.page, prediction.rtt_ms):
+            yield f"{prediction.page} at {selection.rtt_name(prediction.rtt_ms)} ms:{doubtful_words(urls)} What is " \
                   "predicted from it may not be the page's."
     yield from _accuracy(found)
 

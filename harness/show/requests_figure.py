@@ -15,7 +15,7 @@ from harness.analysis.shown import ShownLoad, load_with_requests
 from harness.errors import InputError
 from harness.files.results import Results
 from harness.files.text_log import Transaction
-from harness.show.answers import stand_in_words
+from harness.show.answers import doubtful_words
 from harness.show.figure_files import FORMATS
 from harness.show.labels import TFO_NAMES
 from harness.system.atomic import written_beside
@@ -128,7 +128,10 @@ def _legend(axes: Axes) -> None:
 
 
 def _small_print(off: ShownLoad | None, on: ShownLoad | None, synthetic: bool) -> str:
-    loads = [f"{name}: {shown.which}, {len(shown.requests)} requests.{stand_in_words(shown.stand_ins)}" if shown else
-             f"{name}: no load to draw." for name, shown in zip(TFO_NAMES, (off, on), strict=True)]
-    return " ".join(loads) + "\nIndex: order of start without TFO. Both bars of an index are the same URL; " \
-        "a lone bar was requested in that load only." + (" Pages: synthetic." if synthetic else "")
+    shown_loads = list(zip(TFO_NAMES, (off, on), strict=True))
+    loads = [f"{name}: {shown.which}, {len(shown.requests)} requests." if shown else f"{name}: no load to draw."
+             for name, shown in shown_loads]
+    doubtful = [f"\n{name}:{doubtful_words(shown.doubtful)}" for name, shown in shown_loads if shown and shown.doubtful]
+    return " ".join(loads) + "".join(doubtful) + "\nIndex: order of start without TFO. Both bars of an " \
+        "index are the same URL; a lone bar was requested in that load only." + (
+            " Pages: synthetic." if synthetic else "")

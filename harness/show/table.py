@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from harness.analysis.answers import row_stand_ins
+from harness.analysis.answers import doubtful_in_row
 from harness.analysis.improvement import improvement
 from harness.analysis.selection import METRICS, Selection
 from harness.analysis.shown import file_problems
@@ -47,7 +47,7 @@ def table_lines(results: Results, selection: Selection) -> Iterator[str]:
 def row_cells(selection: Selection, page: str, rtt_ms: float) -> list[str]:
     """Return the cells of a row: RTT, PLT without and with TFO, improvement, marked if there were stand-ins."""
     row = improvement(selection, page, rtt_ms)
-    mark = MARK if row_stand_ins(selection, page, rtt_ms) else ""
+    mark = MARK if doubtful_in_row(selection, page, rtt_ms) else ""
     return [row.rtt_name, seconds(row.off_ms), seconds(row.on_ms), percent(row.percent) + mark]
 
 

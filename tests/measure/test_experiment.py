@@ -29,7 +29,7 @@ def test_an_accident_is_measured_again_at_the_end_of_its_run(
     assert bench.done[8] == lost, "after the other 3 loads of run 1, before those of run 2"
     assert summarise(series, None) == 0
     assert capsys.readouterr().out.endswith(
-        "12 of 12 page loads are valid; it took 13 loads, since 1 failed by accident and were measured again\n")
+        "12 of 12 page loads are valid; it took 13 loads, since 1 failed by accident and was measured again\n")
     cell = cell_of(bench, lost)      # type: ignore[arg-type]
     assert (cell / f"{FIRST.name}.har").read_text() == "2"
     assert (cell / "attempt-1" / f"{FIRST.name}.har").read_text() == "1"

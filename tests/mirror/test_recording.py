@@ -108,6 +108,16 @@ def test_a_font_of_no_bytes_is_none(tmp_path: Path) -> None:
         "no-body", "missing", "best-match"]
 
 
+def test_a_picture_of_no_bytes_is_none(tmp_path: Path) -> None:
+    """As in GitHub nabinsharma/CS6250 (google, 2014): it has bytes that the page waited for, and the replay none."""
+    recording = record(tmp_path, {"a.test/logo.png": "", "a.test/photo-20x30.jpg?v=1": "", "a.test/b.gif": "",
+                                  "a.test/photo-40x60.jpg?v=1": "x"},
+                       [response("http://a.test/logo.png", mime="image/png"), response("http://a.test/b.gif")])
+    site = Site(recording, "a.test")
+    assert [site.answer(f"/{name}").found for name in ("logo.png", "photo-20x30.jpg?v=1", "b.gif")] == [
+        "no-body", "best-match", "plain"]
+
+
 def test_broken_logs_are_reported_and_the_rest_kept(tmp_path: Path) -> None:
     (tmp_path / "Web" / "a.test").mkdir(parents=True)
     (tmp_path / "Web" / "a.test" / "index.html").touch()

@@ -77,6 +77,28 @@ def test_every_server_has_its_own_rtt(network: str) -> None:
 def test_rate_is_within_five_percent(star: Star) -> None:
     """A bulk transfer from one server takes bytes / bw_net_mbit."""
     size = 1_000_000
+    arrivals = transfer(star, size)
+    # The first part of a transfer is slow start and HTB's burst: the rate is that of the second half, the median of its
+    # quarters, since a moment in which nobody could read makes two of them wrong.
+    marks = [next(arrival for arrival in arrivals if arrival[1] >= size * share / 8) for share in (4, 5, 6, 7, 8)]
+    measured_mbit = statistics.median((end_bytes - begin_bytes) * 8 / (end_s - begin_s) / 1e6
+                                      for (begin_s, begin_bytes), (end_s, end_bytes) in pairwise(marks))
+    payload_share = 1448 / 1514  # TCP payload of a full frame with timestamps
+    print(f"{measured_mbit / payload_share:.3f} Mbit/s with headers")
+    assert measured_mbit == pytest.approx(SPEEDS.bw_net_mbit * payload_share, rel=RATE_TOLERANCE)
+
+
+def test_without_a_delay_too_a_link_sends_packet_by_packet(network: str) -> None:
+    """Without any delay TCP sent 30 kB as one packet, after which a link of 4 Mbit/s was silent for 60 ms."""
+    size = 400_000
+    with running_network(HOSTS[:1], LinkSpeeds(bw_net_mbit=4, delay_net_ms=0), network) as star:
+        arrivals_s = [at_s for at_s, received in transfer(star, size) if received > size / 4]
+    silent = [end_s - begin_s for begin_s, end_s in pairwise(arrivals_s) if end_s - begin_s > 0.025]
+    assert len(silent) < 3, silent
+
+
+def transfer(star: Star, size: int) -> list[tuple[float, int]]:
+    """Have the first server send `size` bytes to `user`; return when how many of them had come."""
     sender = (f"import socket; s=socket.create_server(('', {PORT})); print('ready', flush=True); c,_=s.accept();"
               f"c.sendall(bytes({size})); c.close()")
     server = star.servers[HOSTS[0]]
@@ -86,15 +108,7 @@ def test_rate_is_within_five_percent(star: Star) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         with inside(star.user.pid), socket.create_connection((server.address, PORT), timeout=10) as client:
-            arrivals = receive_all(client)
-    # The first part of a transfer is slow start and HTB's burst: the rate is that of the second half, the median of its
-    # quarters, since a moment in which nobody could read makes two of them wrong.
-    marks = [next(arrival for arrival in arrivals if arrival[1] >= size * share / 8) for share in (4, 5, 6, 7, 8)]
-    measured_mbit = statistics.median((end_bytes - begin_bytes) * 8 / (end_s - begin_s) / 1e6
-                                      for (begin_s, begin_bytes), (end_s, end_bytes) in pairwise(marks))
-    payload_share = 1448 / 1514  # TCP payload of a full frame with timestamps
-    print(f"{measured_mbit / payload_share:.3f} Mbit/s with headers")
-    assert measured_mbit == pytest.approx(SPEEDS.bw_net_mbit * payload_share, rel=RATE_TOLERANCE)
+            return receive_all(client)
 
 
 def receive_all(client: socket.socket) -> list[tuple[float, int]]:

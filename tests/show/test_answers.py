@@ -4,18 +4,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from harness.analysis.answers import answer_counts, critical_stand_ins
+from harness.analysis.answers import answer_counts, doubtful_urls
 from harness.analysis.selection import Selection, select
 from harness.errors import shortened
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
 from harness.files.results import Results, read_results, write_load
 from harness.files.text_log import PageLog, Transaction, format_log
-from harness.show.answers import MARK, answer_lines, stand_in_words
+from harness.show.answers import MARK, answer_lines, doubtful_words
 from harness.show.breakdown_figure import draw_breakdown
 from harness.show.prediction import prediction_lines
 from harness.show.report.render import render
@@ -110,7 +110,28 @@ def test_a_page_without_stand_ins_tells_what_failed_or_was_missing(tmp_path: Pat
         write_load(load.log.parent, replace(load.record, answers=answers))
     title, line = answer_lines(*read(tmp_path))
     assert "missing or failed ones" in title
-    assert line == f"  {NAME}: 3 exact, 0 stand-in, 1 missing, 2 failed"
+    assert line == f"  {NAME}: 3 exact, 0 stand-in, 1 missing, 2 failed; none on a critical path that is known"
+
+
+@pytest.mark.parametrize(("kind", "expected", "words"), [
+    ("missing", False, "2 exact, 0 stand-in, 1 missing, 0 failed"),
+    ("exact", True, "3 exact, 0 stand-in, 0 missing, 0 failed")])
+def test_what_the_recording_does_not_answer_marks_its_row_as_well(
+        tmp_path: Path, kind: Literal["exact", "missing"], expected: bool, words: str) -> None:
+    """A 404 (or, where nobody answered when it was recorded, a 504) takes another time than the page's own answer."""
+    add(tmp_path, [])
+    for load in read(tmp_path)[0].loads:
+        assert load.record is not None
+        assert load.record.answers is not None
+        each = tuple(replace(answer, kind=kind, status=504 if expected else 404, expected=expected)
+                     if answer.url == SCRIPT else answer for answer in load.record.answers.each)
+        lacks = int(kind == "missing")
+        answers = replace(load.record.answers, exact=3 - lacks, missing=lacks, each=each)
+        write_load(load.log.parent, replace(load.record, answers=answers))
+    report = format_report(*read(tmp_path))
+    row, = (line for line in report.splitlines() if line.startswith("\t"))
+    assert row.endswith(f"%{MARK}")
+    assert f"  {NAME}: {words}; on a critical path: {SCRIPT}" in report
 
 
 @pytest.mark.parametrize("told", [None, True])
@@ -121,13 +142,30 @@ def test_a_stand_in_on_the_critical_path_marks_its_row_and_is_named(tmp_path: Pa
     row, = (line for line in report.splitlines() if line.startswith("\t"))
     assert row.endswith(f"%{MARK}")
     assert f"  {NAME}: 2 exact, 1 stand-in, 0 missing, 0 failed; on a critical path: {SCRIPT}" in report
-    assert f"{MARK} a stand-in lies on the critical path of a load of this row" in report
-    words = f" A stand-in on the critical path: {SCRIPT}."
+    assert f"{MARK} on the critical path of a load of this row lies an answer" in report
+    words = f" On the critical path, not as recorded: {SCRIPT}."
     assert any(words in line for line in prediction_lines(results, selection))
     figures = [draw_figure(results, selection, NAME, 100), draw_breakdown(results, selection, NAME)]
     assert all(figure and words.strip() in figure.get_supxlabel().replace("\n", " ") for figure in figures)
     html = render(results, selection)
     assert html.count(words.strip()) >= 4       # of two loads, in the waterfall and in the breakdown
+
+
+def test_a_long_name_does_not_leave_the_picture(tmp_path: Path) -> None:
+    add(tmp_path, [])
+    for load in read(tmp_path)[0].loads:
+        assert load.record is not None
+        assert load.record.answers is not None
+        long = ReceivedAnswer("http://a.test/" + "long/" * 50, "stand-in", critical=True)
+        answers = replace(load.record.answers, each=(*load.record.answers.each, long))
+        write_load(load.log.parent, replace(load.record, answers=answers))
+    results, selection = read(tmp_path)
+    for figure in (draw_figure(results, selection, NAME, 100), draw_breakdown(results, selection, NAME)):
+        assert figure is not None
+        figure.draw_without_rendering()
+        lines = [text.get_window_extent() for text in figure.texts]
+        assert lines
+        assert all(line.x0 >= 0 and line.x1 <= figure.bbox.width for line in lines)
 
 
 def test_the_waterfall_shows_which_request_it_was(tmp_path: Path) -> None:
@@ -159,10 +197,10 @@ def test_records_of_format_1_know_what_the_servers_counted() -> None:
 
 def test_what_the_verdict_says_is_not_on_the_path_is_not_looked_for(tmp_path: Path) -> None:
     add(tmp_path, [SCRIPT], critical=False)
-    assert [critical_stand_ins(load, 100) for load in read(tmp_path)[0].loads] == [[]] * 4
+    assert [doubtful_urls(load, 100) for load in read(tmp_path)[0].loads] == [[]] * 4
 
 
 def test_words() -> None:
-    assert stand_in_words([]) == ""
-    assert stand_in_words(["u", "v", "w"]) == " A stand-in on the critical path: u (and 2 more)."
+    assert doubtful_words([]) == ""
+    assert doubtful_words(["u", "v", "w"]) == " On the critical path, not as recorded: u (and 2 more)."
     assert len(shortened("http://a.test/" + "x" * 500)) == 100

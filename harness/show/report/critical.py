@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.analysis.selection import Selection
 from harness.files.results import Results
-from harness.show.answers import stand_in_words
+from harness.show.answers import doubtful_words
 from harness.show.breakdown_figure import STYLES, Bar, explained_loads
 from harness.show.prediction import COLUMNS, prediction_cells, prediction_notes, predictions
 from harness.show.report.tables import Section, Table, columns, plain_table
@@ -29,7 +29,7 @@ def breakdown_section(results: Results, selection: Selection, page: str) -> Sect
     words = ["The critical path is the chain of waits that ends with the load event: shorten any of them and PLT gets "
              "shorter, until another chain is the longest. What ran beside it is not in it; which request waited for "
              "which is inferred. Each bar is the load of the median PLT (of an even number the lower middle one).",
-             *(f"{bar.title}:{stand_in_words(bar.shown.stand_ins)}" for bar in found if bar.shown.stand_ins)]
+             *(f"{bar.title}:{doubtful_words(bar.shown.doubtful)}" for bar in found if bar.shown.doubtful)]
     return Section(words, _figure(found, kinds), label, _breakdown_table(results.urls[page], found, kinds),
                    [_steps_table(results.urls[page], found)])
 

@@ -8,7 +8,7 @@ from typing import Any
 from harness.analysis.selection import Cell, Selection
 from harness.analysis.shown import ShownLoad, load_with_requests
 from harness.files.results import Results
-from harness.show.answers import stand_in_words
+from harness.show.answers import doubtful_words
 from harness.show.labels import TFO_NAMES
 from harness.show.report.records import PHASES, ShownRequest, shown_requests
 from harness.show.report.tables import Table, columns, known, number
@@ -96,7 +96,7 @@ def _summary(loads: Sequence[ShownLoad | None], pairs: Sequence[Pair]) -> Sequen
             continue
         event = f", load event after {shown.load.plt_ms / 1000:.3f} s" if shown.load.plt_ms else ""
         lines.append(f"{name}: {shown.which}, {len(shown.requests)} requests{event}"
-                     f"{_connect_words([pair[tfo] for pair in pairs])}.{stand_in_words(shown.stand_ins)}")
+                     f"{_connect_words([pair[tfo] for pair in pairs])}.{doubtful_words(shown.doubtful)}")
     return lines
 
 
