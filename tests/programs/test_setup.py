@@ -268,8 +268,8 @@ def test_what_was_installed_by_hand_is_taken(project: Project) -> None:
     for program in hidden - {"flock"}:
         (project.tools / program).unlink()
     project.stand_in("flock", "echo 'flock: 9: Bad file descriptor' >&2; exit 65")     # as on NFS
-    script = project.root / "scripts" / "setup.sh"
-    script.write_text(script.read_text().replace("PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin", ""))
+    setup = project.root / "scripts" / "setup.sh"
+    setup.write_text(setup.read_text().replace("PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin", ""))
     for says in ("making the Python environment", "everything is there"):
         answer = project.setup(path=str(project.tools))
         assert (answer.returncode, answer.stderr) == (0, "")
