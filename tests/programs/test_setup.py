@@ -262,9 +262,9 @@ def test_what_was_installed_by_hand_is_taken(project: Project) -> None:
     """As the line above asks for: on Fedora, say, nobody could get any further."""
     hidden = {"apt-get", "dpkg-query", "flock"}
     for folder in ("/usr/bin", "/usr/sbin"):
-        for program in Path(folder).iterdir():
-            if program.name not in hidden and not (project.tools / program.name).exists():
-                (project.tools / program.name).symlink_to(program)
+        for path in Path(folder).iterdir():
+            if path.name not in hidden and not (project.tools / path.name).exists():
+                (project.tools / path.name).symlink_to(path)
     for program in hidden - {"flock"}:
         (project.tools / program).unlink()
     project.stand_in("flock", "echo 'flock: 9: Bad file descriptor' >&2; exit 65")     # as on NFS
