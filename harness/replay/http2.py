@@ -31,6 +31,9 @@ UNSENT = 32 * 1024
 """Bytes that wait in the kernel or for it, at most, before the next answer's turn is decided."""
 FRAME = 16 * 1024 - 256
 """Bytes of a body in a frame: with its header, and that of a response before it, it fits into one record of TLS."""
+BUFFER = 32 * 1024
+"""Bytes of a body that nginx reads from a file and sends before it reads more (output_buffers): a TLS record ends with
+them. Chrome's media player reads as many at a time, and would wait for one record more."""
 READ = 2 * 1024
 """Bytes that are read at a time."""
 UPLOAD_WINDOW = 2**31 - 1 - 65_535
@@ -319,7 +322,8 @@ class Http2Connection:
     def _window(self, answer: Outgoing) -> int:
         """Return how many bytes the client takes now; flow control counts a stream's and the connection's."""
         allowed = answer.reply.allowed(answer.since_head_ms, answer.sent)
-        return min(self._h2.local_flow_control_window(answer.stream), self._h2.max_outbound_frame_size, FRAME, allowed)
+        return min(self._h2.local_flow_control_window(answer.stream), self._h2.max_outbound_frame_size, FRAME,
+                   BUFFER - answer.sent % BUFFER, allowed)
 
     def _send_piece(self, answer: Outgoing, room: int) -> None:
         piece = answer.reply.read(min(answer.left, room))
