@@ -1,8 +1,9 @@
 """A connection that speaks HTTP/2 (RFC 9113): many requests at once, answered from the recording by one thread.
 
 The h2 package does the framing; here is what it leaves open: which answer's bytes go next, and when. Browsers say how
-urgent each answer is (RFC 9218): style sheets before images. So only a little is handed to the kernel at a time
-(TCP_NOTSENT_LOWAT), as servers that mind priorities do: what lies in the send buffer can no longer be overtaken.
+urgent each answer is (RFC 9218): style sheets before images. What lies in the kernel's send buffer can no longer be
+overtaken. nginx and Apache fill it as far as the kernel lets them, and so do we; Cloudflare and h2o hand over only a
+little at a time (TCP_NOTSENT_LOWAT), and where one of them was recorded we do.
 """
 
 import heapq
@@ -28,9 +29,12 @@ from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
 
 UNSENT = 32 * 1024
-"""Bytes that wait in the kernel or for it, at most, before the next answer's turn is decided."""
+"""Bytes that wait for the kernel, at most, before the next answer's turn is decided; at some sites also in it."""
 FRAME = 16 * 1024 - 256
 """Bytes of a body in a frame: with its header, and that of a response before it, it fits into one record of TLS."""
+BUFFER = 32 * 1024
+"""Bytes of a body that nginx reads from a file and sends before it reads more (output_buffers): a TLS record ends with
+them. Chrome's media player reads as many at a time, and would wait for one record more."""
 READ = 2 * 1024
 """Bytes that are read at a time."""
 UPLOAD_WINDOW = 2**31 - 1 - 65_535
@@ -109,7 +113,8 @@ class Http2Connection:
         It leaves with a GOAWAY, too: browsers send none while they wait for answers, and h2 sends nothing after it.
         """
         self._socket.setblocking(False)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
+        if self._accepted.endpoint.sites.first.keeps_little_unsent:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(UPLOAD_WINDOW)
         try:
@@ -319,7 +324,8 @@ class Http2Connection:
     def _window(self, answer: Outgoing) -> int:
         """Return how many bytes the client takes now; flow control counts a stream's and the connection's."""
         allowed = answer.reply.allowed(answer.since_head_ms, answer.sent)
-        return min(self._h2.local_flow_control_window(answer.stream), self._h2.max_outbound_frame_size, FRAME, allowed)
+        return min(self._h2.local_flow_control_window(answer.stream), self._h2.max_outbound_frame_size, FRAME,
+                   BUFFER - answer.sent % BUFFER, allowed)
 
     def _send_piece(self, answer: Outgoing, room: int) -> None:
         piece = answer.reply.read(min(answer.left, room))

@@ -20,6 +20,8 @@ from harness.replay.choice import answered_a_navigation, choose, fitting
 from harness.replay.matching import EXACT, LOOP, RECORDED, Matcher, Request
 
 MISSING = RecordedAnswer(404, found=FoundAs.MISSING)
+KEEPING_LITTLE_UNSENT = ("cloudflare", "h2o")
+"""How the header Server begins; blog.cloudflare.com/http-2-prioritization-with-nginx, github.com/h2o/h2o/pull/873."""
 SILENCE_S = 10.0
 """Without an experiment's mark (see harness.files.load_mark) a load begins with a navigation to another page of the
 recording, or with the first request at a host after so much silence."""
@@ -56,6 +58,10 @@ class Site:
         """Other hosts whose directories hold bodies of this one."""
         self.has_headers = any(answer.headers is not None for sequence in answers.values() for answer in sequence)
         """Whether the recording has headers: then only what they allow is allowed."""
+        self.keeps_little_unsent = any(
+            name == "server" and value.lower().startswith(KEEPING_LITTLE_UNSENT) for sequence in answers.values()
+            for answer in sequence for name, value in answer.headers or ())
+        """Whether its server hands the kernel so little at a time that urgent answers overtake others."""
         self._recording = recording
         self._live = tuple(recording.live.get((scheme, host), ()))
         self._matcher = Matcher(recording, scheme, host)

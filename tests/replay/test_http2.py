@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from h2.settings import SettingCodes
 
 from tests.support.replay_process import HOST, LIMIT_S, free_port, wait_until
 from tests.support.secure_replay import BIG, MANY, Client, Secure, last, serving
@@ -97,6 +98,18 @@ def test_the_head_of_a_large_first_answer_comes_in_a_record_of_its_own(client: C
         assert bool(client.answers[stream].body) != is_first
         client.finish()
         assert bytes(client.answers[stream].body) == BIG
+
+
+def test_each_32_kb_of_a_body_end_with_a_record(client: Client) -> None:
+    """As from nginx (tests/record/test_tls_records.py): who waits for 32 kB need not wait for what comes after them."""
+    client.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 2**22})
+    client.h2.increment_flow_control_window(2**22)
+    client.get("/gone")
+    answer, came = client.answers[client.ask("/big")], []
+    while len(answer.body) < 5 * 32_768:
+        client.turn()       # which reads one record of TLS
+        came.append(len(answer.body))
+    assert set(range(32_768, 5 * 32_768, 32_768)) <= set(came)
 
 
 def test_flow_control_is_honoured_with_5_mb(client: Client, secure: Secure) -> None:

@@ -32,6 +32,13 @@ def get(path: str, site: Site, **headers: str) -> RecordedAnswer:
     return site.answer(path, "GET", Asked({name.replace("_", "-"): value for name, value in headers.items()}))
 
 
+@pytest.mark.parametrize(("server", "little"), [
+    ("cloudflare", True), ("h2o/2.2.6", True), ("nginx/1.22.1", False), ("", False)])
+def test_whose_urgent_answers_overtake_what_is_under_way(written: Written, server: str, little: bool) -> None:
+    written.add("/", "page", headers=[("Server", server)] if server else [])
+    assert written.site().keeps_little_unsent == little
+
+
 def test_exact_comes_before_all_else(written: Written) -> None:
     written.add("/p?t=10000001", "first")
     written.add("/p?t=10000002", "second")
