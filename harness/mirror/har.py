@@ -61,15 +61,12 @@ class Exchange:
     """Whether a stream of events had not ended by the load event when it was recorded."""
     after_load: bool = False
     """Whether it was asked for after the load event."""
+    before_document: bool = False
+    """Whether it was asked for by a document that the one that is shown took the place of."""
     connect_ms: float | None = None
     """How long the TCP handshake of its connection took, None where that is not told: see harness.files.har_times."""
     wait_ms: float | None = None
     """From when the request was sent to the answer's first byte: a round trip and the server's own time."""
-
-    @property
-    def internal(self) -> bool:
-        """Whether the browser led itself on to https (HSTS, RFC 6797): nothing was sent."""
-        return self.redirect_url is not None and bool(header_in(self.headers, "non-authoritative-reason"))
 
     @property
     def http2(self) -> bool:
@@ -132,6 +129,7 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
         from_cache=bool(entry.get("_fromCache")), part=_part(status, headers, whole=bool(entry.get("_refetched"))),
         early_hints=headers_of_har(response.get("_earlyHints")), arrivals=arrivals,
         stays_open=cut or bool(arrivals and entry.get("_partial")), after_load=bool(entry.get("_afterLoad")),
+        before_document=bool(entry.get("_beforeDocument")),
         connect_ms=handshake_ms(entry) if status else None,
         wait_ms=None if entry.get("_refetched") else time_ms((entry.get("timings") or {}).get("wait")))
 
