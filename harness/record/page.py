@@ -69,6 +69,12 @@ class CapturedExchange:
         return self.refetched.status if self.refetched and not self.transaction.status else self.transaction.status
 
     @property
+    def endless(self) -> bool:
+        """Whether it had no end, and does not say that it has one: of a video a player takes what it needs."""
+        length = header_in(self.transaction.response_headers, "content-length")
+        return bool(self.status) and not self.over and not length
+
+    @property
     def url(self) -> str:
         """The URL without its fragment."""
         return self.transaction.url.partition("#")[0]

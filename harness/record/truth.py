@@ -117,7 +117,7 @@ def live_connections(recording: PageRecording) -> Counter[str]:
             continue
         if exchange.transaction.mime_type == EVENT_STREAM:
             found["EventSource"] += 1
-        elif exchange.status and not exchange.over:
+        elif exchange.endless:
             found["answer without an end"] += 1
     return +found
 

@@ -450,6 +450,15 @@ def test_what_chrome_took_from_its_cache_did_not_fail(log: MadeNetLog, tmp_path:
     assert [exchange.status for exchange in recording.exchanges[3:]] == [404, 302] * 5
 
 
+def test_a_video_of_which_a_player_takes_the_beginning_is_no_live_connection(log: MadeNetLog, tmp_path: Path) -> None:
+    log.begin("http://a.test/film.mp4")
+    log.head("206 Partial Content", "Content-Length: 90000", "Content-Range: bytes 0-89999/90000")
+    log.body(b"x" * 500)
+    verdict = judge(seen(log, tmp_path))
+    assert verdict.not_recordable == {"still arriving at the end": 1}
+    assert not any("live connections" in remark for remark in verdict.remarks)
+
+
 def test_live_connections_are_said_to_be_missing(log: MadeNetLog, tmp_path: Path) -> None:
     log.request("wss://a.test/live", "101 Switching Protocols")
     log.begin("http://a.test/news")
