@@ -321,6 +321,20 @@ def test_what_a_load_does_not_ask_for_is_not_expected_of_it(written: Written) ->
     assert [*held.sizes.values()] == [len("the page")]
 
 
+def test_what_answered_a_post_is_no_file_that_answers_a_get(written: Written) -> None:
+    """It has its URL's name in the mirror, and would be found as a stand-in before the answer that it is."""
+    for number in range(2):
+        file = write_file(written.directory / "Web", f"https://{HOST}/api?n={number}", b"{}%d" % number).name
+        written.add(f"/api?n={number}", method="POST", post=f'{{"t": {number}}}', _file=f"{HOST}/{file}",
+                    headers=[("Access-Control-Allow-Origin", "https://b.test")])
+    site = written.site()
+    for number in range(2):
+        answer = site.answer(f"/api?n={number}", "POST", Asked(FETCH, hash_body(b'{"t": 7}')))
+        assert (answer.url, answer.found) == (f"https://{HOST}/api?n={number}", FoundAs.BEST_MATCH)
+        assert answer.headers == (("access-control-allow-origin", "https://b.test"),)
+    assert site.answer("/api?n=0", "GET", Asked(FETCH)).found == FoundAs.MISSING
+
+
 def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: Written) -> None:
     written.add("/", "are you a robot?", asked=NAVIGATION)
     written.add("/", "the page", method="POST", asked=NAVIGATION, post="no=1")
