@@ -48,16 +48,17 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
     """Return what the recording holds for the page of this name.
 
     Answers to requests after the load event are left out: they may be due to scrolling, which no load does. So are
-    documents that a later one at their URL took the place of: a load begins with the document that is shown. Nor does
-    a server see what the browser answered itself. Whether
-    there was a load at all shows in the headers: a text log, which has none, lists what a scraper stored. What scripts
-    ask for when a live connection tells them something is asked for before the load event or not as it happens, so a
-    page with such connections is not held to what one load asked for.
+    documents that a later one took the place of, and what they asked for: a load begins with the document that is
+    shown. Nor does a server see what the browser answered itself. Whether there was a load at all shows in the
+    headers: a text log, which has none, lists what a scraper stored. What scripts ask for when a live connection tells
+    them something is asked for before the load event or not as it happens, so a page with such connections is not held
+    to what one load asked for.
     """
     sizes, logged = {}, recording.transactions(page)
     last = {answer.url: answer.identity for answer in logged if _is_document(answer)}
     for answer in logged:
-        if answer.after_load or answer.internal or (_is_document(answer) and answer.identity != last[answer.url]):
+        outside = answer.after_load or answer.before_document or answer.internal
+        if outside or (_is_document(answer) and answer.identity != last[answer.url]):
             continue
         file = recording.body_file(answer)
         try:

@@ -1,7 +1,7 @@
 """A recorded answer, made of one response in a text log or of one exchange in a HAR."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 from harness.files.headers import REDIRECTS, Headers, header_in
@@ -75,8 +75,8 @@ class RecordedAnswer:
     """Whether nothing is ever sent."""
     after_load: bool = False
     """Whether it was asked for after the load event of the recording: a load may do without it."""
-    internal: bool = False
-    """Whether the browser gave it itself: see harness.mirror.har."""
+    before_document: bool = False
+    """Whether a document asked for it that the page's own took the place of: a load begins after it."""
     identity: str = field(default="-", compare=False)
     """Which recorded transaction this is, see harness.mirror.transactions; "-" for none."""
     url: str = field(default="", compare=False)
@@ -85,6 +85,11 @@ class RecordedAnswer:
     asked: Asked = field(default_factory=Asked, compare=False)
     wait_ms: float | None = field(default=None, compare=False)
     """How long it was waited for when it was recorded, a round trip included; None where that is not told."""
+
+    @property
+    def internal(self) -> bool:
+        """Whether the browser led itself on to https (HSTS, RFC 6797): no server sent it."""
+        return self.redirect_url is not None and bool(header_in(self.headers or (), "non-authoritative-reason"))
 
     @property
     def encoded(self) -> bool:
@@ -137,13 +142,17 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     A request that failed while recording, or that an archive has no answer to, gets the status 504 (Gateway Timeout) at
     once. One that hung until the page was closed hangs again: a page that polls would else ask again at once.
     """
+    return replace(_answer_of_exchange(exchange, target, files), after_load=exchange.after_load,
+                   before_document=exchange.before_document, asked=exchange.asked, closes=exchange.closes)
+
+
+def _answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -> RecordedAnswer:
     if not exchange.status:
-        return RecordedAnswer(504, headers=(), found=FoundAs.UNANSWERED, after_load=exchange.after_load,
-                              asked=exchange.asked, hangs=exchange.hung)
+        return RecordedAnswer(504, headers=(), found=FoundAs.UNANSWERED, hangs=exchange.hung)
     if exchange.redirect_url is not None:
         headers = replayed(exchange.headers, exchange.started, body=False, status=exchange.status)
         return RecordedAnswer(exchange.status, redirect_url=exchange.redirect_url, found=FoundAs.REDIRECT,
-                              headers=headers, internal=exchange.internal, asked=exchange.asked, closes=exchange.closes)
+                              headers=headers)
     if exchange.method == "HEAD":
         return _answer_to_head(exchange)
     found = (exchange.file, FoundAs.PLAIN) if exchange.file in files else find_file(files, target)
@@ -158,8 +167,7 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     return RecordedAnswer(status, file=found[0] if found else None, headers=headers,
                           found=FoundAs.STATUS if status != 200 else found[1] if found else FoundAs.PLAIN,
                           content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
-                          arrivals=exchange.arrivals, stays_open=exchange.stays_open,
-                          after_load=exchange.after_load, asked=exchange.asked, closes=exchange.closes)
+                          arrivals=exchange.arrivals, stays_open=exchange.stays_open)
 
 
 def _answer_to_head(exchange: Exchange) -> RecordedAnswer:
@@ -168,8 +176,7 @@ def _answer_to_head(exchange: Exchange) -> RecordedAnswer:
     length = header_in(exchange.headers, "content-length")
     told = (("content-length", length),) if length.isascii() and length.isdigit() else ()
     return RecordedAnswer(status, headers=(*replayed(exchange.headers, exchange.started, status=status), *told),
-                          found=FoundAs.PLAIN if status == 200 else FoundAs.STATUS, content_bytes=0, of_head=True,
-                          after_load=exchange.after_load, asked=exchange.asked, closes=exchange.closes)
+                          found=FoundAs.PLAIN if status == 200 else FoundAs.STATUS, content_bytes=0, of_head=True)
 
 
 def _is_another_answers(exchange: Exchange) -> bool:

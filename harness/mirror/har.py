@@ -68,15 +68,12 @@ class Exchange:
     """Whether it was sent, and no answer came until the page was closed (a long poll)."""
     closes: bool = False
     """Whether the site ended the connection after the answer (RFC 9112, section 9.3)."""
+    before_document: bool = False
+    """Whether it was asked for by a document that the one that is shown took the place of."""
     connect_ms: float | None = None
     """How long the TCP handshake of its connection took, None where that is not told: see harness.files.har_times."""
     wait_ms: float | None = None
     """From when the request was sent to the answer's first byte: a round trip and the server's own time."""
-
-    @property
-    def internal(self) -> bool:
-        """Whether the browser led itself on to https (HSTS, RFC 6797): nothing was sent."""
-        return self.redirect_url is not None and bool(header_in(self.headers, "non-authoritative-reason"))
 
     @property
     def http2(self) -> bool:
@@ -142,6 +139,7 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
         early_hints=headers_of_har(response.get("_earlyHints")), arrivals=arrivals,
         stays_open=cut or bool(arrivals and entry.get("_partial")), after_load=bool(entry.get("_afterLoad")),
         hung=not status and _hung(entry, asked), closes=_closes(entry, version, headers),
+        before_document=bool(entry.get("_beforeDocument")),
         connect_ms=handshake_ms(entry) if status else None,
         wait_ms=None if entry.get("_refetched") else time_ms((entry.get("timings") or {}).get("wait")))
 

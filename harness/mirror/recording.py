@@ -73,11 +73,27 @@ class Recording:
         recorded = answers.get(answer_key(method, path_and_query)) or answers.get(path_and_query)
         if recorded or scheme not in self.schemes(host):
             return recorded or ()
-        found = find_file(self.files.get(host, frozenset()), path_and_query)
+        found = find_file(self.unasked_files(host), path_and_query)
         if found is None:
             return ()
         return (RecordedAnswer(200, file=found[0], found=found[1], url=f"{scheme}://{host}{path_and_query}",
                                identity=file_identity((scheme, host), found[0])),)
+
+    def unasked_files(self, host: str) -> frozenset[str]:
+        """Return a host's files but for those that are known to be answers to other methods than GET alone."""
+        return self._unasked_files.get(host, frozenset())
+
+    @cached_property
+    def _unasked_files(self) -> dict[str, frozenset[str]]:
+        files: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
+        for (_, host), answers in self.answers.items():
+            for key, sequence in answers.items():
+                files[key.startswith("/")].update((answer.file_host or host, answer.file) for answer in sequence
+                                                  if answer.file)
+        posted: dict[str, set[str]] = {}
+        for host, file in files[False] - files[True]:
+            posted.setdefault(host, set()).add(file)
+        return {host: names - posted[host] if host in posted else names for host, names in self.files.items()}
 
     def lookup(self, host: str, path_and_query: str, scheme: str = "http",
                method: str = "GET") -> RecordedAnswer | None:

@@ -40,7 +40,7 @@ from harness.netlog.requests import NO_ORIGIN, Hop, read_hops
 from harness.netlog.transactions import NOT_APPLICABLE, HttpTransaction, Phases, make_transactions
 
 __all__ = ["NOT_APPLICABLE", "Connection", "HttpTransaction", "LookUp", "NetLog", "Phases", "Summary",
-           "cut_off", "leave_out_previous_document", "of_load", "page_log", "read_netlog", "summarise"]
+           "cut_off", "first_word", "leave_out_previous_document", "of_load", "page_log", "read_netlog", "summarise"]
 
 PREVIOUS_DOCUMENT = "of the document that was replaced"
 ONLY_IF_CACHED = "asked of the cache only"
@@ -191,13 +191,17 @@ def leave_out_previous_document(netlog: NetLog, start_tick: float) -> None:
                      if transaction.main_frame and not transaction.redirect_url), None)
     if document is None:
         return
-    head_tick = document.start + document.phases.until_head if document.hinted is None else float(document.hinted)
-    head_tick -= SLACK_MS
+    head_tick = first_word(document) - SLACK_MS
     kept = [transaction for transaction in netlog.transactions
             if transaction.main_frame or not start_tick - SLACK_MS <= transaction.start < head_tick]
     if len(kept) < len(netlog.transactions):
         netlog.left_out[PREVIOUS_DOCUMENT] += len(netlog.transactions) - len(kept)
         netlog.transactions = kept
+
+
+def first_word(document: HttpTransaction) -> float:
+    """Return when a document, or hints for it, began to arrive, in ticks: nothing asked for its parts before."""
+    return document.start + document.phases.until_head if document.hinted is None else float(document.hinted)
 
 
 def cut_off(transaction: HttpTransaction, end_tick: float | None) -> bool:

@@ -3,9 +3,9 @@
 What it says beyond harness.netlog.har: httpVersion is "h2" where that was spoken, also of answers from the cache;
 `_file` (``host/file`` in the mirror) is the body of exactly this answer, still content-encoded; `_partial` is true when
 only its beginning came (then `_error` says why), `_refetched` when requests, not Chrome, brought it, `_afterLoad` when
-it was asked for after the load event; `_arrivals` is when how much of a stream of news had come, and
-`_webSocketMessages` what a WebSocket said (harness.mirror.live); `_connectMs` is how long the TCP handshake took of the
-connection it went over.
+it was asked for after the load event, `_beforeDocument` when by a document that the page's own took the place of;
+`_arrivals` is when how much of a stream of news had come, and `_webSocketMessages` what a WebSocket said
+(harness.mirror.live); `_connectMs` is how long the TCP handshake took of the connection it went over.
 harness.mirror.har reads them.
 """
 
@@ -44,6 +44,8 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
     for entry, exchange in zip(archive["log"]["entries"], recording.exchanges, strict=True):
         if recording.is_late(exchange):
             entry["_afterLoad"] = True
+        if recording.is_of_replaced(exchange):
+            entry["_beforeDocument"] = True
         if (tcp_ms := connect_ms.get(exchange.transaction.connection or 0)) is not None:
             entry["_connectMs"] = tcp_ms
         if exchange.arrivals:

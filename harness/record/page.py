@@ -15,7 +15,16 @@ from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.answers import WITHOUT_BODY, status_code
 from harness.netlog.bodies import ResponseBody, read_bodies
-from harness.netlog.load import SLACK_MS, HttpTransaction, NetLog, cut_off, of_load, page_log, read_netlog
+from harness.netlog.load import (
+    SLACK_MS,
+    HttpTransaction,
+    NetLog,
+    cut_off,
+    first_word,
+    of_load,
+    page_log,
+    read_netlog,
+)
 from harness.netlog.requests import mime_type_and_charset
 from harness.netlog.sent import read_sent_bodies
 from harness.netlog.websockets import WebSocket, read_websockets
@@ -60,6 +69,12 @@ class CapturedExchange:
         return self.refetched.status if self.refetched and not self.transaction.status else self.transaction.status
 
     @property
+    def endless(self) -> bool:
+        """Whether it had no end, and does not say that it has one: of a video a player takes what it needs."""
+        length = header_in(self.transaction.response_headers, "content-length")
+        return bool(self.status) and not self.over and not length
+
+    @property
     def url(self) -> str:
         """The URL without its fragment."""
         return self.transaction.url.partition("#")[0]
@@ -94,6 +109,27 @@ class PageRecording:
         """Tell whether the load event did not wait for a request."""
         return self.load_event is not None and self.load_event.is_late(exchange.transaction.start,
                                                                        exchange.transaction.end)
+
+    def is_of_replaced(self, exchange: CapturedExchange) -> bool:
+        """Tell whether a request is of a document of the page's that the one that is shown took the place of.
+
+        A load begins with the navigation to the document that is shown, so it does not get what came before.
+        """
+        since, head_tick = self._shown
+        return exchange.transaction.start < (since if exchange.transaction.main_frame else head_tick)
+
+    @cached_property
+    def _shown(self) -> tuple[float, float]:
+        """When the navigation to the document that is shown began, and when its head came, in ticks; 0 where it is the
+        only one.
+        """
+        origin_ms = self.visit.time_origin_ms
+        since = self.netlog.tick(origin_ms) - SLACK_MS if origin_ms else 0.0
+        documents = [exchange.transaction for exchange in self.documents()]
+        shown = next((document for document in documents if document.start >= since), None)
+        if shown is None or shown is documents[0]:
+            return 0.0, 0.0
+        return since, first_word(shown) - SLACK_MS
 
     def documents(self) -> list[CapturedExchange]:
         """Return the answers that the main frame showed, in order: a later one without a body leaves the page there."""

@@ -117,7 +117,7 @@ def live_connections(recording: PageRecording) -> Counter[str]:
             continue
         if exchange.transaction.mime_type == EVENT_STREAM:
             found["EventSource"] += 1
-        elif exchange.status and not exchange.over:
+        elif exchange.endless:
             found["answer without an end"] += 1
     return +found
 
@@ -157,4 +157,4 @@ def paused(recording: PageRecording) -> list[CapturedExchange]:
 def _counts(exchange: CapturedExchange, recording: PageRecording) -> bool:
     """Say whether a load is judged by a request: not by what came late, was cancelled, or is Chrome's own."""
     of_the_page = exchange.transaction.error != ABORTED and not is_asked_by_browser(exchange.url)
-    return of_the_page and not recording.is_late(exchange)
+    return of_the_page and not recording.is_late(exchange) and not recording.is_of_replaced(exchange)

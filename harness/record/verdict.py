@@ -142,8 +142,10 @@ def _find_not_recordable(recording: PageRecording, verdict: Verdict) -> None:
     for exchange in recording.exchanges:
         if exchange.arrivals:
             continue
-        if not exchange.over:
-            found["streaming (the answer had no end)" if exchange.status else "hanging (no answer came)"] += 1
+        if exchange.endless:
+            found["streaming (the answer had no end)"] += 1
+        elif not exchange.over:
+            found["still arriving at the end" if exchange.status else "hanging (no answer came)"] += 1
         elif exchange.status and not exchange.whole:
             found["the rest of what the page asked for a part of" if exchange.is_part else "given up half way"] += 1
     verdict.not_recordable = dict(found)

@@ -51,7 +51,7 @@ class Matcher:
         self._by_path: dict[str, list[str]] = {}
         self._by_form: dict[str, list[str]] = {}
         """Path without its format, of fonts and images."""
-        files = recording.files.get(host, frozenset())
+        files = recording.unasked_files(host)
         for key in {**dict.fromkeys(recording.answers.get((scheme, host), {})), **dict.fromkeys(_plain_urls(files))}:
             self._masked.setdefault(mask_target(key), []).append(key)
             target = key if key.startswith("/") else key.partition(" ")[2]

@@ -143,7 +143,8 @@ def test_missing_directories_are_input_errors(tmp_path: Path) -> None:
 def test_manifest(tmp_path: Path) -> None:
     problems: list[str] = []
     assert read_manifest(tmp_path, problems) == Manifest("recorded", None, "")
-    (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "source": "synthetic", "seed": 7, "note": "made"}))
+    (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "source": "synthetic", "seed": 7, "note": "made",
+                                                         "pages": ["http://a.test/"]}))
     manifest = read_manifest(tmp_path, problems)
     assert manifest == Manifest("synthetic", 7, "made")
     assert manifest.synthetic
@@ -151,7 +152,7 @@ def test_manifest(tmp_path: Path) -> None:
     pages = [{"page": "a", "user_agent": "Mozilla/5.0 (it)"}, {"page": "b"}, {"page": "c", "user_agent": "x\n"}]
     (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "pages": pages}))
     assert read_manifest(tmp_path, problems).user_agents == {"a": "Mozilla/5.0 (it)"}
-    for broken in ("[]", "{", "{}", "\udc80", '{"format": 1, "http2_hosts": 3}', '{"format": 1, "pages": [1]}'):
+    for broken in ("[]", "{", "{}", "\udc80", '{"format": 1, "http2_hosts": 3}', '{"format": 1, "pages": 1}'):
         (tmp_path / "manifest.json").write_bytes(broken.encode("utf-8", "surrogateescape"))
         problems.clear()
         assert read_manifest(tmp_path, problems) == Manifest()

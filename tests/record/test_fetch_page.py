@@ -404,6 +404,27 @@ def test_a_page_that_its_service_worker_shows_in_the_end_cannot_be_measured(log:
         "it loads itself anew, and then no server is asked for it: its service worker, or a script, has it"]
 
 
+def test_what_a_document_asked_for_that_was_replaced_is_told_apart(log: MadeNetLog, tmp_path: Path) -> None:
+    """A question for consent, say: loads begin behind it."""
+    log.request("http://a.test/question.js", "200 OK", b"ask()")
+    origin_ms = 1000.0 + len(log.events) + 10
+    while len(log.events) < origin_ms - 1000:
+        log.add("HTTP_TRANSACTION_READ_HEADERS")
+    log.begin(PAGE, main_frame=True)
+    question, log.source = log.source, log.source + 1
+    log.request("http://a.test/last-of-the-question.js", "200 OK", b"1")
+    log.source, last = question, log.source
+    log.head("200 OK", "Content-Type: text/html")
+    log.body(b"the page")
+    log.end()
+    log.source = last
+    log.request("http://a.test/page.js", "200 OK", b"2")
+    entries = to_har(seen(log, tmp_path, time_origin_ms=origin_ms))["log"]["entries"]
+    assert [bool(entry.get("_beforeDocument")) for entry in entries] == [True, True, False, True, False]
+    alone = to_har(seen(log, tmp_path, time_origin_ms=1000.0))["log"]["entries"]
+    assert not any(entry.get("_beforeDocument") for entry in alone)
+
+
 def test_reports_of_chromes_own_are_not_the_pages(log: MadeNetLog, tmp_path: Path) -> None:
     """Nor the preflight for one: no replay asks for reports, so no load would get what they were answered."""
     for url, method, sent in (("http://b.test/reports", "OPTIONS", ()), ("http://b.test/other", "OPTIONS", ()),
@@ -427,6 +448,15 @@ def test_what_chrome_took_from_its_cache_did_not_fail(log: MadeNetLog, tmp_path:
     recording = seen(log, tmp_path)
     assert judge(recording).fit
     assert [exchange.status for exchange in recording.exchanges[3:]] == [404, 302] * 5
+
+
+def test_a_video_of_which_a_player_takes_the_beginning_is_no_live_connection(log: MadeNetLog, tmp_path: Path) -> None:
+    log.begin("http://a.test/film.mp4")
+    log.head("206 Partial Content", "Content-Length: 90000", "Content-Range: bytes 0-89999/90000")
+    log.body(b"x" * 500)
+    verdict = judge(seen(log, tmp_path))
+    assert verdict.not_recordable == {"still arriving at the end": 1}
+    assert not any("live connections" in remark for remark in verdict.remarks)
 
 
 def test_live_connections_are_said_to_be_missing(log: MadeNetLog, tmp_path: Path) -> None:

@@ -317,6 +317,31 @@ def test_a_browser_that_knew_to_ask_over_https_did_so_by_itself(written: Written
     assert len(held) == 2, "what asked.test and both.test sent"
 
 
+def test_what_a_load_does_not_ask_for_is_not_expected_of_it(written: Written) -> None:
+    """Redirects, too: those of pictures further down, say, that only the recorder scrolled to."""
+    written.add("/", "the question", asked=NAVIGATION, _beforeDocument=True)
+    written.add("/question.js", "ask()", _beforeDocument=True)
+    written.add("/", "the page", asked=NAVIGATION)
+    written.add("/far-down", to="https://a.test/far-down.png", _afterLoad=True)
+    written.add("/far-down.png", "it", _afterLoad=True)
+    held = recorded_page(written.read(), written.directory / "Web", "page")
+    assert [*held.sizes.values()] == [len("the page")]
+
+
+def test_what_answered_a_post_is_no_file_that_answers_a_get(written: Written) -> None:
+    """It has its URL's name in the mirror, and would be found as a stand-in before the answer that it is."""
+    for number in range(2):
+        file = write_file(written.directory / "Web", f"https://{HOST}/api?n={number}", b"{}%d" % number).name
+        written.add(f"/api?n={number}", method="POST", post=f'{{"t": {number}}}', _file=f"{HOST}/{file}",
+                    headers=[("Access-Control-Allow-Origin", "https://b.test")])
+    site = written.site()
+    for number in range(2):
+        answer = site.answer(f"/api?n={number}", "POST", Asked(FETCH, hash_body(b'{"t": 7}')))
+        assert (answer.url, answer.found) == (f"https://{HOST}/api?n={number}", FoundAs.BEST_MATCH)
+        assert answer.headers == (("access-control-allow-origin", "https://b.test"),)
+    assert site.answer("/api?n=0", "GET", Asked(FETCH)).found == FoundAs.MISSING
+
+
 def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: Written) -> None:
     written.add("/", "are you a robot?", asked=NAVIGATION)
     written.add("/", "the page", method="POST", asked=NAVIGATION, post="no=1")
