@@ -265,8 +265,8 @@ def test_what_was_installed_by_hand_is_taken(project: Project) -> None:
         for program in Path(folder).iterdir():
             if program.name not in hidden and not (project.tools / program.name).exists():
                 (project.tools / program.name).symlink_to(program)
-    for program in hidden - {"flock"}:
-        (project.tools / program).unlink()
+    for name in hidden - {"flock"}:
+        (project.tools / name).unlink()
     project.stand_in("flock", "echo 'flock: 9: Bad file descriptor' >&2; exit 65")     # as on NFS
     script = project.root / "scripts" / "setup.sh"
     script.write_text(script.read_text().replace("PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin", ""))
