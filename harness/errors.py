@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 
 LONGEST_URL = 100
 """Characters of a URL in a message."""
@@ -67,8 +68,10 @@ def run_main(main: Callable[[], int], *, at_once: bool = False) -> None:
 
     A full or broken disk is one, and so is a limit of the machine, wherever it shows. With `at_once` nothing that
     Python holds is taken apart any more, which takes it 0.1 s with Selenium's modules: for a script that has closed
-    all that it opened.
+    all that it opened. What the terminal's encoding lacks is printed escaped (an ellipsis in ISO 8859-1, say).
     """
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = main()
     except InputError as error:

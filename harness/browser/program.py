@@ -5,12 +5,16 @@ It imports no Selenium, so that programs that start no Chrome of their own begin
 
 import importlib.util
 import os
+import pwd
 import shutil
 import subprocess
+import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
+from typing import Any
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
@@ -27,6 +31,13 @@ NET_LOG, DRIVER_OUTPUT = "netlog.json", "chromedriver.log"
 
 VERSION_TIMEOUT_S = 20.0
 """How long `chrome --version` may take: the first start after boot reads all of it from the disk."""
+DOWNLOAD_TIMEOUT_S = 300.0
+ASK_SELENIUM = """import sys
+from selenium.webdriver.common.selenium_manager import SeleniumManager
+print(SeleniumManager().binary_paths(["--browser", "chrome", "--browser-path", sys.argv[1]])["driver_path"])"""
+"""Asked by Chrome's user, who has to start what it downloads: what root gets lies in /root."""
+SNAPS = "/snap/"
+LONGEST_SCRIPT = 2048
 BINARIES = (
     "/usr/lib/chromium/chromium",  # Debian: the real binary, since the wrapper in /usr/bin adds flags of its own
     "/opt/google/chrome/chrome",
@@ -67,33 +78,50 @@ def find_browser() -> Browser:
 
 def version_of(browser: Browser) -> str:
     """Return what Chrome says of its version, "" when it does not say."""
+    return " ".join(_said([browser.binary, "--version"], VERSION_TIMEOUT_S).split())
+
+
+def _said(command: Sequence[str], timeout_s: float) -> str:
+    """Return what a program prints that runs as Chrome's user, in that user's home; "" when it does not run."""
     try:
         user = browsing_user()
-        as_user = {"user": user.uid, "group": user.gid, "extra_groups": []} if os.geteuid() == 0 else {}
-        done = subprocess.run([browser.binary, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S,
-                              check=False, **as_user)     # type: ignore[call-overload]
-    except (OSError, subprocess.TimeoutExpired):
+        environment = {**os.environ, "SE_AVOID_STATS": "true"}      # Selenium Manager would report to its makers
+        as_user: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            environment["HOME"] = pwd.getpwuid(user.uid).pw_dir
+            as_user = {"user": user.uid, "group": user.gid, "extra_groups": []}
+        done: subprocess.CompletedProcess[str] = subprocess.run(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=timeout_s,
+            check=False, **as_user)
+        return done.stdout
+    except (OSError, KeyError, subprocess.TimeoutExpired):
         return ""
-    return " ".join(done.stdout.split())
 
 
 def _find_driver(binary: str) -> str:
     """Return the driver for `binary`: on PATH, in the package chromedriver_binary, or by Selenium Manager."""
-    on_path = shutil.which("chromedriver")
-    if on_path:
-        return on_path
+    for folder in os.get_exec_path():
+        on_path = shutil.which("chromedriver", path=folder)
+        if on_path and not _is_of_a_snap(Path(on_path)):
+            return on_path
     if importlib.util.find_spec("chromedriver_binary"):
         import chromedriver_binary  # an optional extra: its installation downloads the driver
 
         return str(chromedriver_binary.chromedriver_filename)
-    from selenium.common.exceptions import WebDriverException
-    from selenium.webdriver.common.selenium_manager import SeleniumManager
+    found = _said([sys.executable, "-c", ASK_SELENIUM, binary], DOWNLOAD_TIMEOUT_S).strip()
+    if found and not _is_of_a_snap(Path(found)):
+        return found
+    raise InputError("no chromedriver found; on Debian: sudo apt-get install chromium-driver; elsewhere: "
+                     ".venv/bin/pip install -r requirements-chromedriver.txt")
 
+
+def _is_of_a_snap(program: Path) -> bool:
+    """Say whether a program belongs to a snap, as Ubuntu's /usr/bin/chromedriver does, a script that calls it."""
     try:
-        return str(SeleniumManager().binary_paths(["--browser", "chrome", "--browser-path", binary])["driver_path"])
-    except WebDriverException:
-        raise InputError("no chromedriver found; on Debian: sudo apt-get install chromium-driver; elsewhere: "
-                         ".venv/bin/pip install -r requirements-chromedriver.txt") from None
+        with program.open("rb") as file:
+            return SNAPS in f"{program.resolve()}/" or SNAPS.encode() in file.read(LONGEST_SCRIPT)
+    except OSError:
+        return False
 
 
 def require_shim() -> Path:

@@ -1,9 +1,12 @@
 """What is wrong is said before anything is touched: one line with its place, and exit status 2."""
 
+import os
+import pwd
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,13 +14,16 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.browser import program
+from harness.browser.program import find_browser
 from harness.errors import InputError, run_main
 from harness.files.pages import PageFiles
 from harness.files.text_log import PageLog, Response, Transaction, format_log
 from harness.measure.preflight import check_authority, check_browser, check_pages
 from harness.network import needs
 from harness.network.needs import PROGRAMS, check_programs
+from harness.system.privileges import browsing_user
 from tests.support.https_recording import HttpsRecording
+from tests.support.ordinary import SUDO
 
 FIRST, SECOND = "http://www.one.test/", "http://two.test/path?x=1"
 BODIES = {"www.one.test/index.html": b"<p>one", "two.test/path?x=1": b"<p>the second"}
@@ -207,6 +213,38 @@ def test_without_the_shim_or_a_browser_nothing_starts(tmp_path: Path, monkeypatc
     monkeypatch.setenv("TFO_LAB_CHROME", str(tmp_path / "no-chrome"))
     with pytest.raises(InputError, match=r"no Chrome .*; on Debian: sudo apt-get install chromium"):
         check_browser()
+
+
+SELENIUM_MANAGER = """#!/bin/sh
+printf '{"logs": [], "result": {"code": 0, "driver_path": "%s/of-%s-%s"}}' "$HOME" "$(/usr/bin/id -u)" "$SE_AVOID_STATS"
+"""
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("called", ["script", "link"])
+def test_a_driver_that_chromes_user_can_start(called: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the one of Ubuntu's snap; and what Selenium Manager downloads for root, nobody else could reach."""
+    for variable, number in SUDO.items():
+        monkeypatch.setenv(variable, number)
+    user, here = browsing_user(), shutil.which("chromedriver")
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        Path(name).chmod(0o755)
+        driver, manager, snap = (Path(name) / part for part in ("chromedriver", "selenium-manager", "snap/bin/driver"))
+        snap.parent.mkdir(parents=True)
+        snap.write_text("#!/bin/sh\n")
+        manager.write_text(SELENIUM_MANAGER)
+        for program_file in (manager, snap):
+            program_file.chmod(0o755)
+        if called == "link":
+            driver.symlink_to(snap)
+        else:
+            driver.write_text('#!/bin/sh\nexec /snap/bin/chromium.chromedriver "$@"\n')
+            driver.chmod(0o755)
+        monkeypatch.setenv("SE_MANAGER_PATH", str(manager))
+        monkeypatch.setenv("PATH", f"{name}:{os.environ['PATH']}")
+        assert find_browser().driver == here
+        monkeypatch.setenv("PATH", name)
+        assert find_browser().driver == f"{pwd.getpwuid(user.uid).pw_dir}/of-{user.uid}-true"
 
 
 @pytest.mark.root

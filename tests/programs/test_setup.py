@@ -262,11 +262,11 @@ def test_what_was_installed_by_hand_is_taken(project: Project) -> None:
     """As the line above asks for: on Fedora, say, nobody could get any further."""
     hidden = {"apt-get", "dpkg-query", "flock"}
     for folder in ("/usr/bin", "/usr/sbin"):
-        for path in Path(folder).iterdir():
-            if path.name not in hidden and not (project.tools / path.name).exists():
-                (project.tools / path.name).symlink_to(path)
-    for program in hidden - {"flock"}:
-        (project.tools / program).unlink()
+        for program in Path(folder).iterdir():
+            if program.name not in hidden and not (project.tools / program.name).exists():
+                (project.tools / program.name).symlink_to(program)
+    for name in hidden - {"flock"}:
+        (project.tools / name).unlink()
     project.stand_in("flock", "echo 'flock: 9: Bad file descriptor' >&2; exit 65")     # as on NFS
     setup = project.root / "scripts" / "setup.sh"
     setup.write_text(setup.read_text().replace("PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin", ""))

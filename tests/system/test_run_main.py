@@ -1,5 +1,6 @@
 """How a script ends: its status, and every word that it said."""
 
+import os
 import subprocess
 import sys
 
@@ -23,3 +24,13 @@ def test_a_script_that_leaves_at_once_loses_no_word_and_keeps_its_status() -> No
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=30, check=False,
                           cwd=ROOT)
     assert (done.stdout, done.stderr, done.returncode) == ("out", "err", 1)
+
+
+def test_what_a_terminal_cannot_show_is_escaped() -> None:
+    """PYTHONIOENCODING stands for a locale without UTF-8, such as en_US where that is ISO 8859-1."""
+    code = ("from harness.errors import run_main, shortened; "
+            "run_main(lambda: print(shortened('http://a.test/' * 20)) or 0)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False,
+                          cwd=ROOT, env={**os.environ, "PYTHONIOENCODING": "iso-8859-1"})
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.endswith("\\u2026\n")
