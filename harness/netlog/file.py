@@ -25,6 +25,8 @@ SOURCES_READ = ("URL_REQUEST", "SOCKET", "TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "
                 "NETWORK_SERVICE_HOST_RESOLVER", "HTTP2_SESSION")
 CHUNK_BYTES = 1 << 18
 """What is read at a time."""
+MOST_OTHER_LINES = 5
+"""Of a net-log, beside those of its events: two before them, and what is behind."""
 LARGEST_NETLOG_BYTES = 1_000_000_000
 """Twice what ends a visit (harness.record.visit)."""
 
@@ -117,7 +119,8 @@ def read_constants(path: Path) -> dict[str, Any]:
 def read_events(path: Path, problems: list[str]) -> Iterator[Any]:
     """Read a net-log's events one by one, as they stand in it; a missing end becomes a line in `problems`.
 
-    Raises ExperimentError without a file.
+    Raises ExperimentError without a file, and for one that lacks a part of its middle: Chrome writes on when its disk
+    was full for a while, and what came meanwhile would be missing without a word.
     """
     count = 0
     try:
@@ -126,7 +129,15 @@ def read_events(path: Path, problems: list[str]) -> Iterator[Any]:
                 count += 1
                 yield event
     except (ijson.JSONError, ValueError):
+        if _lines(path) > count + MOST_OTHER_LINES:
+            raise ExperimentError(f"{path}:{count + 3}: the net-log lacks a part of its middle (was the disk of "
+                                  "temporary files full for a while?); make room and try again") from None
         problems.append(f"{path}:{count + 3}: the net-log has no proper end (Chrome killed?); {count} events read")
+
+
+def _lines(path: Path) -> int:
+    with _open(path) as file:
+        return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(CHUNK_BYTES), b""))
 
 
 @contextmanager

@@ -291,6 +291,16 @@ def test_what_is_no_netlog_is_a_problem_not_a_crash(text: str, tmp_path: Path) -
     assert not page_log(netlog, 0).transactions_seen
 
 
+@pytest.mark.parametrize("lost_bytes", [30, 5000])
+def test_a_log_that_lacks_a_part_of_its_middle_is_refused(lost_bytes: int, tmp_path: Path) -> None:
+    """As Chrome leaves it when the disk was full for a while: what came later is there, and must not look like all."""
+    path, middle = tmp_path / "netlog.json", len(WHOLE) // 2
+    begin = WHOLE.index(b'"source"', middle) + 12
+    path.write_bytes(WHOLE[:begin] + WHOLE[WHOLE.index(b'\n{', begin + lost_bytes) + 1:])
+    with pytest.raises(ExperimentError, match=r"netlog\.json:\d+: the net-log lacks a part of its middle \(was the"):
+        read_netlog(path)
+
+
 def test_a_missing_log_says_so(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError, match=r"netlog\.json: no net-log"):
         read_netlog(tmp_path / "netlog.json")
