@@ -6,6 +6,7 @@ from statistics import median
 from harness.analysis.explanation import explain
 from harness.analysis.improvement import Improvement
 from harness.analysis.selection import Cell, Selection
+from harness.analysis.timeline import DATA
 from harness.files.results import LoadResult
 
 AWAITED_RATIO = 0.1
@@ -20,6 +21,9 @@ one Chrome had a connection ready only with TFO; and one is a page of 0.7 s. In 
 most."""
 BEYOND_LEAST_MS = 25.0
 """Pages of a third of a second vary by so much, whatever the reason."""
+
+FETCHED = (DATA, "websocket")
+"""What scripts fetch (harness.measure.received): no load event waits for it."""
 
 
 def awaited_answers(selection: Selection, row: Improvement) -> tuple[float, float] | None:
@@ -37,7 +41,8 @@ def _awaited(loads: Iterable[LoadResult]) -> Iterable[int]:
     for load in loads:
         if load.record and load.record.answers:
             answers = load.record.answers
-            yield sum(not answer.late for answer in answers.each) + len(answers.from_cache)
+            yield sum(not answer.late and answer.purpose not in FETCHED for answer in answers.each) \
+                + len(answers.from_cache)
 
 
 def unexplained_saving(selection: Selection, row: Improvement) -> tuple[float, float] | None:

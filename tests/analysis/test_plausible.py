@@ -40,6 +40,15 @@ def test_load_events_that_wait_for_other_answers(off: list[int], on: list[int], 
     assert awaited_answers(*row_of(tmp_path)) == told
 
 
+def test_what_scripts_fetch_holds_up_no_load_event(tmp_path: Path) -> None:
+    """A page that polls asks six times before its load event without TFO, and three times with it: that is no race."""
+    for tfo, polls in enumerate((6, 3)):
+        answers = made_answers(NEWS, f"{NEWS}/a.js")
+        answers["each"] += made_answers(*(f"{NEWS}/poll{number}" for number in range(polls)), purpose="data")["each"]
+        add_load(tmp_path, NEWS, 10, 1, tfo, 1000, answers=answers)
+    assert awaited_answers(*row_of(tmp_path)) is None
+
+
 def test_loads_that_do_not_say_what_they_got_are_not_compared(tmp_path: Path) -> None:
     add_awaiting(tmp_path, 1, 0, 40, 0)
     add_load(tmp_path, NEWS, 10, 1, 1, 1000)
