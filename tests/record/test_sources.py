@@ -44,6 +44,25 @@ def entry(url: str, body: bytes | None, mime_type: str = "text/html", **more: An
                          "content": content, "redirectURL": "", "bodySize": -1}} | more
 
 
+@pytest.mark.parametrize("kind", ["warc", "har"])
+def test_each_origin_gets_what_it_may_read(tmp_path: Path, kind: str) -> None:
+    """Whatever asks first: the site said to each of two frames that it, and nobody else, may read the answer."""
+    origins = [f"https://{name}.test" for name in ("a", "b", "a")]
+    api = "https://api.test/me"
+    if kind == "warc":
+        path = write_warc(tmp_path / "site.warc", *(record for number, origin in enumerate(origins) for record in (
+            ("request", api, "GET /me HTTP/1.1", [("Host", "api.test"), ("Origin", origin)], b""),
+            ("response", api, "HTTP/1.1 200 OK", [("Access-Control-Allow-Origin", origin)], b"%d" % number))))
+    else:
+        path = har(tmp_path / "page.har", *(entry(api, b"%d" % number, request={
+            "method": "GET", "url": api, "headers": [{"name": "Origin", "value": origin}]})
+            for number, origin in enumerate(origins)))
+    with opened(path) as source:
+        got = [source.find(ArchivedRequest("GET", api, origin=origin))
+               for origin in (origins[1], origins[0], origins[0], "https://c.test")]
+        assert [answer.body for answer in got if answer] == [b"1", b"0", b"2", b"0"]
+
+
 def test_a_warc_answers_as_the_servers_did(tmp_path: Path) -> None:
     zipped = gzip.compress(b"body {}")
     path = write_warc(tmp_path / "x.warc.gz",

@@ -59,6 +59,8 @@ class Entry:
     body_hash: str = ""
     purpose: tuple[bool | None, bool] = (None, False)
     masked_hash: str = ""
+    origin: str = ""
+    """The request's header Origin: whose scripts may read the answer."""
 
     @property
     def navigation(self) -> bool | None:
@@ -123,7 +125,7 @@ class Index:
         for table, wanted in ((exact, url), (filed, same_name(url))):
             for key in ((method, wanted, body_hash), (method, wanted, "")):
                 if found := self._fitting(table.get(key, []), request):
-                    return self._next((*key, str(request.navigation)), found)
+                    return self._next((*key, str(request.navigation), request.origin), found)
         if request.navigation and not request.by_page:
             return None
         return self._stand_in(method, url, request)
@@ -134,7 +136,7 @@ class Index:
         for body in (masked_hash_of(request.body), ""):
             key = (method, mask(url), body)
             if standing := self._fitting(_without_redirects(masked.get(key, [])), request):
-                return replace(self._next((*key, str(request.navigation)), standing), stand_in=True)
+                return replace(self._next((*key, str(request.navigation), request.origin), standing), stand_in=True)
         same_path = self._table("path", lambda entry: (entry.method, _alike_path(entry.url)))
         standing = _without_redirects(same_path.get((method, _alike_path(url)), []))
         if method == "GET":
@@ -175,9 +177,11 @@ class Index:
         """Return those that may answer: a navigation what answered one, all others rather what did not.
 
         Where no entry is known to be a navigation's, who recorded them marks none, as crawlers do: then what a browser
-        calls something else is no navigation's, and everything else may be.
+        calls something else is no navigation's, and everything else may be. What the same origin asked for comes first:
+        another one may not read it (CORS).
         """
         entries = self._holding(entries, request)
+        entries = [entry for entry in entries if entry.origin == request.origin] or entries
         if request.navigation:
             entries = [entry for entry in entries if not entry.no_navigation]
         marked = self._table("navigations", lambda entry: (str(entry.navigation),))

@@ -45,5 +45,6 @@ class ArchivedRequest:
     body: bytes = b""
     navigation: bool = False
     by_page: bool = False
+    origin: str = ""
     range: str = ""
     """The header Range: which part of the body is asked for; "" for all of it."""

@@ -35,9 +35,10 @@ def index_har(entries: list[ForeignEntry], websockets: Sequence[tuple[dict[str, 
     index = Index(live=[live for entry, last_s in websockets for live in read_live([entry], page="", last_s=last_s)])
     answered = [entry for entry in entries if entry.status and (not pages or entry.page in pages)]
     for entry in filter(_is_known, answered):
+        asked = Asked(headers_of(entry.request_headers))
         index.entries.append(Entry(entry.method, document_url(entry.url), entry.status, partial(_answer, entry),
-                                   hash_of(entry.request_body), Asked(headers_of(entry.request_headers)).purpose,
-                                   masked_hash_of(entry.request_body)))
+                                   hash_of(entry.request_body), asked.purpose, masked_hash_of(entry.request_body),
+                                   asked.headers.get("origin", "")))
     index.marks_navigations = any(Asked(headers_of(entry.request_headers)).navigation for entry in answered)
     index.without_body = {document_url(entry.url): _lost_bytes(entry) for entry in answered if not _is_known(entry)}
     return index, list(pages.values())

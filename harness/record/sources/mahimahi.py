@@ -106,7 +106,8 @@ def _entry(path: Path, message: Any) -> Entry | None:
     scheme = "https" if message.scheme == HTTPS else "http"
     url = document_url(target if target.startswith(("http://", "https://")) else f"{scheme}://{host}{target}")
     return Entry(method.upper(), url, status, partial(_answer, path, url, status),
-                 hash_of(message.request.body), Asked(headers).purpose, masked_hash_of(message.request.body))
+                 hash_of(message.request.body), Asked(headers).purpose, masked_hash_of(message.request.body),
+                 headers.get("origin", ""))
 
 
 def _lost_bytes(message: Any, entry: Entry) -> int | None:

@@ -135,7 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         asked = headers_of(self.headers.items())
         request = ArchivedRequest(self.command, url, sent, bool(Asked(asked).navigation),
-                                  by_page="Referer" in self.headers, range=asked.get("range", ""))
+                                  by_page="Referer" in self.headers, origin=asked.get("origin", ""),
+                                  range=asked.get("range", ""))
         found = self.server.archive.source.find(request)
         if found is not None:
             self._send(_as_asked(found, request, asked))

@@ -91,6 +91,7 @@ class _Asked:
     body_hash: str
     masked_hash: str
     purpose: tuple[bool | None, bool]
+    origin: str
     url: str
     place: int
     """How many answers stand before it."""
@@ -130,7 +131,7 @@ def read_warcs(paths: Iterable[Path], source: Path) -> Index:
         index.entries.append(Entry(request.method if request else "GET", document_url(place.url), status,
                                    partial(_read, place, original), request.body_hash if request else "",
                                    request.purpose if request else (None, False),
-                                   request.masked_hash if request else ""))
+                                   request.masked_hash if request else "", request.origin if request else ""))
     index.without_body = lost
     return index
 
@@ -284,8 +285,8 @@ def _asked(record: ArcWarcRecord, url: str, place: int) -> _Asked:
     line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
     headers = headers_of(_headers(record))
     body = body_of(record)
-    return _Asked(line[0].upper() if line else "GET", hash_of(body), masked_hash_of(body), Asked(headers).purpose, url,
-                  place, head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
+    return _Asked(line[0].upper() if line else "GET", hash_of(body), masked_hash_of(body), Asked(headers).purpose,
+                  headers.get("origin", ""), url, place, head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
 
 
 def _read(place: _RecordHead, original: _RecordHead | None) -> ArchivedAnswer:
