@@ -234,14 +234,16 @@ stop() {
     exit "$1"
 }
 
-# Compiled ahead, and the user's: else root's first run would leave directories that the user cannot remove.
+# Compiled ahead, as the user: root's first run would leave directories that the user cannot remove, or cannot write
+# there (NFS). Where the user cannot, either, as in a clone of root's, programs only start later.
 compile_modules() {
     [[ -n ${SUDO_UID:-} ]] || return 0
-    "$VENV/bin/python" -m compileall -q "$ROOT/harness" "$ROOT/connie" "$ROOT/benchmarks" "$ROOT/experiments"
-    local cache
+    local folders=("$ROOT/harness" "$ROOT/connie" "$ROOT/benchmarks" "$ROOT/experiments") cache as_user=()
     while IFS= read -r -d '' cache; do
         give_to_caller "$cache"
-    done < <(find "$ROOT/harness" "$ROOT/connie" "$ROOT/benchmarks" "$ROOT/experiments" -type d -name __pycache__ -print0)
+    done < <(find "${folders[@]}" -type d -name __pycache__ -user root -print0)
+    ((EUID != 0)) || as_user=(setpriv --reuid "$SUDO_UID" --regid "${SUDO_GID:-$SUDO_UID}" --clear-groups --)
+    "${as_user[@]}" "$VENV/bin/python" -m compileall -q "${folders[@]}" >/dev/null 2>&1 || true
 }
 
 # give_to_caller PATH: what sudo made belongs to the user who called sudo.

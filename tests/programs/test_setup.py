@@ -148,6 +148,22 @@ def test_a_shim_whose_source_is_of_the_future_is_compiled_once(environment: Proj
     assert "compiling tfo-test/chrome_shim.so" in environment.setup().stdout
 
 
+@pytest.mark.root
+def test_modules_are_compiled_where_root_may_not_write(environment: Project) -> None:
+    """A home on NFS takes root for nobody (root_squash), and run.sh sets up what is missing as root."""
+    module = environment.root / "harness" / "module.py"
+    module.parent.mkdir()
+    module.write_text("pass\n")
+    for path in (module, module.parent):
+        os.chown(path, ALICE.uid, ALICE.gid)
+    capabilities = "-dac_override,-dac_read_search,-fowner,-chown"
+    answer = environment.setup(SUDO_UID=str(ALICE.uid), SUDO_GID=str(ALICE.gid), prefix=(
+        "setpriv", "--bounding-set", capabilities, "--inh-caps", capabilities, "--"))
+    assert (answer.returncode, answer.stdout) == (0, "setup: everything is there\n"), answer.stderr
+    [cache] = (module.parent / "__pycache__").iterdir()
+    assert cache.stat().st_uid == ALICE.uid
+
+
 def test_a_cdpath_leads_no_script_elsewhere(project: Project) -> None:
     """With one, `cd scripts/..` prints where it went, or goes to another project's scripts."""
     (project.root / "elsewhere" / "scripts").mkdir(parents=True)
