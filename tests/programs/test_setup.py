@@ -5,7 +5,9 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -146,6 +148,23 @@ def test_a_shim_whose_source_is_of_the_future_is_compiled_once(environment: Proj
     assert shim.stat().st_mtime >= source.stat().st_mtime, "as tfo.py wants it (harness.browser.program.require_shim)"
     os.utime(source, (5e9, 5e9))
     assert "compiling tfo-test/chrome_shim.so" in environment.setup().stdout
+
+
+def test_what_the_caller_has_alone_does_not_count(project: Project) -> None:
+    """What lies in ~/.local is there for its owner, and not for tfo.py, which is root."""
+    metadata = {"METADATA": "Metadata-Version: 2.1\nName: small\nVersion: 1.0\n",
+                "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n", "RECORD": ""}
+    with zipfile.ZipFile(project.root / "small-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("small.py", "")
+        for name, text in metadata.items():
+            wheel.writestr(f"small-1.0.dist-info/{name}", text)
+    own = project.root / "home" / ".local"
+    shutil.unpack_archive(project.root / "small-1.0-py3-none-any.whl", format="zip", extract_dir=(
+        own / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"))
+    (project.root / "requirements.txt").write_text("small==1.0\n")
+    answer = project.setup(HOME=str(own.parent), PIP_NO_INDEX="1", PIP_FIND_LINKS=str(project.root))
+    assert answer.returncode == 0, answer.stderr
+    subprocess.run([project.root / ".venv" / "bin" / "python", "-c", "import small"], check=True, env={"HOME": "/"})
 
 
 @pytest.mark.root
