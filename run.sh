@@ -163,7 +163,7 @@ run_user_child() { run_child ${become_user[@]+"${become_user[@]}"} "$@"; }
 
 # shellcheck disable=SC2317  # called by the traps
 stop() {
-    trap '' INT TERM HUP
+    trap '' INT TERM HUP QUIT
     if [ -n "$child" ]; then
         kill -TERM "$child" 2>/dev/null || true
         wait "$child" || true
@@ -171,6 +171,7 @@ stop() {
     restore
     trap - EXIT "$1"
     kill -"$1" $$
+    exit 131        # of SIGQUIT bash does not die
 }
 
 tfo() {
@@ -196,7 +197,7 @@ restore() {
     fi
 }
 trap restore EXIT
-for signal in INT TERM HUP; do
+for signal in INT TERM HUP QUIT; do
     # shellcheck disable=SC2064  # the signal's name is meant to be filled in now
     trap "stop $signal" "$signal"
 done

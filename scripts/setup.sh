@@ -165,11 +165,13 @@ environment_is_complete() {
 }
 
 # pip ARGUMENTS...: the environment's pip. Indexes, proxies and certificates of the caller's environment hold; what
-# would make pip install somewhere else or something else does not. Runs as a step, which is a process of its own: exec
+# would make pip install somewhere else or something else does not, nor count what the caller has in ~/.local as installed:
+# root has not. Runs as a step, which is a process of its own: exec
 # makes pip that process.
 pip() {
     exec env -u PIP_USER -u PIP_TARGET -u PIP_PREFIX -u PIP_ROOT -u PIP_CONSTRAINT -u PIP_REQUIREMENT -u PIP_NO_DEPS \
-        -u PYTHONPATH -u PYTHONHOME PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 "$VENV/bin/python" -m pip "$@"
+        -u PYTHONPATH -u PYTHONHOME PYTHONNOUSERSITE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 \
+        "$VENV/bin/python" -m pip "$@"
 }
 
 # compile_packages: on all processors, where pip takes one. As pip, it passes over what is no Python of this version;
@@ -234,14 +236,16 @@ stop() {
     exit "$1"
 }
 
-# Compiled ahead, and the user's: else root's first run would leave directories that the user cannot remove.
+# Compiled ahead, as the user: root's first run would leave directories that the user cannot remove, or cannot write
+# there (NFS). Where the user cannot, either, as in a clone of root's, programs only start later.
 compile_modules() {
     [[ -n ${SUDO_UID:-} ]] || return 0
-    "$VENV/bin/python" -m compileall -q "$ROOT/harness" "$ROOT/connie" "$ROOT/benchmarks" "$ROOT/experiments"
-    local cache
+    local folders=("$ROOT/harness" "$ROOT/connie" "$ROOT/benchmarks" "$ROOT/experiments") cache as_user=()
     while IFS= read -r -d '' cache; do
         give_to_caller "$cache"
-    done < <(find "$ROOT/harness" "$ROOT/connie" "$ROOT/benchmarks" "$ROOT/experiments" -type d -name __pycache__ -print0)
+    done < <(find "${folders[@]}" -type d -name __pycache__ -user root -print0)
+    ((EUID != 0)) || as_user=(setpriv --reuid "$SUDO_UID" --regid "${SUDO_GID:-$SUDO_UID}" --clear-groups --)
+    "${as_user[@]}" "$VENV/bin/python" -m compileall -q "${folders[@]}" >/dev/null 2>&1 || true
 }
 
 # give_to_caller PATH: what sudo made belongs to the user who called sudo.

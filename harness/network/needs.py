@@ -4,6 +4,7 @@ import shutil
 import subprocess
 
 from harness.errors import InputError
+from harness.system.commands import TIMEOUT_S
 from harness.system.fastopen import kernel_has_fastopen
 
 PROGRAMS = {"mnexec": "mininet", "brctl": "bridge-utils", "ip": "iproute2", "tc": "iproute2", "iptables": "iptables",
@@ -20,6 +21,8 @@ NEEDED = {
 """Parts of every star, each with a command that fails where the kernel does not have it."""
 NFQUEUE = "iptables -w -t mangle -A PREROUTING -i lo -j NFQUEUE --queue-num 1"
 """What the delay line (tfo-test/delay_line.py) needs."""
+TIMED_OUT = 124
+"""What timeout(1) exits with when it had to end the command."""
 
 
 ADVICE = ("boot the distribution's own kernel (on Ubuntu: sudo apt-get install linux-modules-extra-$(uname -r)); "
@@ -59,7 +62,10 @@ def real_time_allowed() -> bool:
 
 def _try(command: str) -> str:
     """Run `command` in a new network namespace; return what it said in one line if it failed, otherwise nothing."""
-    trial = subprocess.run(["unshare", "--net", "sh", "-c", command], capture_output=True, text=True, check=False)
+    trial = subprocess.run(["unshare", "--net", "timeout", f"{TIMEOUT_S:g}", "sh", "-c", command], capture_output=True,
+                           text=True, check=False)
+    if trial.returncode == TIMED_OUT:       # iptables waits for a lock that all namespaces share (/run/xtables.lock)
+        return f"`{command}` did not end in {TIMEOUT_S:g} s"
     if trial.returncode == 0:
         return ""
     return "; ".join((trial.stderr or trial.stdout).strip().splitlines()) or f"exit status {trial.returncode}"

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end an experiment as an exception that unwinds everything, and then as the signal they were."""
+"""Ctrl-C, SIGTERM and their like end an experiment as an exception that unwinds it, then as the signal they were."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from harness.errors import run_main
 from harness.system.netns import WAY_THERE_AND_BACK
 from harness.system.privileges import TO_USER_AND_BACK
 
-ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 NOT_HERE = WAY_THERE_AND_BACK | TO_USER_AND_BACK
 """Functions that must not be broken off half way: between what they do and that it will be undone. And contextlib's."""
 AGAIN_S = 0.001

@@ -12,7 +12,7 @@ import pytest
 
 from harness.bootstrap import PYTHON, ROOT
 from harness.errors import ExperimentError, InputError
-from harness.network import nodes
+from harness.network import needs, nodes
 from harness.network.needs import check_kernel
 from harness.system import environment
 from harness.system.netns import inside
@@ -71,6 +71,15 @@ def test_a_kernel_that_lacks_a_part(program: str, says: str, problem: str, tmp_p
         check_kernel(delay_line=True)
     if program == "iptables":
         check_kernel(delay_line=False)
+
+
+def test_a_lock_of_iptables_that_somebody_keeps_is_not_waited_for_for_ever(tmp_path: Path,
+                                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    """iptables-legacy -w waits for /run/xtables.lock, which all namespaces share."""
+    monkeypatch.setenv("PATH", path_with(tmp_path, "iptables", "exec sleep 30")["PATH"])
+    monkeypatch.setattr(needs, "TIMEOUT_S", 0.5)
+    with pytest.raises(InputError, match=r" nor by NFQUEUE .*: `iptables -w .*` did not end in 0\.5 s;"):
+        check_kernel(delay_line=True)
 
 
 @pytest.mark.parametrize(("lacking", "command", "status", "problem"), [

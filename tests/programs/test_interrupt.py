@@ -58,12 +58,17 @@ def caller(request: pytest.FixtureRequest, project: Path) -> Iterator[dict[str, 
 
 
 def start_run(project: Path, caller: dict[str, str] | None = None, name: str = "small") -> "subprocess.Popen[str]":
-    # In a session of its own, as from another terminal; SIGINT is not ignored, as it would be in the background.
+    # In a session of its own, as from another terminal; no signal is ignored, as it would be in the background.
     command = typed(project, "./run.sh", "--name", name, "--delays", "20", "--pcap",
                     "--quiet", "0.3", "--patience", "0")
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             start_new_session=True, env=caller,
-                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # noqa: PLW1509
+                            preexec_fn=ignore_nothing)  # noqa: PLW1509
+
+
+def ignore_nothing() -> None:
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def read_until(process: "subprocess.Popen[str]", wanted: str) -> str:
@@ -141,7 +146,7 @@ def test_nothing_is_left(moment: Callable[["subprocess.Popen[str]"], None], numb
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT])
 def test_a_program_of_the_users_ends_with_the_run(number: signal.Signals, project: Path,
                                                   caller: dict[str, str]) -> None:
     """make_pages.py, say, which needs no root. Ctrl-C alone does not end it: bash has it ignore that."""
@@ -157,7 +162,7 @@ def test_a_program_of_the_users_ends_with_the_run(number: signal.Signals, projec
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             program.write_text(script)
-    assert process.returncode == -number
+    assert process.returncode == (128 + number if number == signal.SIGQUIT else -number), "bash dies of no SIGQUIT"
 
 
 def test_killed_tfo_leaves_nothing(project: Path, caller: dict[str, str]) -> None:

@@ -5,7 +5,9 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -146,6 +148,39 @@ def test_a_shim_whose_source_is_of_the_future_is_compiled_once(environment: Proj
     assert shim.stat().st_mtime >= source.stat().st_mtime, "as tfo.py wants it (harness.browser.program.require_shim)"
     os.utime(source, (5e9, 5e9))
     assert "compiling tfo-test/chrome_shim.so" in environment.setup().stdout
+
+
+def test_what_the_caller_has_alone_does_not_count(project: Project) -> None:
+    """What lies in ~/.local is there for its owner, and not for tfo.py, which is root."""
+    metadata = {"METADATA": "Metadata-Version: 2.1\nName: small\nVersion: 1.0\n",
+                "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n", "RECORD": ""}
+    with zipfile.ZipFile(project.root / "small-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("small.py", "")
+        for name, text in metadata.items():
+            wheel.writestr(f"small-1.0.dist-info/{name}", text)
+    own = project.root / "home" / ".local"
+    shutil.unpack_archive(project.root / "small-1.0-py3-none-any.whl", format="zip", extract_dir=(
+        own / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"))
+    (project.root / "requirements.txt").write_text("small==1.0\n")
+    answer = project.setup(HOME=str(own.parent), PIP_NO_INDEX="1", PIP_FIND_LINKS=str(project.root))
+    assert answer.returncode == 0, answer.stderr
+    subprocess.run([project.root / ".venv" / "bin" / "python", "-c", "import small"], check=True, env={"HOME": "/"})
+
+
+@pytest.mark.root
+def test_modules_are_compiled_where_root_may_not_write(environment: Project) -> None:
+    """A home on NFS takes root for nobody (root_squash), and run.sh sets up what is missing as root."""
+    module = environment.root / "harness" / "module.py"
+    module.parent.mkdir()
+    module.write_text("pass\n")
+    for path in (module, module.parent):
+        os.chown(path, ALICE.uid, ALICE.gid)
+    capabilities = "-dac_override,-dac_read_search,-fowner,-chown"
+    answer = environment.setup(SUDO_UID=str(ALICE.uid), SUDO_GID=str(ALICE.gid), prefix=(
+        "setpriv", "--bounding-set", capabilities, "--inh-caps", capabilities, "--"))
+    assert (answer.returncode, answer.stdout) == (0, "setup: everything is there\n"), answer.stderr
+    [cache] = (module.parent / "__pycache__").iterdir()
+    assert cache.stat().st_uid == ALICE.uid
 
 
 def test_a_cdpath_leads_no_script_elsewhere(project: Project) -> None:

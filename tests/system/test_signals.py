@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: clean up once, whole, and die of the very signal."""
+"""Ctrl-C, SIGQUIT, SIGTERM and SIGHUP: clean up once, whole, and die of the very signal."""
 
 import os
 import signal
@@ -60,7 +60,7 @@ def wait_for(path: Path, timeout_s: float = 5) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_it_cleans_up_and_dies_of_the_signal(tmp_path: Path, number: signal.Signals) -> None:
     with running(tmp_path) as process:
         process.send_signal(number)
