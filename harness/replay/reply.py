@@ -97,12 +97,12 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
         return Reply(501, FoundAs.LIVE, size=0)
     answer = site.answer(request.target, request.method, request.asked)
     if request.method in ("GET", "HEAD") and _is_known(answer, asked):
-        headers = [pair for pair in _headers(answer) if pair[0] not in OF_THE_BODY]
+        headers = [pair for pair in _headers(answer, asked) if pair[0] not in OF_THE_BODY]
         return Reply(304, answer.found, headers, answer=answer.identity, think_ms=site.think_ms(answer))
     body = _open(site, directories, answer)
     if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
         return _not_recorded(asked)
-    reply = Reply(answer.status, answer.found, _headers(answer), None, body, answer=answer.identity,
+    reply = Reply(answer.status, answer.found, _headers(answer, asked), None, body, answer=answer.identity,
                   early_hints=answer.early_hints, think_ms=site.think_ms(answer))
     if answer.status in WITHOUT_BODY:
         return reply
@@ -163,15 +163,20 @@ def _select_part(reply: Reply, body: BodyReader, answer: RecordedAnswer, asked: 
 def _not_recorded(asked: Mapping[str, str]) -> Reply:
     """Return the reply to a request that the recording knows nothing like: every page may read that it is missing."""
     reply = Reply(MISSING.status, MISSING.found, size=len(NOT_RECORDED), text=NOT_RECORDED)
-    reply.headers = [("access-control-allow-origin", asked.get("origin", "*")), ("content-type", "text/plain")]
-    if "origin" in asked:    # "*" does not cover requests with cookies
-        reply.headers.append(("access-control-allow-credentials", "true"))
+    reply.headers = [*_readable_by_all(asked), ("content-type", "text/plain")]
     return reply
 
 
-def _headers(answer: RecordedAnswer) -> Headers:
+def _readable_by_all(asked: Mapping[str, str]) -> Headers:
+    """Return what lets every origin read an answer; "*" does not cover requests with cookies (Fetch, section 3.3.6)."""
+    if "origin" not in asked:
+        return list(OF_NO_RECORDING)
+    return [("access-control-allow-origin", asked["origin"]), ("access-control-allow-credentials", "true")]
+
+
+def _headers(answer: RecordedAnswer, asked: Mapping[str, str]) -> Headers:
     """Return the recorded headers. A recording without any lets every origin read everything."""
-    headers = list(OF_NO_RECORDING if answer.headers is None else answer.headers)
+    headers = _readable_by_all(asked) if answer.headers is None else list(answer.headers)
     if answer.redirect_url is not None and not any(name == "location" for name, _ in headers):
         headers.append(("location", location(answer.redirect_url)))
     return headers
@@ -199,16 +204,11 @@ def _preflight(site: Site, request: Request) -> Reply:
     recorded, asked = site.recorded_preflight(request.target), request.asked.headers
     if recorded is not None:
         size = None if recorded.status in WITHOUT_BODY else 0
-        return Reply(recorded.status, recorded.found, _headers(recorded), size, answer=recorded.identity,
+        return Reply(recorded.status, recorded.found, _headers(recorded, asked), size, answer=recorded.identity,
                      think_ms=site.think_ms(recorded))
-    headers = [("access-control-allow-methods", "*"),
-               ("access-control-allow-headers", asked.get("access-control-request-headers", "*"))]
-    if site.has_headers:    # "*" does not cover requests with cookies
-        headers = [("access-control-allow-origin", asked.get("origin", "*")),
-                   ("access-control-allow-credentials", "true"), headers[1],
-                   ("access-control-allow-methods", asked.get("access-control-request-method", "*"))]
-    else:
-        headers = [*OF_NO_RECORDING, *headers]
+    headers = [*_readable_by_all(asked),
+               ("access-control-allow-headers", asked.get("access-control-request-headers", "*")),
+               ("access-control-allow-methods", asked.get("access-control-request-method", "*"))]
     return Reply(204, FoundAs.STATUS, headers)
 
 
