@@ -54,8 +54,6 @@ class Site:
         self.borrowed = frozenset(answer.file_host for sequence in answers.values() for answer in sequence
                                   if answer.file_host is not None)
         """Other hosts whose directories hold bodies of this one."""
-        self.has_headers = any(answer.headers is not None for sequence in answers.values() for answer in sequence)
-        """Whether the recording has headers: then only what they allow is allowed."""
         self._recording = recording
         self._live = tuple(recording.live.get((scheme, host), ()))
         self._matcher = Matcher(recording, scheme, host)
