@@ -226,10 +226,12 @@ def _read_page(log: Path, recording: Recording) -> list[Logged]:
         return logged
     text = read_log(log)
     recording.problems += text.problems
+    after_load = text.urls_after_load()
     for response in text.responses:
         place = _split(response.url, log, recording)
         if place:
-            logged.append(Logged(log.name, *place, "GET", absolute_redirect(response)))
+            logged.append(Logged(log.name, *place, "GET", absolute_redirect(response),
+                                 after_load=response.url in after_load))
     return logged
 
 
