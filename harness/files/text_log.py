@@ -22,6 +22,9 @@ OPENING = re.compile(r"<(resolves|transactions|responses|stats|queries)>$")
 TAG = re.compile(r"</?(resolves|transactions|responses|stats|queries)>$")
 RENAMED = re.compile(r"\*\*\* Renamed (/.*) to /([0-9a-f]{32}) \*\*\*")
 """What the scraper of 2013 wrote when it kept a body under an MD5."""
+LOAD_TIMER = re.compile(r"t:tfo\.page_load_timer:\s*([0-9]{1,9})")
+"""A line of <stats>, where the browser of 2013 wrote how long the page took: from its first request to its load event,
+in ms."""
 LONGEST_MS = 1e9
 """Eleven days: what claims to have taken longer was not a load."""
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]+")
@@ -67,6 +70,7 @@ class PageLog:
     `transactions_seen` is False for a log without ``<transactions>``: a load that crashed. `transactions_whole` is
     True once ``</transactions>`` was read: without it the log is cut short and its last transaction is not the page's.
     `renamed` has the path, query and fragment of each URL whose body the scraper kept under an MD5, by that MD5.
+    `load_timer_ms` is how long the page took from its first request to its load event, None where the log does not say.
     `problems` says in one line each what could not be read.
     """
 
@@ -76,7 +80,16 @@ class PageLog:
     transactions_seen: bool = False
     transactions_whole: bool = False
     renamed: dict[str, str] = field(default_factory=dict)
+    load_timer_ms: float | None = None
     problems: list[str] = field(default_factory=list)
+
+    def urls_after_load(self) -> frozenset[str]:
+        """Return the URLs that were asked for only after the load event; none where the log does not tell it."""
+        if self.load_timer_ms is None or not self.transactions:
+            return frozenset()
+        load_event_ms = min(transaction.start_ms for transaction in self.transactions) + self.load_timer_ms
+        awaited = {transaction.url for transaction in self.transactions if transaction.start_ms <= load_event_ms}
+        return frozenset(transaction.url for transaction in self.transactions) - awaited
 
 
 def read_log(path: Path) -> PageLog:
@@ -166,6 +179,9 @@ class _Reader:
         """Add `line` to the log if it is a row of the section at hand; other sections' lines are all taken as read."""
         parse = ROWS.get(self.section or "")
         if parse is None:
+            timer = LOAD_TIMER.fullmatch(line) if self.section == "stats" else None
+            if timer and self.log.load_timer_ms is None:        # of a second load only that is read
+                self.log.load_timer_ms = float(timer[1])
             return not TAG.search(line)
         try:
             parse(self.log, line)

@@ -251,10 +251,12 @@ def _read_page(log: Path, recording: Recording) -> list[Logged]:
         return logged
     text = read_log(log)
     recording.problems += text.problems
+    after_load = text.urls_after_load()
     for response in text.responses:
         split = _split(response.url, log, recording)
         if split:
-            logged.append(Logged(log.name, *split, "GET", absolute_redirect(response)))
+            logged.append(Logged(log.name, *split, "GET", absolute_redirect(response),
+                                 after_load=response.url in after_load))
     return logged
 
 

@@ -38,6 +38,8 @@ class Logged:
     target: str
     method: str
     entry: Response | Exchange
+    after_load: bool = False
+    """Of a response: whether its log says that it was asked for after the load event. An exchange says so itself."""
 
     @property
     def key(self) -> str:
@@ -94,6 +96,7 @@ def sequences(logged: Iterable[Logged], files: dict[str, frozenset[str]]) -> Seq
         numbers[counted] += 1
         found.setdefault(item.origin, {}).setdefault(item.key, []).append(
             dataclasses.replace(answer, identity=name, url=item.url, page=item.page,
+                                after_load=answer.after_load or item.after_load,
                                 wait_ms=item.entry.wait_ms if isinstance(item.entry, Exchange) else None,
                                 asked=dataclasses.replace(answer.asked, tells_navigations=item.page in tells)))
     return {origin: {key: tuple(answers) for key, answers in of_origin.items()} for origin, of_origin in found.items()}

@@ -121,16 +121,9 @@ class ReplayHandler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 (http.server's name)
     do_POST = do_GET  # noqa: N815
     do_OPTIONS = do_GET  # noqa: N815
-
-    def do_PUT(self) -> None:
-        """Answer as any other request where the recording may have an answer to this method; it has not in 2013's."""
-        if self._site().has_headers:
-            self.do_GET()
-        else:
-            self.send_error(501)
-
-    do_PATCH = do_PUT  # noqa: N815
-    do_DELETE = do_PUT  # noqa: N815
+    do_PUT = do_GET  # noqa: N815
+    do_PATCH = do_GET  # noqa: N815
+    do_DELETE = do_GET  # noqa: N815
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
         """Answer what is no request, or one of an unknown method."""

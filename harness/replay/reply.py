@@ -103,11 +103,11 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     answer = site.answer(request.target, request.method, request.asked)
     known = request.method in ("GET", "HEAD") and _is_known(answer, asked)
     if known or answer.hangs or answer.of_head:
-        return _without_body(site, answer, known=known)
+        return _without_body(site, answer, asked, known=known)
     body = _open(site, directories, answer)
     if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
         return _not_recorded(asked)
-    reply = Reply(answer.status, answer.found, _headers(answer), None, body, answer=answer.identity,
+    reply = Reply(answer.status, answer.found, _headers(answer, asked), None, body, answer=answer.identity,
                   early_hints=answer.early_hints, think_ms=site.think_ms(answer), closes=answer.closes)
     if answer.status in WITHOUT_BODY:
         return reply
@@ -125,12 +125,12 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     return reply
 
 
-def _without_body(site: Site, answer: RecordedAnswer, *, known: bool) -> Reply:
+def _without_body(site: Site, answer: RecordedAnswer, asked: Mapping[str, str], *, known: bool) -> Reply:
     """Return the reply to HEAD, to what hung, or, if it is `known`, that the client has the body already."""
     if answer.hangs:
         return Reply(0, answer.found, answer=answer.identity, hangs=True)
     left_out = {*OF_THE_BODY, "content-length"} if known else set()
-    headers = [pair for pair in _headers(answer) if pair[0] not in left_out]
+    headers = [pair for pair in _headers(answer, asked) if pair[0] not in left_out]
     return Reply(304 if known else answer.status, answer.found, headers, answer=answer.identity,
                  think_ms=site.think_ms(answer), closes=answer.closes)
 
@@ -178,16 +178,21 @@ def _select_part(reply: Reply, body: BodyReader, answer: RecordedAnswer, asked: 
 def _not_recorded(asked: Mapping[str, str]) -> Reply:
     """Return the reply to a request that the recording knows nothing like: every page may read that it is missing."""
     reply = Reply(MISSING.status, MISSING.found, size=len(NOT_RECORDED), text=NOT_RECORDED)
-    reply.headers = [("access-control-allow-origin", asked.get("origin", "*")), ("content-type", "text/plain")]
-    if "origin" in asked:    # "*" does not cover requests with cookies
-        reply.headers.append(("access-control-allow-credentials", "true"))
+    reply.headers = [*_readable_by_all(asked), ("content-type", "text/plain")]
     return reply
 
 
-def _headers(answer: RecordedAnswer) -> Headers:
+def _readable_by_all(asked: Mapping[str, str]) -> Headers:
+    """Return what lets every origin read an answer; "*" does not cover requests with cookies (Fetch, section 3.3.6)."""
+    if "origin" not in asked:
+        return list(OF_NO_RECORDING)
+    return [("access-control-allow-origin", asked["origin"]), ("access-control-allow-credentials", "true")]
+
+
+def _headers(answer: RecordedAnswer, asked: Mapping[str, str]) -> Headers:
     """Return the recorded headers, with the date of now. A recording without any lets every origin read everything."""
     headers = [("date", date_now()) if name == "date" else (name, value)
-               for name, value in (OF_NO_RECORDING if answer.headers is None else answer.headers)]
+               for name, value in (_readable_by_all(asked) if answer.headers is None else answer.headers)]
     if answer.redirect_url is not None and not any(name == "location" for name, _ in headers):
         headers.append(("location", location(answer.redirect_url)))
     return headers
@@ -215,16 +220,11 @@ def _preflight(site: Site, request: Request) -> Reply:
     recorded, asked = site.recorded_preflight(request.target), request.asked.headers
     if recorded is not None:
         size = None if recorded.status in WITHOUT_BODY else 0
-        return Reply(recorded.status, recorded.found, _headers(recorded), size, answer=recorded.identity,
+        return Reply(recorded.status, recorded.found, _headers(recorded, asked), size, answer=recorded.identity,
                      think_ms=site.think_ms(recorded), closes=recorded.closes)
-    headers = [("access-control-allow-methods", "*"),
-               ("access-control-allow-headers", asked.get("access-control-request-headers", "*"))]
-    if site.has_headers:    # "*" does not cover requests with cookies
-        headers = [("access-control-allow-origin", asked.get("origin", "*")),
-                   ("access-control-allow-credentials", "true"), headers[1],
-                   ("access-control-allow-methods", asked.get("access-control-request-method", "*"))]
-    else:
-        headers = [*OF_NO_RECORDING, *headers]
+    headers = [*_readable_by_all(asked),
+               ("access-control-allow-headers", asked.get("access-control-request-headers", "*")),
+               ("access-control-allow-methods", asked.get("access-control-request-method", "*"))]
     return Reply(204, FoundAs.STATUS, headers)
 
 

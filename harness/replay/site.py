@@ -56,8 +56,6 @@ class Site:
         self.borrowed = frozenset(answer.file_host for sequence in answers.values() for answer in sequence
                                   if answer.file_host is not None)
         """Other hosts whose directories hold bodies of this one."""
-        self.has_headers = any(answer.headers is not None for sequence in answers.values() for answer in sequence)
-        """Whether the recording has headers: then only what they allow is allowed."""
         self.keeps_little_unsent = any(
             name == "server" and value.lower().startswith(KEEPING_LITTLE_UNSENT) for sequence in answers.values()
             for answer in sequence for name, value in answer.headers or ())

@@ -96,6 +96,28 @@ def test_a_second_load_in_the_same_log_is_not_mixed_into_the_first(tmp_path: Pat
     assert "a second <transactions>; only the first is read" in log.problems[1]
 
 
+LATE = """<stats>
+t:tfo.page_load_timer:\t100
+</stats>
+<transactions>
+   40.000 |   80.000 |   40.000 | http://a.test/
+  139.000 |  500.000 |  361.000 | http://a.test/i.gif
+   90.000 |   95.000 |    5.000 | http://a.test/poll
+  400.000 |  450.000 |   50.000 | http://a.test/poll
+  141.000 |  150.000 |    9.000 | http://a.test/beacon
+</transactions>
+"""
+"""A page that loaded for 100 ms from its first request on."""
+
+
+@pytest.mark.parametrize(("log", "late"), [(LATE, {"http://a.test/beacon"}), (LATE.replace("t:tfo", "t:other"), set()),
+                                           (LATE + "<stats>\nt:tfo.page_load_timer: 1\n</stats>", {
+                                               "http://a.test/beacon"}), (LATE.partition("<transactions>")[0], set())])
+def test_what_came_after_the_load_event_of_2013(tmp_path: Path, log: str, late: set[str]) -> None:
+    (tmp_path / "page").write_text(log)
+    assert read_log(tmp_path / "page").urls_after_load() == late
+
+
 def test_bytes_that_are_not_utf8_do_not_stop_the_reader(tmp_path: Path) -> None:
     log = read_text(tmp_path, "\udcff\udcfe\n" + format_log(LOG))
     assert log.transactions == LOG.transactions

@@ -108,6 +108,18 @@ def test_a_font_of_no_bytes_is_none(tmp_path: Path) -> None:
         "no-body", "missing", "best-match"]
 
 
+def test_what_a_page_of_2013_asked_for_after_its_load_event_is_marked(tmp_path: Path) -> None:
+    """As ajc.com in GitHub duvernea/Computer_Networks: 116 of its 338 answers came up to 220 s after that event."""
+    recorded = record(tmp_path, {"a.test/index.html": ""}, [response("http://a.test/"), response("http://a.test/ad")])
+    assert not any(answer.after_load for answer in recorded.transactions("page"))
+    log = tmp_path / "Web.fetchlog" / "page"
+    log.write_text("<stats>\nt:tfo.page_load_timer:\t100\n</stats>\n<transactions>\n1 | 50 | 49 | http://a.test/\n"
+                   "200 | 250 | 50 | http://a.test/ad\n</transactions>\n" + log.read_text())
+    recorded = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
+    assert {answer.url: answer.after_load for answer in recorded.transactions("page")} == {
+        "http://a.test/": False, "http://a.test/ad": True}
+
+
 def test_a_picture_of_no_bytes_is_none(tmp_path: Path) -> None:
     """As in GitHub nabinsharma/CS6250 (google, 2014): it has bytes that the page waited for, and the replay none."""
     recording = record(tmp_path, {"a.test/logo.png": "", "a.test/photo-20x30.jpg?v=1": "", "a.test/b.gif": "",

@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from harness.files.text_log import PageLog, Response, format_log
+from harness.mirror.asked import Asked
 from harness.mirror.recording import Recording, read_recording
+from harness.replay.matching import Request
+from harness.replay.reply import reply_to
 from harness.replay.site import Site
 from tests.support.written import HOST
 
@@ -69,6 +74,20 @@ def test_2013_a_file_whose_name_lost_its_question_mark(tmp_path: Path) -> None:
                                [ok("http://a.test/geo/ba.js?rDEV", mime="text/javascript")])
     site = Site(recording, HOST)
     assert [site.answer(path).file for path in ("/geo/ba.js?rDEV", "/x?y", "/x_y")] == ["geo/ba.js_rDEV", "x?y", "x_y"]
+
+
+@pytest.mark.parametrize(("asked", "allowed"), [
+    ({}, {"access-control-allow-origin": "*"}),
+    ({"origin": "http://b.test"}, {"access-control-allow-origin": "http://b.test",
+                                   "access-control-allow-credentials": "true"})])
+@pytest.mark.parametrize("target", ["/i.gif", "/old", "/not-recorded"])
+def test_2013_every_origin_may_read_everything_also_with_its_cookies(
+        tmp_path: Path, target: str, asked: dict[str, str], allowed: dict[str, str]) -> None:
+    """As Twitter's buttons ask for their settings: "*" does not allow that, and the script got nothing."""
+    recording = text_recording(tmp_path, {"a.test/index.html": ""}, [
+        ok("http://a.test/i.gif", mime="image/gif"), ok("http://a.test/old", "http://a.test/")])
+    with reply_to(Site(recording, HOST), {}, Request("GET", target, Asked(asked))) as reply:
+        assert {name: value for name, value in reply.headers if name.startswith("access-control-")} == allowed
 
 
 def test_files_that_no_log_has_have_identities_of_their_own(tmp_path: Path) -> None:
