@@ -145,8 +145,9 @@ class Recording:
         """Return the recorded answers that may be the last document of the page `url`; none if it cannot be replayed.
 
         They are those of the URL that recorded redirects lead to. There are several where a page loads itself again,
-        such as a question for consent, which once it is answered makes place for the page, or posts a form to itself.
-        Which one a load ends with is up to its timing: the recording may have seen one more.
+        such as a question for consent, which once it is answered makes place for the page, or posts a form to itself,
+        and where a redirect leads to such a question, which leads back. Which one a load ends with is up to its timing:
+        the recording may have seen one more.
         """
         found = self._document(url)
         return found[1] if found else ()
@@ -154,6 +155,7 @@ class Recording:
     def _document(self, url: str) -> tuple[str, tuple[RecordedAnswer, ...]] | None:
         """Return the URL of the document and its answers from the first on: each of them a 200 with a body."""
         given: Counter[str] = Counter()
+        led_here: list[RecordedAnswer] = []
         for _ in range(MOST_REDIRECTS + 1):
             try:
                 host, target = split_url(url)
@@ -173,7 +175,8 @@ class Recording:
                     return None
                 to_itself = self.answers.get((scheme, host), {}).get(answer_key("POST", path_and_query), ())
                 posted = [answer_to_form for answer_to_form in to_itself if answer_to_form.asked.navigation]
-                return url, tuple(filter(_is_document, (*recorded[number:], *posted)))
+                return url, tuple(filter(_is_document, (*recorded[number:], *posted, *led_here)))
+            led_here += recorded[number + 1:]
             url = answer.redirect_url
         return None
 

@@ -163,6 +163,9 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
                 if truth.is_mostly_late(recording) else "")
         verdict.remarks.append(f"live connections ({counted(replayed)}): what came over them is replayed, with its "
                                f"times up to the load event{late}")
+    if any(recording.is_of_replaced(exchange) for exchange in recording.exchanges):
+        verdict.remarks.append("another document came before the one that is shown (a question for consent, say): its "
+                               "loads are timed from there, and some connections stand by then")
     if paused := truth.paused(recording):
         longest_s = max(exchange.pause_ms for exchange in paused) / 1000
         named = first_few([exchange.url for exchange in paused])

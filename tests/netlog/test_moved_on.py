@@ -34,3 +34,24 @@ def test_the_page_that_scripts_led_to(documents: list[str], shown: int, other: s
             log.request(f"{url}{number}.png", "200 OK", b"x")
     netlog = read_netlog(log.write(tmp_path / "netlog.json"))
     assert moved_on_to(netlog, FIRST.removesuffix("/"), netlog.tick(began[shown])) == other
+
+
+def test_a_gate_that_leads_back_to_the_page_is_no_other_page(tmp_path: Path) -> None:
+    """The page redirects to the gate, whose script sets a cookie and goes to the page again."""
+    log = MadeNetLog()
+    log.begin("http://short.test/", main_frame=True)
+    for there in (FIRST, NEXT):
+        log.head("302 Found", f"Location: {there}")
+        log.add("URL_REQUEST_REDIRECTED", location=there)
+        log.job(there, main_frame=True)
+    log.head("200 OK")
+    log.body(b"the gate")
+    log.end()
+    for number in range(GAP):
+        log.request(f"{NEXT}{number}.png", "200 OK", b"x")
+    began = 1000 + len(log.events)
+    log.request(FIRST, "200 OK", b"the page", main_frame=True)
+    netlog = read_netlog(log.write(tmp_path / "netlog.json"))
+    assert moved_on_to(netlog, FIRST, netlog.tick(began)) == ""
+    assert moved_on_to(netlog, "http://short.test/", netlog.tick(began)) == ""
+    assert moved_on_to(netlog, NEXT, netlog.tick(began)) == FIRST

@@ -419,10 +419,13 @@ def test_what_a_document_asked_for_that_was_replaced_is_told_apart(log: MadeNetL
     log.end()
     log.source = last
     log.request("http://a.test/page.js", "200 OK", b"2")
-    entries = to_har(seen(log, tmp_path, time_origin_ms=origin_ms))["log"]["entries"]
+    recording = seen(log, tmp_path, time_origin_ms=origin_ms)
+    assert any("another document came before" in remark for remark in judge(recording).remarks)
+    entries = to_har(recording)["log"]["entries"]
     assert [bool(entry.get("_beforeDocument")) for entry in entries] == [True, True, False, True, False]
-    alone = to_har(seen(log, tmp_path, time_origin_ms=1000.0))["log"]["entries"]
-    assert not any(entry.get("_beforeDocument") for entry in alone)
+    alone = seen(log, tmp_path, time_origin_ms=1000.0)
+    assert not any("another document" in remark for remark in judge(alone).remarks)
+    assert not any(entry.get("_beforeDocument") for entry in to_har(alone)["log"]["entries"])
 
 
 def test_reports_of_chromes_own_are_not_the_pages(log: MadeNetLog, tmp_path: Path) -> None:

@@ -317,6 +317,15 @@ def test_a_browser_that_knew_to_ask_over_https_did_so_by_itself(written: Written
     assert len(held) == 2, "what asked.test and both.test sent"
 
 
+def test_a_gate_that_leads_back_to_the_page_ends_with_the_page(written: Written) -> None:
+    written.add("/", to="https://a.test/gate", asked=NAVIGATION)
+    written.add("/gate", "the gate", asked=NAVIGATION)
+    written.add("/", "the page", asked=NAVIGATION | {"cookie": "agreed=1"})
+    recording = written.read()
+    assert [body(written, answer) for answer in recording.document_answers("https://a.test/")] == [
+        "the gate", "the page"]
+
+
 def test_what_a_load_does_not_ask_for_is_not_expected_of_it(written: Written) -> None:
     """Redirects, too: those of pictures further down, say, that only the recorder scrolled to."""
     written.add("/", "the question", asked=NAVIGATION, _beforeDocument=True)
