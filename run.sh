@@ -85,7 +85,7 @@ if [ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ]; then
     # shellcheck disable=SC2153  # sudo sets both
     become_user=(env "HOME=$(getent passwd "$SUDO_UID" | cut -d: -f6 || true)" setpriv --reuid "$SUDO_UID" --regid "$SUDO_GID" --init-groups --)
 fi
-[ -n "${SUDO_UID:-}" ] || umask 022     # the servers of root itself are an ordinary user's, who must read the pages
+[ "${SUDO_UID:-0}" != 0 ] || umask 022     # the servers of root itself are an ordinary user's, who must read the pages
 as_user() { ${become_user[@]+"${become_user[@]}"} "$@"; }
 if [ -n "$resume" ]; then
     [ -f "$run_options" ] || bad_use "--resume: there is no run to go on with ($run_options); leave it out"

@@ -165,9 +165,8 @@ environment_is_complete() {
 }
 
 # pip ARGUMENTS...: the environment's pip. Indexes, proxies and certificates of the caller's environment hold; what
-# would make pip install somewhere else or something else does not, nor count what the caller has in ~/.local as installed:
-# root has not. Runs as a step, which is a process of its own: exec
-# makes pip that process.
+# would make pip install somewhere else or something else does not, nor does it count what the caller has in ~/.local as
+# installed: root has not. Runs as a step, which is a process of its own: exec makes pip that process.
 pip() {
     exec env -u PIP_USER -u PIP_TARGET -u PIP_PREFIX -u PIP_ROOT -u PIP_CONSTRAINT -u PIP_REQUIREMENT -u PIP_NO_DEPS \
         -u PYTHONPATH -u PYTHONHOME PYTHONNOUSERSITE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 \

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
@@ -88,13 +89,14 @@ def _said(command: Sequence[str], timeout_s: float) -> str:
         environment = {**os.environ, "SE_AVOID_STATS": "true"}      # Selenium Manager would report to its makers
         as_user: dict[str, Any] = {}
         if os.geteuid() == 0:
-            environment["HOME"] = pwd.getpwuid(user.uid).pw_dir
+            with suppress(KeyError):        # a container may know the number only
+                environment["HOME"] = pwd.getpwuid(user.uid).pw_dir
             as_user = {"user": user.uid, "group": user.gid, "extra_groups": []}
         done: subprocess.CompletedProcess[str] = subprocess.run(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=timeout_s,
             check=False, **as_user)
         return done.stdout
-    except (OSError, KeyError, subprocess.TimeoutExpired):
+    except (OSError, subprocess.TimeoutExpired):
         return ""
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
-from harness.network.needs import check_kernel
+from harness.network.needs import NEW_NAMESPACE, check_kernel
 from harness.network.star import Host, LinkSpeeds, Star
 from harness.system.commands import run
 from harness.system.companions import Companion, running
@@ -31,7 +31,7 @@ def kernel_has_netem() -> bool:
     """Try netem in a scratch network namespace (after loading its module where it is one)."""
     if shutil.which("modprobe"):
         subprocess.run(["modprobe", "--quiet", "sch_netem"], capture_output=True, check=False)
-    trial = subprocess.run(["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"],
+    trial = subprocess.run([*NEW_NAMESPACE, "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"],
                            capture_output=True, check=False)
     return trial.returncode == 0
 

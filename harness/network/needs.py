@@ -11,6 +11,9 @@ PROGRAMS = {"mnexec": "mininet", "brctl": "bridge-utils", "ip": "iproute2", "tc"
             "ethtool": "ethtool", "unshare": "util-linux", "ifconfig": "net-tools"}
 """Programs the network is made with, and the distribution packages they come in."""
 
+NEW_NAMESPACE = ("mnexec", "-n")
+"""Mininet's own program, with which it makes each host. Not unshare(1): a profile of AppArmor's for that one
+(unshare-userns-restrict; Ubuntu 25.04 had it) takes the rights of whatever it starts, also from root."""
 SETTING = "echo 1 >/proc/sys/net/ipv4/tcp_no_metrics_save"
 """What is not allowed in a container that is not privileged, even if it may make namespaces."""
 NEEDED = {
@@ -62,7 +65,7 @@ def real_time_allowed() -> bool:
 
 def _try(command: str) -> str:
     """Run `command` in a new network namespace; return what it said in one line if it failed, otherwise nothing."""
-    trial = subprocess.run(["unshare", "--net", "timeout", f"{TIMEOUT_S:g}", "sh", "-c", command], capture_output=True,
+    trial = subprocess.run([*NEW_NAMESPACE, "timeout", f"{TIMEOUT_S:g}", "sh", "-c", command], capture_output=True,
                            text=True, check=False)
     if trial.returncode == TIMED_OUT:       # iptables waits for a lock that all namespaces share (/run/xtables.lock)
         return f"`{command}` did not end in {TIMEOUT_S:g} s"

@@ -73,6 +73,16 @@ def test_a_kernel_that_lacks_a_part(program: str, says: str, problem: str, tmp_p
         check_kernel(delay_line=False)
 
 
+def test_no_profile_for_unshare_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ubuntu 25.04's AppArmor let nothing that unshare(1) starts have any rights."""
+    rights = "-net_admin,-sys_admin,-dac_override"
+    without = f"setpriv --bounding-set {rights} --inh-caps {rights} --"
+    monkeypatch.setenv("PATH", path_with(tmp_path, "unshare", (
+        f'exec {shutil.which("unshare")} "$1" {without} sh -c \'shift; exec "$@"\' sh "$@"'))["PATH"])
+    assert subprocess.run(["unshare", "--net", "ip", "link", "set", "lo", "up"], check=False).returncode != 0
+    check_kernel(delay_line=True)
+
+
 def test_a_lock_of_iptables_that_somebody_keeps_is_not_waited_for_for_ever(tmp_path: Path,
                                                                            monkeypatch: pytest.MonkeyPatch) -> None:
     """iptables-legacy -w waits for /run/xtables.lock, which all namespaces share."""

@@ -148,7 +148,7 @@ def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
 @pytest.mark.root
 def test_the_demo_is_made_and_knows_how_far_its_servers_were(project: Path) -> None:
     """And its servers, an ordinary user's, can read it whatever root's umask is."""
-    as_root = typed(project, "env", "-u", "SUDO_UID", "-u", "SUDO_GID", "./run.sh", "--name", "demo")
+    as_root = typed(project, "env", "SUDO_UID=0", "SUDO_GID=0", "./run.sh", "--name", "demo")
     done = subprocess.run([*as_root, "--rtt", "recorded", "--dry-run"], capture_output=True, text=True, timeout=180,
                           umask=0o077, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
