@@ -9,6 +9,10 @@ usage() {
 }
 
 case "${1-}" in -h | --help) usage; exit 0 ;; esac
+if (($#)); then
+    echo "unknown argument: $1; see $0 --help" >&2
+    exit 2
+fi
 SYSCTL=/proc/sys/net/ipv4/tcp_fastopen
 if [[ ! -e $SYSCTL ]]; then
     echo "no $SYSCTL: this kernel has no TCP Fast Open; use Linux 4.15 or newer" >&2

@@ -9,6 +9,10 @@ usage() {
 }
 
 case "${1-}" in -h | --help) usage; exit 0 ;; esac
+if (($#)); then
+    echo "unknown argument: $1; see $0 --help" >&2
+    exit 2
+fi
 SYSCTL=/proc/sys/net/ipv4/tcp_fastopen
 if [[ ! -r $SYSCTL ]]; then
     echo "net.ipv4.tcp_fastopen: not there; this kernel has no TCP Fast Open"

@@ -99,7 +99,11 @@ class RequestLog:
             os.close(self._file)
             raise OSError(errno.EINVAL, "is no file", str(path))
         if status.st_size == 0:
-            os.write(self._file, HEADER.encode())
+            try:
+                os.write(self._file, HEADER.encode())
+            except OSError as error:
+                os.close(self._file)
+                raise OSError(error.errno, error.strerror, str(path)) from None
 
     def write(self, request: ServerRequest) -> None:
         """Append one line."""

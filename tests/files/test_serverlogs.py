@@ -104,6 +104,11 @@ def test_what_is_no_file_is_refused_and_waited_for_by_nobody(tmp_path: Path) -> 
     assert not (tmp_path / "elsewhere").exists()
 
 
+def test_a_full_disk_is_told_with_the_logs_name() -> None:
+    with pytest.raises(OSError, match=r"No space left on device: '/dev/full'"):
+        RequestLog(Path("/dev/full"))
+
+
 def test_a_line_cut_short_is_reported(tmp_path: Path) -> None:
     log = tmp_path / "a.test"
     log.write_text(HEADER + format_request(REQUEST) + format_request(REQUEST)[:40] + "\nx\n")

@@ -26,6 +26,13 @@ def test_enable_and_disable_set_the_kernel() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("script", [ENABLE, DISABLE, STATUS], ids=lambda script: script.name)
+def test_a_wrong_word_changes_nothing(script: Path) -> None:
+    assert _in_new_namespace(f"{script} --hepl 2>&1 || cat /proc/sys/net/ipv4/tcp_fastopen") == (
+        f"unknown argument: --hepl; see {script} --help\n1\n")
+
+
+@pytest.mark.root
 @pytest.mark.parametrize(("value", "on"), [
     (0, []), (1, ["0x001"]), (3, ["0x001", "0x002"]), (0x605, ["0x001", "0x004", "0x200", "0x400"]),
 ])
