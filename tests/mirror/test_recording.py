@@ -109,7 +109,7 @@ def test_a_font_of_no_bytes_is_none(tmp_path: Path) -> None:
 
 
 def test_what_a_page_of_2013_asked_for_after_its_load_event_is_marked(tmp_path: Path) -> None:
-    """As ajc.com in GitHub duvernea/Computer_Networks: 116 of its 338 answers came up to 220 s after that event."""
+    """As ajc.com in GitHub duvernea/Computer_Networks: 112 of its 338 answers came up to 220 s after that event."""
     recorded = record(tmp_path, {"a.test/index.html": ""}, [response("http://a.test/"), response("http://a.test/ad")])
     assert not any(answer.after_load for answer in recorded.transactions("page"))
     log = tmp_path / "Web.fetchlog" / "page"
