@@ -35,9 +35,7 @@ OF_ONE_CONNECTION = frozenset((
 LEADING_AWAY = frozenset((
     "alt-svc", "alternate-protocol", "expect-ct", "nel", "public-key-pins", "public-key-pins-report-only", "report-to",
     "reporting-endpoints", "speculation-rules", "strict-transport-security", "use-as-dictionary"))
-OF_OUR_OWN = frozenset(("x-tfo-lab-answer",))
-"""Of harness.record.sources.server."""
-NOT_REPLAYED = OF_ONE_CONNECTION | LEADING_AWAY | OF_OUR_OWN | {"expires"}
+NOT_REPLAYED = OF_ONE_CONNECTION | LEADING_AWAY | {"expires"}
 NOT_REPLAYED_PREFIXES = ("attribution-reporting-", "sec-")
 OF_NO_RECORDING: Headers = (("access-control-allow-origin", "*"),)
 """Of answers whose headers nobody recorded: every origin may read everything."""

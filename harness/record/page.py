@@ -118,13 +118,18 @@ class PageRecording:
         since, head_tick = self._shown
         return exchange.transaction.start < (since if exchange.transaction.main_frame else head_tick)
 
+    @property
+    def navigated_tick(self) -> float:
+        """When the navigation to the document that is shown began, at the earliest; 0 where it is not known."""
+        origin_ms = self.visit.time_origin_ms
+        return self.netlog.tick(origin_ms) - SLACK_MS if origin_ms else 0.0
+
     @cached_property
     def _shown(self) -> tuple[float, float]:
         """When the navigation to the document that is shown began, and when its head came, in ticks; 0 where it is the
         only one.
         """
-        origin_ms = self.visit.time_origin_ms
-        since = self.netlog.tick(origin_ms) - SLACK_MS if origin_ms else 0.0
+        since = self.navigated_tick
         documents = [exchange.transaction for exchange in self.documents()]
         shown = next((document for document in documents if document.start >= since), None)
         if shown is None or shown is documents[0]:

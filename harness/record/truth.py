@@ -9,7 +9,6 @@ from harness.errors import first_few
 from harness.files.urls import document_url, is_asked_by_browser
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
-from harness.netlog.load import SLACK_MS
 from harness.netlog.moved_on import moved_on_to
 from harness.netlog.transactions import EVENT_STREAM, HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
@@ -100,9 +99,7 @@ def left_for(recording: PageRecording) -> str:
 
 def taken_over(recording: PageRecording) -> str:
     """Return in words that no server was asked for the document that is shown, "" if one was."""
-    origin_ms = recording.visit.time_origin_ms
-    since = recording.netlog.tick(origin_ms) - SLACK_MS if origin_ms else 0.0
-    if any(document.transaction.start >= since for document in recording.documents()):
+    if any(document.transaction.start >= recording.navigated_tick for document in recording.documents()):
         return ""
     return "it loads itself anew, and then no server is asked for it: its service worker, or a script, has it"
 
