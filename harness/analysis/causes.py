@@ -30,6 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE, TimedRequest, Timeline
+from harness.files.urls import without_fragment
 
 CLOCK_MS = 2.0
 """Two times of a HAR are each rounded to 1 ms, so what differs by less may be in either order."""
@@ -226,8 +227,8 @@ def _fetching(request: TimedRequest, earlier: Sequence[TimedRequest]) -> TimedRe
 
     Two frames that name one script ask for it at once; the second gets what the first one's answer puts into the cache.
     """
-    url = request.url.partition("#")[0]
-    fetching = [other for other in earlier if other.connection and other.url.partition("#")[0] == url
+    url = without_fragment(request.url)
+    fetching = [other for other in earlier if other.connection and without_fragment(other.url) == url
                 and request.start < other.end <= request.dispatched + CLOCK_MS]
     return max(fetching, key=lambda other: other.end, default=None)
 

@@ -22,7 +22,7 @@ most."""
 BEYOND_LEAST_MS = 25.0
 """Pages of a third of a second vary by so much, whatever the reason."""
 
-FETCHED = (DATA, "websocket")
+READ_BY_SCRIPTS = (DATA, "websocket")
 """What scripts fetch (harness.measure.received): no load event waits for it."""
 
 
@@ -41,7 +41,7 @@ def _awaited(loads: Iterable[LoadResult]) -> Iterable[int]:
     for load in loads:
         if load.record and load.record.answers:
             answers = load.record.answers
-            yield sum(not answer.late and answer.purpose not in FETCHED for answer in answers.each) \
+            yield sum(not answer.late and answer.purpose not in READ_BY_SCRIPTS for answer in answers.each) \
                 + len(answers.from_cache)
 
 

@@ -12,6 +12,7 @@ from harness.files.foreign_entry import ForeignEntry, entry_of, page_charsets
 from harness.files.foreign_pages import is_late, load_ends, page_begins, page_urls, with_pages, without_leftovers
 from harness.files.foreign_types import log_of
 from harness.files.har_file import read_har_file
+from harness.files.urls import without_fragment
 from harness.system.untrusted import UnreadableFileError, parse_json
 
 DEEPEST = 200
@@ -75,7 +76,7 @@ def has_bodies(entries: list[ForeignEntry]) -> bool:
     pages = page_urls(entries)
     documents: dict[str, bool] = {}     # the first of each page: scripts may ask for its URL, too
     for entry in answered:
-        if entry.url.partition("#")[0] == pages.get(entry.page):
+        if without_fragment(entry.url) == pages.get(entry.page):
             documents.setdefault(entry.page, entry.body is not None)
     most = 2 * sum(entry.body is not None for entry in answered) > len(answered)
     return bool(answered) and most and (any(documents.values()) or not documents)

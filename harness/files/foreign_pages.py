@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.files.foreign_entry import ForeignEntry, moment_of, pairs_of
 from harness.files.headers import header_in
-from harness.files.urls import document_url
+from harness.files.urls import document_url, without_fragment
 
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 """What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
@@ -36,7 +36,7 @@ def page_urls(entries: list[ForeignEntry]) -> dict[str, str]:
     begins = {page: _beginning(page, of_page) for page, of_page in of_pages.items()}
     begins = {page: entry for page, entry in begins.items() if _may_begin_page(entry)}
     documents = {page: entry for page, entry in begins.items() if _begins_page(entry)}
-    urls = {page: entry.url.partition("#")[0] for page, entry in (documents or begins).items()}
+    urls = {page: without_fragment(entry.url) for page, entry in (documents or begins).items()}
     first: dict[str, str] = {}
     for page, url in urls.items():
         if url not in first.values():

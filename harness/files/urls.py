@@ -42,7 +42,7 @@ def document_url(url: str) -> str:
 
     http://a.test, HTTP://A.test:80/ and http://a.test/#top are the same.
     """
-    return as_browsers_ask(url).partition("#")[0] or url
+    return without_fragment(as_browsers_ask(url)) or url
 
 
 def decoded(url: str) -> str:

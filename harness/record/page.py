@@ -13,6 +13,7 @@ from harness.errors import DISK_FAILURES
 from harness.files.headers import header_in
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
+from harness.files.urls import without_fragment
 from harness.mirror.answers import WITHOUT_BODY, status_code
 from harness.netlog.bodies import ResponseBody, read_bodies
 from harness.netlog.load import (
@@ -77,7 +78,7 @@ class CapturedExchange:
     @property
     def url(self) -> str:
         """The URL without its fragment."""
-        return self.transaction.url.partition("#")[0]
+        return without_fragment(self.transaction.url)
 
 
 @dataclass

@@ -13,6 +13,7 @@ from urllib3.util.connection import create_connection
 
 from harness.files.hack_dns import PORTS, Remap
 from harness.files.headers import Headers
+from harness.files.urls import without_fragment
 from harness.netlog.load import HttpTransaction
 
 NOT_SENT = ("host", "connection", "content-length", "if-none-match", "if-modified-since", "range", "if-range",
@@ -59,7 +60,7 @@ class Refetcher:
 
     def fetch(self, transaction: HttpTransaction) -> Fetched:
         """Fetch the URL of `transaction`, a GET, with the headers that Chrome sent. Redirects are not followed."""
-        url = transaction.url.partition("#")[0]
+        url = without_fragment(transaction.url)
         parts = urlsplit(url)
         if self._places and (parts.hostname, parts.port or PORTS.get(parts.scheme)) not in self._places:
             return Fetched(error="not in the remap file")

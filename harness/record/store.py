@@ -22,6 +22,7 @@ from typing import Any
 
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles
+from harness.files.urls import without_fragment
 from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
 from harness.mirror.paths import md5_name, mirror_file, split_url, write_file
 from harness.system.atomic import move
@@ -95,7 +96,7 @@ class Store:
         stays (so of several put the best first); another one goes under the MD5 of method, URL and body, where only
         the HAR's `_file` leads (harness.record.page). Raises ValueError when the URL's host cannot be a directory.
         """
-        url = url.partition("#")[0]
+        url = without_fragment(url)
         host, target = split_url(url)
         for name in (mirror_file(target), md5_name(target)):
             file = self.mirror / host / name

@@ -14,7 +14,7 @@ from harness.files.har import is_over_http2
 from harness.files.headers import Headers, headers_of_har
 from harness.files.pages import Page
 from harness.files.text_log import PageLog, read_log
-from harness.files.urls import document_url
+from harness.files.urls import document_url, without_fragment
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.content_type import content_type
 from harness.mirror.encoding import LARGEST_BODY
@@ -90,7 +90,7 @@ def _has_answer(entry: dict[str, Any]) -> bool:
 def _exchange(entry: dict[str, Any], page: Page, mirror: Path) -> RecordedExchange:
     request, response = entry["request"], entry["response"]
     return RecordedExchange(
-        page=page, method=request["method"], url=request["url"].partition("#")[0],
+        page=page, method=request["method"], url=without_fragment(request["url"]),
         request_headers=headers_of_har(request["headers"]), sent=_sent(request), status=response["status"],
         reason=response.get("statusText", ""), headers=headers_of_har(response["headers"]),
         body=_body(mirror, entry.get("_file")), http2=is_over_http2(str(response.get("httpVersion", ""))),
