@@ -89,9 +89,11 @@ class Http2Connection:
     def __init__(self, accepted: Accepted) -> None:
         self._accepted = accepted
         self._socket = accepted.socket
-        # What we send is known to be right (harness.mirror.headers): to check it takes a fifth of an answer's time.
-        self._h2 = H2Connection(H2Configuration(client_side=False, header_encoding=None,
-                                                validate_outbound_headers=False))
+        # What we send is known to be right (harness.mirror.headers), and what a browser asks is taken as it is: to look
+        # each header over, both ways, took h2 a third of its time for an answer (38 of 131 us).
+        self._h2 = H2Connection(H2Configuration(
+            client_side=False, header_encoding=None, validate_outbound_headers=False, normalize_outbound_headers=False,
+            validate_inbound_headers=False, normalize_inbound_headers=False))
         self._asked: dict[int, dict[bytes, bytes]] = {}
         """Requests that have not ended, by stream: their headers."""
         self._uploaded: dict[int, int] = {}
@@ -243,7 +245,7 @@ class Http2Connection:
         if asked is None:
             return
         number = self._accepted.count_request()
-        method, target = _text(asked[b":method"]), _text(asked.get(b":path", b"/"))
+        method, target = _text(asked.get(b":method", b"GET")), _text(asked.get(b":path", b"/"))
         fields = headers_of((_text(name), _text(value)) for name, value in asked.items() if not name.startswith(b":"))
         # Browsers send requests to several hosts over one connection, where its certificate has all their names.
         site = self._accepted.endpoint.sites.named(_text(asked.get(b":authority", asked.get(b"host", b""))))
