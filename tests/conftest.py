@@ -18,10 +18,10 @@ from tests.support.leaks import adopt_no_more, find_leaks, find_own_leaks, take_
 from tests.support.networks import Networks, network  # noqa: F401  # a fixture
 from tests.support.own_machine import enter_own_machine
 from tests.support.shared import SHARED
+from tests.support.stays import give_what_stays
 from tests.support.stolen import Stolen, read_stolen, too_much
 
 ROOT = Path(__file__).resolve().parent.parent
-CACHES = (".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 SCRATCH = pytest.StashKey[Path]()
 CALLER = pytest.StashKey[tuple[int, int] | None]()
 """Who called sudo: user and group."""
@@ -65,13 +65,11 @@ def _put_back_what_a_killed_run_left() -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove TMPDIR, and give the caches to who called sudo."""
+    """Remove TMPDIR, and give what stays in the project to who called sudo."""
     shutil.rmtree(config.stash[SCRATCH], ignore_errors=True)
     owner = config.stash[CALLER]
     if os.geteuid() == 0 and owner:
-        for cache in (*(ROOT / name for name in CACHES), *ROOT.glob("[!.]*/**/__pycache__"), ROOT / "__pycache__"):
-            for path in (cache, *cache.rglob("*")) if cache.exists() else ():
-                os.lchown(path, *owner)
+        give_what_stays(ROOT, *owner)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

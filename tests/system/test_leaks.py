@@ -15,9 +15,13 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
+from harness.replay.authority import open_authority
 from harness.system.fastopen import SYSCTL
 from harness.system.lock import LOCK_FILE
+from harness.system.privileges import acting_as
 from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
+from tests.support.ordinary import ORDINARY
+from tests.support.stays import give_what_stays
 
 CLONE_NEWNET = 0x40000000
 SLEEP = [sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"]
@@ -251,3 +255,12 @@ def test_what_a_run_left_that_was_killed_before_the_tests_is_no_leak_of_theirs(t
         assert SYSCTL.read_text() == before
     finally:
         SYSCTL.write_text(before)
+
+
+@pytest.mark.root
+def test_what_stays_in_the_project_is_no_hindrance_to_who_called_sudo(open_to_all: Path) -> None:
+    """After `sudo ./scripts/test.sh` in a fresh clone, `sudo ./run.sh` ended with ".authority: Permission denied"."""
+    open_authority(open_to_all / ".authority")
+    give_what_stays(open_to_all, ORDINARY.uid, ORDINARY.gid)
+    with acting_as(ORDINARY):
+        open_authority(open_to_all / ".authority")
