@@ -174,14 +174,15 @@ def verdict_on(load: dict[str, Any]) -> list[str]:
     return texts(reasons(kept, load["rtt_ms"], load["plt_ms"]))
 
 
-@pytest.mark.parametrize("load_average", [6.3, 14.4])
-@pytest.mark.parametrize(("stopped", "told"), [
-    ("delay line", "packets were late by up to 10"), ("network process", "chromium (network) was stopped for 10"),
-    ("everything", "packets were late by up to 10"), ("renderer", "chromium (renderer) was stopped for ")])
-def test_real_stalls_are_found(load_average: float, stopped: str, told: str) -> None:
-    for load in real_loads(load_average):
-        if load["stopped"] == stopped:
-            assert any(reason.startswith(told) for reason in verdict_on(load)), load
+@pytest.mark.parametrize(("stopped", "told", "load_averages"), [
+    ("delay line", "packets were late by up to 10", (6.3, 14.4)),
+    ("network process", "chromium (network) was stopped for 10", (6.3, 14.4)),
+    ("everything", "packets were late by up to 10", (6.3, 14.4)),
+    ("renderer", "chromium (renderer) was stopped for ", (6.3,))])      # on the busier machine it was never stopped
+def test_real_stalls_are_found(stopped: str, told: str, load_averages: tuple[float, ...]) -> None:
+    for load_average in load_averages:
+        [load] = [load for load in real_loads(load_average) if load["stopped"] == stopped]
+        assert any(reason.startswith(told) for reason in verdict_on(load)), load
 
 
 def test_real_stalls_of_servers_are_found_when_somebody_waited_for_them() -> None:

@@ -1,5 +1,6 @@
 """scripts/get-2013.sh, with a local clone that has the shape of the public repository."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -32,9 +33,10 @@ def clone(tmp_path: Path) -> Path:
 
 
 def get(target: Path, *options: str | Path) -> tuple[int, str]:
-    """Run the script; return its exit status and what it said."""
+    """Run the script; return its exit status and what it said. It quotes git, which speaks the user's language."""
     target.mkdir(exist_ok=True)
-    done = subprocess.run([SCRIPT, "--dir", target, *options], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([SCRIPT, "--dir", target, *options], capture_output=True, text=True, timeout=60, check=False,
+                          env={**os.environ, "LC_ALL": "C"})
     return done.returncode, done.stdout + done.stderr
 
 

@@ -102,6 +102,21 @@ def _descriptors() -> dict[str, str]:
     return {path.name: str(path.readlink()) for path in paths if path.is_symlink()}
 
 
+def assert_closed(listener: socket.socket) -> None:
+    """Fail unless the connection that waits at `listener` was closed. There is none when the winner was much faster.
+
+    It blocks: in an event loop nothing can be closed meanwhile.
+    """
+    listener.settimeout(1)
+    try:
+        lost = listener.accept()[0]
+    except TimeoutError:
+        return
+    with lost:
+        lost.settimeout(WAIT_S)
+        assert lost.recv(1) == b""          # TimeoutError: it is open still
+
+
 def accept_all(server: socket.socket) -> threading.Thread:
     """Accept and close connections in a thread, until the server is shut down."""
     server.settimeout(None)
