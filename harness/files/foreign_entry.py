@@ -6,17 +6,19 @@ a server pushed has no status, what a browser had in its cache has the status 30
 own checks of certificates stand among the page's requests. What is read here is only what can be believed.
 """
 
+import base64
+import binascii
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
 from harness.files.charsets import charset_of
 from harness.files.foreign_body import HarContext, read_body
-from harness.files.har import H2, STILL_ENCODED
+from harness.files.har import H2, STILL_ENCODED, is_over_http2
 from harness.files.har_file import Attached
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import REDIRECTS, Headers, header_in
@@ -100,13 +102,12 @@ def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEn
     if body and status in (0, HTTPStatus.NOT_MODIFIED):     # what was pushed has no status; a 304's body is the cache's
         headers += _encoding_then(status, response, body)
         status, reason = HTTPStatus.OK, HTTPStatus.OK.phrase
-    protocol = str(response.get("httpVersion") or request.get("httpVersion") or "").lower()
     there = str(response.get("redirectURL") or header_in(headers, "location"))
     return ForeignEntry(
         page=page, method=str(request.get("method", "GET")).upper(), url=url,
         request_body=_request_body(request, context.attached), request_headers=pairs_of(request),
         status=status, reason=reason, headers=headers,
-        protocol=(H2 if any(name.startswith(":") for name, _ in pairs_of(request)) else PROTOCOLS.get(protocol, "")),
+        protocol=_protocol(entry),
         mime_type=mime_type, body=body, wire_bytes=wire_bytes,
         content_bytes=len(body) if body is not None else (UNKNOWN if is_lost and told_bytes == 0 else told_bytes),
         redirect_url=as_browsers_ask(there, url) if there and status in REDIRECTS else "",
@@ -114,6 +115,22 @@ def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEn
         connect_ms=handshake_ms(entry) or None,     # 0: over a connection that was there already
         wait_ms=time_ms((entry.get("timings") or {}).get("wait")), cut=read.cut,
         still_encoded=str(content.get("comment")).startswith(STILL_ENCODED))
+
+
+def _protocol(entry: dict[str, Any]) -> str:
+    """Return over which protocol an entry went as HAR names it, "" where nobody knows.
+
+    WebPageTest cuts `httpVersion` out of the first header, which over HTTP/2 is ":status" or ":scheme": "us:", "me:".
+    Its own `_protocol` says what it was.
+    """
+    request, response = entry["request"], entry.get("response") or {}
+    if any(name.startswith(":") for name, _ in pairs_of(request)):
+        return H2
+    for said in (response.get("httpVersion") or request.get("httpVersion"), entry.get("_protocol")):
+        name = str(said or "").lower()
+        if name in PROTOCOLS or is_over_http2(name):
+            return PROTOCOLS.get(name, H2)
+    return ""
 
 
 def page_charsets(entries: Iterable[tuple[dict[str, Any], str]]) -> dict[str, str]:
@@ -136,12 +153,18 @@ def _content_type(headers: Headers, content: dict[str, Any]) -> str:
 
 
 def _request_body(request: dict[str, Any], attached: Attached) -> bytes:
-    """Return what was sent. Safari gives a GET after a form the form's own."""
+    """Return what was sent: what is no text our own HARs have in base64. Safari gives a GET after a form the form's."""
     post_data = request.get("postData")
     if str(request.get("method", "GET")).upper() in ("GET", "HEAD") or not isinstance(post_data, dict):
         return b""
     there = attached(post_data["_file"]) if isinstance(post_data.get("_file"), str) else None
-    return there if there is not None else str(post_data.get("text") or "").encode("utf-8", "surrogatepass")
+    if there is not None:
+        return there
+    sent = str(post_data.get("text") or "").encode("utf-8", "surrogatepass")
+    try:
+        return base64.b64decode(sent) if post_data.get("_encoding") == "base64" else sent
+    except binascii.Error:
+        return sent
 
 
 def _is_lost(request: dict[str, Any], response: dict[str, Any], headers: Headers) -> bool:
@@ -218,9 +241,13 @@ def _duration_ms(value: Any) -> float:
 
 
 def moment_of(text: Any) -> datetime | None:
-    """Return the moment that a HAR's date and time names; None for one without a time zone, or none at all."""
+    """Return the moment that a HAR's date and time names, None for none.
+
+    One without a time zone, as WebPageTest's agents and the HTTP Archive write all of theirs, is taken for UTC's: what
+    counts is how long after another it is.
+    """
     try:
         moment = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
     except ValueError:
         return None
-    return moment if moment.tzinfo else None
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)

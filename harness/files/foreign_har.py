@@ -9,7 +9,15 @@ from typing import Any
 from harness.errors import InputError
 from harness.files.foreign_body import HarContext
 from harness.files.foreign_entry import ForeignEntry, entry_of, page_charsets
-from harness.files.foreign_pages import is_late, load_ends, page_begins, page_urls, with_pages, without_leftovers
+from harness.files.foreign_pages import (
+    in_order,
+    is_late,
+    load_ends,
+    page_begins,
+    page_urls,
+    with_pages,
+    without_leftovers,
+)
 from harness.files.foreign_types import log_of
 from harness.files.har_file import read_har_file
 from harness.files.urls import without_fragment
@@ -21,13 +29,13 @@ MESSAGES = "_webSocketMessages"
 
 
 def read_foreign_har(path: Path) -> list[ForeignEntry]:
-    """Return the requests over http and https in a HAR, in its order. Raises InputError when it is none, or empty."""
+    """Return the requests over http and https in a HAR, as asked for. Raises InputError when it is none, or empty."""
     try:
         file = read_har_file(path)
         log = log_of(parse_json(file.text, DEEPEST))
         pages = log.get("pages") or []
         begins, ends = page_begins(pages), load_ends(pages)
-        pages_of = with_pages(log["entries"], begins)
+        pages_of = with_pages(in_order(log["entries"]), begins)
         context = HarContext(str((log.get("creator") or {}).get("name", "")), file.attached,
                         page_charsets(pages_of))
         entries = (entry_of(entry, page, context) for entry, page in pages_of)
@@ -55,7 +63,7 @@ def read_websockets_of_loads(path: Path) -> list[tuple[dict[str, Any], float]]:
     log = _log_with_websockets(path)
     pages = log.get("pages") or []
     begins, ends_s = page_begins(pages), {page: end.timestamp() for page, end in load_ends(pages).items()}
-    pages_of = with_pages([entry for entry in log["entries"] if isinstance(entry, dict)], begins)
+    pages_of = with_pages(in_order([entry for entry in log["entries"] if isinstance(entry, dict)]), begins)
     return [(entry, ends_s.get(page, math.inf)) for entry, page in pages_of if MESSAGES in entry]
 
 

@@ -8,6 +8,7 @@ import re
 from contextlib import suppress
 from datetime import datetime, timedelta
 from http import HTTPStatus
+from operator import itemgetter
 from typing import Any
 
 from harness.files.foreign_entry import ForeignEntry, moment_of, pairs_of
@@ -80,6 +81,18 @@ def _may_begin_page(entry: ForeignEntry) -> bool:
     """Say whether nothing is against it: its type may be unknown."""
     of_unknown_type = entry.mime_type.partition(";")[0].strip().lower() in UNKNOWN_TYPES
     return _begins_page(entry) or (of_unknown_type and entry.method == "GET" and not OF_NO_PAGE.search(entry.url))
+
+
+def in_order(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries of a HAR in the order of asking; as they stand where one of them does not tell when it asked.
+
+    HAR 1.2 leaves that to the reader. Firefox and Safari write the requests as their tables show them: by size, say,
+    or the last one first.
+    """
+    asked = [moment for entry in entries if (moment := moment_of(entry.get("startedDateTime"))) is not None]
+    if len(asked) < len(entries):
+        return entries
+    return [entry for _, entry in sorted(zip(asked, entries, strict=True), key=itemgetter(0))]
 
 
 def page_begins(pages: list[dict[str, Any]]) -> dict[str, datetime | None]:

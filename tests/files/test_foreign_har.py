@@ -26,9 +26,10 @@ def test_requests_that_name_their_frame_belong_to_the_page_that_was_begun_last(t
     path = har(tmp_path / "x.har", entry(PAGE, page=PAGE), entry("https://ads.test/1", page="https://ads.test/1"),
                entry("https://b.test/", page="https://b.test/", second=11, referer=PAGE),
                entry("https://ads.test/2", page="about:blank", second=12),
-               entry("https://a.test/early", page="?", second=0), pages=((PAGE, 1), ("https://b.test/", 10)))
+               entry("https://a.test/early", "image/png", page="?", second=0),
+               pages=((PAGE, 1), ("https://b.test/", 10)))
     entries = read_foreign_har(path)
-    assert [entry.page for entry in entries] == [PAGE, PAGE, "https://b.test/", "https://b.test/", PAGE]
+    assert [entry.page for entry in entries] == [PAGE, PAGE, "https://b.test/", "https://b.test/"], "early: a leftover"
     assert page_urls(entries) == {PAGE: PAGE, "https://b.test/": "https://b.test/"}
 
 
@@ -46,6 +47,18 @@ def test_what_a_page_before_waited_for_is_left_out(tmp_path: Path) -> None:
                            pages=((PAGE, 0),))
     assert len(read_foreign_har(without_document)) == 2
     assert page_urls(read_foreign_har(without_document)) == {}
+
+
+@pytest.mark.parametrize("order", [(3, 1, 2, 0), (0, 1, 2, 3), (3, 2, 1, 0)])
+def test_entries_are_read_in_the_order_of_asking(order: tuple[int, ...], tmp_path: Path) -> None:
+    """Firefox and Safari export their table as it is sorted, here by size: the page was not found, polls went back."""
+    asked = [entry(PAGE, body=b"page", second=1), entry(f"{PAGE}poll", "text/plain", b"1", second=2, referer=PAGE),
+             entry(f"{PAGE}poll", "text/plain", b"2", second=3, referer=PAGE),
+             entry(f"{PAGE}x.js", "text/javascript", b"1;" * 99, second=4, referer=PAGE)]
+    with opened(har(tmp_path / "x.har", *(asked[place] for place in order), pages=(("page_1", 1),))) as source:
+        assert list(source.pages) == [PAGE]
+        polls = [source.find(ArchivedRequest("GET", f"{PAGE}poll", by_page=True)) for _ in range(2)]
+    assert [poll and poll.body for poll in polls] == [b"1", b"2"]
 
 
 def test_requests_that_name_no_page_belong_to_none(tmp_path: Path) -> None:
