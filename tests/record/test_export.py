@@ -1,5 +1,6 @@
 """fetch.py --to: others' tools find in a recording what was recorded, byte for byte."""
 
+import base64
 import gzip
 import hashlib
 import io
@@ -18,6 +19,7 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.pages import Page, read_pages
 from harness.files.urls import document_url
+from harness.mirror.encoding import decode
 from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
 from harness.record.export.exchanges import RecordedExchange, recorded_exchanges
@@ -99,9 +101,24 @@ def test_the_index_of_a_wacz_leads_to_the_records(tmp_path: Path, pages: list[Pa
         at, size = int(found["offset"]), int(found["length"])
         record = next(iter(ArchiveIterator(io.BytesIO(members["archive/data.warc.gz"][at:at + size]))))
         assert record.rec_headers.get_header("WARC-Target-URI") == found["url"]
-        assert key == sort_key(found["url"])
+        assert key == sort_key(found["url"] + "?__wb_method=POST" * ("method" in found))
     listed = [json.loads(line) for line in members["pages/pages.jsonl"].splitlines()]
     assert (listed[0]["format"], [page["url"] for page in listed[1:]]) == ("json-pages-1.0", [URL])
+
+
+def test_the_index_of_a_wacz_tells_posts_from_gets(tmp_path: Path, pages: list[Page]) -> None:
+    """ReplayWeb.page has one answer to a URL and second: a page that posted a form to itself was that form's answer."""
+    har = tmp_path / "made.fetchlog" / f"{pages[0].name}.har"
+    archive = json.loads(har.read_text())
+    archive["log"]["entries"][-1]["request"]["url"] = URL
+    har.write_text(json.dumps(archive))
+    export(tmp_path, "made", pages, tmp_path / "made.wacz")
+    with zipfile.ZipFile(tmp_path / "made.wacz") as archived:
+        lines = archived.read("indexes/index.cdx").decode().splitlines()
+    found = {line.split(" ")[0]: json.loads(line.split(" ", 2)[2]) for line in lines if json.loads(
+        line.split(" ", 2)[2])["url"] == URL}
+    assert {key: cdx.get("method") for key, cdx in found.items()} == {
+        "test,made)/": None, "test,made)/?__wb_method=post": "POST"}
 
 
 def test_a_har_has_the_bodies_decoded(tmp_path: Path, pages: list[Page]) -> None:
@@ -125,12 +142,48 @@ def test_what_is_written_can_be_brought_back(tmp_path: Path, pages: list[Page], 
             answer = source.find(ArchivedRequest("GET", url))
             assert answer is not None
             assert answer.protocol == ("h2" if url.startswith("https:") else "HTTP/1.1")
-            assert answer.header("content-encoding") == headers.get("content-encoding", "")
-            assert answer.body == body or ending == "har"       # compressed again, which need not give the same bytes
+            coding = headers.get("content-encoding", "")
+            assert answer.header("content-encoding") == coding
+            assert decode(answer.body, coding) == decode(body, coding)
+            if ending != "har":         # whose bodies are compressed again, which need not give the same bytes
+                assert answer.body == body
         posted = source.find(ArchivedRequest("POST", f"{URL}api", b'{"question": 1}'))
         assert posted is not None
         assert posted.body == b'{"answer": 1}'
         assert source.find(ArchivedRequest("GET", f"{URL}gone")) is None
+
+
+@pytest.mark.parametrize("ending", ["warc", "wacz", "har"])
+def test_what_was_fetched_as_a_whole_is_exported_as_that(tmp_path: Path, pages: list[Page], ending: str) -> None:
+    """A player asked for the end of a film: all of it lies in the mirror, and got that part's Content-Range."""
+    har, film = tmp_path / "made.fetchlog" / f"{pages[0].name}.har", "http://img.made.test/p.png?x=1"
+    archive = json.loads(har.read_text())
+    entry = next(entry for entry in archive["log"]["entries"] if entry["request"]["url"] == film)
+    entry |= {"_refetched": True}
+    entry["response"] |= {"status": 206, "headers": [{"name": "content-range", "value": "bytes 1000-1023/1024"},
+                                                     {"name": "content-length", "value": "24"}]}
+    har.write_text(json.dumps(archive))
+    export(tmp_path, "made", pages, tmp_path / f"made.{ending}")
+    with opened(tmp_path / f"made.{ending}") as source:
+        answer = source.find(ArchivedRequest("GET", film, range="bytes=1000-"))
+    assert answer is not None
+    assert (answer.status, answer.header("content-range"), answer.body) == (200, "", TYPED[film][0])
+    assert answer.header("accept-ranges") == "bytes"
+
+
+@pytest.mark.parametrize("ending", ["warc", "wacz", "har"])
+def test_what_was_posted_and_is_no_text_is_brought_back(tmp_path: Path, pages: list[Page], ending: str) -> None:
+    """A zipped question, say: from a HAR of ours it got 404."""
+    har, sent = tmp_path / "made.fetchlog" / f"{pages[0].name}.har", bytes(range(256))
+    archive = json.loads(har.read_text())
+    archive["log"]["entries"][-1]["request"]["postData"] = {"mimeType": "", "text": base64.b64encode(sent).decode(),
+                                                            "_encoding": "base64"}
+    har.write_text(json.dumps(archive))
+    export(tmp_path, "made", pages, tmp_path / f"made.{ending}")
+    with opened(tmp_path / f"made.{ending}") as source:
+        answer = source.find(ArchivedRequest("POST", f"{URL}api", sent))
+    assert answer is not None
+    assert answer.body == b'{"answer": 1}'
 
 
 @pytest.mark.parametrize(("body", "headers"), [

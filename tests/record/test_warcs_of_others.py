@@ -6,6 +6,7 @@ from random import randbytes
 
 import pytest
 
+from harness.mirror.encoding import decode
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import without_chunks
 from harness.record.sources.opened import opened
@@ -190,3 +191,17 @@ def test_what_is_said_before_an_answer_is_none(tmp_path: Path) -> None:
     [answer] = found(path, ArchivedRequest("GET", PAGE))
     assert answer is not None
     assert (answer.status, answer.body) == (200, b"page")
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
+def test_what_a_browser_decoded_for_its_archive_is_encoded_again(encoding: str, tmp_path: Path) -> None:
+    """As Browsertrix and ArchiveWeb.page write: three times the bytes crossed the network, under a header of theirs."""
+    page = b"<p>a page, and again a page</p>" * 500
+    path = tmp_path / "x.warc"
+    path.write_bytes(record("response", PAGE, f"{OK}\r\ncontent-length: {len(page)}\r\n"
+                            f"x-orig-content-encoding: {encoding}\r\nx-orig-transfer-encoding: chunked", page))
+    answer, = found(path, ArchivedRequest("GET", PAGE, navigation=True))
+    assert answer is not None
+    assert answer.headers == (("Content-Encoding", encoding),)
+    assert decode(answer.body, encoding) == (page, True)
+    assert len(answer.body) < len(page) / 3

@@ -15,7 +15,7 @@ from harness.files.headers import Headers, headers_of_har
 from harness.files.pages import Page
 from harness.files.text_log import PageLog, read_log
 from harness.files.urls import document_url, without_fragment
-from harness.mirror.answers import RecordedAnswer
+from harness.mirror.answers import PARTIAL, RecordedAnswer
 from harness.mirror.content_type import content_type
 from harness.mirror.encoding import LARGEST_BODY
 from harness.mirror.headers import OF_NO_RECORDING
@@ -23,6 +23,8 @@ from harness.mirror.paths import open_file, split_url
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.unlogged import unlogged_answers
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+
+OF_A_PART = frozenset(("content-range", "content-length", "accept-ranges"))
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def recorded_exchanges(directory: Path, name: str, pages: list[Page]) -> Iterato
 def _of_har(har: Path, page: Page, mirror: Path) -> list[RecordedExchange]:
     try:
         entries = read_untrusted_json(har)["log"]["entries"]
-        return [_exchange(entry, page, mirror) for entry in entries if _has_answer(entry)]
+        return [_exchange(_as_whole(entry), page, mirror) for entry in entries if _has_answer(entry)]
     except UnreadableFileError as error:
         raise InputError(f"{error}; record the page again") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -85,6 +87,19 @@ def _has_answer(entry: dict[str, Any]) -> bool:
         return False
     status = entry["response"]["status"]
     return bool(status) and status != HTTPStatus.NOT_MODIFIED and not entry.get("_fromCache")
+
+
+def _as_whole(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry that answers with all that its file has: where Chrome asked for a part, and all was fetched, the
+    recorded head is that of the part, which would put the file's beginning where the part's is.
+    """
+    response = entry["response"]
+    if response["status"] != PARTIAL or not entry.get("_refetched"):
+        return entry
+    headers = [pair for pair in response["headers"] if str(pair["name"]).lower() not in OF_A_PART]
+    whole = {"status": int(HTTPStatus.OK), "statusText": HTTPStatus.OK.phrase,
+             "headers": [*headers, {"name": "Accept-Ranges", "value": "bytes"}]}
+    return {**entry, "response": {**response, **whole}}
 
 
 def _exchange(entry: dict[str, Any], page: Page, mirror: Path) -> RecordedExchange:

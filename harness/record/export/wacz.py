@@ -8,7 +8,7 @@ import hashlib
 import json
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,11 @@ VERSION = "1.1.1"
 
 def write_wacz(file: Path, exchanges: Iterable[RecordedExchange], pages: list[Page]) -> None:
     """Write the exchanges of `pages` into `file`."""
+    exchanges = list(exchanges)
     with tempfile.TemporaryDirectory(prefix="tfo-wacz-", dir=file.parent) as directory:
         warc = Path(directory, WARC)
         write_warc(warc, exchanges)
-        records = list(_records(warc))
+        records = list(_records(warc, [exchange.method for exchange in exchanges]))
         members = {f"archive/{WARC}": warc.read_bytes(),
                    "indexes/index.cdx": "".join(sorted(map(_cdx_line, records))).encode(),
                    "pages/pages.jsonl": _pages(pages, records)}
@@ -42,8 +43,9 @@ def write_wacz(file: Path, exchanges: Iterable[RecordedExchange], pages: list[Pa
             archive.writestr(name, content)
 
 
-def _records(warc: Path) -> Iterator[dict[str, Any]]:
-    """Give what the index has to say of each response."""
+def _records(warc: Path, methods: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Give what the index has to say of each response; `methods` are those of their requests."""
+    method = iter(methods)
     with warc.open("rb") as file:
         iterator = ArchiveIterator(file)
         for record in iterator:
@@ -53,6 +55,8 @@ def _records(warc: Path) -> Iterator[dict[str, Any]]:
                 found = {"url": head("WARC-Target-URI"), "mime": mime_type or "application/octet-stream",
                          "status": record.http_headers.get_statuscode(), "digest": head("WARC-Payload-Digest"),
                          "offset": str(iterator.get_record_offset()), "filename": WARC}
+                if (asked := next(method)) != "GET":
+                    found["method"] = asked
                 record.raw_stream.read()
                 iterator.read_to_end()
                 yield {"date": head("WARC-Date"), "cdx": found | {"length": str(iterator.get_record_length())}}
@@ -60,7 +64,13 @@ def _records(warc: Path) -> Iterator[dict[str, Any]]:
 
 def _cdx_line(record: dict[str, Any]) -> str:
     moment = datetime.fromisoformat(record["date"].replace("Z", "+00:00"))
-    return f"{sort_key(record['cdx']['url'])} {moment:%Y%m%d%H%M%S} {json.dumps(record['cdx'])}\n"
+    return f"{sort_key(_found_under(record['cdx']))} {moment:%Y%m%d%H%M%S} {json.dumps(record['cdx'])}\n"
+
+
+def _found_under(cdx: dict[str, Any]) -> str:
+    """Return the URL that readers look for: what was posted is no answer to a GET (pywb and wabac.js)."""
+    url: str = cdx["url"]
+    return f"{url}{'&' if '?' in url else '?'}__wb_method={cdx['method']}" if "method" in cdx else url
 
 
 def sort_key(url: str) -> str:

@@ -5,7 +5,7 @@ A request is answered, in this order, by what was recorded for
 1. the same method, URL and body; of several the next in recorded order, and the last one from then on, for each page
    from its own document on;
 2. the same with http for https or the other way round, and however its characters are encoded (``,`` or ``%2C``):
-   archives file all of these under one name;
+   archives file all of these under one name. A redirect from one of these to another does not lead to itself so;
 3. the same URL, and the same body of a POST, but for volatile values (harness.mirror.masks): pages put the time of day
    into URLs, and Chrome's clock is fixed;
 4. the same host and path, with the most in common otherwise (harness.mirror.targets): for a GET, and for a beacon's
@@ -26,7 +26,8 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from itertools import islice
 
-from harness.files.urls import decoded, document_url
+from harness.files.headers import REDIRECTS
+from harness.files.urls import as_browsers_ask, decoded, document_url
 from harness.mirror.forms import may_be_in_another_format, without_format
 from harness.mirror.live import LiveConnection
 from harness.mirror.masks import mask_body, mask_target
@@ -124,7 +125,10 @@ class Index:
         filed = self._table("filed", lambda entry: (entry.method, same_name(entry.url), entry.body_hash))
         for table, wanted in ((exact, url), (filed, same_name(url))):
             for key in ((method, wanted, body_hash), (method, wanted, "")):
-                if found := self._fitting(table.get(key, []), request):
+                entries = table.get(key, [])
+                if table is filed:
+                    entries = [entry for entry in entries if not _leads_to(entry, url)]
+                if found := self._fitting(entries, request):
                     return self._next((*key, str(request.navigation), request.origin), found)
         if request.navigation and not request.by_page:
             return None
@@ -230,6 +234,13 @@ class Index:
                 table.setdefault(key(entry), []).append(entry)
             self._tables[name] = table
         return self._tables[name]
+
+
+def _leads_to(entry: Entry, url: str) -> bool:
+    """Say whether an entry redirects to `url`: for it Chrome would ask, and be led there again, 20 times."""
+    if entry.status not in REDIRECTS:
+        return False
+    return document_url(as_browsers_ask(entry.read().header("location"), entry.url)) == url
 
 
 def _without_redirects(entries: list[Entry]) -> list[Entry]:

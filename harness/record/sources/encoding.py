@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from http import HTTPStatus
 
 from harness.files.headers import Headers, header_in
 from harness.mirror.encoding import begins_as, decode, encode
@@ -12,6 +13,9 @@ CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
 NUMBER = re.compile("[0-9]{1,18}")
 ENCODING_ADDS = 64
 """Bytes by which an encoded body may be larger than the decoded one, if that is small."""
+UNDONE = "x-orig-"
+"""What Browsertrix and ArchiveWeb.page put before the names of headers that no longer hold for a body."""
+UNKNOWN_BYTES = -1
 LEAST_OF_WHOLE = 0.99
 """A body of this share of its Content-Length is whole: somebody edited it (GitHub iipc/webarchive-commons)."""
 
@@ -69,6 +73,21 @@ def honest_encoding(headers: Headers, body: bytes) -> Headers:
     if not encoding or begins_as(body, encoding) or decode(body, encoding)[1]:
         return headers
     return tuple((name, value) for name, value in headers if name.lower() != "content-encoding")
+
+
+def encoded_again(answer: ArchivedAnswer) -> ArchivedAnswer:
+    """Return an answer in the Content-Encoding that it had, where its archive decoded it and says so.
+
+    How large it was is told by nobody: the Content-Length there is the decoded body's.
+    """
+    named = answer.header(f"{UNDONE}content-encoding")
+    kept = tuple(pair for pair in answer.headers
+                 if pair[0].lower() not in (f"{UNDONE}content-encoding", f"{UNDONE}transfer-encoding"))
+    body, encoding = encode(answer.body, named, UNKNOWN_BYTES)
+    if not encoding or answer.header("content-encoding") or answer.status == HTTPStatus.PARTIAL_CONTENT:
+        return replace(answer, headers=kept)
+    kept = tuple(pair for pair in kept if pair[0].lower() != "content-length")
+    return replace(answer, headers=(*kept, ("Content-Encoding", encoding)), body=body)
 
 
 def as_accepted(answer: ArchivedAnswer, accepted: str) -> ArchivedAnswer:

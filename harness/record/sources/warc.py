@@ -27,6 +27,7 @@ from harness.mirror.asked import Asked, headers_of
 from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import (
+    encoded_again,
     honest_encoding,
     is_as_long_as_told,
     says_chunked,
@@ -299,7 +300,7 @@ def _read(place: _RecordHead, original: _RecordHead | None) -> ArchivedAnswer:
         answer = (replace(of_original, url=place.url, captured=answer.captured) if place.has_no_own_answer
                   else replace(answer, body=of_original.body))
     body = without_chunks(answer.body)[0] if says_chunked(answer.headers) else answer.body
-    return replace(answer, headers=honest_encoding(answer.headers, body), body=body)
+    return encoded_again(replace(answer, headers=honest_encoding(answer.headers, body), body=body))
 
 
 def _record(place: _RecordHead) -> ArchivedAnswer:
