@@ -194,6 +194,11 @@ int main(int argc, char **argv)
             begin(&server, due_ns, atoi(argv[6]));
         poll_until(due_ns);
     }
+    /* The last request has its share of the time, too: else n requests were begun in the time of n - 1. */
+    const int64_t whole_ns = began_ns + (int64_t)((double)total * step_ns);
+
+    while (now_ns() < whole_ns)
+        poll_until(whole_ns);
     const int64_t ended_ns = now_ns();
 
     while (open_now > 0 && now_ns() < ended_ns + PATIENCE_NS)

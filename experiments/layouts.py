@@ -22,6 +22,7 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 import argparse
+import contextlib
 
 from harness.analysis.compare import Side, client_folder
 from harness.analysis.layouts import layout_rows, other_differences
@@ -49,7 +50,8 @@ def main() -> int:
     for line in other_differences(sides):
         print(printable(f"Differs beside the layout: {line}"))
     synthetic = "Pages: synthetic." if any(side.results.synthetic for side in sides) else ""
-    arguments.output.parent.mkdir(exist_ok=True)
+    with contextlib.suppress(OSError):          # where there can be none, the figure says so
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
     write_figure(draw_layouts(rows, synthetic), arguments.output)
     print(arguments.output, file=sys.stderr)
     return 0

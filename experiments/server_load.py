@@ -32,6 +32,7 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from harness.analysis.server_load import LoadSample, load_points, percentile_ms
+from harness.errors import InputError
 from harness.measure.pinned_server import (
     CLIENT_CORE,
     PATH,
@@ -87,7 +88,7 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """Read the command line."""
+    """Read the command line. Raises InputError for what asks for nothing."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("--server", choices=list(SERVERS), default="nginx",
                         help="nginx, or own: the project's replay server (%(default)s)")
@@ -99,6 +100,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help=f"only {QUICK_RATES} a second, three times")
     arguments = parser.parse_args()
     arguments.rates = sorted(arguments.rates or map(float, (QUICK_RATES if arguments.quick else RATES).split()))
+    if arguments.rates[0] * arguments.seconds < 1:
+        raise InputError(f"server_load.py: --rates: {arguments.rates[0]:g} a second is not one request in "
+                         f"{arguments.seconds:g} s; give a higher rate or more --seconds")
     arguments.repeats = arguments.repeats or (QUICK_REPEATS if arguments.quick else REPEATS)
     return arguments
 

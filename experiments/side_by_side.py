@@ -19,7 +19,7 @@ from harness.analysis.selection import select
 from harness.files.results import read_results
 from harness.show.figure_files import check_figure_name, write_figure
 from harness.show.layouts import draw_layouts
-from harness.show.side_by_side import Measured, side_by_side_lines, side_by_side_rows
+from harness.show.side_by_side import Measured, own_names, side_by_side_lines, side_by_side_rows
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 from harness.system.signals import run_interruptible
@@ -36,7 +36,7 @@ def main() -> int:
     leave_root()
     if options.output:
         check_figure_name(options.output)
-    measured = [_read(folder) for folder in options.folders]
+    measured = [_read(*named) for named in zip(options.folders, own_names(options.folders), strict=True)]
     rows = side_by_side_rows(measured)
     print(*side_by_side_lines(rows), sep="\n")
     if options.output:
@@ -44,9 +44,9 @@ def main() -> int:
     return 1 if any(selection.missing(results.tfos) for _, results, selection in measured) else 0
 
 
-def _read(folder: Path) -> Measured:
+def _read(folder: Path, name: str) -> Measured:
     results = read_results(client_folder(folder))
-    return folder.resolve().name, results, select(results, "load")
+    return name, results, select(results, "load")
 
 
 if __name__ == "__main__":

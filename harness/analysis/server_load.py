@@ -41,7 +41,7 @@ class LoadSample:
 
 @dataclass(frozen=True)
 class LoadPoint:
-    """The means of all samples of one mode and rate; `half_width` is half of the 95% interval of `cpu`."""
+    """The means of all samples of one mode and rate; `half_width` is half of the 95% interval of `cpu`, or NaN."""
 
     mode: str
     rate: float
@@ -69,11 +69,11 @@ def _point(group: Sequence[LoadSample]) -> LoadPoint:
 
 
 def half_width(values: Sequence[float]) -> float:
-    """Return half of the 95% interval of the mean, by Student's t; 0 for a single value."""
+    """Return half of the 95% interval of the mean, by Student's t; NaN for a single value, which says nothing of it."""
     from scipy import stats  # half a second to import
 
     if len(values) < 2:
-        return 0.0
+        return math.nan
     quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
     return quantile * statistics.stdev(values) / math.sqrt(len(values))
 

@@ -4,7 +4,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import InputError
+from harness.errors import NO_FAULT_OF_OURS, InputError
 from harness.system.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -21,7 +21,12 @@ def check_figure_name(path: Path) -> None:
 
 
 def write_figure(figure: "Figure", path: Path) -> None:
-    """Write the figure to `path` in one step; its ending is its format."""
+    """Write the figure to `path` in one step; its ending is its format. Raises InputError where that cannot be."""
     drawn = io.BytesIO()
     figure.savefig(drawn, format=path.suffix.removeprefix("."), dpi=140)
-    write_atomically(path, drawn.getvalue())
+    try:
+        write_atomically(path, drawn.getvalue())
+    except OSError as error:
+        if error.errno in NO_FAULT_OF_OURS:
+            raise
+        raise InputError(f"{path}: cannot be written ({error.strerror}); give another --output") from None

@@ -19,7 +19,7 @@ def _cells(row: LayoutRow) -> dict[str, str]:
     low, high = (percent(found.interval.low_percent), percent(found.interval.high_percent)) if found.interval \
         else (NOT_KNOWN, NOT_KNOWN)
     return {
-        "page": printable(row.url), "rtt": f"{found.rtt_ms:g}", "name": printable(row.name),
+        "page": printable(row.url), "rtt": found.rtt_name, "name": printable(row.name),
         "loads": f"{row.loads[0]}, {row.loads[1]}", "servers": _count(row.servers),
         "connections": _count(row.connections), "handshakes": _count(row.handshakes),
         "handshakes of all": span(*row.handshakes_of_all) if row.handshakes_of_all else NOT_KNOWN,

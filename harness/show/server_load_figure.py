@@ -1,10 +1,12 @@
 """A server's CPU utilisation against the rate of requests: a table, and a figure like the paper's Figure 6."""
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harness.analysis.server_load import LoadPoint
 from harness.show.figure_files import write_figure
+from harness.show.labels import NOT_KNOWN
 
 STYLES = {"off": ("no TFO", "o", "#4477aa"), "on": ("TFO", "s", "#228833"),
           "refused": ("TFO, cookie refused", "^", "#cc3311")}
@@ -16,9 +18,13 @@ def server_load_lines(points: Sequence[LoadPoint]) -> Iterator[str]:
     """Give the table, rate by rate, tab-separated."""
     yield HEADER
     for point in sorted(points, key=lambda point: point.rate):
-        yield (f"{point.rate:g}\t{STYLES[point.mode][0]}\t{100 * point.cpu:.1f}\t{100 * point.half_width:.1f}"
+        yield (f"{point.rate:g}\t{STYLES[point.mode][0]}\t{100 * point.cpu:.1f}\t{_half_width(point)}"
                f"\t{point.p50_ms:.2f}\t{point.p99_ms:.2f}\t{100 * point.syn_data:.1f}\t{point.packets:.2f}"
                f"\t{point.wake_ups:.2f}")
+
+
+def _half_width(point: LoadPoint) -> str:
+    return NOT_KNOWN if math.isnan(point.half_width) else f"{100 * point.half_width:.1f}"
 
 
 def draw_server_load(points: Sequence[LoadPoint], server: str, path: Path) -> None:

@@ -1,5 +1,6 @@
 """A server's load from samples: which count, their means and intervals, percentiles of a histogram."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +26,8 @@ def test_a_rate_that_was_not_held_not_answered_or_too_much_has_no_point(broken: 
 
 
 def test_one_sample_has_no_interval() -> None:
-    assert half_width([0.2]) == 0
+    """It was "+- 0.0", which says that the mean is known for certain."""
+    assert math.isnan(half_width([0.2]))
 
 
 @pytest.mark.parametrize(("share", "ms"), [(0.5, 0.2), (0.51, 0.4), (0.99, 1.0), (1.0, 1.0), (0.01, 0.1)])
@@ -37,7 +39,7 @@ def test_percentiles(share: float, ms: float) -> None:
 def test_table_and_figure(tmp_path: Path) -> None:
     points = load_points([SAMPLE, replace(SAMPLE, mode="off", syn_data=0), replace(SAMPLE, rate=500.0, held=500.0)])
     assert list(server_load_lines(points)) == [
-        HEADER, "500\tTFO\t20.0\t0.0\t0.10\t0.30\t100.0\t9.00\t1.00",
-        "1000\tno TFO\t20.0\t0.0\t0.10\t0.30\t0.0\t9.00\t1.00", "1000\tTFO\t20.0\t0.0\t0.10\t0.30\t100.0\t9.00\t1.00"]
+        HEADER, "500\tTFO\t20.0\t-\t0.10\t0.30\t100.0\t9.00\t1.00",
+        "1000\tno TFO\t20.0\t-\t0.10\t0.30\t0.0\t9.00\t1.00", "1000\tTFO\t20.0\t-\t0.10\t0.30\t100.0\t9.00\t1.00"]
     draw_server_load(points, "nginx", tmp_path / "load.svg")
     assert (tmp_path / "load.svg").read_text().count("<g id=\"line2d") > 10

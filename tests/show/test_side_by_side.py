@@ -6,7 +6,7 @@ from harness.analysis.selection import select
 from harness.bootstrap import ROOT
 from harness.files.experiment import write_experiment
 from harness.files.results import read_results
-from harness.show.side_by_side import Measured, side_by_side_lines, side_by_side_rows
+from harness.show.side_by_side import Measured, own_names, side_by_side_lines, side_by_side_rows
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 from tests.support.forked import typed
 
@@ -42,3 +42,25 @@ def test_what_a_folder_lacks_is_no_row_or_a_dash_and_the_status_says_so(tmp_path
     assert (done.returncode, "\t0, 0\t-\t-\t-\t-\t-\t-\t-\t-" in done.stdout) == (1, True)
     done = typed(program, tmp_path / "nowhere")
     assert (done.returncode, "no such folder" in done.stderr) == (2, True)
+
+
+def test_folders_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+    """Of two client/ the rows had one name, and the figure drew the bars of both in one place."""
+    mine, yours = (make_client(tmp_path / name / "client", [50]) for name in ("mine", "yours"))
+    done = typed(ROOT / "experiments" / "side_by_side.py", mine, yours)
+    assert [done.stdout.count(f"\t{name}/client") for name in ("mine", "yours")] == [2, 2]
+    assert own_names([mine, mine.parent]) == ["client", "mine"]
+    assert own_names([tmp_path / "a" / "x" / "client", tmp_path / "b" / "x" / "client"]) == [
+        f"{tmp_path}/a/x/client", f"{tmp_path}/b/x/client"]
+
+
+def test_an_rtt_that_stands_for_several_is_called_so(tmp_path: Path) -> None:
+    recorded = make_client(tmp_path / "recorded", [50], server_rtts_ms={"www.news.example": 12, "blog.example": 180})
+    lines = list(side_by_side_lines(side_by_side_rows([measured(recorded)])))
+    assert lines[2].startswith("\trecorded 12-180\trecorded")
+
+
+def test_a_figure_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
+    done = typed(ROOT / "experiments" / "side_by_side.py", make_client(tmp_path / "one", [50]), "--output",
+                 tmp_path / "nowhere" / "beside.png")
+    assert (done.returncode, done.stderr.count("\n"), done.stdout.count("\tone")) == (2, 1, 2), done.stderr
