@@ -9,17 +9,19 @@ shared that may not be shared.
 
 import argparse
 import sys
-from collections.abc import Collection, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TypeVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
-from harness.analysis.timeline import DOCUMENT, Timeline, read_timeline
-from harness.errors import ExperimentError
+from harness.analysis.timeline import Timeline, read_timeline
+from harness.errors import ExperimentError, InputError, many, printable
 from harness.files.pages import BUNDLED, Page, PageFiles
 from harness.files.results import LoadResult, read_results
 from harness.measure.chosen import chosen_web
@@ -33,14 +35,13 @@ from harness.measure.server_options import add_server_options, tls_port_beside
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.star import LinkSpeeds
-from harness.synthetic.measured import LoadDetails, make_shape
+from harness.synthetic.measured import LoadDetails, document_texts, make_shape
 from harness.synthetic.shape import PageShape, format_shapes
 from harness.system.atomic import write_atomically
 from harness.system.lock import only_experiment
 from harness.system.options import TIMEOUT_S, OptionParser, page_list_name
 from harness.system.privileges import acting_as, invoking_user, passable_temp_root, require_root
 from harness.system.signals import run_interruptible
-from harness.system.untrusted import read_untrusted
 
 DELAYS_MS = (0.0, 50.0)
 """One-way delays of the servers' links: RTTs of 0 and 100 ms."""
@@ -75,12 +76,14 @@ def month_given(text: str) -> str:
 
 
 Measured = tuple[LoadResult, Timeline]
+Found = TypeVar("Found")
 
 
-def load_all(arguments: argparse.Namespace, page_set: PageSet, delay_ms: float) -> dict[Page, Measured]:
-    """Load each page once over servers' links of this delay, without TFO; return what happened when in each.
+def load_all(arguments: argparse.Namespace, page_set: PageSet, pages: Sequence[Page], delay_ms: float,
+             ) -> dict[Page, Measured]:
+    """Load each of `pages` once over servers' links of this delay, without TFO; return what happened when in each.
 
-    Raises ExperimentError where no load can be used.
+    Those of which no load can be used are named, and left out: the others' loads are good all the same.
     """
     speeds = LinkSpeeds(BW_HOME_MBIT, BW_NET_MBIT, 0.0, delay_ms)
     netem = delays_by_netem(delay_ms)
@@ -88,15 +91,30 @@ def load_all(arguments: argparse.Namespace, page_set: PageSet, delay_ms: float) 
     chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits(load_s=arguments.timeout),
                              initiators=delay_ms > 0)
     with running_laboratory(speeds, web, chrome, netem=netem) as lab:
-        plan = plan_loads(page_set.pages, arguments.testruns, [0], arguments.seed)
+        plan = plan_loads(pages, arguments.testruns, [0], arguments.seed)
         series = Experiment(lab=lab, to_do=plan, goal=None, seed=arguments.seed, retries=RETRIES,
                             document_bytes=page_set.document_bytes,
                             description={**settings(arguments, speeds, web, chrome, netem=netem),
                                          **found_in(lab)}).measure()
         accidents = {reason.text for measured in series for reason in measured.why_not if worth_another_try([reason])}
         results = read_results(lab.client_dir)
-        return {page: read_page([load for load in results.loads if load.page == page.name], page, accidents)
-                for page in page_set.pages}
+        return each_usable(pages, lambda page: read_page(
+            [load for load in results.loads if load.page == page.name], page, accidents))
+
+
+def each_usable(pages: Iterable[Page], read: Callable[[Page], Found]) -> dict[Page, Found]:
+    """Return what `read` gives for each page; say why it gives nothing for the others."""
+    found = {page: or_say_why(page, read) for page in pages}
+    return {page: of_page for page, of_page in found.items() if of_page is not None}
+
+
+def or_say_why(page: Page, read: Callable[[Page], Found]) -> Found | None:
+    """Return what `read` gives for a page; None, with a line that says why, where no load of it can be used."""
+    try:
+        return read(page)
+    except ExperimentError as error:
+        print(printable(str(error)), file=sys.stderr, flush=True)
+        return None
 
 
 def read_page(loads: Sequence[LoadResult], page: Page, accidents: Collection[str]) -> Measured:
@@ -119,41 +137,48 @@ def shape_of(page: Page, month: str, near: Measured, far: Measured, page_set: Pa
     if load.record is None or load.record.initiators is None:
         raise ExperimentError(f"{page.url}: Chrome did not say what caused its requests")
     loading_ms = load.record.navigation_timing.get("loadEventStart")
-    return make_shape(page.url, month, near[1], timeline, LoadDetails(
-        load.record.initiators, texts(timeline, page_set),
-        float(loading_ms) if isinstance(loading_ms, (int, float)) else None, page_set.recording.http2_hosts))
+    details = LoadDetails(load.record.initiators, document_texts(timeline, page_set.recording, page_set.files.mirror),
+                          float(loading_ms) if isinstance(loading_ms, (int, float)) else None,
+                          page_set.recording.http2_hosts)
+    try:
+        return make_shape(page.url, month, near[1], timeline, details)
+    except ValueError as error:
+        raise ExperimentError(f"{page.url}: no load of it can be used: {error}") from None
 
 
-def texts(timeline: Timeline, page_set: PageSet) -> dict[str, str]:
-    """Return the text of each document of a load, a character a byte; but of those that were recorded compressed."""
-    found = {}
-    for request in timeline.requests:
-        for answer in page_set.recording.exact_url(request.url.partition("#")[0])[:1]:
-            file = page_set.recording.body_file(answer)
-            if request.kind == DOCUMENT and file is not None and not answer.encoded:
-                found[request.url] = read_untrusted(page_set.files.mirror / file).decode("latin-1")
-    return found
+def check_output(path: Path) -> None:
+    """Raise InputError, before anything is measured, when `path` cannot be written."""
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give another --output")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); give another --output") from None
 
 
 def main() -> int:
-    """Measure each page's shape and write the file."""
+    """Measure each page's shape and write the file; the exit status is 1 when a page of the list is not in it."""
     arguments = parse_arguments()
     require_root("./scripts/shape.py")
     check_programs(pcap=False)
     check_room(passable_temp_root())
     files = PageFiles(arguments.dir.resolve(), arguments.name)
-    with acting_as(invoking_user()):
-        page_set = check_pages(files)
-    with only_experiment():
-        near, far = (load_all(arguments, page_set, delay_ms) for delay_ms in DELAYS_MS)
-    month = arguments.month or datetime.now(timezone.utc).strftime("%Y-%m")
-    with acting_as(invoking_user()):
-        shapes = [shape_of(page, month, near[page], far[page], page_set) for page in page_set.pages]
     output = arguments.output or files.base / f"{arguments.name}.shape"
     with acting_as(invoking_user()):
-        write_atomically(output, format_shapes(shapes))
-    print(f"{output}: {len(shapes)} pages of {sum(len(shape.resources) for shape in shapes)} resources")
-    return 0
+        page_set = check_pages(files)
+        check_output(output)
+    with only_experiment():
+        near = load_all(arguments, page_set, page_set.pages, DELAYS_MS[0])
+        far = load_all(arguments, page_set, list(near), DELAYS_MS[1]) if near else {}
+    month = arguments.month or datetime.now(timezone.utc).strftime("%Y-%m")
+    with acting_as(invoking_user()):
+        shapes = each_usable(far, lambda page: shape_of(page, month, near[page], far[page], page_set))
+        if shapes:
+            write_atomically(output, format_shapes(list(shapes.values())))
+    print(f"{output}: {many(len(shapes), 'page')} of {sum(len(shape.resources) for shape in shapes.values())} resources"
+          if shapes else f"{output}: not written, since no page has a shape")
+    return 0 if len(shapes) == len(page_set.pages) else 1
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ NEVER = float("inf")
 class Seen:
     """A request as both loads saw it; `near` is None if it was not made there. `initiator` is what Chrome says of it.
 
-    `offset` is where in its document (`document`, another request) it was found, None outside of one.
+    `offset` is where in the text of its document (`document`, another request) it was found, None outside of one.
     """
 
     far: TimedRequest
@@ -72,7 +72,7 @@ class Found:
 
 
 class Finder:
-    """Finds how each request was found. `texts` are the documents' texts by URL."""
+    """Finds how each request was found. `texts` are the documents' texts by URL, as they read once decoded."""
 
     def __init__(self, seen: Sequence[Seen], near: Timeline, far: Timeline, texts: Mapping[str, str]) -> None:
         self.seen, self.loads = seen, (far, near)
@@ -110,7 +110,7 @@ class Finder:
         if by is None or by is request:
             return self._event(request)
         if found.type == "parser" and by.far.kind == DOCUMENT and self._is_tag(request, by, found):
-            return Found(TAG, by, request.offset or 0, 0.0)
+            return Found(TAG, by, self._as_it_came(by, request.offset or 0), 0.0)
         if by.far.kind == STYLE:
             if request.far.start - by.far.end < PAINT_MS:
                 return Found(EVENT, by, 0, 0.0)
@@ -120,7 +120,7 @@ class Finder:
                 request.near is None or distances[0] - distances[1] <= ALIKE_MS):
             near_ms = self._work(request, by, min(distances))
             if by.far.kind == DOCUMENT:
-                return Found(INLINE, by, request.offset or 0, near_ms, at_once=True)
+                return Found(INLINE, by, self._as_it_came(by, request.offset or 0), near_ms, at_once=True)
             return Found(EVENT, by, 0, near_ms, at_once=True)
         return self._event(request, by)
 
@@ -144,9 +144,15 @@ class Finder:
                 self.blockers.setdefault(request.document, []).append(request)
 
     def _offset(self, document: Seen, found: Initiator) -> int:
-        """Return how many bytes of a document stand before a place in it."""
+        """Return how many bytes of a document's text stand before a place in it."""
         lines = self.texts.get(without_fragment(document.far.url), "").split("\n")
         return sum(len(line) + 1 for line in lines[:found.line]) + (found.column if found.line < len(lines) else 0)
+
+    def _as_it_came(self, document: Seen, offset: int) -> int:
+        """Return how many bytes of a document had come when so many of its text had: fewer where it was compressed."""
+        text_bytes = len(self.texts.get(without_fragment(document.far.url), ""))
+        came_bytes = document.far.body_bytes
+        return round(offset * came_bytes / text_bytes) if 0 < came_bytes < text_bytes else offset
 
     def _is_tag(self, request: Seen, document: Seen, found: Initiator) -> bool:
         """Tell whether a request's address stands in a document's text, in whatever form, where Chrome says.
@@ -202,7 +208,7 @@ class Finder:
         itself = _of(document, load)
         if itself is None:
             return 0.0
-        share = min(1.0, offset / max(1, document.far.body_bytes))
+        share = min(1.0, self._as_it_came(document, offset) / max(1, document.far.body_bytes))
         ends = [itself.head + (itself.end - itself.head) * share]
         for other in self.blockers.get(document, []):
             arrived = _of(other, load)

@@ -99,8 +99,13 @@ def _shape(url: str, loaded: _Loaded) -> PageShape:
     entries = loaded.entries
     first = next((entry.started for entry in entries if entry.started is not None), None)
     resources: list[Resource] = []
+    led_to: dict[str, int] = {}
     for index, entry in enumerate(entries):
-        redirect_to = loaded.index_of(entry.redirect_url, index + 1)
+        target = without_fragment(entry.redirect_url)
+        # Each redirect to a URL was followed by a request of its own: the first behind it that none before it led to.
+        redirect_to = loaded.index_of(target, max(index, led_to.get(target, 0)) + 1)
+        if redirect_to is not None:
+            led_to[target] = redirect_to
         resources.append(_resource(index, entry, loaded.parent(index), redirect_to, first))
     # As in harness.synthetic.plan: a document behind redirects has the size that stands at the first of them.
     resources[0] = replace(resources[0], size_bytes=resources[loaded.end()].size_bytes)

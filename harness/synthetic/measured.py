@@ -7,13 +7,19 @@ the page worked between a cause and its effect: there hardly anything else takes
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.analysis.causes import CLOCK_MS, cause_of_load_event
 from harness.analysis.timeline import DATA, DOCUMENT, TimedRequest, Timeline
+from harness.files.headers import header_in
 from harness.files.load_parts import Initiator
+from harness.files.urls import without_fragment
+from harness.mirror.encoding import decode
+from harness.mirror.recording import Recording
 from harness.synthetic.found import Finder, Found, Seen, pair
 from harness.synthetic.shape import EVENT, PageShape, Resource
+from harness.system.untrusted import read_untrusted
 
 LONG_MS = 50.0
 """Longer work shows as a long task (W3C Long Tasks); a longer distance without one is waiting for a timer."""
@@ -32,6 +38,23 @@ class LoadDetails:
 
 
 NO_DETAILS = LoadDetails()
+
+
+def document_texts(load: Timeline, recording: Recording, mirror: Path) -> dict[str, str]:
+    """Return the text of each document of a load, a character a byte: where it came compressed, as Chrome decoded it.
+
+    Chrome names a place in a document by line and column of that.
+    """
+    found = {}
+    for request in load.requests:
+        for answer in recording.exact_url(without_fragment(request.url))[:1]:
+            file = recording.body_file(answer)
+            if request.kind == DOCUMENT and file is not None:
+                encoding = header_in(answer.headers or (), "content-encoding")
+                body, is_decoded = decode(read_untrusted(mirror / file), encoding)
+                if is_decoded:
+                    found[request.url] = body.decode("latin-1")
+    return found
 
 
 def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: LoadDetails = NO_DETAILS) -> PageShape:

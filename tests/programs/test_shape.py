@@ -12,6 +12,7 @@ from harness.synthetic.build import make_page_set
 from harness.synthetic.shape import read_shapes
 from tests.support.explained_pages import CHAIN, make_pages
 from tests.support.project_copy import ANY_TIME
+from tests.support.small_mirror import ICON, SmallMirror, one_document
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(180)]
 SHAPE = ROOT / "scripts" / "shape.py"
@@ -29,6 +30,30 @@ def test_a_chain_of_hosts_keeps_its_causes_and_sizes(tmp_path: Path) -> None:
     assert all(resource.size_bytes for resource in shape.resources)
     page, = make_page_set([shape], seed=1)
     assert Counter(url.split("/")[2] for url in page.urls) == Counter(resource.host for resource in shape.resources)
+
+
+def test_a_page_that_cannot_be_used_does_not_cost_the_others(tmp_path: Path) -> None:
+    """Most of its requests are not in its recording, which no second try mends."""
+    lacks = "http://lacks.test/"
+    mirror = SmallMirror(tmp_path)
+    mirror.add("http://one.test/", f"<!doctype html><title>one</title>{ICON}<p>One.")
+    mirror.add(lacks, f"<!doctype html>{ICON}" + "".join(f"<img src={number}.png>" for number in range(5)))
+    mirror.finish("http://one.test/", lacks)
+    command = [*ANY_TIME, str(SHAPE), "--dir", str(tmp_path), "--name", "small"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"{lacks}: no load of it can be used: " in done.stderr
+    assert [shape.url for shape in read_shapes(tmp_path / "small.shape")] == ["http://one.test/"]
+
+
+@pytest.mark.parametrize("output", ["nowhere/x.shape", "."])
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_measured(output: str, tmp_path: Path) -> None:
+    """It was a traceback after all loads, and what they had found was lost."""
+    one_document(tmp_path)
+    command = [*ANY_TIME, str(SHAPE), "--dir", str(tmp_path), "--name", "small", "--output", str(tmp_path / output)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+    assert "give another --output" in done.stderr
 
 
 def test_it_says_what_is_missing(tmp_path: Path) -> None:

@@ -40,8 +40,8 @@ def har(path: Path) -> Path:
         entry(0, "http://a.test/", "text/html", 0, status=301, redirect=PAGE),
         entry(0.1, PAGE, "text/html; charset=utf-8", 20_000),
         entry(0.4, "https://b.test/s.css?v=1", "text/css", 3000, PAGE),
-        entry(0.6, "https://b.test/font.woff2", "font/woff2", 9000, "https://b.test/s.css?v=1"),
-        entry(0.5, "https://b.test/x.js", "application/javascript", 5000, "https://a.test/unknown"),
+        entry(0.5, "https://b.test/font.woff2", "font/woff2", 9000, "https://b.test/s.css?v=1"),
+        entry(0.6, "https://b.test/x.js", "application/javascript", 5000, "https://a.test/unknown"),
         entry(0.7, "https://b.test/pixel.jpg", "image/jpeg", 61, PAGE),
         entry(0.8, "https://c.test/", "text/html", 0, PAGE, status=0),
         entry(5, "https://b.test/again.png", "image/png", 100, page="p2")]
@@ -57,13 +57,26 @@ def test_a_shape_has_the_figures_of_the_har(tmp_path: Path) -> None:
     rows = [(found.host, found.kind, found.size_bytes, found.parent, found.redirect_to, found.start_ms,
              found.path_chars) for found in shape.resources]
     assert rows == [("a.test", "document", 20_000, None, 1, 0, 1), ("a.test", "document", 20_000, 0, None, 100, 1),
-                    ("b.test", "style", 3000, 1, None, 400, 10), ("b.test", "font", 9000, 2, None, 600, 11),
-                    ("b.test", "script", 5000, 0, None, 500, 5), ("b.test", "image", 61, 1, None, 700, 10)]
+                    ("b.test", "style", 3000, 1, None, 400, 10), ("b.test", "font", 9000, 2, None, 500, 11),
+                    ("b.test", "script", 5000, 0, None, 600, 5), ("b.test", "image", 61, 1, None, 700, 10)]
     assert shape.resources[1].charset == "utf-8"
     (tmp_path / "x.shape").write_text(format_shapes([shape]))
     assert read_shapes(tmp_path / "x.shape") == [shape]
     made, = make_page_set([shape], 1)
     assert sum(map(len, made.bodies.values())) == 37_061
+
+
+def test_each_of_two_redirects_to_one_url_leads_to_an_answer_of_its_own(tmp_path: Path) -> None:
+    """A pixel that is asked for twice. Both led to the first answer; the second was asked for once more behind it."""
+    pixel, target = "https://b.test/pixel", "https://c.test/pixel"
+    entries = [entry(0, PAGE, "text/html", 5000),
+               *(entry(second, pixel, "image/gif", 0, PAGE, status=302, redirect=target) for second in (1, 1.1)),
+               *(entry(second, target, "image/gif", 43, PAGE) for second in (1.2, 1.3))]
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    assert [found.redirect_to for found in shape.resources] == [None, 3, 4, None, None]
+    made, = make_page_set([shape], 1)
+    assert [node.hops for node in made.plan.nodes] == [[0], [1, 3], [2, 4]]
 
 
 def test_its_hosts_speak_the_protocol_that_they_spoke(tmp_path: Path) -> None:
@@ -80,9 +93,24 @@ def test_its_hosts_speak_the_protocol_that_they_spoke(tmp_path: Path) -> None:
     assert read_recording(tmp_path / "A", tmp_path / "A.fetchlog").http2_hosts == {"a.test", "b.test"}
 
 
-@pytest.mark.parametrize("date", ["2016-01-19T06:46:00.000", "", None])
+@pytest.mark.parametrize(("said", "protocol", "http2"), [
+    ("us:", "HTTP/2", True), ("ori", "HTTP/2", True), ("", "h3", True), ("1.1", "HTTP/1.1", False),
+    ("http/2+quic/46", None, True)])
+def test_webpagetest_says_elsewhere_that_a_host_spoke_http2(said: str, protocol: str | None, http2: bool,
+                                                            tmp_path: Path) -> None:
+    """GitHub micmro/PerfCascade, wpt_h2_www.nghttp2.org.har: made for HTTP/1.1, with a handshake for each request. So
+    was what Chrome of 2019 had of Google's hosts.
+    """
+    made = entry(0, PAGE, "text/html", 2000) | {"_protocol": protocol}
+    made["response"]["httpVersion"] = said
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": [made]}}))
+    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    assert shape.http2_hosts == ({"a.test"} if http2 else set())
+
+
+@pytest.mark.parametrize("date", ["soon", "", None])
 def test_a_har_whose_dates_cannot_be_read_makes_pages_of_no_month(date: str | None, tmp_path: Path) -> None:
-    """Without a time zone, as in tests of HAR readers; or without dates at all."""
+    """In words, or without dates at all."""
     entries = [entry(0, PAGE, "text/html", 2000), entry(0, f"{PAGE}a.png", "image/png", 3000, PAGE)]
     for made in entries:
         made["startedDateTime"] = date
@@ -191,8 +219,11 @@ def test_distances_that_somebody_wrote_down_stay(tmp_path: Path) -> None:
 def test_what_came_after_the_load_event_is_left_out(tmp_path: Path) -> None:
     entries = [entry(0, PAGE, "text/html", 20_000), entry(1, f"{PAGE}a.png", "image/png", 9000, PAGE),
                entry(3, f"{PAGE}beacon.png", "image/png", 9000, PAGE)]
-    for on_load_ms, images in ((2500, 1), (-1, 2)):
-        pages = [{"id": "p1", "startedDateTime": "2016-01-19T06:46:00.000Z", "pageTimings": {"onLoad": on_load_ms}}]
+    for on_load_ms, images, zone in ((2500, 1, "Z"), (-1, 2, "Z"), (2500, 1, "")):     # "": the HTTP Archive's
+        pages = [{"id": "p1", "startedDateTime": f"2016-01-19T06:46:00.000{zone}",
+                  "pageTimings": {"onLoad": on_load_ms}}]
+        for made in entries:
+            made["startedDateTime"] = f"{made['startedDateTime'].rstrip('Z')}{zone}"
         (tmp_path / "x.har").write_text(json.dumps({"log": {"pages": pages, "entries": entries}}))
         shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
         assert len(shape.resources) == 1 + images

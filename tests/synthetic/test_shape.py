@@ -1,5 +1,6 @@
 """Page-shape files: written, read, refused; measured from two loads whose causes are known; made into pages."""
 
+import gzip
 import json
 import re
 import subprocess
@@ -18,9 +19,10 @@ from harness.mirror.recording import read_recording
 from harness.replay.site import Site
 from harness.synthetic.build import make_page_set, make_pages
 from harness.synthetic.loading import put_calls
-from harness.synthetic.measured import LoadDetails, make_shape
+from harness.synthetic.measured import LoadDetails, document_texts, make_shape
 from harness.synthetic.plan import Node, NodeKind, make_plan
 from harness.synthetic.shape import HEADING, PageShape, Resource, format_shapes, read_shapes
+from tests.support.https_recording import HttpsRecording
 from tests.support.made_har import PAGE, MadeLoad
 
 TWO = "http://two.test/"
@@ -78,6 +80,23 @@ def test_chrome_says_where_in_a_document_a_request_stands() -> None:
         ("event", 0, True)]
     assert [resource.parent for resource in told.resources] == [None, 0, 0, 0, 3]
     assert [resource.kind for resource in told.resources][-1] == "data", "a synchronous request of a script"
+
+
+def test_a_document_that_came_compressed_has_its_children_as_far_into_it(tmp_path: Path) -> None:
+    """Nothing was known of its text, and all of its children stood at its beginning."""
+    recorded = HttpsRecording(tmp_path)
+    recorded.add(PAGE, gzip.compress(TEXT.encode()), (("content-encoding", "gzip"),), version="http/1.1")
+    recorded.finish(PAGE)
+    far = load(100)
+    texts = document_texts(far, read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog"), tmp_path / "Web")
+    assert texts == {PAGE: TEXT}
+    document = replace(far.requests[0], body_bytes=len(TEXT) // 2)
+    told = make_shape(PAGE, "2026-11", load(0), replace(far, requests=(document, *far.requests[1:])),
+                      LoadDetails(SAID, texts, 10_000))
+    offset = TEXT.index("\n") + 1
+    assert [(resource.way, resource.offset) for resource in told.resources[1:4]] == [
+        (way, round((offset + column) * (len(TEXT) // 2) / len(TEXT)))
+        for way, column in (("tag", 30), ("tag", 60), ("inline", 80))]
 
 
 def test_a_document_is_made_with_its_children_where_they_stood() -> None:
