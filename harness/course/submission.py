@@ -20,9 +20,10 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 OBSERVATIONS, URLS = "observations.txt", "myURLS.pages"
 MEASURE = f"sudo ./run.sh --name {Path(URLS).stem} and then ./plot.py --append {OBSERVATIONS}"
-ROW = re.compile(rf"\s+[\d.]+\s+(?P<off>[\d.]+|{NOT_KNOWN})\s+(?P<on>[\d.]+|{NOT_KNOWN})"
+ROW = re.compile(rf"\s+(recorded )?[\d.]+(-\d+)?\s+(?P<off>[\d.]+|{NOT_KNOWN})\s+(?P<on>[\d.]+|{NOT_KNOWN})"
                  rf"\s+(-?[\d.]+%|{NOT_KNOWN})\{MARK}?\s*")
-"""A row below a page's name: RTT, PLT without and with TFO, improvement. Editors may have made spaces of the tabs."""
+"""A row below a page's name: RTT (with --rtt recorded "recorded 12-180"), PLT without and with TFO, improvement.
+Editors may have made spaces of the tabs."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def check_files(directory: Path) -> list[str]:
 def check_observations(path: Path, pages: list[Page]) -> list[str]:
     """Return what is wrong with the observations: they must hold a measured row of every page."""
     try:
-        text = read_untrusted(path).decode("utf-8", "replace")
+        text = read_untrusted(path).decode("utf-8-sig", "replace")      # a byte order mark is no part of its first line
     except UnreadableFileError as error:
         return [f"{error}; make it with {MEASURE}"]
     lines = text.splitlines()

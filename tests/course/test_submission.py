@@ -93,10 +93,13 @@ def test_a_zip_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
     lambda text: text.replace("\n", "\r\n").encode(),
     lambda text: text.replace("\t", "    ").encode(),
     lambda text: b"\xe9crit en latin-1\n" + text.encode(),
+    lambda text: text.encode("utf-8-sig"),
+    lambda text: text.replace("\t20\t", "\trecorded 12-180\t").replace("\t100\t", "\trecorded 240\t").encode(),
     lambda text: text.encode() + table(URLS[:1], "-\t-\t-").encode(),
     lambda text: text.replace(sanitise(URLS[1]), f"\n{sanitise(URLS[1])}").encode(),
     lambda text: text.replace("1.709\t1.670\t2.28%", "1.7\t2.0\t-17.65%").encode(),
-], ids=["windows", "spaces", "latin-1", "measured once, not twice", "blank lines", "slow-down"])
+], ids=["windows", "spaces", "latin-1", "byte order mark", "--rtt recorded", "measured once, not twice",
+        "blank lines", "slow-down"])
 def test_tables_as_editors_and_runs_leave_them(tmp_path: Path, changed: "object") -> None:
     assert callable(changed)
     write(tmp_path, changed(table(URLS)))
