@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from connie.bench.own_server import anybody_listens, only_loopback, running_server
+from connie.bench.own_server import anybody_listens, loopback_addresses, running_server
 from connie.bench.rounds import Call, run_rounds
 from connie.bench.summary import format_line
 
@@ -129,10 +129,11 @@ def port_to_use(arguments: argparse.Namespace, hosts: Sequence[str], default: in
     said so. With --port nothing is started.
     """
     port: int = arguments.port or default
-    if arguments.port or default != HTTP_PORT or not only_loopback(hosts, port) or anybody_listens(hosts, port):
+    addresses = loopback_addresses(hosts, port) if default == HTTP_PORT and not arguments.port else []
+    if not addresses or anybody_listens(hosts, port):
         yield port
         return
-    with running_server() as own_port:
+    with running_server(addresses) as own_port:
         print(f"nobody listens on port {port} of this machine: measuring against a small server of our own, "
               f"port {own_port}", file=sys.stderr)
         yield own_port

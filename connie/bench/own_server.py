@@ -12,18 +12,22 @@ ANSWER = b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\
 PATIENCE_S = 5.0
 """How long a client may take to send its request."""
 TRIES = 20
+LOCALHOST = ("127.0.0.1", "::1")
 
 
-def only_loopback(hosts: Sequence[str], port: int) -> bool:
-    """Tell whether all names in `hosts` lead to this machine's loopback addresses and nowhere else."""
+def loopback_addresses(hosts: Sequence[str], port: int) -> list[str]:
+    """Return the loopback addresses of this machine that `hosts` lead to; [] if one of these leads anywhere else.
+
+    They need not be 127.0.0.1: Debian gives the machine's own name 127.0.1.1 (hosts(5) there).
+    """
+    addresses: dict[str, None] = {}
     for host in hosts:
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
-            return False
-        if not all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in found):
-            return False
-    return True
+            return []
+        addresses |= dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found)
+    return list(addresses) if all(ipaddress.ip_address(address).is_loopback for address in addresses) else []
 
 
 def anybody_listens(hosts: Sequence[str], port: int) -> bool:
@@ -57,13 +61,13 @@ class _Server6(_Server):
 
 
 @contextmanager
-def running_server() -> Iterator[int]:
-    """Serve a small page on 127.0.0.1 and, where there is IPv6, ::1, in threads of this process; give the port.
+def running_server(addresses: Sequence[str] = LOCALHOST) -> Iterator[int]:
+    """Serve a small page on `addresses`, of IPv6 where there is IPv6, in threads of this process; give the port.
 
-    Raises OSError when there is no port that is free on both.
+    Raises OSError when there is no port that is free on all.
     """
     with ExitStack() as stack:
-        servers = _listen_on_both()
+        servers = _listen_on_all(addresses)
         for server in servers:
             stack.callback(server.server_close)
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, name="own-server")
@@ -73,13 +77,30 @@ def running_server() -> Iterator[int]:
         yield int(servers[0].server_address[1])
 
 
-def _listen_on_both() -> list[_Server]:
+def _listen_on_all(addresses: Sequence[str]) -> list[_Server]:
     for _ in range(TRIES):
-        first = _Server(("127.0.0.1", 0), _OneAnswer)
+        servers: list[_Server] = []
         try:
-            return [first, _Server6(("::1", int(first.server_address[1])), _OneAnswer)]
+            for address in addresses:
+                port = int(servers[0].server_address[1]) if servers else 0
+                with _no_ipv6_here(address):
+                    servers.append((_Server6 if ":" in address else _Server)((address, port), _OneAnswer))
         except OSError as error:
+            for server in servers:
+                server.server_close()
             if error.errno != errno.EADDRINUSE:
-                return [first]                      # no IPv6 on this machine
-            first.server_close()
-    raise OSError("no port is free on both 127.0.0.1 and ::1")
+                raise
+        else:
+            if servers:
+                return servers
+    raise OSError(f"no port is free on all of {', '.join(addresses)}")
+
+
+@contextmanager
+def _no_ipv6_here(address: str) -> Iterator[None]:
+    """Do without an IPv6 address on a machine that has none."""
+    try:
+        yield
+    except OSError as error:
+        if ":" not in address or error.errno == errno.EADDRINUSE:
+            raise

@@ -106,14 +106,19 @@ class Curl:
     name: str = "curl"
 
     def measure(self, host: str, port: int, timeout_s: float | None, request: bytes = b"") -> Sample:
-        """See Strategy. curl sends a GET in any case; without `request` only its connect time is told."""
+        """See Strategy. curl sends a GET in any case; without `request` only its connect time is told.
+
+        Then what becomes of the GET is no matter: a server of TLS, say, has no answer to it.
+        """
         limit_s = MAX_CURL_S if timeout_s is None else timeout_s
         at = f"[{host}]" if ":" in host else host
         done = subprocess.run([self.path, "--disable", "--silent", "--show-error", "--noproxy", "*", "--max-time",
                                f"{limit_s:g}", "--output", "/dev/null", "--write-out", CURL_FIELDS,
                                f"http://{at}:{port}/"], capture_output=True, text=True, check=False)
-        connect_s, first_byte_s, address = done.stdout.split(" ") if done.returncode == 0 else ("0", "0", "")
-        if done.returncode != 0:
+        told = done.stdout.split(" ")
+        connect_s, first_byte_s, address = told if len(told) == len(CURL_FIELDS.split(" ")) else ("0", "0", "")
+        has_connected = bool(address) and float(connect_s) > 0
+        if done.returncode != 0 and (request or not has_connected):
             raise OSError(f"curl: {done.stderr.strip()}")
         return Sample(float(connect_s), float(first_byte_s) if request else None, address)
 

@@ -3,10 +3,12 @@
 import math
 import os
 import re
+import shutil
 import socket
 import statistics
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connie.bench.own_server import running_server
-from connie.bench.peers import open_peers
+from connie.bench.peers import Curl, open_peers
 from connie.bench.rounds import run_rounds
 from connie.bench.strategies import OWN
 from connie.bench.summary import Series, format_line, percentile
@@ -23,6 +25,7 @@ from tests.support import forked
 CONNIE = Path(__file__).resolve().parent.parent.parent / "connie"
 LINE = re.compile(r"(\w+): count (\d+), total (\d+\.\d{4}), per call: (\d+\.\d{4}), std dev: (\d+\.\d{4}), "
                   r"median: (\d+\.\d{6}), p95: (\d+\.\d{6}), p99: (\d+\.\d{6}), errors: (\d+)")
+CURL = shutil.which("curl")
 NONE_LINE = "slow: count 0, total 0.0000, per call: -, std dev: -, median: -, p95: -, p99: -, errors: 1"
 
 
@@ -87,6 +90,12 @@ def test_loopback_as_the_issue_types_it(script: str, names: list[str]) -> None:
     assert [line and (line[1], line[2], line[9]) for line in lines] == [(name, "10", "0") for name in names]
 
 
+def test_the_machines_own_name_leads_to_its_own_server() -> None:
+    """Debian's /etc/hosts gives it 127.0.1.1, where the server that was said to be measured did not listen."""
+    done = typed("conbench.py", "127.0.1.1", "localhost", "--rounds", "4")
+    assert (done.returncode, done.stdout.count("count 4, "), done.stdout.count("errors: 0")) == (0, 3, 3), done.stderr
+
+
 def test_every_strategy_reaches_a_server() -> None:
     with running_server() as port, open_peers() as peers:
         for strategy in [*OWN, *peers]:
@@ -95,6 +104,25 @@ def test_every_strategy_reaches_a_server() -> None:
             assert sample.first_byte_s is not None
             assert 0 <= sample.connect_s <= sample.first_byte_s, strategy.name
     assert {strategy.name for strategy in peers} >= {"asyncio", "aiohappyeyeballs"}
+
+
+@pytest.mark.skipif(CURL is None, reason="no curl here")
+def test_curl_has_connected_whatever_the_server_says_to_its_request() -> None:
+    """Of --peers --port 443 all of curl's connects were errors: it speaks no TLS to a port that is no web server's."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_alert_and_close, args=(server,), daemon=True).start()
+        port = server.getsockname()[1]
+        assert Curl(str(CURL)).measure("127.0.0.1", port, 5).connect_s > 0
+        with pytest.raises(OSError, match="curl: "):
+            Curl(str(CURL)).measure("127.0.0.1", port, 5, b"GET / HTTP/1.0\r\n\r\n")
+
+
+def _alert_and_close(server: socket.socket) -> None:
+    """Answer two connections as TLS answers what is none: "unexpected_message" (RFC 8446, section 6)."""
+    for _ in range(2):
+        with server.accept()[0] as sock:
+            sock.recv(1000)
+            sock.sendall(b"\x15\x03\x01\x00\x02\x02\x0a")
 
 
 def test_a_strategy_that_never_succeeds_fails_the_run() -> None:
