@@ -61,7 +61,8 @@ class ServerRequest:
     SYN carried data (TCP Fast Open worked): for https the ClientHello, or its beginning. `scheme` is http or https,
     `protocol` what was spoken in it: HTTP/1.0, HTTP/1.1, h2, or "-" where nothing was. Logs from before the servers
     spoke TLS lack these two columns. `own_ms` is the server's own time for the answer: from `time_s` to the moment its
-    first byte was handed to the kernel; None where none was, and in logs from before it was kept. `answer` is the
+    first byte was handed to the kernel, less by how much it thought longer than it should have (http_tfo.py --think);
+    None where no byte was, and in logs from before it was kept. `answer` is the
     identity of the recorded transaction that was sent, the same for exact answers and stand-ins
     (harness.mirror.transactions), "-" where there is none and in older logs.
     """

@@ -171,6 +171,16 @@ def late_limit_ms(rtt_ms: float, plt_ms: float) -> float:
     return max(LATE_RATIO * rtt_ms + LATE_MS, min(LATE_PLT_RATIO * plt_ms, LATE_MOST_MS))
 
 
+def most_telling(late: Iterable[LateAnswer], rtt_ms: float, plt_ms: float, most: int) -> list[LateAnswer]:
+    """Return at most so many late answers, the latest first: those that break the rule, then the critical ones.
+
+    When much comes late at once, what the page waited for is seldom the latest of it.
+    """
+    told = sorted(late, key=lambda answer: (answer.late_ms <= _limit_ms(answer, rtt_ms, plt_ms), not answer.critical,
+                                            -answer.late_ms))
+    return sorted(told[:most], key=lambda answer: -answer.late_ms)
+
+
 def _suspended(kept: Timekeeping) -> Iterable[str]:
     if (kept.suspended_ms or 0.0) > SUSPENDED_MS:
         yield f"the machine was suspended for {(kept.suspended_ms or 0.0) / 1000:.1f} s"
@@ -191,13 +201,16 @@ def _late_packets(kept: Timekeeping, rtt_ms: float) -> list[str]:
 
 def _late_answers(kept: Timekeeping, rtt_ms: float, plt_ms: float) -> Iterable[str]:
     for answer in kept.late:
-        own_ms = rtt_ms if answer.rtt_ms is None else answer.rtt_ms
-        anywhere_ms = LATE_ANYWHERE_RATIO * own_ms + LATE_ANYWHERE_MS
-        limit_ms = late_limit_ms(own_ms, plt_ms) if answer.critical else anywhere_ms
-        if answer.late_ms > limit_ms:
+        if answer.late_ms > _limit_ms(answer, rtt_ms, plt_ms):
             where = ", and the page waited for it" if answer.critical else ""
             yield (f"an answer of {answer.host} was late by {answer.late_ms:.0f} ms{where}: its server or the network "
                    "could not run in time")
+
+
+def _limit_ms(answer: LateAnswer, rtt_ms: float, plt_ms: float) -> float:
+    """Return by how much an answer may be late in a load of `plt_ms` at `rtt_ms`, if its server has no own RTT."""
+    own_ms = rtt_ms if answer.rtt_ms is None else answer.rtt_ms
+    return late_limit_ms(own_ms, plt_ms) if answer.critical else LATE_ANYWHERE_RATIO * own_ms + LATE_ANYWHERE_MS
 
 
 def _machine(kept: Timekeeping, plt_ms: float) -> Iterable[str]:

@@ -22,7 +22,15 @@ from harness.measure.coverage import RecordedPage, coverage
 from harness.measure.home_link import HomeLink, sent_upwards
 from harness.measure.laboratory import Laboratory
 from harness.measure.received import received_answers
-from harness.measure.timekeeping import Answered, Quiet, held_too_long, late_answers, nothing_came, silence_ms
+from harness.measure.timekeeping import (
+    Answered,
+    Quiet,
+    held_too_long,
+    late_answers,
+    most_telling,
+    nothing_came,
+    silence_ms,
+)
 from harness.network.arrivals import Arrivals, Said
 from harness.network.cookies import DOMAIN, sites_of_servers
 from harness.network.links import read_lateness
@@ -34,7 +42,7 @@ from harness.system.untrusted import UnreadableFileError
 PAGE_PROCESS = "(renderer)"
 """How the names of the processes end in which Chrome runs a page's scripts and lays it out."""
 MOST_LATE = 20
-"""So many late answers are kept in a load's record, the latest ones."""
+"""So many late answers are kept in a load's record, those first by which it is judged."""
 
 
 @dataclass
@@ -86,7 +94,8 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
         if lab.network == "loopback" else _late(lab, quiet, start_s, requests, loaded.path)
     pressure = ticks.pressure(start_s, end_s)
     return Timekeeping(
-        late=tuple(late[:MOST_LATE]), connect_late_ms=_connect_late_ms(lab, record),
+        late=tuple(most_telling(late, record.rtt_ms, record.plt_ms, MOST_LATE)),
+        connect_late_ms=_connect_late_ms(lab, record),
         delay_line_late_ms=lateness.largest_ms if lateness else None,
         delay_line_late_p99_ms=lateness.p99_ms if lateness else None,
         steal_ms=pressure.steal_ms, processors=os.cpu_count(),

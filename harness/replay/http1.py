@@ -69,7 +69,9 @@ class ReplayHandler(BaseHTTPRequestHandler):
         """Serve the connection to its end; see socketserver.BaseRequestHandler, which wants a server for this."""
         self.accepted = accepted
         self.begun_s: float | None = None
-        """When the answer to the present request began, in s since the epoch."""
+        """When the answer to the present request began, in s since the epoch, had it not been overslept."""
+        self.overslept_s = 0.0
+        """By how much the wait before it was too long."""
         super().__init__(accepted.socket, accepted.address, None)  # type: ignore[arg-type]
 
     def setup(self) -> None:
@@ -106,7 +108,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
         if self.accepted.held.rtt_s:
             received_s = self.accepted.hold()
         target, sent = self._target(), 0
-        self.begun_s = None
+        self.begun_s, self.overslept_s = None, 0.0
         if self._wants_websocket() and self._converse(target, received_s, number):
             return
         site = self._site()
@@ -208,7 +210,8 @@ class ReplayHandler(BaseHTTPRequestHandler):
         sent, left = 0, 0 if self.command == "HEAD" else reply.size or 0    # a file that grows meanwhile is cut
         while True:
             chunk = reply.read(min(left, CHUNK))
-            self.begun_s = self.begun_s or time.time()    # before it is written: a full socket is the network's time
+            # Before it is written: a full socket is the network's time.
+            self.begun_s = self.begun_s or time.time() - self.overslept_s
             self.wfile.write(chunk)
             self.wfile.flush()
             sent, left = sent + len(chunk), left - len(chunk)
@@ -225,7 +228,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.flush()
-        self.begun_s, begun, sent = time.time(), time.monotonic(), 0
+        self.begun_s, begun, sent = time.time() - self.overslept_s, time.monotonic(), 0
         for time_ms, _ in reply.arrivals:
             if self._leaves_before(begun + time_ms / 1000):
                 return
@@ -238,7 +241,10 @@ class ReplayHandler(BaseHTTPRequestHandler):
             self._leaves_before(time.monotonic() + self.accepted.idle_limit_s)
 
     def _left_within(self, seconds: float) -> bool:
-        """Wait for so long; say whether the client left meanwhile. What it may send is left for later."""
+        """Wait for so long; say whether the client left meanwhile. What it may send is left for later.
+
+        A server that stood still when the wait was over is late: that is not its own time.
+        """
         deadline = time.monotonic() + seconds
         poll = select.poll()        # select() takes no descriptor over 1023
         poll.register(self.connection, select.POLLIN)
@@ -247,6 +253,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
                 if not self.connection.recv(1, socket.MSG_PEEK):
                     return True
         time.sleep(max(0.0, deadline - time.monotonic()))
+        self.overslept_s = time.monotonic() - deadline
         return False
 
     def _leaves_before(self, deadline: float) -> bool:

@@ -273,8 +273,9 @@ class Http2Connection:
             self._begin(answer)
 
     def _begin(self, answer: Outgoing) -> None:
-        """Send the head of an answer."""
-        answer.begun_s, answer.head_s = time.time(), time.monotonic()
+        """Send the head of an answer. By how much it comes too late, after a thought, is not the server's own time."""
+        overslept_s = time.monotonic() - answer.head_s if answer.reply.think_ms else 0.0
+        answer.begun_s, answer.head_s = time.time() - overslept_s, time.monotonic()
         over = not answer.left and (answer.method == "HEAD" or not answer.reply.stays_open)
         self._h2.send_headers(answer.stream, answer.head, end_stream=over)
         if over:

@@ -1,6 +1,8 @@
 """http_tfo.py --think: a server waits before an answer as long as it did when it was recorded, less a round trip."""
 
 import http.client
+import os
+import signal
 import socket
 import time
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ SLOW_MS = 500
 FOREVER_MS = 120_000
 WAITS_MS = {"/slow": RTT_MS + SLOW_MS, "/quick": RTT_MS + 2, "/at-once": RTT_MS - 50, "/forever": RTT_MS + FOREVER_MS,
             "/unknown": -1}
+STOPPED_MS = 2000
 LATEST_MS = 10_000
 """What a busy machine may add."""
 
@@ -73,6 +76,35 @@ def test_so_long_it_thinks(thinking: Secure, version: str, path: str, think_ms: 
     assert (status, body) in ((200, b"body"), (302, b""), (404, b"not in the recording\n"))
     assert think_ms <= own_ms(thinking, path) < think_ms + LATEST_MS
     assert waited_ms >= think_ms
+
+
+@pytest.mark.parametrize("version", ["1.1", "h2"])
+def test_by_how_much_it_oversleeps_is_not_its_own_time(thinking: Secure, version: str) -> None:
+    """A load would count whose server stood still while it thought."""
+    if version == "h2":
+        with thinking.connect("h2") as connection:
+            client = Client(connection)
+            client.ask("/slow")
+            connection.sendall(client.h2.data_to_send())
+            stop_while_it_thinks(thinking)
+            client.finish()
+    else:
+        plain = http.client.HTTPConnection("127.0.0.1", thinking.server.port, timeout=20)
+        plain.request("GET", "/slow", headers={"Host": HOST})
+        stop_while_it_thinks(thinking)
+        assert plain.getresponse().read() == b"body"
+        plain.close()
+    assert SLOW_MS <= own_ms(thinking, "/slow") < STOPPED_MS
+
+
+def stop_while_it_thinks(secure: Secure) -> None:
+    time.sleep(SLOW_MS / 2000)
+    servers = secure.server.children()
+    for pid in servers:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(STOPPED_MS / 1000)
+    for pid in servers:
+        os.kill(pid, signal.SIGCONT)
 
 
 def test_what_the_client_has_already_is_thought_about_too(thinking: Secure) -> None:
