@@ -87,7 +87,7 @@ def main() -> int:
             set_fastopen(lab.star.pids, ON)
             return run_on_user(lab.star.user, arguments.on_user, invoking_user())
     if not to_do:
-        print(f"{speeds.rtt_ms:g} ms: all {len(plan)} page loads are there already")
+        print(f"{speeds.rtt_ms:g} ms: all {len(earlier.valid)} page loads are there already")
         return 0
 
     # Measurement: once the machine is quiet; every load is judged and written down as soon as it is done.

@@ -15,13 +15,15 @@ from typing import Any
 from harness.analysis.answers import answer_counts
 from harness.errors import InputError, run_main
 from harness.files.load_record import LoadRecord
-from harness.files.results import LoadResult, read_results
+from harness.files.results import LoadResult, has_loads, read_results
 from harness.system.atomic import write_atomically
 from harness.system.fastopen import COUNTERS
 from harness.system.options import OptionParser
 
 FORMAT = 1
 """Version of the table, in every line of loads.jsonl. Columns may be added within a version, at the end of a line."""
+
+NAMES = ("loads.csv", "loads.jsonl")
 
 SIDES = ("user", "servers")
 """Whose kernel counters a record holds: the browser's host, and all servers together."""
@@ -38,13 +40,25 @@ def write_load_tables(client_dir: Path) -> list[Path]:
     Raises InputError when there is no load there, a file is of a newer format, or the folder cannot be written.
     """
     rows = list(load_rows(client_dir))
-    contents = {client_dir / "loads.csv": format_csv(rows), client_dir / "loads.jsonl": format_jsonl(rows)}
+    contents = dict(zip((client_dir / name for name in NAMES), (format_csv(rows), format_jsonl(rows)), strict=True))
     try:
         for path, content in contents.items():
             write_atomically(path, content)
     except OSError as error:
         raise InputError(f"{client_dir}:1: no table can be written there ({error.strerror}); is it yours?") from None
     return list(contents)
+
+
+def refresh_load_tables(client_dir: Path) -> None:
+    """Make the tables of `client_dir` anew, after loads were moved away from it or to it; none where no load is.
+
+    Raises InputError as `write_load_tables`.
+    """
+    if has_loads(client_dir):
+        write_load_tables(client_dir)
+        return
+    for name in NAMES:
+        (client_dir / name).unlink(missing_ok=True)
 
 
 def load_rows(client_dir: Path) -> Iterator[Row]:

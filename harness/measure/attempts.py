@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from harness.files.pages import Page
-from harness.files.results import BESIDE, attempt_directory
+from harness.files.results import BESIDE, attempt_directory, load_file
 from harness.system.options import Whole
 from harness.system.privileges import User, acting_as
 
@@ -16,7 +16,23 @@ def set_aside(cell: Path, page: Page, attempt: int, owner: User) -> None:
     """Move the files of a failed try of `page` from the folder `cell` into a folder of that try, `attempt` (from 1)."""
     kept = attempt_directory(cell, attempt)
     with acting_as(owner):
-        for name in (page.name, *(f"{page.name}{ending}" for ending in BESIDE)):
+        for name in _names(page):
             if (cell / name).exists():
                 kept.mkdir(exist_ok=True)
                 (cell / name).rename(kept / name)
+
+
+def remove_cut_short(cell: Path, page: Page, owner: User) -> None:
+    """Remove what a try of `page` left in the folder `cell` that was interrupted before it had a record.
+
+    No number was given to it: its log and HAR would come to stand beside the record of another try.
+    """
+    with acting_as(owner):
+        if not load_file(cell, page.name).exists():
+            for name in _names(page):
+                (cell / name).unlink(missing_ok=True)
+
+
+def _names(page: Page) -> list[str]:
+    """Return its files' names, the record's last: as long as that is there, the others are not taken for leftovers."""
+    return [page.name, *(f"{page.name}{ending}" for ending in reversed(BESIDE))]

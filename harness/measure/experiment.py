@@ -17,7 +17,7 @@ from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.measure import validity
 from harness.measure.adaptive import Goal, expected_loads, first_guess, more_loads, outcome_lines
-from harness.measure.attempts import set_aside
+from harness.measure.attempts import remove_cut_short, set_aside
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb
 from harness.measure.latency import latency_settings
 from harness.measure.loads import cell_of, measure_load, write_record
@@ -54,6 +54,8 @@ class Experiment:
         """Do all page loads in order, those that fail by accident again; return every try with its verdict."""
         self._describe([])
         series = Series(self.earlier.valid)
+        # Without the tries that failed, or where the run was interrupted between two files, they may be judged anew.
+        self._write_records([*self.earlier.valid], series.judged)
         try:
             self._load_all(series)
         except BaseException:
@@ -80,9 +82,11 @@ class Experiment:
     def _load_again(self, series: Series, progress: Steps) -> None:
         """At the end of a run, measure again what failed by accident in it, each load `retries` times at most."""
         while failed := failed_by_accident(series.judged, self.retries):
-            for measured in failed:
-                progress.begin_again()
-                self._load(measured.load, series, progress)
+            for load in [measured.load for measured in failed]:
+                # Another load's new try may have shown that this one was good: then it counts.
+                if any(measured.load == load for measured in failed_by_accident(series.judged, self.retries)):
+                    progress.begin_again()
+                    self._load(load, series, progress)
 
     def _load(self, load: Load, series: Series, progress: Steps) -> None:
         """Load a page once; write and print its record, and those of earlier loads whose verdict has changed by it.
@@ -109,6 +113,7 @@ class Experiment:
     def _loaded(self, load: Load, series: Series) -> LoadRecord:
         """Load a page once, and set aside what another try has left; return the record, which is not judged yet."""
         self.lab.check_companions()
+        remove_cut_short(cell_of(self.lab, load), load.page, self.lab.results_user)
         attempt = 1 + max([self.earlier.tries.get(load, 0),
                            *(measured.attempt for measured in series.done if measured.load == load)])
         if attempt > 1:

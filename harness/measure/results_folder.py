@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from harness.analysis.load_tables import refresh_load_tables
+from harness.errors import InputError
 from harness.files.experiment import experiment_file
 from harness.files.results import parse_cell_directory
 from harness.files.server_log import directory_name
@@ -32,9 +34,15 @@ def open_results(results_dir: Path, delaynet_ms: float, *, resume: bool) -> Iter
 def set_aside(results_dir: Path, delaynet_ms: float) -> Path | None:
     """Move all results of one delay (one way, ms) into ``results-DATE/``; return that folder, None when there are none.
 
-    Results of other delays stay where they are.
+    Results of other delays stay where they are. Each folder's tables of loads are made anew: until the next experiment
+    is done, or if it never begins, they would tell of loads that are not there.
     """
-    return _move(results_dir, _results(results_dir, delaynet_ms))
+    kept = _move(results_dir, _results(results_dir, delaynet_ms))
+    if kept:
+        for client in (results_dir / "client", kept / "client"):
+            with suppress(InputError, OSError):     # files that cannot be read keep nothing from being measured
+                refresh_load_tables(client)
+    return kept
 
 
 def set_all_aside(results_dir: Path) -> Path | None:

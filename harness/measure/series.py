@@ -75,8 +75,11 @@ def last_tries(series: Sequence[Measured]) -> list[Measured]:
 
 
 def failed_by_accident(judged: Sequence[Measured], retries: int) -> list[Measured]:
-    """Return the loads whose last try failed by accident, and which were tried again fewer than `retries` times."""
-    tries = Counter(measured.load for measured in judged)
+    """Return the loads whose last try failed by accident, and which were tried again fewer than `retries` times.
+
+    A warm-up that was valid before the experiment was resumed, and is made anew, has not been tried yet.
+    """
+    tries = Counter(measured.load for measured in judged if measured.why_not or measured.load.run > 0)
     return [measured for measured in last_tries(judged)
             if worth_another_try(measured.why_not) and tries[measured.load] <= retries]
 

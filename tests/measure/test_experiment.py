@@ -87,6 +87,20 @@ def test_a_load_that_differs_from_the_pages_others_is_known_at_once(
     assert any("got other answers than the page's other loads" in why for load in results.again for why in load.why_not)
 
 
+def test_a_load_that_another_ones_new_try_has_shown_to_be_good_counts(
+        bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two warm-ups differ, so that neither is the page; the new try of the first says that the second is."""
+    first, second = plan_loads([FIRST, SECOND], 1, (0, 1), 1)[:2]
+    bench.requests = lambda load, attempt: (
+        ("http://other.test/",) if (load, attempt) == (first, 1) else (load.page.url,))
+    bench.failures = {second: [[], [LOST], [LOST], [LOST]]}
+    series = bench.run(monkeypatch)
+    assert (bench.done.count(first), bench.done.count(second)) == (2, 1)
+    assert summarise(series, None) == 0
+    assert capsys.readouterr().out.endswith("it took 13 loads, since 1 failed by accident and was measured again\n")
+    assert [load.record.attempt for load in read_results(bench.client_dir).again if load.record] == [1]
+
+
 def test_a_companion_that_died_ends_the_experiment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.ends_after = 5
     with pytest.raises(ExperimentError, match=r"the delay line ended \(killed by SIGKILL\): out of memory"):

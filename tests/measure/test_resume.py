@@ -8,8 +8,11 @@ import pytest
 
 from harness.errors import InputError
 from harness.files.experiment import experiment_file
+from harness.files.load_record import LoadRecord, read_load_record
 from harness.files.pages import PageFiles
+from harness.files.results import read_results
 from harness.measure.adaptive import Goal
+from harness.measure.loads import cell_of
 from harness.measure.plan import Load, draw_flips, plan_loads, plan_run
 from harness.measure.reason import accident
 from harness.measure.results_folder import set_aside
@@ -52,6 +55,65 @@ def test_only_what_is_missing_is_measured_and_a_warm_up_for_its_page(tmp_path: P
     assert loads_to_do(PLAN, whole, None, 1) == []
     assert list(whole.order) == [*earlier.order, *((load.page.url, load.run, load.tfo) for load in to_do)]
     assert next(done for done in whole.valid if done.load == lost).attempt == 4
+
+
+class Interrupted(Bench):
+    """Ctrl-C when the second try of a load has left its HAR, and has no record yet."""
+
+    lost = Load(FIRST, 1, 0)
+
+    def measure_load(self, lab: object, load: Load) -> LoadRecord:
+        record = super().measure_load(lab, load)
+        if load == self.lost and self.done.count(load) == 2:
+            raise KeyboardInterrupt
+        return record
+
+
+def test_what_an_interrupted_try_left_does_not_stand_beside_another_ones_record(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = Interrupted.lost
+    first = Interrupted(tmp_path, failures={lost: [[LOST]]})
+    with pytest.raises(KeyboardInterrupt):
+        first.run(monkeypatch)
+    earlier = earlier_of(first)
+    Bench(tmp_path).run(monkeypatch, to_do=loads_to_do(PLAN, earlier, None, 1), earlier=earlier)
+    cell = cell_of(first, lost)         # type: ignore[arg-type]
+    failed = cell / "attempt-1"
+    assert read_load_record(failed / f"{FIRST.name}.json").why_not == (LOST.text,)
+    assert (failed / f"{FIRST.name}.har").read_text() == "1", "that of the try that failed, not of the interrupted one"
+    assert read_load_record(cell / f"{FIRST.name}.json").attempt == 2
+    assert not (cell / "attempt-2").exists()
+
+
+def test_a_load_that_no_longer_counts_when_a_run_is_resumed_is_not_in_its_table(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of six loads two lack a script, and two others, which fail, lack it, too: without these it is the page's."""
+    script, ads = f"{FIRST.url}/script.js", tuple(f"{FIRST.url}/ad{number}" for number in range(3))
+    got = {0: (FIRST.url, script), 1: (FIRST.url,), 2: (FIRST.url, *ads)}
+    first = Bench(tmp_path, requests=lambda load, _: got[load.run] if load.page == FIRST else (load.page.url,))
+    first.run(monkeypatch, retries=0)
+    earlier = earlier_of(first)
+    assert {done.load.run for done in earlier.valid if done.load.page == FIRST} == {0, 1}
+
+    second = Bench(tmp_path, requests=lambda *_: got[0])
+    series = second.run(monkeypatch, retries=0, to_do=loads_to_do(PLAN, earlier, None, 1), earlier=earlier)
+    judged_good = {(done.load.page.name, done.load.run, done.load.tfo) for done in last_tries(series)
+                   if not done.why_not}
+    counted = {(load.page, load.run, load.tfo) for load in read_results(second.client_dir).loads if load.valid}
+    assert counted == judged_good
+    assert (FIRST.name, 1, 0) not in counted
+
+
+def test_a_warm_up_of_a_resumed_run_is_tried_as_often_as_any_load(tmp_path: Path,
+                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    lost, warm_up = Load(FIRST, 2, 1), Load(FIRST, 0, 1)
+    first = Bench(tmp_path, failures={lost: [[LOST]] * 3})
+    first.run(monkeypatch)
+    earlier = earlier_of(first)
+    second = Bench(tmp_path, failures={warm_up: [[LOST]]})
+    series = second.run(monkeypatch, retries=1, to_do=loads_to_do(PLAN, earlier, None, 1), earlier=earlier)
+    assert second.done.count(warm_up) == 2
+    assert not any(measured.why_not for measured in last_tries(series))
 
 
 def test_a_run_beyond_the_plan_that_had_begun_is_finished_first(tmp_path: Path,
@@ -150,7 +212,20 @@ def test_older_results_of_this_delay_are_moved_aside_and_others_stay(tmp_path: P
     kept = set_aside(tmp_path, 10)
     assert kept is not None
     assert sorted(path.name for path in (kept / "client").iterdir()) == [
-        *(f"10-{run}-tfo-{tfo}" for run in (0, 1, 2) for tfo in (0, 1)), "experiment-10.json"]
+        *(f"10-{run}-tfo-{tfo}" for run in (0, 1, 2) for tfo in (0, 1)), "experiment-10.json", "loads.csv",
+        "loads.jsonl"]
     assert [path.name for path in (kept / "serverlogs").iterdir()] == ["10-tfo-0"]
     assert {path.name for path in (tmp_path / "client").glob("*-tfo-*")} == {"50-0-tfo-0"}
     assert set_aside(tmp_path, 10) is None
+
+
+def test_no_table_of_loads_is_left_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next experiment may end before its first load: where the RTT is wrong, say."""
+    bench = Bench(tmp_path)
+    bench.run(monkeypatch)
+    table = (bench.client_dir / "loads.csv").read_text()
+    assert table.count("\n") == 13
+    kept = set_aside(tmp_path, 10)
+    assert kept is not None
+    assert not [*bench.client_dir.glob("loads.*")]
+    assert (kept / "client" / "loads.csv").read_text() == table

@@ -44,11 +44,16 @@ class Experiment:
 def experiment(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
     """Measure once for all tests."""
     base = chain_of_hosts(tmp_path_factory.mktemp("until-ci"), hosts=3)
+    return Experiment(base / "client", measured(base))
+
+
+def measured(base: Path, *more: str) -> str:
+    """Measure; return what was printed."""
     command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--testruns", "2",
-               "--delaynet", "10", "--until-ci", "99", "--min-pairs", "2", "--max-runs", "5", "--pcap"]
+               "--delaynet", "10", "--until-ci", "99", "--min-pairs", "2", "--max-runs", "5", "--pcap", *more]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return Experiment(base / "client", done.stdout)
+    return done.stdout
 
 
 def test_pairs_are_added_until_the_interval_is_narrow(experiment: Experiment) -> None:
@@ -57,6 +62,11 @@ def test_pairs_are_added_until_the_interval_is_narrow(experiment: Experiment) ->
     assert "[  1/~6]" in experiment.output
     assert "[  6/~6]" in experiment.output
     assert "6 of 6 page loads are valid" in experiment.output
+
+
+def test_a_whole_experiment_is_resumed_in_a_line_that_counts_all_its_loads(experiment: Experiment) -> None:
+    """Those beyond --testruns, too."""
+    assert measured(experiment.client.parent, "--resume") == "20 ms: all 6 page loads are there already\n"
 
 
 def test_the_experiment_file_tells_what_was_done(experiment: Experiment) -> None:
