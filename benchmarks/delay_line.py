@@ -8,10 +8,10 @@ connect times are taken from `user` to a server that has nothing else to do, 100
     fetches  --fetchers of the other servers each send their largest file again and again, at 4 Mbit/s each
     page     Chrome loads a page without TFO, as in the experiment; only connects that began during its PLT count
 
-Error is the measured RTT less the nominal one: what the line is late, twice, and what links and kernel take (first
-table, without any delay); late is what the line says of itself for each packet. CPU time is what the kernel charges
-the delay line's process (/proc/PID/schedstat), packets are what passed user's interface (/proc/net/dev); all from
-before to after each situation.
+Error is the measured RTT less the nominal one: what the line is late, once a round trip, and what links and kernel take
+(first row, without any delay); late is what the line says of itself for each packet. CPU time is what the kernel
+charges the delay line's process (/proc/PID/schedstat), packets are what passed user's interface (/proc/net/dev); all
+from before to after each situation.
 """
 
 import argparse

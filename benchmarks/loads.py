@@ -5,7 +5,7 @@ One page of Paper is loaded --runs times without and with TFO, interleaved, afte
 
     wall     from the start of harness.measure.loads.measure_load to its end; overhead is wall less PLT, and is made of
     before   sysctls and counters of all hosts, Python, chromedriver and Chrome, until navigationStart
-    quiet    from loadEventEnd until no packet has passed for 1.5 s (at most 10 s)
+    quiet    from loadEventEnd until no packet has passed for 1.5 s, or for 0.5 s with nothing under way (at most 10 s)
     after    quitting Chrome, reading its net-log, writing log and HAR, counters and servers' logs
 
 The coefficient of variation is the PLTs' sample standard deviation over their mean.

@@ -49,7 +49,7 @@ server {{ listen 127.0.0.1:{port} backlog=1024; root {root}; }} }}
 
 def main() -> int:
     """Run the benchmark, or be its client."""
-    parser = OptionParser(description="Benchmark the replay server.")
+    parser = OptionParser(description=__doc__)
     parser.add_argument("--requests", type=ROUNDS, default=3000, help="requests a round (default: %(default)s)")
     parser.add_argument("--rounds", type=ROUNDS, default=5, help="rounds a number (default: %(default)s)")
     parser.add_argument("--client", nargs=2, type=PORT, metavar=("PORT", "CONCURRENCY"), help=argparse.SUPPRESS)

@@ -30,7 +30,7 @@ usage() {
     cat <<'END'
 usage: sudo ./scripts/make-vm.sh [options]
 
-  --arch amd64|arm64   what to make it for (this machine's); another one is set up under emulation, ten times as slow
+  --arch amd64|arm64   what to make it for (this machine's); another one is set up under emulation, five times as slow
   --output DIR         where tfo-lab-ARCH.qcow2 goes (vm/)
   --mirror URL         the Debian archive (http://deb.debian.org/debian)
   --disk GIB           size of the VM's disk; the file grows only as the disk fills (16)

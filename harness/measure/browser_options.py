@@ -40,7 +40,8 @@ def add_time_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s,
                         help="seconds a page may take to its load event (60)")
     parser.add_argument("--quiet", type=SILENCE_S, default=TimeLimits.quiet_s, metavar="SECONDS",
-                        help="silence on the network that ends a load after its load event (%(default)s)")
+                        help="silence on the network that ends a load after its load event (%(default)s); half a "
+                        "second is enough where the kernel says that nothing is under way")
 
 
 def browser_problems(arguments: argparse.Namespace) -> Problems:

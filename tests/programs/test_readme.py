@@ -104,7 +104,7 @@ def test_every_message_is_explained() -> None:
 
 
 FOLDERS = ("harness", "tfo-test", "connie", "experiments", "scripts")
-RAISED = re.compile(r'(?:InputError|ExperimentError|UsageError|FileError\([\w.]+,)\(?\s*f?"([^"]+)"')
+RAISED = re.compile(r'(?:InputError|ExperimentError|UsageError|(?:File|Format)Error\([\w.]+,)\(?\s*f?"([^"]+)"')
 """The text of an error that ends a program, in Python; of an UnreadableFileError, its reason."""
 REFUSED = re.compile(r'bad_use "([^"]+)"')
 """The same in run.sh."""
