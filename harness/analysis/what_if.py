@@ -4,8 +4,9 @@ Each request is moved earlier by as much as everything it waited for has moved, 
 
 - it starts earlier by what its cause moved;
 - it leaves its queue when one of the host's connections is free, whichever is first now, or gets its shared connection
-  earlier by what the request moved that made it, or its answer out of Chrome's cache by what the request moved that
-  fetched it, but not before it started;
+  earlier by what the answer's begin moved of the request that made it (how long that one receives is all the same to
+  the connection), or its answer out of Chrome's cache by what the request moved that fetched it, but not before it
+  started;
 - its connection needs no round trip of its own when its request (over TLS: the ClientHello) fits into the SYN;
 - then it waits for as long as before, and its answer keeps Chrome busy for as long as before;
 - it receives for as long as before, but for what the other transfers of its server make of it: those that come at the
@@ -99,7 +100,10 @@ def _play(timeline: Timeline, graph: list[Dependencies], handshake_ms: Sequence[
         if why.freed is not None:
             one_of_these = (request.connection and why.freed.host == request.host
                             and not (request.shared or why.freed.shared))
-            freed = here.free_earlier(request.dispatched) if one_of_these else moved[why.freed.order].end
+            of_freed = moved[why.freed.order]
+            waited_for_handshake = request.shared and why.freed_at == request.connected
+            freed = here.free_earlier(request.dispatched) if one_of_these else \
+                of_freed.head if waited_for_handshake else of_freed.end
             earlier = min(earlier + why.freed_at - request.start, freed)
         earlier += handshake_ms[request.order]
         moved.append(_Moved(earlier, earlier + shorter_ms[request.order]))

@@ -1,6 +1,7 @@
 """One figure per page: where the time until the load event goes, without TFO and with it, at every RTT."""
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,11 +112,20 @@ def _label_axes(axes: Axes, bars: list[Bar], places: list[float]) -> None:
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize=9, frameon=False)
 
 
-def _small_print(bars: list[Bar], *, synthetic: bool) -> str:
-    counts = [bar.shown.loads for bar in bars]
+def which_loads(bars: Sequence[Bar]) -> str:
+    """Say in a sentence which loads the bars show; n is among how many each was chosen."""
+    counts = [bar.shown.among for bar in bars]
     lower = " (of an even number the lower middle one)" if any(count % 2 == 0 for count in counts) else ""
-    shown = f"Each bar: the load of the median PLT{lower}, of {span(min(counts), max(counts))} loads" \
-        if max(counts) > 1 else "Each bar: one load"
-    return f"{shown}. What was not on the critical path is not in it; which request waited for which is inferred " \
-        "(docs/prediction.md)." + "".join(f"\n{bar.title}:{doubtful_words(bar.shown.doubtful)}" for bar in bars
-                                            if bar.shown.doubtful) + (" Pages: synthetic." if synthetic else "")
+    readable = " whose files can be read" if any(bar.shown.among < bar.shown.loads for bar in bars) else ""
+    if max(counts) == 1:
+        return f"Each bar: one load{', the only one' if readable else ''}{readable}."
+    return f"Each bar: the load of the median PLT{lower}, of {span(min(counts), max(counts))} loads{readable}."
+
+
+def _small_print(bars: Sequence[Bar], *, synthetic: bool) -> str:
+    """Return what stands under the figure, in lines that are no longer than it is wide."""
+    return "\n".join([
+        which_loads(bars) + (" Pages: synthetic." if synthetic else ""),
+        "What was not on the critical path is not in it; which request waited for which is inferred "
+        "(docs/prediction.md).",
+        *(f"{bar.title}:{doubtful_words(bar.shown.doubtful)}" for bar in bars if bar.shown.doubtful)])

@@ -9,11 +9,15 @@ from urllib.parse import urlsplit
 from harness.analysis.improvement import improvement
 from harness.analysis.selection import Selection
 from harness.analysis.stats import improvement_percent
+from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import printable
+from harness.files.layout import HOST
 from harness.files.results import Results
 from harness.files.sites import site_of
 from harness.show.labels import percent, seconds
 
+PATHS = {"wikipedia.org": "/wiki/Transmission_Control_Protocol"}
+"""Which page of a site the paper measured; of the others the front page."""
 TABLE_1 = {
     "amazon.com": {20: (1.54, 1.48), 100: (2.60, 2.34), 200: (4.10, 3.66)},
     "nytimes.com": {20: (3.70, 3.56), 100: (4.59, 4.30), 200: (6.73, 5.55)},
@@ -30,7 +34,7 @@ def paper_lines(results: Results, selection: Selection) -> Iterator[str]:
     """Give the comparison, row by row, if all experiments were made in the paper's network; else nothing."""
     rows = [(page, rtt_ms, *found) for page, url in results.urls.items() for rtt_ms in results.rtts_ms
             if rtt_ms not in results.rtt_names
-            and (found := TABLE_1.get(site_of(urlsplit(url).hostname or ""), {}).get(round(rtt_ms)))]
+            and (found := TABLE_1.get(_site_in_paper(url), {}).get(round(rtt_ms)))]
     if not rows or not results.experiments or not all(experiment.paper for experiment in results.experiments):
         return
     yield "Table 1 of the paper beside ours:"
@@ -47,4 +51,22 @@ def paper_lines(results: Results, selection: Selection) -> Iterator[str]:
     counts = sorted({len(loads) for loads in selection.cells.values() if loads})
     n = " to ".join(map(str, dict.fromkeys([*counts[:1], *counts[-1:]])))
     pages = "synthetic pages" if results.synthetic else "pages of another year"
-    yield f"What differs still: {pages}, another Chrome, and n = {n} loads, where the paper has {LOADS}."
+    differs = [pages, "another Chrome", *_options_in_words(results)]
+    if n != f"{LOADS}":
+        differs.append(f"n = {n} loads, where the paper has {LOADS}")
+    yield f"What differs still: {', '.join(differs[:-1])}, and {differs[-1]}."
+
+
+def _site_in_paper(url: str) -> str:
+    """Return the site of a page that the paper measured, "" for any other page, of these sites, too."""
+    parts = urlsplit(url)
+    site = site_of(parts.hostname or "")
+    return site if (parts.path or "/") == PATHS.get(site, "/") and not parts.query else ""
+
+
+def _options_in_words(results: Results) -> list[str]:
+    """Name what --paper leaves to other options, where it is not as in the paper."""
+    asked = {f"--{name} {value}" for experiment in results.experiments for name, value, usual in (
+        ("cookies", experiment.cookies, "warm"), ("layout", experiment.layout.partition(":")[0], HOST),
+        ("connections-per-host", experiment.connections_per_host or CHROMES_OWN, CHROMES_OWN)) if value != usual}
+    return sorted(asked)

@@ -1,12 +1,14 @@
 """The lines under the table that say over what the pages were loaded: protocols, connections, network, cookies."""
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 
 from harness.analysis.selection import Selection
 from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import printable
 from harness.files.experiment import ExperimentRecord
 from harness.files.layout import HOST
+from harness.files.load_parts import CookieMode
 from harness.files.results import Results
 from harness.show.labels import share_of
 
@@ -19,27 +21,38 @@ COOKIES = {"cold": "none was known when a load began, as on a first visit",
 LAYOUTS = {"domain": "The host names of a registrable domain share a server",
            "one": "All host names share one server, and its link",
            "recorded": "Host names share a server that shared an address when they were recorded"}
+OF_A_FILE = "Which host names share a server is as a file says"
 OVER_TLS = {"1.1": REUSED, "h2": SHARED}
 """What --http makes of https; any other choice leaves it as it was recorded."""
 
 
+def lines_of(results: Results, words: Callable[[ExperimentRecord], str]) -> Iterator[str]:
+    """Give what `words` says of the experiments ("" for nothing), once; of some of them only: at which RTTs."""
+    rtts: dict[str, list[str]] = defaultdict(list)
+    for experiment in results.experiments:
+        if line := words(experiment):
+            rtts[line].append(experiment.rtt_name)
+    for line, names in sorted(rtts.items()):
+        yield line if len(names) == len(results.experiments) else f"At {', '.join(names)} ms: {line}"
+
+
 def protocol_lines(results: Results, selection: Selection) -> Iterator[str]:
     """Say which protocol was spoken over http and, if some of the requests went there, over https."""
-    experiments = [experiment for experiment in results.experiments if experiment.http]
     share = _https_share(url for urls in _asked_for(selection) for url in urls)
     which = "Requests over http: " if share else ""
     if share < 1:
-        yield from sorted({f"{which}{ALONE if experiment.http == '1.0' else REUSED}." for experiment in experiments})
+        yield from lines_of(results, lambda experiment: experiment.http and (
+            f"{which}{ALONE if experiment.http == '1.0' else REUSED}."))
     if share:
-        yield from sorted({f"Requests over https ({share_of(share)} of all): TLS 1.3, {_over_tls(experiment)}."
-                           for experiment in experiments})
+        yield from lines_of(results, lambda experiment: experiment.http and (
+            f"Requests over https ({share_of(share)} of all): TLS 1.3, {_over_tls(experiment)}."))
 
 
 def network_lines(results: Results) -> Iterator[str]:
     """Say what user's own link was like if it was narrower than the servers' links; or that there was no network."""
     yield from loopback_lines(results)
-    for words in sorted({_home_link(experiment) for experiment in results.experiments} - {""}):
-        yield f"User's link: {words}, shared by all connections."
+    yield from lines_of(results, lambda experiment: (words := _home_link(experiment)) and (
+        f"User's link: {words}, shared by all connections."))
 
 
 def rtt_lines(results: Results) -> Iterator[str]:
@@ -49,14 +62,15 @@ def rtt_lines(results: Results) -> Iterator[str]:
             asked, assumed = (experiment.settings.get(key) for key in ("rtt", "rtts_assumed"))
             unknown = f", but for {len(assumed)} of which that is not known, which have the median of the others" \
                 if isinstance(assumed, list) and assumed else ""
-            yield f"RTT {experiment.rtt_name} ms: of each of {len(experiment.server_rtts_ms)} servers as it was " \
-                  f"recorded (--rtt {asked}){unknown}; their median is {experiment.rtt_ms:g} ms."
+            # in proportion: with --delays, --sweep-rtt or a factor they are those that were recorded times a number
+            yield f"RTT {experiment.rtt_name} ms: of each of {len(experiment.server_rtts_ms)} servers in proportion " \
+                  f"to the recorded one (--rtt {asked}){unknown}; their median is {experiment.rtt_ms:g} ms."
 
 
 def think_lines(results: Results) -> Iterator[str]:
     """Say that the servers waited before an answer as they did when recorded, if that was asked for (--think)."""
-    for mode in sorted({str(experiment.settings.get("think") or "") for experiment in results.experiments} - {""}):
-        yield f"Servers: each waited before an answer for as long as it did when it was recorded (--think {mode})."
+    yield from lines_of(results, lambda experiment: (mode := str(experiment.settings.get("think") or "")) and (
+        f"Servers: each waited before an answer for as long as it did when it was recorded (--think {mode})."))
 
 
 def loopback_lines(results: Results) -> Iterator[str]:
@@ -92,27 +106,30 @@ def _home_link(experiment: ExperimentRecord) -> str:
 
 def connection_lines(results: Results) -> Iterator[str]:
     """Say how many connections Chrome opened to a host, if it was made to open another number than its own."""
-    for per_host in sorted({experiment.connections_per_host for experiment in results.experiments} - {0, CHROMES_OWN}):
-        yield f"Chrome opened at most {per_host} connections to a host at a time; its own limit is {CHROMES_OWN}."
+    yield from lines_of(results, lambda experiment: "" if experiment.connections_per_host in (0, CHROMES_OWN) else (
+        f"Chrome opened at most {experiment.connections_per_host} connections to a host at a time; its own limit is "
+        f"{CHROMES_OWN}."))
 
 
 def layout_lines(results: Results) -> Iterator[str]:
     """Say which host names shared a server, if any did."""
-    for layout in sorted({experiment.layout for experiment in results.experiments} - {HOST}):
-        words = LAYOUTS.get(layout.partition(":")[0], "Which host names share a server is as a file says")
-        yield printable(f"{words} (--layout {layout}).")
+    yield from lines_of(results, lambda experiment: "" if experiment.layout == HOST else printable(
+        f"{LAYOUTS.get(experiment.layout.partition(':')[0], OF_A_FILE)} (--layout {experiment.layout})."))
 
 
 def cookie_lines(results: Results, selection: Selection) -> Iterator[str]:
     """Say which TFO cookies were known when a load began, if not all were, and what the SYNs then carried."""
-    for mode in sorted({experiment.cookies for experiment in results.experiments} - {"warm"}):
-        loads = [load.record for loads in selection.cells.values() for load in loads
-                 if load.record and load.record.cookies and load.record.cookies.mode == mode]
-        carried = sum(record.syn_data_connections or 0 for record in loads)
-        of = sum(record.connections_with_request or 0 for record in loads)
-        share = f" Of {of} connections with TFO {share_of(carried / of)} carried their request in the SYN." \
-            if of else ""
-        yield f"TFO cookies: {COOKIES[mode]} (--cookies {mode}).{share}"
+    yield from lines_of(results, lambda experiment: "" if experiment.cookies == "warm" else (
+        f"TFO cookies: {COOKIES[experiment.cookies]} (--cookies {experiment.cookies})."
+        f"{_syns_in_words(selection, experiment.cookies)}"))
+
+
+def _syns_in_words(selection: Selection, mode: CookieMode) -> str:
+    loads = [load.record for loads in selection.cells.values() for load in loads
+             if load.record and load.record.cookies and load.record.cookies.mode == mode]
+    carried = sum(record.syn_data_connections or 0 for record in loads)
+    of = sum(record.connections_with_request or 0 for record in loads)
+    return f" Of {of} connections with TFO {share_of(carried / of)} carried their request in the SYN." if of else ""
 
 
 def _over_tls(experiment: ExperimentRecord) -> str:

@@ -1,12 +1,13 @@
 """Improvement as a function of the RTT: one figure of all pages, and for each page from which RTT on TFO matters."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from harness.analysis.improvement import Improvement, curve, threshold_ms
+from harness.analysis.improvement import Improvement, curve, improvement, threshold_ms
 from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.selection import Selection
 from harness.errors import printable
@@ -25,7 +26,8 @@ colour blindness; markers and lines tell the pages apart in black and white."""
 
 
 SHIFT = 1.03
-"""From page to page points move right by this factor, so that no page's bars hide another's."""
+"""From page to page points move right by this factor, so that no page's bars hide another's; by less where they are so
+many that they would come near the next RTT."""
 
 
 def worth_a_curve(results: Results, selection: Selection) -> bool:
@@ -35,7 +37,7 @@ def worth_a_curve(results: Results, selection: Selection) -> bool:
 
 def sweep_lines(results: Results, selection: Selection) -> Iterator[str]:
     """Say for each page from which RTT on TFO matters, as far as the measured RTTs show it."""
-    curves = {page: curve(selection, page, results.rtts_ms) for page in results.urls}
+    curves = {page: [improvement(selection, page, rtt_ms) for rtt_ms in results.rtts_ms] for page in results.urls}
     intervals = [point.interval for points in curves.values() for point in points if point.interval]
     if not intervals:
         return
@@ -51,7 +53,7 @@ def sweep_lines(results: Results, selection: Selection) -> Iterator[str]:
 
 
 def in_words(points: Sequence[Improvement]) -> str:
-    """Return the answer for one page, whose `points` are in order of RTT."""
+    """Return the answer for one page, whose `points` are in order of RTT, those that were not measured among them."""
     threshold = threshold_ms(points)
     if threshold is None:
         known = "even" if points[-1].interval else "known"
@@ -69,9 +71,12 @@ def _below(points: Sequence[Improvement]) -> Iterator[str]:
     for found, what in ((nothing, "no effect can be told from noise"),
                         ([point for point in points if point.helps], "all of the interval is above 0, though,"),
                         ([point for point in points if point.hurts], "TFO made it slower"),
-                        ([point for point in points if point.interval is None], "no interval, under 2 pairs of runs,")):
+                        ([point for point in points if point.interval is None and point.percent is not None],
+                         "no interval, under 2 pairs of runs,")):
         if found:
             yield f"{what} at {_list(found)}{_example(found[-1])}"
+    if unknown := [point for point in points if point.percent is None]:
+        yield f"not measured both without and with TFO at {_list(unknown)}"
 
 
 def _example(point: Improvement) -> str:
@@ -91,10 +96,11 @@ def draw_sweep(results: Results, selection: Selection) -> Figure:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.axhline(0, color="#555555", linewidth=1)
+    shift = _shift(len(results.urls), results.rtts_ms)
     for place, (page, name) in enumerate(short_names(results.urls).items()):
         points = curve(selection, page, results.rtts_ms)
         if points:
-            _draw_curve(axes, points, name, place, SHIFT ** (place - (len(results.urls) - 1) / 2))
+            _draw_curve(axes, points, name, place, shift ** (place - (len(results.urls) - 1) / 2))
     _label_axes(axes, results.rtts_ms, selection)
     figure.suptitle("What TCP Fast Open saves of the page load time, against the round-trip time", fontsize=12)
     for text in axes.legend(loc="upper left", fontsize=8, frameon=False).get_texts():
@@ -105,8 +111,15 @@ def draw_sweep(results: Results, selection: Selection) -> Figure:
     return figure
 
 
+def _shift(pages: int, rtts_ms: Sequence[float]) -> float:
+    """Return by which factor points move right from page to page: all of an RTT's keep to half the way to the next."""
+    nearest = min((right / left for left, right in pairwise(sorted(rtts_ms)) if left > 0), default=SHIFT)
+    return float(min(SHIFT, nearest ** (0.5 / max(pages - 1, 1))))
+
+
 def _draw_curve(axes: Axes, points: Sequence[Improvement], name: str, place: int, shift: float) -> None:
-    color, marker, line = STYLES[place % len(STYLES)]
+    color = STYLES[place % len(STYLES)][0]
+    _, marker, line = STYLES[(place + place // len(STYLES)) % len(STYLES)]      # another pair for each of 49 pages
     places = [point.rtt_ms * shift for point in points]
     axes.plot(places, [point.percent or 0.0 for point in points], color=color, marker=marker, markersize=5,
               linestyle=line, linewidth=1.5, label=name)

@@ -9,6 +9,7 @@ from harness.analysis.selection import METRICS, Selection
 from harness.analysis.shown import file_problems
 from harness.analysis.stats import coefficient_of_variation, median_confidence
 from harness.errors import printable
+from harness.files.experiment import ExperimentRecord
 from harness.files.pages import BUNDLED
 from harness.files.results import LoadResult, Results
 from harness.show.answers import MARK, answer_lines
@@ -19,6 +20,7 @@ from harness.show.protocols import (
     connection_lines,
     cookie_lines,
     layout_lines,
+    lines_of,
     network_lines,
     protocol_lines,
     rtt_lines,
@@ -59,10 +61,7 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
               f'"{selection.asked_metric}".'
     yield from _runs(selection)
     yield from _spread(selection)
-    if results.synthetic:
-        bundled = all(experiment.settings.get("name") == BUNDLED for experiment in results.experiments)
-        source = "figures of the 2013 pages" if bundled else "the figures of recorded ones"
-        yield f"Pages: synthetic, made from {source}."
+    yield from lines_of(results, _pages)
     yield from protocol_lines(results, selection)
     yield from network_lines(results)
     yield from rtt_lines(results)
@@ -70,8 +69,8 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
     yield from layout_lines(results)
     yield from connection_lines(results)
     yield from cookie_lines(results, selection)
-    if any(experiment.server == "2013" for experiment in results.experiments):
-        yield "Server: the single-threaded one of 2013, whose outliers flatter TFO. For teaching, not for results."
+    yield from lines_of(results, lambda experiment: "" if experiment.server != "2013" else (
+        "Server: the single-threaded one of 2013, whose outliers flatter TFO. For teaching, not for results."))
     yield from _busy(results)
     yield from _cold(selection)
     yield from note_lines(results, selection)
@@ -85,6 +84,14 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
                      _counted(results.others))
     yield from _list("Not measured", (str(cell) for cell in selection.missing(results.tfos)))
     yield from _list("Problems in files", [*results.problems, *file_problems(selection)])
+
+
+def _pages(experiment: ExperimentRecord) -> str:
+    if not experiment.synthetic:
+        return ""
+    source = "figures of the 2013 pages" if experiment.settings.get("name") == BUNDLED else \
+        "the figures of recorded ones"
+    return f"Pages: synthetic, made from {source}."
 
 
 def _runs(selection: Selection) -> Iterator[str]:

@@ -7,10 +7,12 @@ import pytest
 
 from harness.analysis.selection import Cell, Selection, select
 from harness.analysis.shown import file_problems, load_with_requests, shown_load
+from harness.files.experiment import write_experiment
 from harness.files.pages import sanitise
 from harness.files.results import Results, read_results
 from harness.files.text_log import PageLog, Transaction, format_log
-from harness.show.breakdown_figure import explained_loads
+from harness.show.breakdown_figure import draw_breakdown, explained_loads
+from harness.show.report.critical import breakdown_section
 from harness.show.report.waterfall import make_waterfalls
 from harness.show.table import format_report
 from tests.support.made_har import PAGE, chain
@@ -84,6 +86,25 @@ def test_it_is_not_called_the_median_of_loads_that_it_was_not_chosen_from(tmp_pa
         "run 2, the median of those 3 of 5 loads whose files can be read",
         "run 1, the lower of the middle two of those 2 of 5 loads whose files can be read",
         "run 2, the only one of 5 loads whose files can be read"]
+
+
+def test_the_breakdown_says_so_too_and_stays_in_the_picture(tmp_path: Path) -> None:
+    """It said "of 5 loads" of the median of three. Of an even number the line left the picture on both sides."""
+    for broken, words in (((3,), "(of an even number the lower middle one), of 4 loads whose files can be read."),
+                          ((3, 4), "Each bar: the load of the median PLT, of 3 loads whose files can be read.")):
+        client = tmp_path / f"{len(broken)}"
+        write_experiment(client, 50, {"pages": [PAGE], "rtt_ms": 100, "tfo": "both", "synthetic": True})
+        five_loads(client)
+        for run in broken:
+            (client / f"50-{run}-tfo-0" / f"{CELL.page}.har").write_text("{")
+        results, selection = read(client)
+        figure = draw_breakdown(results, selection, CELL.page)
+        assert figure is not None
+        assert words in figure.get_supxlabel()
+        figure.canvas.draw()
+        spans = [text.get_window_extent() for text in figure.texts]
+        assert all(0 < span.x0 < span.x1 < figure.get_size_inches()[0] * figure.dpi for span in spans)
+        assert words in " ".join(breakdown_section(results, selection, CELL.page).words)
 
 
 def test_nothing_to_show(tmp_path: Path) -> None:

@@ -46,6 +46,23 @@ def test_transfers_of_other_servers_share_the_clients_link_where_that_is_the_nar
     assert saving(load, by_all=True) == pytest.approx(2 * RTT_MS, abs=2)
 
 
+def test_a_shared_connection_stands_however_long_the_request_that_made_it_receives() -> None:
+    """With TFO a large picture meets another transfer, and takes 100 ms more. A small one only waits to connect.
+
+    The small one was said to come 200 ms earlier, as if it had waited for the large one's end.
+    """
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="")
+    load.add("http://large.test/a.js", found, receive=1.5 * ALONE_MS, body_bytes=SIZE * 3 // 2)
+    inserting = load.add("http://small.test/b.js", found)
+    load.add("https://third.test/large.gif", inserting, "image", connect=200, ssl=100, receive=ALONE_MS,
+             body_bytes=SIZE, connection=9, version="h2")
+    load.plt_ms = load.add("https://third.test/small.gif", inserting, "image", queue=200, connect=-1, wait=400,
+                           connection=9, version="h2")
+    assert saving(load, bw_mbit=None) == 3 * RTT_MS
+    assert saving(load, by_all=True) == pytest.approx(3 * RTT_MS, abs=2)
+
+
 def test_transfers_that_tfo_moves_alike_take_as_long_as_before() -> None:
     load = MadeLoad(0.0)
     found = load.add(PAGE, 0, "document", referer="")

@@ -110,4 +110,4 @@ def test_file_and_table_say_it(measured: Measured) -> None:
     said = plot(measured.base, "--detail", "--clientdir", measured.base / "client", "--outputdir",
                 measured.base / "out").stdout
     assert said.count("\trecorded 40-240\t") == 3, "table, details, prediction"
-    assert "of each of 2 servers as it was recorded (--rtt recorded); their median is 140 ms." in said
+    assert "of each of 2 servers in proportion to the recorded one (--rtt recorded); their median is 140 ms." in said

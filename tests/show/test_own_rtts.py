@@ -36,8 +36,17 @@ def read(client: Path) -> tuple[Results, Selection]:
 def test_table_and_footer(client: Path) -> None:
     report = format_report(*read(client)).splitlines()
     assert [line.split("\t")[1] for line in report if line.startswith("\t")] == ["20", NAME, "100"]
-    assert f"RTT {NAME} ms: of each of 4 servers as it was recorded (--rtt recorded*2), but for 1 of which that is " \
-           "not known, which have the median of the others; their median is 40 ms." in report
+    assert f"RTT {NAME} ms: of each of 4 servers in proportion to the recorded one (--rtt recorded*2), but for 1 of " \
+           "which that is not known, which have the median of the others; their median is 40 ms." in report
+
+
+def test_scaled_rtts_are_not_said_to_be_as_recorded(tmp_path: Path) -> None:
+    """--rtt recorded --sweep-rtt 20,50: the file says "recorded" of both, and they cannot both be as recorded."""
+    for median_ms in (20, 50):
+        make_client(tmp_path, delays_ms=[median_ms / 2], urls=[NEWS], rtt="recorded",
+                    server_rtts_ms={"a.test": 0.5 * median_ms, "b.test": median_ms, "c.test": 3 * median_ms})
+    report = format_report(*read(tmp_path))
+    assert report.count("of each of 3 servers in proportion to the recorded one (--rtt recorded); ") == 2
 
 
 def test_details_and_sweep(client: Path) -> None:

@@ -32,6 +32,18 @@ def test_each_row_that_the_paper_has_too(tmp_path: Path) -> None:
         "What differs still: synthetic pages, another Chrome, and n = 3 loads, where the paper has 10."]
 
 
+def test_other_pages_of_these_sites_are_not_the_papers(tmp_path: Path) -> None:
+    others = ("https://en.wikipedia.org/wiki/Cat", "https://www.nytimes.com/2026/11/26/a.html")
+    assert lines(make_client(tmp_path, delays_ms=[50], urls=others, paper=True)) == []
+
+
+def test_what_differs_is_said_and_nothing_else(tmp_path: Path) -> None:
+    [*_, cold] = lines(make_client(tmp_path / "a", delays_ms=[50], urls=PAGES[:1], runs=11, paper=True, cookies="cold"))
+    assert cold == "What differs still: synthetic pages, another Chrome, and --cookies cold."
+    [*_, alike] = lines(make_client(tmp_path / "b", delays_ms=[50], urls=PAGES[:1], runs=11, paper=True))
+    assert alike == "What differs still: synthetic pages, and another Chrome."
+
+
 @pytest.mark.parametrize("paper", [False, None])
 def test_only_where_the_network_was_the_papers(tmp_path: Path, paper: bool | None) -> None:
     assert lines(make_client(tmp_path, urls=PAGES, paper=paper)) == []

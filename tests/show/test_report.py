@@ -168,6 +168,15 @@ def test_proof_and_what_was_left_out(page: Page) -> None:
     assert any(ERROR in row and f"{EVIL}/4" in row for row in rows)
 
 
+def test_almost_all_syns_with_data_are_not_all(tmp_path: Path) -> None:
+    """A load counts with 99% of them: of 2040 connections 2039 were "100.0%"."""
+    client = make_client(tmp_path / "client", delays_ms=[50], urls=[NEWS], runs=0)
+    for run in range(1, 11):
+        add_load(client, NEWS, 50, run, 1, 1000, connections_with_request=204, syn_data_connections=204 - (run == 1))
+    rows = Page(report_of(client, tmp_path / "report.html")[0]).rows()
+    assert any(row.startswith("100 ms, TFO on|10|over 99.9%|2,040|2,039|") for row in rows)
+
+
 def test_where_and_how_it_was_measured(page: Page) -> None:
     rows = "\n".join(page.rows())
     for words in ("Kernel|6.18", "Chrome|156.0.8078.79", "Seed|1\n", "Delay made by|delay line\n", "RTT 20 ms: 20\n",

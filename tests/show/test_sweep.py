@@ -118,6 +118,20 @@ def test_an_rtt_without_valid_loads_is_no_point(tmp_path: Path) -> None:
     assert [point.rtt_ms for point in curve(selected(results), sanitise(NEWS), results.rtts_ms)] == [2, 200]
 
 
+@pytest.mark.parametrize(("rtt_ms", "words"), [
+    (200, "not known at 200 ms, the largest RTT measured; all of the interval is above 0, though, at 2, 20 ms "),
+    (20, "from 200 ms on; all of the interval is above 0, though, at 2 ms ")])
+def test_an_rtt_whose_loads_all_failed_is_not_passed_over(tmp_path: Path, rtt_ms: int, words: str) -> None:
+    """It said "at all RTTs measured, from 2 ms on" of a row that has no improvement at one of them."""
+    swept(tmp_path, {NEWS: dict.fromkeys((2, 20, 200), (0.1, 0.001))})
+    for run in range(1, RUNS + 1):
+        add_load(tmp_path, NEWS, rtt_ms / 2, run, 1, 900, valid=False, why_not=["broken"])
+    results = read_results(tmp_path)
+    line = list(sweep_lines(results, selected(results)))[1]
+    assert line.startswith(f"  {NEWS}: {words}")
+    assert line.endswith(f"; not measured both without and with TFO at {rtt_ms} ms")
+
+
 def test_the_figure_shows_every_point_with_its_interval(results: Results) -> None:
     figure = draw_sweep(results, selected(results))
     [axes] = figure.axes
@@ -134,6 +148,20 @@ def test_the_figure_shows_every_point_with_its_interval(results: Results) -> Non
     low, high = drawn_intervals(axes)[1][0]
     assert low < 0 < high
     assert {line.get_marker() for line in (news, never)} == {"o", "s"}
+
+
+@pytest.mark.parametrize(("pages", "rtts_ms"), [(4, (20, 21, 22)), (25, (2, 5, 10)), (50, (20, 50, 100))])
+def test_many_pages_stay_at_their_rtt_and_look_different(tmp_path: Path, pages: int, rtts_ms: tuple[int, ...]) -> None:
+    """Of 50 pages the last one's 50 ms stood at 103 ms, right of the tick of 100; the 8th looked as the first."""
+    client = make_client(tmp_path, [rtt_ms / 2 for rtt_ms in rtts_ms], [f"http://{n}.example" for n in range(pages)],
+                         runs=2)
+    results = read_results(client)
+    [axes] = draw_sweep(results, selected(results)).axes
+    curves = [line for line in axes.lines if line.get_label() in {f"{n}.example" for n in range(pages)}]
+    assert len({(line.get_color(), line.get_marker()) for line in curves}) == min(pages, 49)
+    for line in curves:
+        drawn: Any = line.get_xdata()
+        assert [min(rtts_ms, key=lambda rtt_ms: max(rtt_ms / at, at / rtt_ms)) for at in drawn] == list(rtts_ms)
 
 
 def drawn_intervals(axes: Axes) -> Any:

@@ -135,6 +135,21 @@ def test_footer_says_what_http_means_on_a_page_of_both_schemes(tmp_path: Path, h
     assert f"Requests over https (75% of all): TLS 1.3, {over_https}" in said
 
 
+def test_what_holds_for_some_rtts_only_is_said_with_them(tmp_path: Path) -> None:
+    """tfo.py, typed once for each delay, may measure each in another way. The lines were said of all rows."""
+    client = make_client(tmp_path, delays_ms=[10, 50], urls=[NEWS], runs=2, cookies="warm")
+    make_client(client, delays_ms=[100], urls=[NEWS], runs=2, http="1.1", synthetic=False, cookies="cold",
+                connections_per_host=12, bw_home_mbit=2.0, bw_net_mbit=4.0, server="2013")
+    lines = report(client).splitlines()
+    for words in ("At 20, 100 ms: Pages: synthetic, made from figures of the 2013 pages.",
+                  "At 20, 100 ms: HTTP/1.0: every request opens a connection of its own.",
+                  "At 200 ms: HTTP/1.1: connections are kept alive and reused unless the site closed them.",
+                  "At 200 ms: User's link: 2 Mbit/s, shared by all connections."):
+        assert words in lines
+    assert len([line for line in lines if line.startswith(("At 200 ms: TFO cookies: ", "At 200 ms: Chrome opened ",
+                                                           "At 200 ms: Server: the single-threaded "))]) == 3
+
+
 def test_a_warm_up_that_a_resumed_run_made_anew_did_not_fail(tmp_path: Path) -> None:
     client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])
     cell = client / "10-0-tfo-0"

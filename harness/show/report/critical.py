@@ -9,7 +9,7 @@ from typing import Any
 from harness.analysis.selection import Selection
 from harness.files.results import Results
 from harness.show.answers import doubtful_words
-from harness.show.breakdown_figure import STYLES, Bar, explained_loads
+from harness.show.breakdown_figure import STYLES, Bar, explained_loads, which_loads
 from harness.show.prediction import COLUMNS, prediction_cells, prediction_notes, predictions
 from harness.show.report.tables import Section, Table, columns, plain_table
 
@@ -28,7 +28,7 @@ def breakdown_section(results: Results, selection: Selection, page: str) -> Sect
         for bar in found)
     words = ["The critical path is the chain of waits that ends with the load event: shorten any of them and PLT gets "
              "shorter, until another chain is the longest. What ran beside it is not in it; which request waited for "
-             "which is inferred. Each bar is the load of the median PLT (of an even number the lower middle one).",
+             f"which is inferred. {which_loads(found)}",
              *(f"{bar.title}:{doubtful_words(bar.shown.doubtful)}" for bar in found if bar.shown.doubtful)]
     return Section(words, _figure(found, kinds), label, _breakdown_table(results.urls[page], found, kinds),
                    [_steps_table(results.urls[page], found)])
@@ -70,7 +70,7 @@ def _hover(bar: Bar, kind: str) -> str:
 def _breakdown_table(url: str, found: Sequence[Bar], kinds: Sequence[str]) -> Table:
     return plain_table(
         f"Time on the critical path of {url} (ms)",
-        columns("RTT and TFO", "Run", "PLT", "TCP handshakes", *(STYLES[kind].label for kind in kinds)),
+        columns("RTT and TFO", "Run", "Load event", "TCP handshakes", *(STYLES[kind].label for kind in kinds)),
         [[bar.title, str(bar.shown.load.run), f"{bar.shown.load.plt_ms or 0:.0f}", str(bar.explanation.handshakes),
           *(f"{bar.explanation.breakdown_ms[kind]:.0f}" for kind in kinds)] for bar in found])
 
