@@ -126,6 +126,8 @@ class Laboratory:
     names: Mapping[str, Sequence[str]]
     """The hosts that each server of the star answers for."""
     speeds: LinkSpeeds
+    thinks: bool
+    """Whether the servers take their time before an answer, as they did when they were recorded."""
     one_by_one: bool
     """Whether each server answers one connection after the other, as the tool of 2013 did."""
     network: ClassVar[NetworkKind] = "star"
@@ -223,7 +225,7 @@ def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authorit
         "limits": chrome.limits, "trusted_key": authority.fingerprint if authority else None,
         "key_shares": small_client_hello(chrome) if authority else None, "connection_limit": chrome.connection_limit,
         "cookies": chrome.cookies, "pcap": chrome.pcap, "one_by_one": web.server == "2013", "silent": recording.silent,
-        "user_agents": recording.manifest.user_agents,
+        "thinks": web.think_rtts_ms is not None, "user_agents": recording.manifest.user_agents,
         "asked_as": {page.name: recording.asked_as(page.url) for page in web.page_set.pages},
         "layout": web.layout, "names": web.servers, "recorded": recorded,
     }

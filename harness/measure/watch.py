@@ -29,6 +29,7 @@ from harness.measure.timekeeping import (
     late_answers,
     most_telling,
     nothing_came,
+    own_time_ms,
     silence_ms,
 )
 from harness.network.arrivals import Arrivals, Said
@@ -108,7 +109,7 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
 def _late(lab: Laboratory, quiet: Sequence[Quiet], start_s: float, requests: Sequence[ServerRequest],
           path: Sequence[Step]) -> list[LateAnswer]:
     answered = [Answered(lab.layout.server_of(request.host), (request.time_s - start_s) * 1000 + request.own_ms,
-                         request.own_ms) for request in requests if request.own_ms is not None]
+                         own_time_ms(request, thinks=lab.thinks)) for request in requests if request.own_ms is not None]
     allowed_ms = {name: silence_ms(rtt_ms, lab.speeds.narrowest_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
     late = late_answers(quiet, answered, allowed_ms, path, lab.layout)
     own_ms = lab.speeds.rtts_ms(lab.speeds.own_delays_ms)

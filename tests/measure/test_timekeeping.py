@@ -11,10 +11,12 @@ import pytest
 from harness.analysis.critical_path import Step
 from harness.files.layout import Layout
 from harness.files.load_parts import LateAnswer, Timekeeping
+from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.reason import Blame, texts
 from harness.measure.timekeeping import (
     GAP_MS,
     OTHERS_RATIO,
+    OWN_MS,
     PACKET_MS,
     STEAL_RATIO,
     STOPPED_MS,
@@ -26,6 +28,7 @@ from harness.measure.timekeeping import (
     late_answers,
     late_limit_ms,
     nothing_came,
+    own_time_ms,
     reasons,
     silence_ms,
 )
@@ -133,6 +136,17 @@ def test_the_servers_own_time_is_not_lateness() -> None:
     assert late_answers(quiet, [Answered("a.test", 200, 54)], ALLOWED_MS, PATH) == []
     for other in (Answered("b.test", 200, 54), Answered("a.test", 261, 54), Answered("a.test", 99, 54)):
         assert late_answers(quiet, [other], ALLOWED_MS, PATH)[0].late_ms == 54
+
+
+@pytest.mark.parametrize(("method", "thinks", "late_ms"), [
+    ("GET", False, 300 - OWN_MS), ("GET", True, 0), ("POST", False, 0)])
+def test_a_server_that_stood_still_before_its_answer_was_late(method: str, thinks: bool, late_ms: float) -> None:
+    """Stopped between a request's head and the answer, it had 300 ms as its own time, and the load counted."""
+    request = ServerRequest("a.test", 1000.0, 1, 1, method, "/", 200, 1, FoundAs.PLAIN, syn_data=False, own_ms=300.0)
+    found = late_answers([Quiet("a.test", 100, 506)], [Answered("a.test", 456, own_time_ms(request, thinks=thinks))],
+                         ALLOWED_MS, PATH)
+    assert [answer.late_ms for answer in found] == ([late_ms] if late_ms else [])
+    assert not late_ms or texts(reasons(replace(GOOD, late=tuple(found)), RTT_MS, PLT_MS))
 
 
 @pytest.mark.parametrize(("rtt_ms", "valid"), [(None, True), (1000, True), (10, False)])
