@@ -298,7 +298,7 @@ for delay in $delays; do
     [ "$ended" -ne 2 ] || break      # what is wrong now is wrong with the other delays, too
 done
 
-table=$(mktemp)
+table=$(mktemp /run/tfo-lab-table-XXXXXX)    # /tmp may be full, and all is measured by now
 exec 8> >(keep >&2)
 keeper=$!
 run_user_child ./plot.py --clientdir client --outputdir output-figures --format "$format" \

@@ -2,10 +2,13 @@
 
 import errno
 import os
+import select
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 
+STANDARD_OUTPUT = 1
 LONGEST_URL = 100
 """Characters of a URL in a message."""
 MOST_NAMED = 3
@@ -63,12 +66,29 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
+def _nobody_reads() -> bool:
+    """Tell whether standard output is a pipe whose reader has ended, as `less` or `head` (poll(2))."""
+    looked = select.poll()
+    looked.register(STANDARD_OUTPUT, 0)
+    return any(found & select.POLLERR for _, found in looked.poll(0))
+
+
+def _end_without_a_reader() -> None:
+    """Say why the program ends, and let what is still to be printed go nowhere: Python would complain at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, STANDARD_OUTPUT)
+    os.close(nowhere)
+    with suppress(BrokenPipeError):         # standard error may go into the same pipe
+        print("standard output: nobody reads it any more; that ends the program", file=sys.stderr, flush=True)
+
+
 def run_main(main: Callable[[], int], *, at_once: bool = False) -> None:
     """Run a script's `main`, print an expected error as one line, and exit with its status.
 
     A full or broken disk is one, and so is a limit of the machine, wherever it shows. With `at_once` nothing that
     Python holds is taken apart any more, which takes it 0.1 s with Selenium's modules: for a script that has closed
-    all that it opened. What the terminal's encoding lacks is printed escaped (an ellipsis in ISO 8859-1, say).
+    all that it opened. What the terminal's encoding lacks is printed escaped (an ellipsis in ISO 8859-1, say). When
+    nobody reads standard output any more, that is one line, too.
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -81,10 +101,13 @@ def run_main(main: Callable[[], int], *, at_once: bool = False) -> None:
         print(printable(str(error)), file=sys.stderr)
         status = 1
     except OSError as error:
-        if error.errno not in NO_FAULT_OF_OURS:
+        if error.errno == errno.EPIPE and _nobody_reads():
+            _end_without_a_reader()
+        elif error.errno not in NO_FAULT_OF_OURS:
             raise
-        line = f"{error.filename or 'a file'}: {NO_FAULT_OF_OURS[error.errno]} and try again"
-        print(printable(line), file=sys.stderr)
+        else:
+            line = f"{error.filename or 'a file'}: {NO_FAULT_OF_OURS[error.errno]} and try again"
+            print(printable(line), file=sys.stderr)
         status = 1
     if at_once:
         sys.stdout.flush()

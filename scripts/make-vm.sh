@@ -187,6 +187,12 @@ enable_foreign() {
     fi
 }
 
+# give_to_caller PATH: what sudo made belongs to the user who called sudo.
+give_to_caller() {
+    # shellcheck disable=SC2153  # sudo sets both
+    [[ -z ${SUDO_UID:-} ]] || chown "$SUDO_UID:$SUDO_GID" "$1"
+}
+
 clean_up() {
     trap '' INT TERM HUP
     # KILL, because unshare ignores the others; its first process, and so all the rest, goes with it.
@@ -210,7 +216,10 @@ main() {
         build
         exit 0
     fi
-    mkdir -p "$output"
+    if [[ ! -d $output ]]; then     # one that is there, such as /srv or /tmp, stays whose it is
+        mkdir -p "$output"
+        give_to_caller "$output"
+    fi
     (($(df --output=avail -BG "$output" | tail -n 1 | tr -dc 0-9) >= WORK_GIB)) ||
         refuse "$output: less than $WORK_GIB GB free; make room, or choose another --output"
     LOG=$(mktemp -t tfo-lab-vm-XXXXXX.log)
@@ -232,8 +241,7 @@ main() {
     ((status == 0)) || exit "$status"
     mv "$WORK/image.qcow2" "$output/tfo-lab-$arch.qcow2"
     [[ -z $keep ]] || { rm -rf "$output/system-$arch"; mv "$WORK/system" "$output/system-$arch"; }
-    # shellcheck disable=SC2153  # sudo sets both
-    [[ -z ${SUDO_UID:-} ]] || chown "$SUDO_UID:$SUDO_GID" "$output" "$output/tfo-lab-$arch.qcow2"
+    give_to_caller "$output/tfo-lab-$arch.qcow2"
     rm -f "$LOG"
     say "$output/tfo-lab-$arch.qcow2: $(du -BM "$output/tfo-lab-$arch.qcow2" | cut -f 1)B, made in $SECONDS s;" \
         "start it with: ./scripts/run-vm.sh"

@@ -128,19 +128,26 @@ missing_by_hand() {
     "$PYTHON" -c 'import mininet, venv' 2>/dev/null || printf 'Mininet for %s\n' "$PYTHON"
 }
 
+# serves_nginx: this machine has nginx as a service, now or from the next boot on.
+serves_nginx() {
+    systemctl is-active --quiet nginx 2>/dev/null || systemctl is-enabled --quiet nginx 2>/dev/null
+}
+
 install_packages() {
     ((${#PACKAGES[@]})) || return 0
-    local missing
+    local missing their_nginx=
     mapfile -t missing < <(missing_packages)
     ((${#missing[@]})) || return 0
     ((EUID == 0)) || refuse "root is needed to install ${missing[*]}; run: sudo ${BASH_SOURCE[0]}"
+    ! serves_nginx || their_nginx=yes
     export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a
     # One broken third-party source fails the update as a whole; whether the packages can be had, the next step tells.
     step "refreshing the list of packages" sh -c 'apt-get -q -o DPkg::Lock::Timeout=300 update || true'
     step "installing ${missing[*]}" \
         apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install "${missing[@]}"
-    # The package starts a web server on port 80, now and at every boot; the tests start their own.
-    if [[ " ${missing[*]} " == *" nginx-light "* && -d /run/systemd/system ]]; then
+    # The package starts a web server on port 80, now and at every boot; the tests start their own. One that was a
+    # service before is the user's: nginx-light comes beside it.
+    if [[ -z $their_nginx && " ${missing[*]} " == *" nginx-light "* && -d /run/systemd/system ]]; then
         step "not having nginx run as a service" systemctl disable --now nginx
     fi
 }

@@ -10,6 +10,7 @@ namespace, its firewall (Docker's FORWARD DROP, say) does not see our packets, a
 """
 
 import math
+import os
 import resource
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,10 @@ BRIDGE_PORTS = 1023
 """Ports of one Linux bridge (BR_MAX_PORTS 1024, port 0 unused); the user's link takes one."""
 FILES_PER_NODE, SPARE_FILES = 2, 128
 """Mininet keeps both ends of a terminal open for each node; more than it needs beside them."""
+
+IDLE_LIMIT = "TMOUT"
+"""Environment variable: bash ends an interactive shell that is idle for so many seconds, and each host is one. On many
+machines root's login exports it."""
 
 SYN_AGAIN_MS = 1000.0
 """A SYN that was not answered for so long is sent again (RFC 6298, section 2.1), and no load with such a SYN counts."""
@@ -172,6 +177,7 @@ def running_star(host_names: Sequence[str], speeds: LinkSpeeds, netem: bool) -> 
     setLogLevel("critical")
     # Mininet's own init() writes a dozen sysctls of the machine and never restores them; none is needed here.
     Mininet.inited = True
+    os.environ.pop(IDLE_LIMIT, None)
     net = Mininet(switch=nodes.PlannedBridge, host=nodes.PlannedHost, link=nodes.PlannedLink,
                   intf=nodes.PlannedInterface, controller=None, build=False)
     try:

@@ -12,7 +12,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.system.fastopen import SYSCTL
+from harness.system.privileges import temp_root
 from harness.system.processes import bound_to_us, stop
 
 LOCK_FILE = Path("/run/tfo-lab.lock")
@@ -61,7 +61,7 @@ def check_alone() -> None:
 
     The lock itself is asked: /proc/locks has other numbers for the devices of btrfs than stat(2).
     """
-    place = Path(tempfile.gettempdir())
+    place = temp_root()
     directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -128,13 +128,14 @@ def only_experiment_of_anybody(lock_file: Path = LOCK_FILE) -> Iterator[None]:
             yield
         return
     _refuse_if_locked(lock_file)
-    directory = os.open(tempfile.gettempdir(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    place = temp_root()
+    directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _refuse_if_locked(Path(tempfile.gettempdir()))
-            raise _is_running(Path(tempfile.gettempdir()), "unknown") from None
+            _refuse_if_locked(place)
+            raise _is_running(place, "unknown") from None
         yield
     finally:
         os.close(directory)

@@ -185,14 +185,24 @@ def _own_descriptor(descriptor: int, user: User) -> None:
         raise OSError(problem, os.strerror(problem))
 
 
+def temp_root() -> Path:
+    """Return the directory for temporary files. Raises InputError when none can be written: full, or read-only."""
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:
+        raise InputError(f"{', '.join(SHARED_TEMP)}: temporary files cannot be written there (is the disk full, or "
+                         "read-only?); make room there, or run it with TMPDIR=/another/folder (behind sudo), one that "
+                         "all may enter") from None
+
+
 def passable_temp_root() -> Path:
     """Return the directory for temporary files, or where Chrome cannot use that, /tmp or /var/tmp.
 
     Chrome, as another user, must be able to reach its profile below it (libpam-tmpdir closes it to others), and to
     start from there (a mount option may forbid it); and the path of what is preloaded into it may hold no separator of
-    such paths (ld.so(8), LD_PRELOAD).
+    such paths (ld.so(8), LD_PRELOAD). Raises InputError when there is none.
     """
-    places = [Path(tempfile.gettempdir()).resolve(), *map(Path, SHARED_TEMP)]
+    places = [temp_root().resolve(), *map(Path, SHARED_TEMP)]
     return next((place for place in places if _open_to_all(place) and may_start_programs(place) and
                  not set(str(place)) & PRELOAD_SEPARATORS), places[1])
 

@@ -193,11 +193,11 @@ def is_stopped(stat_line: bytes) -> bool:
 def worked_ms(stat_line: bytes) -> float:
     """Return how long a process had processors so far, in ms, by /proc/PID/stat: utime and stime of all its threads.
 
-    Of one that is nicer than this process, as Chrome is in experiments/localhost.py, stime alone: the machine's count
-    of busy processors (harness.system.pressure) has no more of it.
+    Of a nice one, as Chrome is in experiments/localhost.py, and all are after `sudo nice ./run.sh`, stime alone: the
+    machine's count of busy processors (harness.system.pressure) has no more of it.
     """
     fields = stat_line.rpartition(b")")[2].split()
-    is_nice = int(fields[16]) > os.getpriority(os.PRIO_PROCESS, 0)
+    is_nice = int(fields[16]) > 0       # by which the kernel counts "user" or "nice", whatever nice value we have
     return (int(fields[12]) + (0 if is_nice else int(fields[11]))) * MS_PER_TICK
 
 

@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from harness.errors import ExperimentError, InputError
 from harness.network.links import check_qdiscs, delayed_links, kernel_has_netem
 from harness.network.rtt import check_rtts, measure_rtts
-from harness.network.star import BRIDGE_PORTS, LinkSpeeds, Star, link_options, running_star
+from harness.network.star import BRIDGE_PORTS, LinkSpeeds, Star, check_hosts, link_options, running_star
 from harness.system import fastopen
 from harness.system.netns import inside
 from harness.system.processes import descendants
@@ -75,6 +76,14 @@ def test_a_rate_that_tc_did_not_set_is_noticed() -> None:
             subprocess.run(["tc", "qdisc", "del", "dev", "server0-eth0", "root"], check=True)
         with pytest.raises(ExperimentError, match=r"server0: tc gives \[\] Mbit/s"):
             check_qdiscs(star, links, netem=False)
+
+
+def test_hosts_outlive_a_limit_to_idle_shells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root's login may export TMOUT (`sudo -i`, `su -`): bash then ended the hosts in the middle of an experiment."""
+    monkeypatch.setenv("TMOUT", "1")
+    with running_star(["one.test"], LinkSpeeds(delay_net_ms=0), netem=False) as star:
+        time.sleep(2.5)
+        check_hosts(star)
 
 
 def test_loggers_of_others_are_not_mininets() -> None:

@@ -295,6 +295,21 @@ def test_options_that_could_not_be_kept_are_not_resumed(same_project: Path, tmp_
         2, "run.sh: --resume: there is no run to go on with (client/run.options); leave it out; see ./run.sh --help\n")
 
 
+FULL = 'mount -t tmpfs -o size=4k tmpfs "$0" && head -c 4096 /dev/zero >"$0/all" && TMPDIR=$0 exec ./run.sh "$@"'
+
+
+@pytest.mark.root
+def test_the_table_is_shown_when_there_is_no_room_for_temporary_files(project: Path, tmp_path: Path) -> None:
+    """tfo.py goes to /var/tmp from a full /tmp; the table, made when all was measured, was lost."""
+    (tmp_path / "full").mkdir()
+    (project / "tfo.py").write_text("#!/bin/sh\n")
+    (project / "plot.py").write_text("#!/bin/sh\necho the table\n")
+    command = typed(project, "sh", "-c", FULL, str(tmp_path / "full"), "--name", "small", "--quick", "--delays", "5")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "the table"), done.stdout + done.stderr
+    assert (project / "client" / "run.log").read_text().endswith("the table\n")
+
+
 @pytest.mark.root
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir], ids=["fifo", "folder"])
 def test_nobody_waits_for_a_log_that_is_none(make: Callable[[Path], None], same_project: Path) -> None:

@@ -224,6 +224,22 @@ def test_only_the_sweep_waits_for_what_it_alone_needs(environment: Project) -> N
     assert "requirements-sweep.txt" in project.setup("--sweep").stdout
 
 
+WITH_SYSTEMD = ("unshare", "--mount", "sh", "-c",
+                'mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system && exec "$@"', "sh")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("served", "ended"), [("active", False), ("enabled", False), ("no", True)])
+def test_a_web_server_of_the_users_goes_on(served: str, ended: bool, environment: Project) -> None:
+    """On Debian 12 nginx-light is a few modules beside nginx, whose service may have been there before."""
+    environment.stand_in("apt-get", "exit 0")
+    environment.stand_in("systemctl", 'case "$1" in is-*) [ "$1" = "is-$SERVED" ] ;; esac')
+    answer = environment.setup("--tests", prefix=WITH_SYSTEMD, MISSING="nginx-light", SERVED=served)
+    assert answer.returncode == 0, answer.stderr
+    assert ("systemctl disable --now nginx" in environment.calls_made()) is ended
+    environment.calls.unlink()
+
+
 @pytest.mark.root
 def test_real_project_needs_no_network_once_it_is_set_up() -> None:
     """The second time it installs nothing, on this very clone, in a namespace that has no network."""

@@ -12,6 +12,7 @@ from harness.files.pages import PageFiles
 from harness.measure.preflight import check_pages
 from scripts.make_tiny import make_tiny
 from scripts.vm.bios_boot import mbr_code, placed_core
+from tests.support.ordinary import ORDINARY, SUDO
 
 QEMU = """#!/bin/sh
 case "$*" in "-device help") exit 0 ;; esac
@@ -85,6 +86,29 @@ def test_make_vm_says_what_it_would_do(arch: str, tmp_path: Path) -> None:
     assert "20 GiB" in done.stdout
     assert f"{tmp_path}/vm/tfo-lab-{arch}.qcow2" in done.stdout
     assert not (tmp_path / "vm").exists()
+
+
+MAKERS = {
+    **dict.fromkeys(("apt-get", "debootstrap", "qemu-img", "mformat", "mke2fs", "sfdisk", "git"), ""),
+    "dpkg": "echo amd64", "df": "echo 99G", "unshare": 'touch "$TFO_LAB_VM_WORK/image.qcow2"',
+}
+"""Stand-ins for all that makes an image: there is room for one, and it is made."""
+
+
+@pytest.mark.root
+def test_make_vm_gives_away_only_what_it_made(tmp_path: Path) -> None:
+    """--output /tmp made /tmp the student's, who could then remove everybody's files there."""
+    (tmp_path / "bin").mkdir()
+    for name, line in MAKERS.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{line}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    (tmp_path / "there").mkdir()
+    for output, owner in ((tmp_path / "there", 0), (tmp_path / "made", ORDINARY.uid)):
+        done = run("make-vm.sh", "--arch", "amd64", "--output", str(output),
+                   PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}", TMPDIR=str(tmp_path), **SUDO)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert (output / "tfo-lab-amd64.qcow2").stat().st_uid == ORDINARY.uid
+        assert output.stat().st_uid == owner
 
 
 def test_run_vm_says_how_it_would_start(machine: dict[str, str]) -> None:

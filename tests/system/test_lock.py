@@ -1,5 +1,6 @@
 """The machine's lock: one experiment at a time, the second one told who has it, free again however the first ends."""
 
+import errno
 import fcntl
 import os
 import re
@@ -49,6 +50,16 @@ def refusal(lock_file: Path) -> str:
     with pytest.raises(InputError) as caught, only_experiment(lock_file):
         pytest.fail("two experiments at once")
     return str(caught.value)
+
+
+def test_no_room_for_temporary_files_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only disk of a small machine is full: Python finds no folder, and calls that a missing file."""
+    def none() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp', '/var/tmp']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    with pytest.raises(InputError, match="temporary files cannot be written there"):
+        check_alone()
 
 
 def test_the_second_is_refused_with_the_firsts_name(lock_file: Path) -> None:
