@@ -54,14 +54,14 @@ COMMAND_S = 15.0
 HASTE_S = 0.5
 """How long Chrome may take to end when the load is interrupted. chromedriver ends nothing while it waits for a page."""
 
-NAVIGATION_SCRIPT = f"""
+NAVIGATION_SCRIPT = f"""{page.BROWSERS_OWN}
 const entry = performance.getEntriesByType('navigation')[0];
 const observer = new PerformanceObserver(() => {{}});
 observer.observe({{type: 'longtask', buffered: true}});
 const long_tasks = observer.takeRecords().map(task => [task.startTime, task.duration]);
 observer.disconnect();
 return {{timing: entry ? entry.toJSON() : null, time_origin_ms: {page.TIME_ORIGIN}, long_tasks: long_tasks,
-        now_ms: performance.now(), document_uri: document.documentURI, title: document.title}};
+        now_ms: performance.now(), document_uri: own('documentURI'), title: own('title')}};
 """
 
 

@@ -15,11 +15,13 @@
    a frame it is the script that document.currentScript names, which costs next to nothing; where it names none
    (callbacks, modules, workers) all numbers come from one stream.
 
-   The harness needs the real time origin: it is performance[Symbol.for('tfo-lab.timeOrigin')]. */
+   The harness needs the real time origin: it is performance[Symbol.for('tfo-lab.timeOrigin')]. And it needs performance
+   itself, a name that pages may give to something of their own: it is window[Symbol.for('tfo-lab.performance')]. */
 (() => {
   const instant = Date.UTC(2013, 2, 15, 12, 0, 0);
   const questionsPerMs = 20;
   const RealDate = Date;
+  const browsersNow = Date.now;
   let questions = 0;
   let waitedMs = 0;
   let countsWaits = false;
@@ -36,31 +38,40 @@
   globalThis.Date = new Proxy(RealDate, {
     construct: (target, given, made) => Reflect.construct(target, given.length ? given : [now()], made),
     apply: () => new RealDate(now()).toString(),
-    get: (target, name, receiver) => (name === 'now' ? now : Reflect.get(target, name, receiver)),
   });
+  RealDate.now = now;       // its own, so that pages may replace or freeze it as they may the browser's
   RealDate.prototype.constructor = globalThis.Date;
 
   /* Let what is called at the end of a wait find that the wait is over. The native functions do the waiting: code that
      is text, and what they throw, are left to them. */
-  const countWaitsOf = (name, msOf, repeats) => {
-    if (!globalThis[name])
+  const countWaitsOf = (name, msOf, repeats, owner = globalThis) => {
+    if (!owner[name])
       return;
-    globalThis[name] = new Proxy(globalThis[name], {apply(native, self, given) {
+    owner[name] = new Proxy(owner[name], {apply(native, self, given) {
       const [handler, delay, ...more] = given;
       if (typeof handler !== 'function')
         return Reflect.apply(native, self, given);
-      const ms = msOf(delay);
-      let endMs = waitedMs + ms;
+      let depth = timerDepth + 1;
+      let endMs = waitedMs + msOf(delay, depth);
       const waited = function (...found) {
         waitedMs = Math.max(waitedMs, endMs);
-        endMs += repeats ? ms : 0;
-        return Reflect.apply(handler, this, found);
+        endMs += repeats ? msOf(delay, ++depth) : 0;
+        timerDepth = msOf === delayMs ? depth : 0;
+        try {
+          return Reflect.apply(handler, this, found);
+        } finally {
+          afterPromises(() => { timerDepth = 0; });
+        }
       };
       return Reflect.apply(native, self, [waited, delay, ...more]);
     }});
   };
   const frameMs = 1000 / 60;
-  const delayMs = delay => Math.max(0, delay | 0);       // as the browser reads it: Infinity is no wait at all
+  /* As the browser reads it: Infinity is no wait at all, and of timers that set each other the fifth and all later ones
+     wait for 4 ms at least (HTML, section 8.6; Chromium's dom_timer.cc). */
+  const delayMs = (delay, depth) => Math.max(depth < 5 ? 0 : 4, delay | 0);
+  const afterPromises = queueMicrotask;     // what a timer's end resolves may set the next timer
+  let timerDepth = 0;
   /* A worker that has not begun has no timers yet: there the first question comes early enough. */
   const countWaits = () => {
     if (countsWaits)
@@ -69,6 +80,9 @@
     countWaitsOf('setTimeout', delayMs, false);
     countWaitsOf('setInterval', delayMs, true);
     countWaitsOf('requestAnimationFrame', () => frameMs, false);
+    countWaitsOf('webkitRequestAnimationFrame', () => frameMs, false);      // first asked for by jQuery 1.6 and others
+    if (globalThis.Scheduler)
+      countWaitsOf('postTask', options => Number(options && options.delay) || 0, false, Scheduler.prototype);
   };
   if (globalThis.document)
     countWaits();
@@ -98,8 +112,10 @@
     Now.plainTimeISO = where => zoned(where).toPlainTime();
   }
 
-  if (globalThis.document)
+  if (globalThis.document) {
     Object.defineProperty(performance, Symbol.for('tfo-lab.timeOrigin'), {value: performance.timeOrigin});
+    Object.defineProperty(globalThis, Symbol.for('tfo-lab.performance'), {value: performance});
+  }
   replaceGetter(globalThis.Performance && Performance.prototype, 'timeOrigin', () => () => instant);
   /* All times of the old clock are moved by as much, but for 0: not yet. The native toJSON asks no getter. */
   if (globalThis.PerformanceTiming) {
@@ -140,6 +156,16 @@
     Object.defineProperty(Document.prototype, 'cookie', {...cookie, set: {cookie(text) {
       cookie.set.call(this, /max-age/i.test(text) ? text : lasting(String(text)));
     }}.cookie});
+  /* The other way to set a cookie, in service workers, too, takes its end as a time of the browser's clock in ms. */
+  if (globalThis.CookieStore) {
+    const {set} = CookieStore.prototype;
+    CookieStore.prototype.set = {set(cookie, ...more) {
+      const end = cookie && cookie.expires;
+      const lastingAsLong = end === undefined || end === null ? cookie :
+        Object.create(cookie, {expires: {value: Number(end) - instant - waitedMs + browsersNow()}});
+      return Reflect.apply(set, this, arguments.length ? [lastingAsLong, ...more] : []);
+    }}.set;
+  }
 
   /* FNV-1a, then xorshift32, whose state must not be 0. */
   const seed = text => {
@@ -231,7 +257,9 @@
       const bytes = fill(new Uint8Array(16), `crypto ${callerOf(uuid)}`);
       bytes[6] = (bytes[6] & 0x0f) | 0x40;  // version 4, RFC 9562
       bytes[8] = (bytes[8] & 0x3f) | 0x80;
-      const hex = Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('');
+      let hex = '';
+      for (const byte of bytes)             // not Array.from, which Prototype.js and MooTools replace by another
+        hex += byte.toString(16).padStart(2, '0');
       return hex.replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, '$1-$2-$3-$4-$5');
     }}.randomUUID;
     if (randomUUID)                         // only secure contexts have it

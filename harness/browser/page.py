@@ -22,12 +22,18 @@ POLL_S = 0.05
 DIALOGS_S = 5.0
 """How long one dialog after the other may keep a page from answering a script of ours."""
 
+BROWSERS_OWN = """
+const performance = window[Symbol.for('tfo-lab.performance')] ?? window.performance;
+const own = name => Reflect.get(Document.prototype, name, document);
+"""
+"""JavaScript with which our scripts begin, since a page may mean something else by a name of the browser's: its own
+object (`var performance = ...`), or an element (document.title, with <form name=title>; own('title') is the title)."""
 TIME_ORIGIN = "(performance[Symbol.for('tfo-lab.timeOrigin')] ?? performance.timeOrigin)"
-"""JavaScript for the real time origin: deterministic.js shows another one to pages."""
+"""JavaScript, behind BROWSERS_OWN, for the real time origin: deterministic.js shows another one to pages."""
 
-LOAD_EVENT_SCRIPT = """
+LOAD_EVENT_SCRIPT = f"""{BROWSERS_OWN}
 const entry = performance.getEntriesByType('navigation')[0];
-return {complete: document.readyState == 'complete', ended: Boolean(entry && entry.loadEventEnd)};
+return {{complete: own('readyState') == 'complete', ended: Boolean(entry && entry.loadEventEnd)}};
 """
 
 

@@ -19,6 +19,10 @@ from harness.netlog.socket_bytes import Stream, read_sockets
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_HEAD = 9
 """Bytes (RFC 9113, section 4.1)."""
+LARGEST_TABLE = 2**32 - 1
+"""In bytes, what a server may allow at most for the table of headers that were sent before (RFC 9113, section 6.5.2).
+Chrome takes what it is allowed, and says so in the next headers. Nobody reads what the server allowed, so all is taken;
+hpack's own limit is what holds before any settings, 4096."""
 Wanted = tuple[str, str]
 """Method and URL."""
 
@@ -65,6 +69,7 @@ def _over_http1(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, byte
 def _over_http2(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes]]:
     """Give the same of a connection over HTTP/2."""
     decoder, heads, bodies = Decoder(), dict[int, tuple[int, Wanted]](), defaultdict[int, bytearray](bytearray)
+    decoder.max_allowed_table_size = LARGEST_TABLE
     block = b""
     for offset, frame in _frames(bytes(socket.data)):
         if isinstance(frame, DataFrame):

@@ -7,12 +7,14 @@ delay line holds a packet only after that, for `Delay.held_ms` of its sender (ha
 
 import socket
 import struct
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 
+from harness.errors import ExperimentError
 from harness.network.star import Host
 from harness.system.delay_queue import SO_TIMESTAMPNS
 from harness.system.netns import inside
@@ -30,6 +32,8 @@ END_OF_OPTIONS, NO_OPERATION = 0, 1
 FAST_OPEN = 34
 """The TCP option that brings a cookie (RFC 7413, section 4.1.1)."""
 NS_PER_S = 1_000_000_000
+STAMPS_S, LOOK_S = 5.0, 0.001
+"""How long it may take until packets are stamped, and how long each look takes."""
 
 
 class Said(Enum):
@@ -80,7 +84,27 @@ def _open(host: Host) -> socket.socket:
         packets.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES)
         packets.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         packets.bind((host.interface, ETH_P_IP))
+        _wait_for_stamps()
     return packets
+
+
+def _wait_for_stamps() -> None:
+    """Wait until the kernel stamps what arrives: it begins to a moment after it is asked, and until then gives a packet
+    the time at which it is read (Linux's net/core/dev.c, net_enable_timestamp, leaves that to a work queue).
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as looks:
+        looks.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        looks.bind(("127.0.0.1", 0))
+        deadline_s = time.monotonic() + STAMPS_S
+        while time.monotonic() < deadline_s:
+            looks.sendto(b"?", looks.getsockname())
+            time.sleep(LOOK_S)
+            read_s = time.time()
+            _, extra, _, _ = looks.recvmsg(1, socket.CMSG_SPACE(16))
+            if any(_stamp_s(data) < read_s for _, kind, data in extra if kind == SO_TIMESTAMPNS):
+                return
+    raise ExperimentError(f"the kernel did not begin to stamp packets in {STAMPS_S:g} s: the machine is too busy; end "
+                          "other programs and try again")
 
 
 def _drain(packets: socket.socket, arrivals: Arrivals) -> None:

@@ -36,10 +36,10 @@ MOST_NETLOG_BYTES = 500_000_000
 
 BEING_REPLACED = ("navigat", "context", "frame", "timeout")
 """Words of chromedriver's when the page goes elsewhere while it is asked. On a busy machine it is just "timeout"."""
-PAGE_SCRIPT = f"""
+PAGE_SCRIPT = f"""{page.BROWSERS_OWN}
 const entry = performance.getEntriesByType('navigation')[0];
 return {{timing: entry ? entry.toJSON() : {{}}, time_origin_ms: {page.TIME_ORIGIN},
-        document_uri: document.documentURI, title: document.title, ready: document.readyState}};
+        document_uri: own('documentURI'), title: own('title'), ready: own('readyState')}};
 """
 INLINE_SCRIPT = """
 const count = (start) => document.querySelectorAll(`[src^="${start}"],[href^="${start}"]`).length;

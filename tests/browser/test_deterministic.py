@@ -37,6 +37,13 @@ function probe() {
   while (performance.now() === before);
   found.performanceMoves = performance.now() > before;
   found.inFrame = window.inFrame;
+  const own = Date.now;
+  found.described = Object.getOwnPropertyDescriptor(Date, 'now').value === own;
+  Date.now = () => 7;
+  found.replaced = Date.now();
+  Date.now = own;
+  Object.freeze(Date);
+  found.frozen = [Date.now() >= atStart, new Date() >= atStart];
   return found;
 }
 const atStart = Date.now();
@@ -105,6 +112,14 @@ def test_a_date_that_was_asked_for_is_that_date(loads: list[dict[str, Any]]) -> 
 
 def test_date_as_a_function_is_the_fixed_time_as_text(loads: list[dict[str, Any]]) -> None:
     assert all(0 <= called - INSTANT_MS < 1000 for called in loads[0]["called"])
+
+
+def test_a_page_may_replace_and_freeze_date(loads: list[dict[str, Any]]) -> None:
+    """Date.now() of a frozen Date threw a TypeError, and one that a page put in its place was never called."""
+    found = loads[0]
+    assert found["described"], "nor does it tell the real time"
+    assert found["replaced"] == 7
+    assert found["frozen"] == [True, True]
 
 
 def test_date_can_be_subclassed(loads: list[dict[str, Any]]) -> None:

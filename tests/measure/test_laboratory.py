@@ -27,7 +27,8 @@ def test_a_link_that_takes_the_mirrors_place_tells_nothing_new(open_to_all: Path
                                 manifest=Manifest(), asked_as=lambda url: url)
     page_set = SimpleNamespace(recording=recording, pages=[SimpleNamespace(name="page", url="http://a.test/")],
                                files=SimpleNamespace(mirror=open_to_all / "Web"))
-    web = SimpleNamespace(page_set=page_set, server="threaded", layout=None, servers={})
+    web = SimpleNamespace(page_set=page_set, server="threaded", think_rtts_ms=None, layout=None,
+                          servers={})
     chrome = SimpleNamespace(**dict.fromkeys(("browser", "predict", "initiators", "limits", "connection_limit",
                                               "cookies", "pcap")))
     found = fields_of_any(cast(ReplayedWeb, web), cast(BrowserSettings, chrome), None, open_to_all, open_to_all)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
+from h2.settings import SettingCodes
 
 from harness.netlog.sent import Sent, read_sent_bodies
 
@@ -57,6 +58,23 @@ def test_http2_with_interleaved_streams(tmp_path: Path) -> None:
     log = net_log(tmp_path / "log", (1, 7, TLS, connection.data_to_send()))
     assert read_sent_bodies(log) == {("POST", "https://a.test/a"): [Sent(7, b"one more")],
                                      ("POST", "https://a.test/b"): [Sent(7, b"two")]}
+
+
+def test_http2_with_a_server_that_allows_more_than_the_usual_table(tmp_path: Path) -> None:
+    """Chrome tells so in the first headers after the server's settings; all that followed there was lost."""
+    connection = H2Connection(H2Configuration(client_side=True))
+    connection.initiate_connection()
+    server = H2Connection(H2Configuration(client_side=False))
+    server.update_settings({SettingCodes.HEADER_TABLE_SIZE: 65_536})
+    for stream, target in ((1, "/before"), (3, "/after"), (5, "/later")):
+        connection.send_headers(stream, [(":method", "POST"), (":path", target), (":scheme", "https"),
+                                         (":authority", "a.test"), ("x-long", target * 600)])
+        connection.send_data(stream, target.encode(), end_stream=True)
+        if stream == 1:
+            connection.receive_data(server.data_to_send())
+    log = net_log(tmp_path / "log", (1, 7, TLS, connection.data_to_send()))
+    assert read_sent_bodies(log) == {("POST", f"https://a.test{target}"): [Sent(7, target.encode())]
+                                     for target in ("/before", "/after", "/later")}
 
 
 def test_what_is_no_request_is_left_out(tmp_path: Path) -> None:

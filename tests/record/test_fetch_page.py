@@ -396,6 +396,15 @@ def test_a_page_that_leads_to_nothing_stays(log: MadeNetLog, tmp_path: Path) -> 
     assert judge(seen(log, tmp_path)).fit
 
 
+@pytest.mark.parametrize("status", ["200 OK", "403 Forbidden", "503 Service Unavailable"])
+def test_a_document_that_is_fetched_ahead_is_not_the_page(log: MadeNetLog, tmp_path: Path, status: str) -> None:
+    """<link rel=prefetch as=document>: of another origin Chrome logs it as a request of the main frame."""
+    log.request("http://b.test/next", status, b"next", main_frame=True, ahead=True)
+    recording = seen(log, tmp_path)
+    assert [document.url for document in recording.documents()] == [PAGE]
+    assert judge(recording).reasons == []
+
+
 def test_a_page_that_its_service_worker_shows_in_the_end_cannot_be_measured(log: MadeNetLog, tmp_path: Path) -> None:
     shown_ms = 1000.0 + len(log.events) + 50
     assert judge(seen(log, tmp_path, time_origin_ms=1000.0)).fit

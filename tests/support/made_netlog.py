@@ -17,6 +17,8 @@ TYPES = {name: number for number, name in enumerate((
     "SOCKET_BYTES_SENT", "HTTP_CACHE_READ_INFO"), start=1)}
 KINDS = {"URL_REQUEST": 1, "SOCKET": 2, "HTTP2_SESSION": 3}
 ABORTED = -3
+PREFETCH = 1 << 9
+"""The flag of what is fetched ahead, in Chromium's net/base/load_flags_list.h."""
 
 
 class MadeNetLog:
@@ -82,9 +84,12 @@ class MadeNetLog:
         self.add("REQUEST_ALIVE", END)
 
     def request(self, url: str, status: str, body: bytes = b"", *headers: str, method: str = "GET",
-                main_frame: bool = False, cancelled: bool = False) -> None:
-        """Have a whole request with an answer, or one that is given up after `body`."""
+                main_frame: bool = False, cancelled: bool = False, ahead: bool = False) -> None:
+        """Have a whole request with an answer, one that is given up after `body`, or one `ahead` of another page."""
         self.begin(url, method, main_frame)
+        if ahead:
+            begun = next(event for event in reversed(self.events) if "url" in event["params"])
+            begun["params"]["load_flags"] = PREFETCH
         self.head(status, *headers)
         if body:
             self.body(body)
@@ -106,6 +111,7 @@ class MadeNetLog:
         """Write the log as Chrome does: one event a line."""
         constants = {"logEventTypes": TYPES, "logSourceType": KINDS, "timeTickOffset": 0,
                      "netError": {"ERR_ABORTED": ABORTED, "ERR_NAME_NOT_RESOLVED": -105},
+                     "loadFlag": {"PREFETCH": PREFETCH},
                      "clientInfo": {"version": "1"}}
         lines = ",\n".join(json.dumps(event, separators=(",", ":")) for event in self.events)
         path.write_text(f'{{"constants":{json.dumps(constants)},\n"events": [\n{lines}],\n"polledData": []}}\n')
