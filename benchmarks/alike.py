@@ -17,6 +17,7 @@ from harness.analysis.explanation import explain
 from harness.analysis.selection import Cell, Selection, select
 from harness.analysis.stats import improvement_percent
 from harness.analysis.timeline import read_timeline
+from harness.errors import run_main
 from harness.files.results import Results, read_results
 from harness.system.options import OptionParser
 
@@ -114,4 +115,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

@@ -82,7 +82,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Print the table; the exit status is 1 when a stall that cost time was not found, or a load rejected without."""
     require_root("benchmarks/disturbed.py")
     page_set = check_pages(PageFiles(arguments.dir, arguments.name))
-    page = next(page for page in page_set.pages if arguments.page in page.url)
+    page = page_set.page(arguments.page)
     settings = BrowserSettings(browser=check_browser(), limits=TimeLimits())
     netem = kernel_has_netem()
     with only_experiment():
@@ -136,17 +136,17 @@ def report(done: list[Disturbed], stall_ms: float) -> int:
     """Print how many stalls of each part were found, and what the others cost; return the exit status."""
     alone = [load for load in done if not load.part]
     plts_ms = [load.plt_ms for load in alone if load.plt_ms and not load.why_not]
-    median_ms = statistics.median(plts_ms) if plts_ms else 0.0
+    median_ms = statistics.median(plts_ms) if plts_ms else None
     rows = [["nothing", f"{len(alone)}", f"{sum(bool(load.why_not) for load in alone)}", "-"]]
     for part in dict.fromkeys(load.part for load in done if load.part):
         loads = [load for load in done if load.part == part]
         missed = [load for load in loads if not load.why_not]
-        cost = " ".join(f"{(load.plt_ms or 0) - median_ms:+.0f}" for load in missed)
+        cost = " ".join("?" if median_ms is None else f"{(load.plt_ms or 0) - median_ms:+.0f}" for load in missed)
         rows.append([part, f"{len(loads)}", f"{len(loads) - len(missed)}", cost or "-"])
-    print(f"\nmedian of the undisturbed: {median_ms:.0f} ms")
+    print(f"\nmedian of the undisturbed: {'not known' if median_ms is None else f'{median_ms:.0f} ms'}")
     print_table(["stopped", "loads", "rejected", "ms more than the median in those not rejected"], rows)
     costly = [load for load in done if load.part and not load.why_not
-              and (load.plt_ms or math.inf) > median_ms + stall_ms * COST]
+              and (median_ms is None or (load.plt_ms or math.inf) > median_ms + stall_ms * COST)]
     return 1 if costly or any(load.why_not for load in alone) else 0
 
 

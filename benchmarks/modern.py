@@ -10,7 +10,7 @@ For each page, over HTTP/1.1 and HTTP/2, five loads without and five with TFO af
     predicted   PLT with TFO, from the loads without it, beside the median that was measured
 
 With --fixed-point: the recording is replayed and recorded again; what differs is listed. The recording stays in --dir,
-and is used by the next run there.
+and is used by the next run there. Of the results, in client/ there, only the last stay.
 """
 
 import argparse
@@ -29,9 +29,9 @@ from benchmarks.internet import NAME, QUIET_LIMIT_S, QUIET_S, record_unless_ther
 from benchmarks.report import print_table
 from harness.analysis.prediction import predict
 from harness.analysis.selection import select
-from harness.errors import ExperimentError
+from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles, sanitise
-from harness.files.results import LoadResult, Results, read_results
+from harness.files.results import LoadResult, Results, has_loads, read_results
 from harness.measure.received import is_cancelled
 from harness.mirror.recording import read_recording
 from harness.show.labels import span
@@ -76,7 +76,14 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--any-time", action="store_true", help="judge no times: for a machine that is not left alone")
     arguments = parser.parse_args()
     arguments.dir = arguments.dir.resolve()
+    check_own(arguments.dir / "client")
     return arguments
+
+
+def check_own(client: Path) -> None:
+    """Raise InputError when `client`, which is deleted before each measurement, has results of somebody else's."""
+    if has_loads(client) and {made.settings.get("name") for made in read_results(client).experiments} != {NAME}:
+        raise InputError(f"{client}: results of other pages, which would be deleted; give a --dir of its own")
 
 
 def say_fixed_point(directory: Path, pages: list[str]) -> None:

@@ -20,6 +20,7 @@ use_project_python()
 
 from benchmarks.report import print_table
 from harness.analysis.answers import PARTS
+from harness.errors import run_main
 from harness.files.load_parts import ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.files.results import read_results
@@ -137,4 +138,4 @@ def with_answers(record: LoadRecord, spoil: Spoil, chance: random.Random) -> Loa
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

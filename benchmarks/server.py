@@ -147,15 +147,28 @@ def await_port(port: int) -> None:
 def measure(port: int, concurrency: int, options: argparse.Namespace) -> float:
     """Return the median rate of the rounds, in requests/s."""
     argv = [sys.executable, __file__, "--requests", str(options.requests), "--client", str(port), str(concurrency)]
-    return statistics.median(float(subprocess.run(argv, check=True, capture_output=True, text=True, timeout=120).stdout)
-                             for _ in range(options.rounds))
+    rates = []
+    for _ in range(options.rounds):
+        done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=120)
+        if done.returncode:
+            raise ExperimentError(done.stderr.strip().rpartition("\n")[2])
+        rates.append(float(done.stdout))
+    return statistics.median(rates)
 
 
 def request_rate(port: int, concurrency: int, requests: int) -> float:
-    """Fetch the file `requests` times, by `concurrency` threads that each wait for their answer; return requests/s."""
+    """Fetch the file `requests` times, by `concurrency` threads that each wait for their answer; return requests/s.
+
+    Raises ExperimentError when one failed: it would count as a fast one, as would those that its thread left out.
+    """
+    failures: list[Exception] = []
+
     def fetch_share() -> None:
-        for _ in range(requests // concurrency):
-            fetch(port)
+        try:
+            for _ in range(requests // concurrency):
+                fetch(port)
+        except (OSError, ExperimentError) as failure:       # a thread's exception is otherwise lost
+            failures.append(failure)
 
     fetch(port)
     threads = [threading.Thread(target=fetch_share) for _ in range(concurrency)]
@@ -164,7 +177,10 @@ def request_rate(port: int, concurrency: int, requests: int) -> float:
         thread.start()
     for thread in threads:
         thread.join()
-    return requests // concurrency * concurrency / (time.perf_counter() - begin)
+    took_s = time.perf_counter() - begin
+    if failures:
+        raise ExperimentError(f"port {port}: a request failed: {failures[0]}")
+    return requests // concurrency * concurrency / took_s
 
 
 def fetch(port: int) -> None:

@@ -20,6 +20,7 @@ use_project_python()
 
 from harness.system.options import STALL_MS, OptionParser, Whole
 from harness.system.processes import descendants
+from harness.system.signals import run_interruptible
 
 PARTS = ("delay line", "one server", "all servers", "network process", "renderer", "everything")
 MARKS = {"delay line": "delay_line.py", "one server": "http_tfo.py", "all servers": "http_tfo.py",
@@ -46,9 +47,11 @@ def main() -> int:
     time.sleep(arguments.after_ms / 1000)
     pids = find(arguments.part, arguments.below, arguments.host)
     began_s = time.time()
-    send(pids, signal.SIGSTOP)
-    time.sleep(arguments.stall_ms / 1000)
-    send(pids, signal.SIGCONT)
+    try:
+        send(pids, signal.SIGSTOP)
+        time.sleep(arguments.stall_ms / 1000)
+    finally:        # whatever ends us, Ctrl-C say: nobody else lets them go on
+        send(pids, signal.SIGCONT)
     print(f"{began_s:.6f} {len(pids)}")
     return 0 if pids else 1
 
@@ -106,4 +109,4 @@ def send(pids: list[int], number: signal.Signals) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_interruptible(main)

@@ -79,12 +79,14 @@ def measure(folder: Path, sites: int, options: argparse.Namespace) -> None:
     jobs = [UnitTask(unit, lambda: bytes(recording)) for unit in units]
     with ExitStack() as stack:
         scheduler, address = stack.enter_context(running_scheduler(tls))
-        for _ in range(PROCESSES):
+        processes = min(PROCESSES, options.workers)
+        workers = options.workers // processes * processes
+        for _ in range(processes):
             stack.enter_context(running([sys.executable, __file__, "--be-workers", address, "--tls", str(tls),
-                                         "--workers", str(options.workers // PROCESSES), "--seconds",
+                                         "--workers", str(workers // processes), "--seconds",
                                          f"{options.seconds:g}", "--result", str(options.result)], patience_s=0.1))
         cluster = RemoteCluster(address, tls)
-        await_workers(cluster, options.workers // PROCESSES * PROCESSES)
+        await_workers(cluster, workers)
         before, began_s = own_cpu_s(), time.monotonic()
         scheduler_before = cpu_s(scheduler.pid)
         tally = Driver(sweep, cluster, VERSIONS, lambda _: None, lambda _: None).run(jobs)
@@ -92,7 +94,6 @@ def measure(folder: Path, sites: int, options: argparse.Namespace) -> None:
         driver_cpu_s, scheduler_cpu_s = own_cpu_s() - before, cpu_s(scheduler.pid) - scheduler_before
         again = [job.second.unit for job in jobs if sweep.outcome(job.second.unit.key)]
         naps_s = [nap_s(unit, options.seconds) for unit in [*(job.unit for job in jobs), *again]]
-        workers = options.workers // PROCESSES * PROCESSES
         ideal_s = without_cost_s(naps_s, workers)
         overhead_ms = (took_s - ideal_s) / sites * 1000
         print(f"{sites} sites on {workers} workers, {options.seconds:g} s each: {took_s:.1f} s, without any cost "

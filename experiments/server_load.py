@@ -154,7 +154,8 @@ def measure(bench: Bench, arguments: argparse.Namespace) -> list[LoadSample]:
         for repeat, mode in itertools.product(range(arguments.repeats), modes):
             sample = measure_once(bench, mode, rate, repeat, arguments.seconds)
             samples.append(sample)
-            problem = "" if sample.counts else f"; does not count ({sample.held:.0f} begun, {sample.failed} failed)"
+            problem = "" if sample.counts else \
+                f"; does not count ({sample.held:.0f} begun a second, {sample.failed} failed in all)"
             print(f"{rate:g} a second, {STYLES[mode][0]}: {sample.cpu:.1%} of a core, p50 {sample.p50_ms:.2f} ms"
                   f"{problem}", flush=True)
         modes = [mode for mode in modes

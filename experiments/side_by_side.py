@@ -15,11 +15,12 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.analysis.compare import client_folder
+from harness.analysis.layouts import own_names
 from harness.analysis.selection import select
 from harness.files.results import read_results
 from harness.show.figure_files import check_figure_name, write_figure
 from harness.show.layouts import draw_layouts
-from harness.show.side_by_side import Measured, own_names, side_by_side_lines, side_by_side_rows
+from harness.show.side_by_side import Measured, side_by_side_lines, side_by_side_rows
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 from harness.system.signals import run_interruptible

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness.analysis.compare import Side
 from harness.analysis.explanation import explain
@@ -48,22 +49,36 @@ def side_names(sides: Sequence[Side]) -> list[str]:
     choices = [" and ".join(sorted({experiment.layout.partition(":")[0] for experiment in side.results.experiments}))
                or "host" for side in sides]
     taken = Counter(choices)
-    return [choice if taken[choice] == 1 else f"{choice} ({_folder(side)})"
-            for choice, side in zip(choices, sides, strict=True)]
+    return [choice if taken[choice] == 1 else f"{choice} ({folder})"
+            for choice, folder in zip(choices, _folders(sides), strict=True)]
 
 
 def other_differences(sides: Sequence[Side]) -> Iterator[str]:
     """Say what differs between the folders beside their layouts: then not all that one sees is the layouts' doing."""
-    first = sides[0]
-    for side in sides[1:]:
-        for line in differing_settings(first.results, side.results):
+    folders = _folders(sides)
+    for side, folder in zip(sides[1:], folders[1:], strict=True):
+        for line in differing_settings(sides[0].results, side.results):
             if not line.startswith("layout: "):
-                yield f"{_folder(first)} | {_folder(side)}: {line}"
+                yield f"{folders[0]} | {folder}: {line}"
 
 
-def _folder(side: Side) -> str:
-    folder = side.results.clientdir.resolve()
-    return folder.parent.name if folder.name == "client" else folder.name
+def _folders(sides: Sequence[Side]) -> list[str]:
+    """Return a name for each folder of results; a client/ goes by that of the folder it is in."""
+    found = [side.results.clientdir.resolve() for side in sides]
+    return own_names([folder.parent if folder.name == "client" else folder for folder in found])
+
+
+def own_names(folders: Sequence[Path]) -> list[str]:
+    """Return a name for each folder that no other one has: its own, with its parent's if need be, or its whole path.
+
+    Rows and bars are told apart by it, and nearly every folder of results is called client/.
+    """
+    paths = [folder.resolve() for folder in folders]
+    for parts in (1, 2):
+        names = ["/".join(path.parts[-parts:]) for path in paths]
+        if len(set(names)) == len(set(paths)):
+            return names
+    return [str(path) for path in paths]
 
 
 def _row(side: Side, name: str, url: str, page: str, rtt_ms: float) -> LayoutRow:

@@ -60,7 +60,8 @@ def _bars(axes: Axes, rows: Sequence[LayoutRow], value_of: Callable[[LayoutRow],
         mine = [row for row in rows if row.name == name and value_of(row) is not None]
         places = [groups.index((row.url, row.improvement.rtt_ms)) + (number - (len(names) - 1) / 2) * width
                   for row in mine]
-        colour, hatch = COLOURS[number % len(COLOURS)]
+        colour, _ = COLOURS[number % len(COLOURS)]
+        _, hatch = COLOURS[(number + number // len(COLOURS)) % len(COLOURS)]        # another pair for each of 36 names
         bars = axes.bar(places, [value_of(row) or 0.0 for row in mine], width=width, color=colour, hatch=hatch,
                         edgecolor="#222222", linewidth=0.4, label=name)
         texts = [words.format(value_of(row)) for row in mine]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from harness.analysis.compare import Side
 from harness.analysis.intervals import ENOUGH_PAIRS
@@ -28,19 +27,6 @@ LEGEND = (
 
 Measured = tuple[str, Results, Selection]
 """What the folder is called, and what is in it."""
-
-
-def own_names(folders: Sequence[Path]) -> list[str]:
-    """Return a name for each folder that no other one has: its own, with its parent's if need be, or its whole path.
-
-    Rows and bars are told apart by it, and nearly every folder of results is called client/.
-    """
-    paths = [folder.resolve() for folder in folders]
-    for parts in (1, 2):
-        names = ["/".join(path.parts[-parts:]) for path in paths]
-        if len(set(names)) == len(set(paths)):
-            return names
-    return [str(path) for path in paths]
 
 
 def side_by_side_rows(folders: Sequence[Measured]) -> list[LayoutRow]:

@@ -4,6 +4,7 @@ Nothing is lost when this process ends: results are in the sweep's folder as soo
 measures what is missing. When the scheduler is gone, this one connects again, and hands out again what had no result.
 """
 
+import asyncio
 import contextlib
 import itertools
 import math
@@ -29,7 +30,7 @@ LOOK_S = 1.0
 PROGRESS_EVERY_S = 1.0
 """How often it writes down how far the sweep is, for --status."""
 NOT_RESULTS = 3
-"""How often a unit is handed out again after what came back was no result."""
+"""How often a unit is handed out again after what came back was no result, or did not come in time."""
 NOBODY_S = 120.0
 """How long a worker that is fit may stay away: one that was killed is started again, and calibrates its machine."""
 COMING_S, DESCRIBED_S = 6.0, 60.0
@@ -240,18 +241,28 @@ class Driver:
                     ended.append(self._running.pop(key))
             else:
                 self._workers.answered(what, key, future)
-        for running, parcel in zip(ended, self._results([running.future for running in ended]), strict=True):
+        for running, parcel in zip(ended, self._results(ended), strict=True):
             self._ended(running, parcel)
 
-    def _results(self, futures: list[Any]) -> list[bytes | None]:
-        """Return what came back, None where nothing did. All is fetched at once, which is cheaper for the scheduler."""
-        finished = [future for future in futures if future.status == "finished"]
-        try:
-            came = dict(zip(map(id, finished), self._gather(finished), strict=True)) if finished else {}
-        except Exception as error:          # noqa: BLE001  # Dask's, when a worker or the scheduler went away meanwhile
-            self._say(f"results of {len(finished)} sites did not come ({type(error).__name__}); again")
-            came = {}
-        return [came.get(id(future)) for future in futures]
+    def _results(self, ended: list[_Running]) -> list[bytes | None]:
+        """Return what came back, None where nothing did.
+
+        All is fetched at once, which is cheaper for the scheduler; but alone what did not come in time before, or one
+        that is too large for its machine's network would keep the others from coming, too.
+        """
+        finished = [running for running in ended if running.future.status == "finished"]
+        alone = [running for running in finished if running.job.unit.key in self._no_results]
+        together = [running for running in finished if running.job.unit.key not in self._no_results]
+        came: dict[str, bytes] = {}
+        for group in [together, *([running] for running in alone)]:
+            keys = [running.job.unit.key for running in group]
+            try:
+                came |= zip(keys, self._gather([running.future for running in group]) if group else [], strict=True)
+            except Exception as error:      # noqa: BLE001  # Dask's, when a worker or the scheduler went away meanwhile
+                self._say(f"results of {len(group)} sites did not come ({type(error).__name__}); again")
+                if isinstance(error, TimeoutError | asyncio.TimeoutError):
+                    self._no_results.update(keys)
+        return [came.get(running.job.unit.key) for running in ended]
 
     def _gather(self, finished: list[Any]) -> list[bytes]:
         """Fetch results. Left to itself Dask would wait until whatever was lost with its worker is measured again."""
@@ -296,7 +307,9 @@ class Driver:
             died = "KilledWorker" in why
             return self._failure(unit, "every worker that measured it died" if died else f"Dask: {why[:200]}")
         if parcel is None:
-            return None
+            if running.future.status != "finished" or self._no_results[unit.key] < NOT_RESULTS:
+                return None
+            return self._failure(unit, f"its results did not come within {RESULT_S} s")
         try:
             return self.folder.store(unit, bytes(parcel), self._is_final)
         except (ValueError, TypeError) as error:

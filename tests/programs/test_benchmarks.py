@@ -1,14 +1,21 @@
 """The benchmarks explain themselves, and the sampler of RTTs measures what it says."""
 
+import os
 import re
+import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from benchmarks import disturbed, stall
+from benchmarks.server import FILE_SIZE, request_rate
 from harness.bootstrap import ROOT
+from harness.errors import ExperimentError
+from tests.support.client_folder import make_client
 from tests.support.forked import typed
 
 BENCHMARKS = ROOT / "benchmarks"
@@ -19,6 +26,15 @@ CLOSED_PORT = 9
 PACE_S = 0.010
 
 
+def test_results_of_other_pages_are_not_deleted(tmp_path: Path) -> None:
+    """With --dir . the last run.sh's were, without a word."""
+    client = make_client(tmp_path / "client", [50])
+    done = typed(BENCHMARKS / "modern.py", "--dir", tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "results of other pages, which would be deleted" in done.stderr
+    assert client.is_dir()
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_help_works_from_any_directory(name: str, tmp_path: Path) -> None:
     done = typed(BENCHMARKS / name, "--help", cwd=tmp_path)
@@ -26,11 +42,67 @@ def test_help_works_from_any_directory(name: str, tmp_path: Path) -> None:
     assert "usage:" in done.stdout
 
 
+def test_requests_that_failed_are_not_counted_as_fast_ones() -> None:
+    """Of a server that ended after two answers it was said that it gives thousands a second."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def answer_two() -> None:
+            for _ in range(2):
+                connection, _address = listener.accept()
+                with connection:
+                    connection.recv(4096)
+                    connection.sendall(b"x" * FILE_SIZE)
+            listener.close()
+
+        server = threading.Thread(target=answer_two)
+        server.start()
+        with pytest.raises(ExperimentError, match="a request failed"):
+            request_rate(listener.getsockname()[1], 1, 1000)
+        server.join()
+
+
 def test_a_sweeps_scheduler_and_driver_hand_out_every_unit_once(tmp_path: Path) -> None:
     """Dask itself, TLS, and messages that hold nothing but data; the workers only sleep."""
     done = typed(BENCHMARKS / "sweep.py", "--sites", "30", "--workers", "4", "--seconds", "0.05", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.search(r"; 30 measured, \d+ of them twice\n\Z", done.stdout)
+
+
+def test_a_stall_that_is_broken_off_lets_its_part_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the middle left all stopped: of "everything" the experiment, which nothing but SIGKILL ended then."""
+    with subprocess.Popen(["sleep", "60"]) as part:
+        def sleep(seconds: float) -> None:
+            if seconds:
+                os.waitid(os.P_PID, part.pid, os.WSTOPPED)
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(sys, "argv", ["stall.py", "everything", "--below", f"{part.pid}", "--network-of",
+                                          f"{part.pid}", "--after-ms", "0", "--stall-ms", "1000"])
+        monkeypatch.setattr(stall, "wait_for_packet", lambda _: True)
+        monkeypatch.setattr("benchmarks.stall.time.sleep", sleep)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                stall.main()
+            assert Path(f"/proc/{part.pid}/stat").read_text().split()[2] != "T"
+        finally:
+            part.kill()
+
+
+def test_a_sweep_may_have_fewer_workers_than_processes_would_share(tmp_path: Path) -> None:
+    done = typed(BENCHMARKS / "sweep.py", "--sites", "3", "--workers", "2", "--seconds", "0.05", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "3 sites on 2 workers" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["alike.py", "sameness.py"])
+def test_a_folder_without_results_is_told_in_a_line(name: str, tmp_path: Path) -> None:
+    done = typed(BENCHMARKS / name, tmp_path / "a", tmp_path / "b")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+
+
+def test_without_undisturbed_loads_no_stall_has_a_known_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its whole page load time stood there: 1100 ms of a stall of 100 ms."""
+    assert disturbed.report([disturbed.Disturbed("renderer", 5.0, 100.0, 1100.0, [])], 100.0) == 1
+    assert "1100" not in capsys.readouterr().out
 
 
 @pytest.mark.root

@@ -1,5 +1,6 @@
 """Layouts side by side: the table, the figure, and what differs besides."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,21 @@ def test_folders_of_one_choice_go_by_their_own_names_too(tmp_path: Path) -> None
     sides = [side(results(tmp_path / name, f"recorded: 5 host names on {count} servers ({name})", count))
              for name, count in (("here", 2), ("there", 3))]
     assert side_names(sides) == ["recorded (here)", "recorded (there)"]
+
+
+def test_folders_of_one_choice_and_one_name_are_told_apart(tmp_path: Path) -> None:
+    """Two days' layouts/host had one name: nobody knew whose row was whose, and bars were drawn over bars."""
+    sides = [side(results(tmp_path / day / "host", "host", 5, bw_net_mbit=rate)) for day, rate in
+             (("monday", 4), ("tuesday", 8))]
+    assert side_names(sides) == ["host (monday/host)", "host (tuesday/host)"]
+    assert list(other_differences(sides)) == ["monday/host | tuesday/host: bw_net_mbit: 4 | 8"]
+
+
+def test_each_of_many_bars_looks_like_no_other(three: list[Path]) -> None:
+    """Of the eight settings of all.sh the last two had colour and hatching of the first two."""
+    [row] = layout_rows([side(three[0])])
+    bars = draw_layouts([replace(row, name=f"{number}") for number in range(8)]).axes[0].patches
+    assert len({(bar.get_facecolor(), bar.get_hatch()) for bar in bars}) == 8
 
 
 def test_what_differs_besides_is_said(three: list[Path]) -> None:

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from harness.analysis.layouts import own_names
 from harness.analysis.selection import select
 from harness.bootstrap import ROOT
 from harness.files.experiment import write_experiment
 from harness.files.results import read_results
-from harness.show.side_by_side import Measured, own_names, side_by_side_lines, side_by_side_rows
+from harness.show.side_by_side import Measured, side_by_side_lines, side_by_side_rows
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 from tests.support.forked import typed
 

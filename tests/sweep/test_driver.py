@@ -218,6 +218,36 @@ def test_when_the_scheduler_goes_before_an_answer_is_fetched_nobody_is_to_blame(
     assert known.dismissed == {}
 
 
+def test_a_result_that_never_comes_in_time_is_a_failure_with_its_reason(sweep: Sweep,
+                                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its site was measured again and again, for ever. What is fetched with it comes, alone, the next time."""
+    large, asked, measure = JOBS[0].unit.key, Counter[bool](), FakeClient._measure
+    slow: list[FakeFuture] = []
+
+    def measured(client: FakeClient, of: Unit, there: list[str] | None) -> FakeFuture:
+        future = measure(client, of, there)
+        if of.key == large:
+            slow.append(future)
+        return future
+
+    def gather(_: FakeClient, futures: list[FakeFuture], *, asynchronous: bool) -> list[Any]:
+        assert asynchronous
+        asked[any(future in slow for future in futures)] += 1
+        if asked[True] > 20:
+            pytest.fail("it never ends")
+        if any(future in slow for future in futures):
+            raise TimeoutError
+        return [future.value for future in futures]
+
+    monkeypatch.setattr(FakeClient, "_measure", measured)
+    monkeypatch.setattr(FakeClient, "gather", gather)
+    tally = sweep.run(sweep.client(FakeWorker(machine("lab"), good, FIT)))
+    assert (tally.measured, tally.failed) == (11, 1)
+    outcome = sweep.folder.outcome(large)
+    assert outcome
+    assert outcome.why == ("its results did not come within 120 s",)
+
+
 def test_large_recordings_are_handed_out_some_at_a_time(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask's client has copies of them: all that the workers could take at once might be more than fits in memory."""
     monkeypatch.setattr(driver, "MOST_BYTES", 250)

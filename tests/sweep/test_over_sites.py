@@ -39,6 +39,14 @@ def test_each_site_counts_once() -> None:
     assert share_faster([row("y", at(9, None))], 100.0) is None
 
 
+def test_that_all_sites_are_faster_says_little_of_others_when_they_are_few() -> None:
+    """A bootstrap said 100.0 to 100.0%. All of five are faster by chance, one time in 40, of sites 48% of which are."""
+    share = share_faster(rows(5, 5, 5, 5, 5), 100.0)
+    assert share
+    assert (share.value, share.high) == (1, 1)
+    assert share.low == pytest.approx(0.025 ** (1 / 5))
+
+
 def test_a_distribution_rises_from_the_first_site_to_all() -> None:
     found = distribution(rows(5, 1, 3, 2, 4, 4), 100.0)
     assert found

@@ -99,6 +99,7 @@ def test_a_site_that_was_measured_twice_counts_once(sweep: Sweep) -> None:
     html = (sweep.folder.path / "report.html").read_text()
     assert "TCP Fast Open over 7 sites: x" in html
     assert re.search(r'<th scope="row">20</th><td class="number">7</td>', html)
+    assert html.count("100.0% (59.0 to 100.0) of 7</td>") == 2, "at both RTTs"
 
 
 def test_the_report_is_one_file_in_which_no_text_is_run(sweep: Sweep) -> None:
@@ -187,3 +188,24 @@ def test_a_grid_is_told_apart_by_its_settings(tmp_path: Path) -> None:
     assert re.findall(r"<td>(--http=1..)</td><td>(\w+)</td>", failures) == [("--http=1.1", "partly"),
                                                                              ("--http=1.1", "failed")]
     assert re.search(r'<th scope="row">lab1</th><td class="number">2</td>', failures), "sites, not units"
+
+
+def test_each_combination_of_a_grid_has_best_sites_at_its_own_largest_rtt(tmp_path: Path) -> None:
+    """Without --delayhome the RTTs were others than with it, and the section was empty, without a waterfall."""
+    made = Sweep.__new__(Sweep)
+    made.folder = SweepFolder(tmp_path, "grid")
+    made.folder.make()
+    both = ((), ("--delayhome=20",))
+    units = [unit(settings=UnitSettings((10.0,), options)) for options in both]
+    for of, rtt_ms in zip(units, (20, 60), strict=True):
+        folder = made.folder.results(of.key)
+        folder.mkdir()
+        (folder / FILE).write_text(outcome(of).to_json())
+        make_client(folder / "client", (rtt_ms / 2,), [of.url])
+    write_outputs(made.folder, SweepSettings(tmp_path / "L.pages", (10.0,), both, VERSIONS),
+                  [SiteRecording(Page(units[0].url, "p"), tmp_path, "digest")],
+                  [UnitTask(of, lambda: b"") for of in units])
+    html = (made.folder.path / "report.html").read_text()
+    assert re.findall(r"By the improvement at (\d+) ms RTT", html) == ["20", "60"]
+    for of in units:
+        assert f'<a href="waterfalls/{of.key}.html">' in html
