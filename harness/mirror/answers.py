@@ -85,6 +85,8 @@ class RecordedAnswer:
     asked: Asked = field(default_factory=Asked, compare=False)
     wait_ms: float | None = field(default=None, compare=False)
     """How long it was waited for when it was recorded, a round trip included; None where that is not told."""
+    confirmed: int = field(default=0, compare=False)
+    """How many times the site said of it that it still holds (304) before it sent another one."""
 
     @property
     def internal(self) -> bool:

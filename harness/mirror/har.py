@@ -32,6 +32,8 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 HUNG_MS = 1000.0
 """A request that nobody had answered for so long when the recording ended hung; others were cut by that end."""
+WITHOUT_A_BODY = (204, 205, 304)
+"""Statuses of answers that Chrome reads no body of, whatever their headers say."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
         from_cache=bool(entry.get("_fromCache")), part=_part(status, headers, whole=bool(entry.get("_refetched"))),
         early_hints=headers_of_har(response.get("_earlyHints")), arrivals=arrivals,
         stays_open=cut or bool(arrivals and entry.get("_partial")), after_load=bool(entry.get("_afterLoad")),
-        hung=not status and _hung(entry, asked), closes=_closes(entry, version, headers),
+        hung=not status and _hung(entry, asked), closes=_closes(entry, version, status, headers),
         before_document=bool(entry.get("_beforeDocument")),
         connect_ms=handshake_ms(entry) if status else None,
         wait_ms=None if entry.get("_refetched") else time_ms((entry.get("timings") or {}).get("wait")))
@@ -158,12 +160,23 @@ def _hung(entry: dict[str, Any], asked: Asked) -> bool:
     return not (entry.get("_afterLoad") and is_part)
 
 
-def _closes(entry: dict[str, Any], version: str, headers: Headers) -> bool:
+def _closes(entry: dict[str, Any], version: str, status: int, headers: Headers) -> bool:
     """Say whether the site closed the connection; in archives it may be what a crawler had asked for."""
     said = header_in(headers, "connection").lower()
     old = version.upper() == "HTTP/1.0"
     return bool(entry.get("connection")) and (not is_over_http2(version)) and (
-        "close" in said or (old and "keep-alive" not in said))
+        "close" in said or (old and "keep-alive" not in said) or _ends_with_connection(entry, status, headers, old=old))
+
+
+def _ends_with_connection(entry: dict[str, Any], status: int, headers: Headers, *, old: bool) -> bool:
+    """Say whether nothing but the connection's end told Chrome where the body ends (RFC 9112, section 6.3).
+
+    Some sites do not say that they close it (Chromium's net/http/http_stream_parser.cc, CanFindEndOfResponse).
+    """
+    if not status or status in WITHOUT_A_BODY or str(entry["request"]["method"]).upper() == "HEAD":
+        return False
+    in_chunks = not old and "chunked" in header_in(headers, "transfer-encoding").lower()
+    return not in_chunks and not header_in(headers, "content-length").isdigit()
 
 
 def _part(status: int, headers: Headers, *, whole: bool) -> tuple[int, int] | None:

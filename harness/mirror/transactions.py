@@ -6,13 +6,14 @@ the query, is the same whenever the recording is read, and is written to the ser
 
 An exchange is left out if another one can take its place: if it failed and the same URL came whole at another time; if
 it is a 304 or a part and the whole body came, too; and if the browser took the answer from its cache. One that hung
-until the page was closed stays: a page that polls waited for it.
+until the page was closed stays: a page that polls waited for it. How many 304 came after an answer is kept with it: a
+page that polls until there is something new asked so often.
 """
 
 import dataclasses
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from harness.files.text_log import Response
@@ -20,6 +21,7 @@ from harness.mirror.answers import FILE_ANYWAY, BodyPart, RecordedAnswer, answer
 from harness.mirror.har import Exchange
 from harness.mirror.masks import mask_target
 
+NOT_MODIFIED = 304
 IDENTITY_DIGITS = 12
 """Hexadecimal ones: 48 bits tell the transactions of a recording apart."""
 Origin = tuple[str, str]
@@ -79,6 +81,7 @@ def sequences(logged: Iterable[Logged], files: dict[str, frozenset[str]]) -> Seq
     for item in logged:
         by_key.setdefault((item.origin, item.key), []).append(item)
     kept = {id(item) for items in by_key.values() for item in _worth_replaying(items)}
+    confirmed = Counter(place for items in by_key.values() for place in _confirmed(items, kept))
     tells = {item.page for item in logged if isinstance(item.entry, Exchange) and item.entry.asked.navigation}
     numbers: Counter[str] = Counter()
     found: dict[Origin, dict[str, list[RecordedAnswer]]] = {}
@@ -98,8 +101,19 @@ def sequences(logged: Iterable[Logged], files: dict[str, frozenset[str]]) -> Seq
             dataclasses.replace(answer, identity=name, url=item.url, page=item.page,
                                 after_load=answer.after_load or item.after_load,
                                 wait_ms=item.entry.wait_ms if isinstance(item.entry, Exchange) else None,
+                                confirmed=confirmed[id(item)],
                                 asked=dataclasses.replace(answer.asked, tells_navigations=item.page in tells)))
     return {origin: {key: tuple(answers) for key, answers in of_origin.items()} for origin, of_origin in found.items()}
+
+
+def _confirmed(items: list[Logged], kept: set[int]) -> Iterator[int]:
+    """Yield, for each 304 of one URL and method that is left out, which answer (its id) it said to hold still."""
+    last: Logged | None = None
+    for item in items:
+        if id(item) in kept:
+            last = item
+        elif isinstance(item.entry, Exchange) and item.entry.status == NOT_MODIFIED and last and last.page == item.page:
+            yield id(last)
 
 
 def _parts(items: list[Logged], files: frozenset[str], total: int) -> tuple[BodyPart, ...]:

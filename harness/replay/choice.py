@@ -43,6 +43,23 @@ def choose(candidates: list[RecordedAnswer], given: set[str]) -> tuple[RecordedA
     return (candidates[-1], True) if fresh is None else (fresh, False)
 
 
+def is_known(answer: RecordedAnswer, request: Request) -> bool:
+    """Say whether the client has this body, as it asks whether it still may use it (RFC 9110, section 13)."""
+    recorded, asked = dict(answer.headers or ()), request.asked.headers
+    tags = asked.get("if-none-match")
+    if answer.status != 200 or request.method not in ("GET", "HEAD"):
+        return False
+    if tags is not None:
+        return "etag" in recorded and _opaque(recorded["etag"]) in map(_opaque, tags.split(","))
+    since = asked.get("if-modified-since")
+    return since is not None and since == recorded.get("last-modified")
+
+
+def _opaque(tag: str) -> str:
+    """Return an entity tag without the mark that it is weak, which does not count here."""
+    return tag.strip().removeprefix("W/")
+
+
 def _varying(candidates: list[RecordedAnswer]) -> list[str]:
     """Return the headers that decide between answers, as the answers themselves say (RFC 9110, section 12.5.5)."""
     named = {name.strip().lower() for answer in candidates for header, value in answer.headers or ()

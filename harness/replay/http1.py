@@ -10,13 +10,14 @@ import io
 import select
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 
 from harness.files.server_log import FoundAs
 from harness.mirror.asked import Asked, BodyHash, BodyHasher, headers_of
+from harness.mirror.headers import TOKEN
 from harness.replay.connection import LARGEST_BODY, Accepted
 from harness.replay.matching import Request
 from harness.replay.reply import Reply, reply_to
@@ -120,15 +121,14 @@ class ReplayHandler(BaseHTTPRequestHandler):
                 self.accepted.note(site, received_s, number, self.command, target, status=reply.status, sent=sent,
                                    found=reply.found, begun_s=self.begun_s, answer=reply.answer)
 
-    do_HEAD = do_GET  # noqa: N815 (http.server's name)
-    do_POST = do_GET  # noqa: N815
-    do_OPTIONS = do_GET  # noqa: N815
-    do_PUT = do_GET  # noqa: N815
-    do_PATCH = do_GET  # noqa: N815
-    do_DELETE = do_GET  # noqa: N815
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        """Answer whatever a page may ask with (http.server looks for do_<METHOD>): those of WebDAV send PROPFIND."""
+        if name.startswith("do_") and TOKEN.fullmatch(name[3:]):
+            return self.do_GET
+        raise AttributeError(name)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
-        """Answer what is no request, or one of an unknown method."""
+        """Answer what is no request."""
         self.close_connection = True
         path = self._target() if self.command else "-"
         self.accepted.note(self._site(), time.time(), self.accepted.count_request(), self.command or "-", path,

@@ -22,6 +22,7 @@ from harness.mirror.paths import open_file
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
 from harness.mirror.targets import path_and_query
 from harness.replay.body import BodyReader, Piece
+from harness.replay.choice import is_known
 from harness.replay.matching import Request
 from harness.replay.site import MISSING, Site
 
@@ -101,7 +102,7 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     if asked.get("upgrade", "").lower() == "websocket":    # of those that were recorded one was found before
         return Reply(501, FoundAs.LIVE, size=0)
     answer = site.answer(request.target, request.method, request.asked)
-    known = request.method in ("GET", "HEAD") and _is_known(answer, asked)
+    known = is_known(answer, request)
     if known or answer.hangs or answer.of_head:
         return _without_body(site, answer, asked, known=known)
     body = _open(site, directories, answer)
@@ -196,23 +197,6 @@ def _headers(answer: RecordedAnswer, asked: Mapping[str, str]) -> Headers:
     if answer.redirect_url is not None and not any(name == "location" for name, _ in headers):
         headers.append(("location", location(answer.redirect_url)))
     return headers
-
-
-def _is_known(answer: RecordedAnswer, asked: Mapping[str, str]) -> bool:
-    """Say whether the client has this body, as it asks whether it still may use it (RFC 9110, section 13)."""
-    recorded = dict(answer.headers or ())
-    tags = asked.get("if-none-match")
-    if answer.status != 200:
-        return False
-    if tags is not None:
-        return "etag" in recorded and _opaque(recorded["etag"]) in map(_opaque, tags.split(","))
-    since = asked.get("if-modified-since")
-    return since is not None and since == recorded.get("last-modified")
-
-
-def _opaque(tag: str) -> str:
-    """Return an entity tag without the mark that it is weak, which does not count here."""
-    return tag.strip().removeprefix("W/")
 
 
 def _preflight(site: Site, request: Request) -> Reply:

@@ -3,6 +3,7 @@
 import dataclasses
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from harness.files.load_mark import LoadMark
@@ -16,7 +17,7 @@ from harness.mirror.paths import split_url
 from harness.mirror.recording import Recording
 from harness.mirror.targets import path_and_query
 from harness.mirror.transactions import answer_key
-from harness.replay.choice import answered_a_navigation, choose, fitting
+from harness.replay.choice import answered_a_navigation, choose, fitting, is_known
 from harness.replay.matching import EXACT, LOOP, RECORDED, Matcher, Request
 
 MISSING = RecordedAnswer(404, found=FoundAs.MISSING)
@@ -69,6 +70,8 @@ class Site:
         self._load, self._asked_s = b"", 0.0
         self._given: set[str] = set()
         """Identities of what was answered in the present load."""
+        self._confirmed: Counter[str] = Counter()
+        """How many times it was said in the present load of each of these that it still holds."""
 
     def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> RecordedAnswer:
         """Return the answer to a request's target: path and query, as received or as an absolute URL."""
@@ -79,7 +82,7 @@ class Site:
                 usable = fitting(self._usable(candidates, request, tier), request, page)
                 if not usable:
                     continue
-                chosen, again = choose(usable, self._given)
+                chosen, again = self._still_holds(usable, request) or choose(usable, self._given)
                 self._given.add(chosen.identity)
                 if again and (chosen.live or self._matcher.end_of(chosen) == LOOP):
                     return ended(chosen, request.asked)
@@ -115,6 +118,15 @@ class Site:
         answers = self._recording.answers.get((self.scheme, self.host), {})
         return answers.get(answer_key("OPTIONS", path_and_query(target)), (None,))[-1]
 
+    def _still_holds(self, candidates: list[RecordedAnswer], request: Request) -> tuple[RecordedAnswer, bool] | None:
+        """Return what the client has and asks about, if the site said more often that it still holds; see `choose`."""
+        for answer in candidates:
+            if (self._confirmed[answer.identity] < answer.confirmed and answer.identity in self._given
+                    and is_known(answer, request)):
+                self._confirmed[answer.identity] += 1
+                return answer, False
+        return None
+
     def _usable(self, candidates: list[RecordedAnswer], request: Request, found: str) -> list[RecordedAnswer]:
         if found != EXACT:
             candidates = [answer for answer in candidates if not answer.lacks_body]
@@ -135,6 +147,7 @@ class Site:
         load, page = self._mark.read()
         if load != self._load or (self._mark.own and silent):
             self._given.clear()
+            self._confirmed.clear()
         self._load = load
         return page
 

@@ -57,6 +57,26 @@ def test_several_answers_of_one_url_come_in_recorded_order_and_the_last_from_the
     assert {answer.found for answer in answers} == {"plain"}
 
 
+def test_a_poll_hears_as_often_that_nothing_is_new_as_when_it_was_recorded(written: Written) -> None:
+    """As from Express, Rails and nginx: 200, 304, 304, 200. What was new came with the second question."""
+    for tag, status in (("1", 200), ("1", 304), ("1", 304), ("2", 200), ("2", 304)):
+        written.add("/poll", tag if status == 200 else None, status=status, headers=[("ETag", f'W/"{tag}"')])
+    written.add("/alone", "alone", headers=[("ETag", '"3"')])
+    site = written.site()
+    asked = [{}, *[{"if_none_match": 'W/"1"'}] * 3, *[{"if_none_match": 'W/"2"'}] * 3]
+    answers = [get("/poll", site, **headers) for headers in asked]
+    assert [body(written, answer) for answer in answers] == ["1", "1", "1", "2", "2", "2", "2"]
+    assert len({answer.identity for answer in answers}) == 2
+    assert [body(written, get("/alone", site)) for _ in range(2)] == ["alone", "alone"]
+
+
+def test_who_does_not_ask_whether_it_still_holds_gets_the_next(written: Written) -> None:
+    for tag, status in (("1", 200), ("1", 304), ("2", 200)):
+        written.add("/poll", tag if status == 200 else None, status=status, headers=[("ETag", f'"{tag}"')])
+    site = written.site()
+    assert [body(written, get("/poll", site)) for _ in range(3)] == ["1", "2", "2"]
+
+
 def test_each_load_begins_anew(written: Written, tmp_path: Path) -> None:
     written.add("/poll", "waiting")
     written.add("/poll", "done")
