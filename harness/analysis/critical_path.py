@@ -14,7 +14,7 @@ request:
     cpu       everything else: Chrome parses, runs scripts and lays out; or nothing happens, before a timer
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harness.analysis.causes import FREED_MS, Cause, Dependencies, cause_of_load_event
 from harness.analysis.timeline import TimedRequest, Timeline
@@ -24,12 +24,16 @@ KINDS = ("dns", "connect", "tls", "wait", "receive", "queue", "cpu")
 
 @dataclass(frozen=True)
 class Step:
-    """One piece of the path, in ms from navigationStart; `url` is the request's, or whose answer is used."""
+    """One piece of the path, in ms from navigationStart; `url` is the request's, or whose answer is used.
+
+    `entry` is that request's place in the HAR, -1 without one: a page may ask for one URL several times.
+    """
 
     kind: str
     start_ms: float
     end_ms: float
     url: str
+    entry: int = field(default=-1, compare=False)
 
     @property
     def length_ms(self) -> float:
@@ -57,39 +61,40 @@ class _Walk:
         self.request: TimedRequest | None = None
         self.steps: list[Step] = []
 
-    def back_to(self, start: float, kind: str, url: str) -> None:
+    def back_to(self, start: float, kind: str, request: TimedRequest | None) -> None:
         """Walk back to `start`; times may be 1 ms apart that should be the same, so never forward, never below 0."""
         start = max(0.0, min(start, self.at))
         if start < self.at:
-            self.steps.append(Step(kind, start, self.at, url))
+            url, entry = (request.url, request.entry) if request else ("", -1)
+            self.steps.append(Step(kind, start, self.at, url, entry))
         self.at = start
 
     def back_to_cause(self, cause: Cause) -> None:
         """Walk back over what Chrome did after the cause."""
-        self.back_to(cause.at, "cpu", cause.request.url if cause.request else "")
+        self.back_to(cause.at, "cpu", cause.request)
         self.request = cause.request
 
 
 def _through(walk: _Walk, request: TimedRequest, why: Dependencies) -> None:
     """Walk back from wherever the path meets `request` to what it waited for."""
-    walk.back_to(request.head, "receive", request.url)
-    walk.back_to(request.sent, "wait", request.url)
+    walk.back_to(request.head, "receive", request)
+    walk.back_to(request.sent, "wait", request)
     if request.shared and why.freed is not None:    # it waited for what the request did that made the connection
         going_on = min(why.freed_at, why.freed.end)
-        walk.back_to(going_on, "queue" if request.sent - going_on >= FREED_MS else "cpu", request.url)
+        walk.back_to(going_on, "queue" if request.sent - going_on >= FREED_MS else "cpu", request)
         walk.request = why.freed
         return
     if request.tls:
-        walk.back_to(request.tls[1], "cpu", request.url)
-        walk.back_to(request.tls[0], "tls", request.url)
+        walk.back_to(request.tls[1], "cpu", request)
+        walk.back_to(request.tls[0], "tls", request)
     if request.connect:
-        walk.back_to(request.connect[1], "cpu", request.url)
-        walk.back_to(request.connect[0], "connect", request.url)
-        walk.back_to(request.connect[0] - request.dns_ms, "dns", request.url)
+        walk.back_to(request.connect[1], "cpu", request)
+        walk.back_to(request.connect[0], "connect", request)
+        walk.back_to(request.connect[0] - request.dns_ms, "dns", request)
     if why.freed is not None:
-        walk.back_to(why.freed.end, "cpu", request.url)
+        walk.back_to(why.freed.end, "cpu", request)
         walk.request = why.freed
         return
     is_queued = request.connection and request.dispatched - request.start >= FREED_MS
-    walk.back_to(request.start, "queue" if is_queued else "cpu", request.url)
+    walk.back_to(request.start, "queue" if is_queued else "cpu", request)
     walk.back_to_cause(why.cause)

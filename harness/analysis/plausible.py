@@ -41,8 +41,9 @@ def _awaited(loads: Iterable[LoadResult]) -> Iterable[int]:
     for load in loads:
         if load.record and load.record.answers:
             answers = load.record.answers
+            of_scripts = {answer.identity for answer in answers.each if answer.purpose in READ_BY_SCRIPTS}
             yield sum(not answer.late and answer.purpose not in READ_BY_SCRIPTS for answer in answers.each) \
-                + len(answers.from_cache)
+                + sum(identity not in of_scripts for identity in answers.from_cache)
 
 
 def unexplained_saving(selection: Selection, row: Improvement) -> tuple[float, float] | None:

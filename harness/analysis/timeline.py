@@ -9,7 +9,7 @@ Of the connection only what this request waited for counts: nothing when it stoo
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -70,6 +70,8 @@ class TimedRequest:
     """The server's IP address; "" where the HAR does not say it."""
     unread: bool = False
     """Whether nothing on the page gets to know its answer, as of a beacon or of what is fetched ahead for later."""
+    entry: int = field(default=-1, compare=False)
+    """Its place among the entries of the HAR."""
 
     @property
     def server(self) -> str:
@@ -118,10 +120,12 @@ def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float) -> Tim
     origin = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
     connections = {str(connection.id): (connection.start_ms, connection.start_ms + connection.connect_ms)
                    for connection in record.connections or () if connection.connect_ms is not None}
-    entries = [entry for entry in log["entries"] if entry.get("_error") != UNFINISHED]
+    places = [place for place, entry in enumerate(log["entries"]) if entry.get("_error") != UNFINISHED]
+    entries = [log["entries"][place] for place in places]
     starts = [(datetime.fromisoformat(entry["startedDateTime"]) - origin).total_seconds() * 1000 for entry in entries]
     makers = _makers(entries, starts)
-    requests = [_request(entry, start, connections, makers) for entry, start in zip(entries, starts, strict=True)]
+    requests = [replace(_request(entry, start, connections, makers), entry=place)
+                for place, entry, start in zip(places, entries, starts, strict=True)]
     if record.network == "loopback" and not record.tfo:
         requests = [_with_held_handshake(request, connections, record.rtt_ms) for request in requests]
     requests.sort(key=lambda request: (request.dispatched, request.start, request.end))

@@ -54,6 +54,8 @@ def _why_not(log: PageLog, document: Transaction | None) -> list[str]:
     status = next((response.status for response in log.responses if response.url == document.url), "")
     if "not found" in status.lower():
         reasons.append(f'the page itself was answered "{status}"')
+    if max(transaction.end_ms for transaction in log.transactions) <= 0:
+        reasons.append("its last transaction ends before the load begins: its clock was set")
     if len(log.transactions) == 1:
         reasons.append("only 1 request: nothing but the document was loaded")
     return reasons

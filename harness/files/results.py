@@ -201,9 +201,13 @@ def _blanks(directory: Path, cell: LoadResult) -> list[LoadResult]:
 
 
 def _pages_in(directory: Path) -> list[str]:
-    """File names of the pages that left anything in `directory`; a page's own name may end like those beside it."""
+    """File names of the pages that left anything in `directory`; a page's own name may end like those beside it.
+
+    What an editor keeps of a file that it has changed is no load: ``name.json~`` of most, ``#name#`` of Emacs.
+    """
     with _to_be_read(directory):
-        names = {path.name for path in directory.iterdir() if not path.is_dir() and not path.name.startswith(".")}
+        names = {path.name for path in directory.iterdir()
+                 if not path.is_dir() and not path.name.startswith((".", "#")) and not path.name.endswith(".json~")}
     beside = {name for name in names if name.endswith(BESIDE) and f"{name}.json" not in names}
     return sorted((names - beside) | {name.removesuffix(".json") for name in beside if name.endswith(".json")})
 
@@ -227,7 +231,7 @@ def _read_load(blank: LoadResult) -> LoadResult:
     path = load_file(blank.log.parent, blank.page)
     try:
         record = read_load_record(path)
-        for key in ("page", "run", "tfo"):
+        for key in ("page", "delaynet_ms", "run", "tfo"):
             found, expected = getattr(record, key), getattr(blank, key)
             if found != expected:
                 raise UnreadableFileError(path, f"its {key} is {found!r}, its place says {expected!r}")

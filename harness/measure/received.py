@@ -3,10 +3,11 @@
 A request is looked for in its server's log by scheme, host, method, path and query. When several have these in common,
 the status and size of the answer decide; when these are the same, too, the first that was sent is taken for the first
 that was served. (Requests that are sent at once over several connections, such as GraphQL queries, come in any order.)
+What got no answer of such a size, since the page took it back half way, is one of those that are left.
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
@@ -18,6 +19,7 @@ from harness.files.har import UNFINISHED
 from harness.files.load_event import LoadEvent
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import FoundAs, ServerRequest
+from harness.netlog.har import UNKNOWN
 
 OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)
 """What a WebSocket is answered that was recorded, and one that was not."""
@@ -28,12 +30,13 @@ Key = tuple[str, str, str, str]
 
 def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
                      load_event: LoadEvent | None, requests: Iterable[ServerRequest],
-                     critical_urls: frozenset[str] | None, *, silent: Collection[tuple[str, str]] = ()
+                     critical: Collection[int] | None, *, silent: Collection[tuple[str, str]] = ()
                      ) -> ReceivedAnswers:
     """Return what each request of a HAR's `entries` got in the load that began at `began`.
 
-    Without a `load_event` (in ms from then) all requests count. `critical_urls` is None when the critical path is not
-    known. `silent` are the schemes and hosts that did not answer when the page was recorded.
+    Without a `load_event` (in ms from then) all requests count. `critical` are the places in `entries` of those on the
+    critical path, None when that is not known: their URLs would not do, since all of a page's GraphQL queries have one.
+    `silent` are the schemes and hosts that did not answer when the page was recorded.
     """
     served: dict[Key, deque[ServerRequest]] = defaultdict(deque)
     sent: dict[Key, str] = {}
@@ -45,17 +48,17 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
             key = request.scheme, request.host, request.method, request.path
             served[key].append(request)
             sent[key] = "" if request.found == FoundAs.MISSING else request.answer
-    each, from_cache = [], []
-    for entry in sorted(entries, key=_sent_ms):
+    each, from_cache, answered = [], [], _answered(sorted(entries, key=_sent_ms), served)
+    for place, entry in sorted(enumerate(entries), key=lambda numbered: _sent_ms(numbered[1])):
         start_ms = (datetime.fromisoformat(entry["startedDateTime"]) - began).total_seconds() * 1000
         end_ms = start_ms + float(entry.get("time") or 0.0)
         late = load_event is not None and load_event.is_late(start_ms, end_ms)
         if entry.get("_fromCache"):
             from_cache += [] if late else [sent.get(_key(entry["request"]), "")]
             continue
-        waiting = served.get(_key(entry["request"]))
-        answer = _take(waiting, entry["response"]) if waiting and not _never_sent(entry) else None
-        each.append(_expected(_answer(entry, answer, critical_urls, late=late), silent))
+        answer = answered.get(id(entry))
+        is_critical = None if critical is None else place in critical
+        each.append(_expected(_answer(entry, answer, critical=is_critical, late=late), silent))
     each += refused
     counted = [answer for answer in each if not answer.late and not is_cancelled(answer)]
     counts = Counter(answer.kind for answer in counted if not answer.expected)
@@ -64,13 +67,29 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
                            failed_as_recorded=sum(answer.expected for answer in counted))
 
 
-def _take(waiting: deque[ServerRequest], came: dict[str, Any]) -> ServerRequest:
-    """Take the first request out of `waiting` whose answer has the status and size that `came`; else just the first."""
-    of_its_size = (place for place, request in enumerate(waiting)
-                   if (request.status, request.bytes) == (came["status"], came.get("bodySize")))
-    place = next(of_its_size, 0)
-    found = waiting[place]
-    del waiting[place]
+def _answered(entries: Iterable[dict[str, Any]], served: Mapping[Key, deque[ServerRequest]]
+              ) -> dict[int, ServerRequest]:
+    """Return what the servers logged of `entries`, by id(): first of those whose status and size tell which it is."""
+    found: dict[int, ServerRequest] = {}
+    of_size: dict[tuple[Key, int, int], deque[ServerRequest]] = defaultdict(deque)
+    for key, requests in served.items():
+        for request in requests:
+            of_size[key, request.status, request.bytes].append(request)
+    others = []
+    for entry in entries:
+        key, came = _key(entry["request"]), entry["response"]
+        if key not in served or entry.get("_fromCache") or _never_sent(entry):
+            continue
+        if waiting := of_size.get((key, came["status"], came.get("bodySize", UNKNOWN))):
+            found[id(entry)] = waiting.popleft()
+        else:
+            others.append((key, entry))
+    taken = set(map(id, found.values()))
+    left = {key: deque(request for request in requests if id(request) not in taken)
+            for key, requests in served.items()}
+    for key, entry in others:
+        if left[key]:
+            found[id(entry)] = left[key].popleft()
     return found
 
 
@@ -95,7 +114,7 @@ def is_cut(answer: ReceivedAnswer) -> bool:
     return answer.error == UNFINISHED and (bool(answer.status) or answer.expected)
 
 
-def _answer(entry: dict[str, Any], served: ServerRequest | None, critical_urls: frozenset[str] | None, *,
+def _answer(entry: dict[str, Any], served: ServerRequest | None, *, critical: bool | None,
             late: bool) -> ReceivedAnswer:
     asked, got, error = entry["request"], entry["response"], str(entry.get("_error", ""))
     kind: Literal["exact", "stand-in", "missing", "failed"] = "exact"
@@ -107,11 +126,10 @@ def _answer(entry: dict[str, Any], served: ServerRequest | None, critical_urls: 
         kind = "failed"
     elif served is None and got["status"] == HTTPStatus.NOT_FOUND:      # the log may have had no room for it
         kind = "missing"
-    url = str(asked["url"])
     return ReceivedAnswer(
         expected=served is not None and served.found == FoundAs.UNANSWERED,
-        url=url, kind=kind, identity=served.answer if served else "", status=max(0, int(got["status"])),
-        bytes=max(0, int(got["content"]["size"])), critical=None if critical_urls is None else url in critical_urls,
+        url=str(asked["url"]), kind=kind, identity=served.answer if served else "", status=max(0, int(got["status"])),
+        bytes=max(0, int(got["content"]["size"])), critical=critical,
         purpose=kind_of(entry), error=error, late=late)
 
 

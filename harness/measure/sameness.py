@@ -11,7 +11,8 @@ Another load is the same page if it got this, too:
 Three kinds of answers are not compared: those to requests after the load event, those that the page itself cancelled,
 and those that our time limit cut. Some loads ask for a thing just before the load event and others just after it, which
 is nobody's fault. But a load event that came too soon is: more than LATE_RATIO of what the other loads got before it
-came after it in this load, and it took less than EARLY_RATIO of the time that it took in the others with the same TFO.
+came after it in this load, and it took less than EARLY_RATIO of the time that it took in the others with the same TFO
+(but for the warm-up with TFO, which begins without cookies).
 
 Requests to a host that the replay has no answer for count as one. Some recorded answers differ in volatile values
 only: wsj asks for a script eight times, each time with another random number. Which of these is sent depends on the
@@ -20,7 +21,7 @@ order of arrival, so they count as the same answer.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import median
 from urllib.parse import urlsplit
@@ -89,9 +90,13 @@ def reasons(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[
 
 
 def _others_of(number: int, loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[LoadRecord]:
-    """Return the other good loads that were without TFO, or with it, as the load of this number was."""
+    """Return the other good loads that were without TFO, or with it, as the load of this number was.
+
+    A load with TFO is not held against the warm-up with it, which begins without cookies and so takes longer.
+    """
+    this = loads[number]
     return [load for other, (load, good) in enumerate(zip(loads, are_good, strict=True))
-            if good and other != number and load.tfo == loads[number].tfo]
+            if good and other != number and load.tfo == this.tfo and (load.run > 0 or this.run == 0 or not load.tfo)]
 
 
 def _came_soon(load: LoadRecord, others: Sequence[LoadRecord]) -> bool:
@@ -103,9 +108,9 @@ def _came_soon(load: LoadRecord, others: Sequence[LoadRecord]) -> bool:
 def answers_by_identity(load: LoadRecord) -> dict[str, Got]:
     """Return what the load got, by the identity of the recorded answer; by host and error where nothing is recorded.
 
-    If an answer came several times, the worst one before the load event counts. A page that loads itself again takes
-    some answers from Chrome's cache, and chance decides which: these are in the result as FROM_CACHE. The result is
-    empty when it is not known what the load got.
+    If an answer came several times, the worst one before the load event counts, and the page needs it if it needed it
+    once. A page that loads itself again takes some answers from Chrome's cache, and chance decides which: these are in
+    the result as FROM_CACHE. The result is empty when it is not known what the load got.
     """
     found: dict[str, Got] = {}
     for answer in load.answers.each if load.answers else ():
@@ -114,8 +119,11 @@ def answers_by_identity(load: LoadRecord) -> dict[str, Got]:
                   no_matter=answer.late or is_cancelled(answer) or is_blocked(answer) or is_cut(answer))
         key = answer.identity if answer.identity not in ("", "-") else _unrecorded(answer)
         known = found.get(key)
-        if known is None or (not got.no_matter and (known.no_matter or (got.outcome[2] and not known.outcome[2]))):
+        if known is None or (known.no_matter and not got.no_matter):
             found[key] = got
+        elif not got.no_matter:
+            worst = got if got.outcome[2] and not known.outcome[2] else known
+            found[key] = replace(worst, part=known.part or got.part, critical=known.critical or got.critical)
     for identity in load.answers.from_cache if load.answers else ():
         if identity:
             found.setdefault(identity, FROM_CACHE)

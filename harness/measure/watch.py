@@ -186,8 +186,8 @@ def answers_of(lab: Laboratory, record: LoadRecord, log: dict[str, Any], path: S
     """
     try:
         began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
-        urls = frozenset(step.url for step in path) if record.plt_ms else None
-        answers = received_answers(log["entries"], began, record.load_event, requests, urls,
+        critical = frozenset(step.entry for step in path) if record.plt_ms else None
+        answers = received_answers(log["entries"], began, record.load_event, requests, critical,
                                    silent=lab.silent.get(record.page, ()))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
         return None     # as harness.analysis.timeline.read_timeline

@@ -49,6 +49,15 @@ def test_what_scripts_fetch_holds_up_no_load_event(tmp_path: Path) -> None:
     assert awaited_answers(*row_of(tmp_path)) is None
 
 
+def test_what_scripts_fetch_again_from_the_cache_holds_up_none_either(tmp_path: Path) -> None:
+    for tfo, polls in enumerate((6, 3)):
+        answers = made_answers(NEWS, f"{NEWS}/a.js")
+        answers["each"] += made_answers(f"{NEWS}/settings", purpose="data")["each"]
+        answers["from_cache"] = [f"{NEWS}/settings"] * polls
+        add_load(tmp_path, NEWS, 10, 1, tfo, 1000, answers=answers)
+    assert awaited_answers(*row_of(tmp_path)) is None
+
+
 def test_loads_that_do_not_say_what_they_got_are_not_compared(tmp_path: Path) -> None:
     add_awaiting(tmp_path, 1, 0, 40, 0)
     add_load(tmp_path, NEWS, 10, 1, 1, 1000)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.analysis.improvement import improvements
 from harness.analysis.selection import Cell, select
 from harness.errors import InputError
 from harness.files.experiment import write_experiment
@@ -109,6 +110,7 @@ def test_failed_loads_are_rows_that_do_not_count(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("change", "problem"), [
     ({"run": 7}, "its run is 7, its place says 1"), ({"tfo": 1}, "its tfo is 1"), ({"page": "x"}, "its page is 'x'"),
+    ({"delaynet_ms": 50}, "its delaynet_ms is 50.0, its place says 10.0"),
     ({"plt_ms": "fast"}, "plt_ms: expected float or null, got str"), ({"plt_ms": -4}, "plt_ms: expected float >= 0"),
     ({"plt_ms": True}, "plt_ms: expected float or null, got bool"),
     ({"format": "1"}, "no format version"), ({"format": 0}, "no format version")])
@@ -230,6 +232,13 @@ def test_half_written_files_are_not_seen(tmp_path: Path) -> None:
     assert {load.page for load in read_results(client).loads} == {NEWS_PAGE}
 
 
+@pytest.mark.parametrize("name", [f"{NEWS_PAGE}.json~", f"#{NEWS_PAGE}.json#", f".{NEWS_PAGE}.swp"])
+def test_what_an_editor_leaves_is_no_load(name: str, tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])
+    (client / "10-1-tfo-0" / name).write_text("as it was before")
+    assert list(read_results(client).urls) == [NEWS_PAGE]
+
+
 def test_old_logs(tmp_path: Path) -> None:
     results = read_results(OLD)
     assert results.old
@@ -262,6 +271,18 @@ def test_an_empty_old_log_does_not_count(tmp_path: Path) -> None:
     (tmp_path / "10-1-tfo-0").mkdir()
     (tmp_path / "10-1-tfo-0" / NEWS_PAGE).write_text("<transactions>\n</transactions>\n")
     assert [reason for _, reason in select(read_results(tmp_path), "last").left_out] == ["no request in it"]
+
+
+def test_an_old_log_that_ends_before_it_begins_does_not_count(tmp_path: Path) -> None:
+    for tfo in (0, 1):
+        cell = tmp_path / f"10-1-tfo-{tfo}"
+        cell.mkdir()
+        (cell / NEWS_PAGE).write_text("<transactions>\n-5.000 | -2.000 | 3.000 | http://www.news.example\n"
+                                      "-4.000 | -1.000 | 3.000 | http://www.news.example/x\n</transactions>\n")
+    results = read_results(tmp_path)
+    selection = select(results, "last")
+    assert ["ends before" in reason for _, reason in selection.left_out] == [True, True]
+    assert [row.percent for row in improvements(results, selection)] == [None]
 
 
 def write_half(path: Path) -> None:

@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from harness.analysis.causes import dependencies
+from harness.analysis.critical_path import critical_path
+from harness.analysis.timeline import make_timeline
 from harness.files.load_event import LoadEvent
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import ServerRequest
 from harness.measure.received import is_cancelled, is_cut, received_answers
+from tests.support.made_har import PAGE, MadeLoad
 
 BEGAN = datetime(2026, 11, 22, 1, 0, tzinfo=timezone.utc)
 
@@ -31,7 +35,7 @@ def served(path: str, time_s: float = 0.0, *, found: str = "plain", answer: str 
 
 
 def of(entries: list[dict[str, Any]], requests: list[ServerRequest], plt_ms: float | None = 1000,
-       critical: frozenset[str] | None = frozenset()) -> ReceivedAnswers:
+       critical: frozenset[int] | None = frozenset()) -> ReceivedAnswers:
     load_event = None if plt_ms is None else LoadEvent(plt_ms, plt_ms)
     return received_answers(entries, BEGAN, load_event, requests, critical)
 
@@ -72,6 +76,15 @@ def test_one_that_never_reached_a_server_takes_no_others_answer() -> None:
     got = of([refused, entry("http://a.test/x", 100)], [served("/x", 0.1)])
     assert [(answer.kind, answer.identity) for answer in got.each] == [("failed", ""), ("exact", "id")]
     assert (got.exact, got.failed) == (1, 1)
+
+
+def test_one_that_the_page_took_back_takes_no_others_answer() -> None:
+    aborted = entry("http://a.test/graphql", 0, method="POST", error="net::ERR_ABORTED", size=0)
+    whole = entry("http://a.test/graphql", 1, method="POST")
+    aborted["response"]["bodySize"], whole["response"]["bodySize"] = 0, 43
+    requests = [replace(served("/graphql", at, method="POST", answer=f"{size}"), bytes=size)
+                for size, at in ((43, 0.1), (44, 0.2))]
+    assert [answer.identity for answer in of([aborted, whole], requests).each] == ["44", "43"]
 
 
 def test_kinds_of_answers() -> None:
@@ -116,10 +129,24 @@ def test_an_answer_that_was_cut_had_begun() -> None:
 
 
 def test_what_the_page_waited_for_is_marked() -> None:
-    entries, critical = [entry("http://a.test/x"), entry("http://a.test/y")], frozenset({"http://a.test/x"})
+    entries, critical = [entry("http://a.test/x"), entry("http://a.test/y")], frozenset({0})
     requests = [served("/x"), served("/y")]
     assert [answer.critical for answer in of(entries, requests, critical=critical).each] == [True, False]
     assert of(entries, requests, critical=None).each[0].critical is None
+
+
+def test_of_several_to_one_url_only_that_is_marked_which_the_page_waited_for() -> None:
+    """GraphQL: the page waits for the second query, the others are in nobody's way."""
+    load = MadeLoad(1000.0)
+    end = load.add(PAGE, 0, "document", referer="")
+    for wait in (100, 300, 200):
+        load.add(f"{PAGE}graphql", end + 1, "script", wait=wait)
+    for asked in load.entries:
+        asked["request"]["method"], asked["response"]["content"]["size"] = "POST", 10
+    timeline = make_timeline(load.log(), load.record(), load.plt_ms)
+    path = critical_path(timeline, dependencies(timeline))
+    got = of(load.entries, [], critical=frozenset(step.entry for step in path))
+    assert [answer.critical for answer in got.each] == [True, False, True, False]
 
 
 def test_a_websocket_that_was_not_recorded_is_a_stand_in_though_the_har_has_none() -> None:

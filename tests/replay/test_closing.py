@@ -39,6 +39,7 @@ def test_who_closes(tmp_path: Path, version: str, headers: tuple[tuple[str, str]
 @pytest.mark.parametrize(("status", "method"), [(204, "GET"), (304, "GET"), (200, "HEAD")])
 def test_what_has_no_body_needs_no_end(tmp_path: Path, status: int, method: str) -> None:
     recorded = HttpsRecording(tmp_path)
+    recorded.add(f"http://{HOST}/other", b"body", LENGTH, version="HTTP/1.1")
     recorded.add(f"http://{HOST}/", None, status=status, method=method, version="HTTP/1.1", **BY_CHROME)
     with running(recorded.finish(f"http://{HOST}/"), "--http", "recorded") as server:
         connection = HTTPConnection(server.address, server.port, timeout=LIMIT_S)
