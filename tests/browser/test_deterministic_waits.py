@@ -35,6 +35,14 @@ const ticks = (count, ms) => new Promise(resolve => {
   const began = Date.now();
   const ticking = setInterval(() => --count || resolve((clearInterval(ticking), Date.now() - began)), ms);
 });
+/* As an impatient script polls. */
+const polled = async ms => {
+  const began = Date.now();
+  let timers = 0;
+  for (; Date.now() - began < ms && timers < 1000; timers++)
+    await new Promise(resolve => setTimeout(resolve, 0));
+  return timers;
+};
 const inWorker = new Promise(resolve => {
   const code = 'const began = Date.now(); setTimeout(() => postMessage(Date.now() - began), 70)';
   new Worker(URL.createObjectURL(new Blob([code]))).onmessage = message => resolve(message.data);
@@ -48,6 +56,8 @@ async function probe() {
   found.inWorker = await inWorker;
   found.elapsed = Date.now() - found.began;
   found.really = performance.now() - found.really;
+  found.polled = await polled(200);
+  await new Promise(requestAnimationFrame);     // no timer: of those that follow none is the fifth
   const before = Date.now();
   await new Promise(resolve => setTimeout(resolve, 0));
   await new Promise(resolve => setTimeout(resolve, Infinity));
@@ -97,6 +107,7 @@ def test_waits_end_by_date_as_by_any_clock(found: dict[str, Any]) -> None:
     assert 100 <= found["ticked"] <= 102
     assert 70 <= found["inWorker"] <= 71
     assert found["atOnce"] <= 1, "what does not wait takes no time"
+    assert found["polled"] in range(45, 60), "50 waits of 4 ms, but for the first ones"
 
 
 def test_date_is_not_ahead_of_the_real_time(found: dict[str, Any]) -> None:
