@@ -6,8 +6,6 @@ a server pushed has no status, what a browser had in its cache has the status 30
 own checks of certificates stand among the page's requests. What is read here is only what can be believed.
 """
 
-import base64
-import binascii
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,13 +16,12 @@ from urllib.parse import urlsplit
 
 from harness.files.charsets import charset_of
 from harness.files.foreign_body import HarContext, read_body
-from harness.files.har import H2, STILL_ENCODED, is_over_http2
+from harness.files.har import H2, STILL_ENCODED, UNKNOWN, is_over_http2, posted_body
 from harness.files.har_file import Attached
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import REDIRECTS, Headers, header_in
 from harness.files.urls import as_browsers_ask
 
-UNKNOWN = -1
 OF_CERTIFICATES = frozenset(("application/ocsp-response", "application/pkix-crl", "application/pkix-cert"))
 """What a browser asks of authorities; no page does."""
 OF_FIREFOX = re.compile(r".+\.services\.mozilla\.com|(?:snippets|tracking-protection|content-signature(?:-\d)?)"
@@ -153,18 +150,12 @@ def _content_type(headers: Headers, content: dict[str, Any]) -> str:
 
 
 def _request_body(request: dict[str, Any], attached: Attached) -> bytes:
-    """Return what was sent: what is no text our own HARs have in base64. Safari gives a GET after a form the form's."""
+    """Return what was sent. Safari gives a GET after a form the form's own."""
     post_data = request.get("postData")
     if str(request.get("method", "GET")).upper() in ("GET", "HEAD") or not isinstance(post_data, dict):
         return b""
     there = attached(post_data["_file"]) if isinstance(post_data.get("_file"), str) else None
-    if there is not None:
-        return there
-    sent = str(post_data.get("text") or "").encode("utf-8", "surrogatepass")
-    try:
-        return base64.b64decode(sent) if post_data.get("_encoding") == "base64" else sent
-    except binascii.Error:
-        return sent
+    return there if there is not None else posted_body(post_data)
 
 
 def _is_lost(request: dict[str, Any], response: dict[str, Any], headers: Headers) -> bool:

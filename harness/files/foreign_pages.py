@@ -21,7 +21,8 @@ UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 OF_NO_PAGE = re.compile(r"\.(?:css|m?js|json|png|gif|jpe?g|webp|svg|ico|woff2?|ttf)(?:[?#]|$)", re.IGNORECASE)
 A_LITTLE = timedelta(seconds=0.1)
 OUT_OF_ORDER_RATIO = 0.1
-"""A HAR is in another order than that of asking if more of its requests than that stand behind a later one."""
+"""A HAR is in another order than that of asking if of more than this share of its requests the one before was asked for
+by more than that later."""
 LONGEST_LOAD_MS = 86_400_000.0
 """A day: what takes longer to its load event is no time of a page load."""
 

@@ -15,11 +15,10 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from harness.analysis.timeline import kind_of
-from harness.files.har import UNFINISHED
+from harness.files.har import UNFINISHED, UNKNOWN
 from harness.files.load_event import LoadEvent
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import FoundAs, ServerRequest
-from harness.netlog.har import UNKNOWN
 
 OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)
 """What a WebSocket is answered that was recorded, and one that was not."""
@@ -48,15 +47,17 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
             key = request.scheme, request.host, request.method, request.path
             served[key].append(request)
             sent[key] = "" if request.found == FoundAs.MISSING else request.answer
-    each, from_cache, answered = [], [], _answered(sorted(entries, key=_sent_ms), served)
-    for place, entry in sorted(enumerate(entries), key=lambda numbered: _sent_ms(numbered[1])):
+    each, from_cache = [], []
+    in_order = sorted(enumerate(entries), key=lambda numbered: _sent_ms(numbered[1]))
+    answered = _answered(in_order, served)
+    for place, entry in in_order:
         start_ms = (datetime.fromisoformat(entry["startedDateTime"]) - began).total_seconds() * 1000
         end_ms = start_ms + float(entry.get("time") or 0.0)
         late = load_event is not None and load_event.is_late(start_ms, end_ms)
         if entry.get("_fromCache"):
             from_cache += [] if late else [sent.get(_key(entry["request"]), "")]
             continue
-        answer = answered.get(id(entry))
+        answer = answered.get(place)
         is_critical = None if critical is None else place in critical
         each.append(_expected(_answer(entry, answer, critical=is_critical, late=late), silent))
     each += refused
@@ -67,29 +68,29 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
                            failed_as_recorded=sum(answer.expected for answer in counted))
 
 
-def _answered(entries: Iterable[dict[str, Any]], served: Mapping[Key, deque[ServerRequest]]
+def _answered(entries: Iterable[tuple[int, dict[str, Any]]], served: Mapping[Key, deque[ServerRequest]]
               ) -> dict[int, ServerRequest]:
-    """Return what the servers logged of `entries`, by id(): first of those whose status and size tell which it is."""
+    """Return what the servers logged of `entries`, by their numbers: first of those whose status and size tell it."""
     found: dict[int, ServerRequest] = {}
     of_size: dict[tuple[Key, int, int], deque[ServerRequest]] = defaultdict(deque)
     for key, requests in served.items():
         for request in requests:
             of_size[key, request.status, request.bytes].append(request)
     others = []
-    for entry in entries:
+    for place, entry in entries:
         key, came = _key(entry["request"]), entry["response"]
         if key not in served or entry.get("_fromCache") or _never_sent(entry):
             continue
         if waiting := of_size.get((key, came["status"], came.get("bodySize", UNKNOWN))):
-            found[id(entry)] = waiting.popleft()
+            found[place] = waiting.popleft()
         else:
-            others.append((key, entry))
+            others.append((key, place))
     taken = set(map(id, found.values()))
     left = {key: deque(request for request in requests if id(request) not in taken)
             for key, requests in served.items()}
-    for key, entry in others:
+    for key, place in others:
         if left[key]:
-            found[id(entry)] = left[key].popleft()
+            found[place] = left[key].popleft()
     return found
 
 

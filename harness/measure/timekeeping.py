@@ -41,7 +41,8 @@ page asks dozens of servers at once, they wait for each other on two processors,
 OWN_MS = 50.0
 """What a server may take for an answer that it has ready: after more it stood still, between reading a request and
 answering it. Of 2124 answers of a run of the paper's pages at 100 ms three took longer than 12 ms, one of them 98."""
-WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
+ASK_ONLY = ("GET", "HEAD", "OPTIONS")
+"""Methods of requests without a body."""
 PACKET_MS = 15.0
 """Any single packet, on the critical path or not, by a tenth of the round trip and 15 ms: of thousands of packets a few
 were up to 13.5 ms late on an idle virtual machine, and no answer for that."""
@@ -124,7 +125,7 @@ def own_time_ms(request: ServerRequest, *, thinks: bool) -> float:
     All of it where the server `thinks` (tfo.py --think), and of a request with a body, which still comes meanwhile.
     """
     own_ms = request.own_ms or 0.0
-    return own_ms if thinks or request.method not in WITHOUT_BODY else min(own_ms, OWN_MS)
+    return own_ms if thinks or request.method not in ASK_ONLY else min(own_ms, OWN_MS)
 
 
 def held_too_long(requests: Iterable[ServerRequest], start_s: float, plt_ms: float,

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
-from harness.files.headers import REDIRECTS, Headers, header_in
+from harness.files.headers import REDIRECTS, WITHOUT_BODY, Headers, header_in
 from harness.files.server_log import FoundAs
 from harness.files.text_log import Response
 from harness.mirror.asked import Asked
@@ -13,7 +13,6 @@ from harness.mirror.headers import replayed
 from harness.mirror.live import Arrivals
 from harness.mirror.paths import lookups
 
-WITHOUT_BODY = (204, 205)
 FAILED_RATIO = 0.10
 """With more of its requests failing a page is hollow: what it lacks takes no time."""
 DOCUMENT_IS_GOOD = (200, 304)

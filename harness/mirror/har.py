@@ -13,7 +13,6 @@ Requests of one URL are told apart by their headers and their body. The body is 
 "base64" if it is not text) or, if only its hash is known, the hex SHA-256 `postData._sha256`.
 """
 
-import base64
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,17 +22,15 @@ from urllib.parse import urljoin, urlsplit
 
 from harness.files.foreign_entry import moment_of
 from harness.files.hack_dns import PORTS, SCHEMES
-from harness.files.har import UNFINISHED, is_over_http2
+from harness.files.har import UNFINISHED, is_over_http2, posted_body
 from harness.files.har_times import handshake_ms, time_ms
-from harness.files.headers import REDIRECTS, Headers, header_in, headers_of_har
+from harness.files.headers import BODILESS, REDIRECTS, Headers, header_in, headers_of_har
 from harness.mirror.asked import Asked, BodyHash, hash_body, headers_of
 from harness.mirror.live import Arrivals, LiveConnection, arrivals_of, load_event_s, read_live
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 HUNG_MS = 1000.0
 """A request that nobody had answered for so long when the recording ended hung; others were cut by that end."""
-WITHOUT_A_BODY = (204, 205, 304)
-"""Statuses of answers that Chrome reads no body of, whatever their headers say."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +170,7 @@ def _ends_with_connection(entry: dict[str, Any], status: int, headers: Headers, 
 
     Some sites do not say that they close it (Chromium's net/http/http_stream_parser.cc, CanFindEndOfResponse).
     """
-    if not status or status in WITHOUT_A_BODY or str(entry["request"]["method"]).upper() == "HEAD":
+    if not status or status in BODILESS or str(entry["request"]["method"]).upper() == "HEAD":
         return False
     in_chunks = not old and "chunked" in header_in(headers, "transfer-encoding").lower()
     return not in_chunks and not header_in(headers, "content-length").isdigit()
@@ -194,12 +191,7 @@ def _part(status: int, headers: Headers, *, whole: bool) -> tuple[int, int] | No
 
 def _body(posted: dict[str, Any]) -> BodyHash | None:
     """Return the hash of a request's body; None if there was no body, or if it is not known."""
-    text, sha256 = str(posted.get("text") or ""), str(posted.get("_sha256") or "")
-    try:
-        body = base64.b64decode(text) if posted.get("_encoding") == "base64" else text.encode("utf-8", "surrogatepass")
-    except ValueError:
-        body = b""
-    known = hash_body(body)
+    sha256, known = str(posted.get("_sha256") or ""), hash_body(posted_body(posted))
     return BodyHash(sha256, known.masked_sha256 if known else "") if sha256 else known
 
 

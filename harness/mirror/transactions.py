@@ -15,13 +15,13 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from harness.files.text_log import Response
 from harness.mirror.answers import FILE_ANYWAY, BodyPart, RecordedAnswer, answer_of_exchange, answer_of_response
 from harness.mirror.har import Exchange
 from harness.mirror.masks import mask_target
 
-NOT_MODIFIED = 304
 IDENTITY_DIGITS = 12
 """Hexadecimal ones: 48 bits tell the transactions of a recording apart."""
 Origin = tuple[str, str]
@@ -112,7 +112,8 @@ def _confirmed(items: list[Logged], kept: set[int]) -> Iterator[int]:
     for item in items:
         if id(item) in kept:
             last = item
-        elif isinstance(item.entry, Exchange) and item.entry.status == NOT_MODIFIED and last and last.page == item.page:
+        elif isinstance(item.entry, Exchange) and item.entry.status == HTTPStatus.NOT_MODIFIED \
+                and last and last.page == item.page:
             yield id(last)
 
 

@@ -12,12 +12,11 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from harness.files.har import H2, STRIPPED, UNFINISHED
+from harness.files.har import H2, STRIPPED, UNFINISHED, UNKNOWN
 from harness.netlog.load import Connection, HttpTransaction, NetLog, cut_off, of_load
 from harness.system.tcp import without_port
 
 CREATOR = {"name": "TFO Lab", "version": "2"}
-UNKNOWN = -1
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 

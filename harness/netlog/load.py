@@ -36,15 +36,8 @@ from harness.netlog.connections import (
 )
 from harness.netlog.file import NetLogFile, read_netlog_file
 from harness.netlog.requests import EVENTS_READ as REQUEST_EVENTS
-from harness.netlog.requests import NO_ORIGIN, Hop, read_hops
-from harness.netlog.transactions import (
-    NOT_APPLICABLE,
-    PREFETCH,
-    HttpTransaction,
-    Phases,
-    load_flag,
-    make_transactions,
-)
+from harness.netlog.requests import NO_ORIGIN, PREFETCH, Hop, load_flag, read_hops
+from harness.netlog.transactions import NOT_APPLICABLE, HttpTransaction, Phases, make_transactions
 
 __all__ = ["NOT_APPLICABLE", "Connection", "HttpTransaction", "LookUp", "NetLog", "Phases", "Summary",
            "cut_off", "first_word", "leave_out_previous_document", "of_load", "page_log", "read_netlog", "summarise"]
@@ -228,17 +221,11 @@ def _mapped_names(command_line: str) -> list[str] | None:
 
 
 def _keep(log: NetLogFile, mapped: list[str] | None, left_out: Counter[str]) -> tuple[list[Hop], set[int]]:
-    """Return the page's hops in order of start and the stream jobs of those left out; count the latter by reason.
-
-    Another origin's document that is fetched ahead (<link rel=prefetch as=document>) Chrome logs as one of the main
-    frame, by whose key it is cached (Chromium's prefetch_url_loader_service_context.cc). The page that is shown stays.
-    """
+    """Return the page's hops in order of start and the stream jobs of those left out; count the latter by reason."""
     kept: list[Hop] = []
     jobs: set[int] = set()
-    requests = [read_hops(source, events) for source, events in log.of_kind("URL_REQUEST").items()]
     ahead = load_flag(log.constants, PREFETCH)
-    for hop in (hop for hops in requests for hop in hops if hop.load_flags & ahead):
-        hop.main_frame = False
+    requests = [read_hops(source, events, ahead) for source, events in log.of_kind("URL_REQUEST").items()]
     reported_to = {hops[0].url for hops in requests if hops and _content_type(hops[0]) == REPORTS}
     for hops in requests:
         reason = _why_left_out(hops, mapped, reported_to)

@@ -10,7 +10,7 @@ URL_REQUEST_START_JOB. Its times, in ticks (ms of Chrome's clock):
                   its head; for a failure the failure
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.message import Message
 from http import client
@@ -21,6 +21,8 @@ from harness.netlog.file import BEGIN, END, Event
 
 Headers = list[tuple[str, str]]
 ABORTED = -3    # net::ERR_ABORTED in Chromium's net/base/net_error_list.h
+PREFETCH = "PREFETCH"
+"""The flag of what a page has fetched ahead, for a page that may come later."""
 NO_ORIGIN = "not an origin"
 
 
@@ -83,8 +85,18 @@ class Hop:
         return int(code), phrase.strip() or client.responses.get(int(code), ""), version
 
 
-def read_hops(source: int, events: list[Event]) -> list[Hop]:
-    """Return the hops of one URL_REQUEST; none when it was given up before it started."""
+def load_flag(constants: Mapping[str, Any], name: str) -> int:
+    """Return the bit that a net-log's constants give to a flag of requests, 0 where they do not know it."""
+    return int((constants.get("loadFlag") or {}).get(name, 0))
+
+
+def read_hops(source: int, events: list[Event], ahead: int = 0) -> list[Hop]:
+    """Return the hops of one URL_REQUEST; none when it was given up before it started.
+
+    `ahead` is the flag of what is fetched for a page that may come later. Another origin's document that is fetched so
+    (<link rel=prefetch as=document>) Chrome logs as one of the main frame, by whose key it is cached (Chromium's
+    prefetch_url_loader_service_context.cc): it is not the page's.
+    """
     hops: list[Hop] = []
     alive: int | None = None
     for event in events:
@@ -92,7 +104,7 @@ def read_hops(source: int, events: list[Event]) -> list[Hop]:
             alive = event.tick
         elif event.name == "URL_REQUEST_START_JOB" and event.phase == BEGIN:
             start = alive if alive is not None and not hops else event.tick
-            hops.append(_new_hop(source, len(hops), start, event.params))
+            hops.append(_new_hop(source, len(hops), start, event.params, ahead))
         elif hops:
             read = _READERS.get((event.name, event.phase))
             if read is not None:
@@ -113,10 +125,11 @@ def mime_type_and_charset(headers: Headers) -> tuple[str, str]:
     return "", ""
 
 
-def _new_hop(source: int, number: int, start: int, params: dict[str, Any]) -> Hop:
+def _new_hop(source: int, number: int, start: int, params: dict[str, Any], ahead: int) -> Hop:
+    flags = int(params.get("load_flags", 0))
     return Hop(source, number, str(params.get("url", "")), start, method=str(params.get("method", "")),
-               initiator=str(params.get("initiator", NO_ORIGIN)), main_frame=params.get("request_type") == "main frame",
-               load_flags=int(params.get("load_flags", 0)))
+               initiator=str(params.get("initiator", NO_ORIGIN)),
+               main_frame=params.get("request_type") == "main frame" and not flags & ahead, load_flags=flags)
 
 
 def _headers(event: Event) -> Headers:

@@ -6,11 +6,9 @@ from typing import Any
 from urllib.parse import urldefrag
 
 from harness.netlog.connections import Carriers, Connection, LookUp
-from harness.netlog.requests import NO_ORIGIN, Hop, mime_type_and_charset
+from harness.netlog.requests import NO_ORIGIN, Hop, load_flag, mime_type_and_charset
 
 NOT_APPLICABLE = -1.0
-PREFETCH = "PREFETCH"
-"""The flag of what a page has fetched ahead, for a page that may come later."""
 IGNORE_LIMITS = "IGNORE_LIMITS"
 """The flag of requests that a page's thread waits for: none of Chrome's limits may hold them back, or it would stand
 still for ever (Chromium's net/base/load_flags_list.h)."""
@@ -110,11 +108,6 @@ def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[LookUp
             answered[key] = hop
         transactions.append(_transaction(hop, connection, _phases(hop, fresh, look_up, log_end), errors, awaited))
     return transactions
-
-
-def load_flag(constants: Mapping[str, Any], name: str) -> int:
-    """Return the bit that a net-log's constants give to a flag of requests, 0 where they do not know it."""
-    return int((constants.get("loadFlag") or {}).get(name, 0))
 
 
 def _transaction(hop: Hop, connection: Connection | None, phases: Phases, errors: dict[int, str],

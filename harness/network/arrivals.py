@@ -95,6 +95,7 @@ def _wait_for_stamps() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as looks:
         looks.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         looks.bind(("127.0.0.1", 0))
+        looks.settimeout(STAMPS_S)
         deadline_s = time.monotonic() + STAMPS_S
         while time.monotonic() < deadline_s:
             looks.sendto(b"?", looks.getsockname())

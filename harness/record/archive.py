@@ -15,9 +15,9 @@ from typing import Any
 from wsproto.frame_protocol import Opcode
 
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.har import H2
+from harness.files.har import H2, UNKNOWN
 from harness.mirror.live import Arrivals
-from harness.netlog.har import UNKNOWN, date_of, har, over_http2
+from harness.netlog.har import date_of, har, over_http2
 from harness.netlog.load import NetLog
 from harness.netlog.websockets import Message, WebSocket
 from harness.record.page import CapturedExchange, PageRecording
@@ -82,7 +82,7 @@ def _complete(entry: dict[str, Any], exchange: CapturedExchange) -> None:
 
 
 def _posted(exchange: CapturedExchange) -> dict[str, str]:
-    """Return a request's body as HAR has it; harness.mirror.har reads it."""
+    """Return a request's body as HAR has it; harness.files.har.posted_body reads it."""
     mime_type = next((value for name, value in exchange.transaction.request_headers
                       if name.lower() == "content-type"), "")
     try:

@@ -10,11 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from harness.errors import DISK_FAILURES
-from harness.files.headers import header_in
+from harness.files.headers import BODILESS, WITHOUT_BODY, header_in
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import without_fragment
-from harness.mirror.answers import WITHOUT_BODY, status_code
+from harness.mirror.answers import status_code
 from harness.netlog.bodies import ResponseBody, read_bodies
 from harness.netlog.load import (
     SLACK_MS,
@@ -34,7 +34,6 @@ from harness.record.sources.archived import ArchivedAnswer
 from harness.record.store import Store
 from harness.record.visit import Visit
 
-NOTHING_TO_KEEP = (*WITHOUT_BODY, 304)
 ABORTED = "net::ERR_ABORTED"
 
 
@@ -222,7 +221,7 @@ def _captured(transaction: HttpTransaction, body: ResponseBody | None, end_tick:
     if not transaction.status:
         exchange.whole = False
         exchange.note = transaction.error if exchange.over else "no answer when the recording ended"
-    elif (transaction.redirect_url is None and transaction.status not in NOTHING_TO_KEEP
+    elif (transaction.redirect_url is None and transaction.status not in BODILESS
           and transaction.method != "HEAD"):
         exchange.body = body.wire if body else b""
         length = header_in(transaction.response_headers, "content-length")
@@ -272,7 +271,7 @@ def _refetch(exchanges: list[CapturedExchange], refetcher: Refetcher) -> None:
         came = len(exchange.body or b"")
         exchange.note = f"fetched again by requests after {transaction.error or 'a part'} ({came} bytes)"
         exchange.refetched, exchange.whole = fetched, True
-        exchange.body = None if fetched.status in NOTHING_TO_KEEP or 300 <= fetched.status < 400 else fetched.body
+        exchange.body = None if fetched.status in BODILESS or 300 <= fetched.status < 400 else fetched.body
 
 
 def _given_up(exchange: CapturedExchange) -> bool:

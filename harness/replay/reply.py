@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from harness.browser.program import date_now
 from harness.errors import printable
+from harness.files.headers import WITHOUT_BODY
 from harness.files.server_log import STAND_INS, FoundAs
-from harness.mirror.answers import WITHOUT_BODY, RecordedAnswer
+from harness.mirror.answers import RecordedAnswer
 from harness.mirror.callbacks import LARGEST, new_names, renamed
 from harness.mirror.content_type import SNIFFED, content_type
 from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, location

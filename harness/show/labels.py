@@ -19,11 +19,12 @@ def percent(value: float | None) -> str:
     return NOT_KNOWN if value is None else f"{round(value, 2) + 0.0:.2f}%"
 
 
-def share_of(share: float) -> str:
-    """Return a share (0 to 1) in whole percent; "100%" and "0%" are all and none, and never what is near it."""
-    if 0.995 <= share < 1:
-        return "over 99%"
-    return "under 1%" if 0 < share <= 0.005 else f"{share:.0%}"
+def share_of(share: float, digits: int = 0) -> str:
+    """Return a share (0 to 1) in percent; "100%" and "0%" are all and none, and never what is near it."""
+    least = 10.0 ** -(digits + 2)
+    if 1 - least / 2 <= share < 1:
+        return f"over {1 - least:.{digits}%}"
+    return f"under {least:.{digits}%}" if 0 < share <= least / 2 else f"{share:.{digits}%}"
 
 
 def span(low: int, high: int) -> str:

@@ -2,52 +2,60 @@
 
 import gzip
 import json
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.causes import CLOCK_MS, dependencies
-from harness.analysis.critical_path import KINDS, Step, critical_path
-from harness.analysis.timeline import Timeline, make_timeline
+from harness.analysis.critical_path import Step, critical_path
+from harness.analysis.timeline import make_timeline
 from harness.analysis.what_if import SYN_BYTES, SharedLink, saved_ms
 from harness.measure.client_log import write_client_log
+from tests.support.critical_paths import RTT_MS, assert_whole, connects, path_of, saving, timeline
 from tests.support.made_har import PAGE, MadeLoad, chain
 from tests.support.made_record import made_record
 
 DATA = Path(__file__).parent.parent / "data" / "netlog"
-RTT_MS = 100
 
 
-def timeline(load: MadeLoad) -> Timeline:
-    return make_timeline(load.log(), load.record(), load.plt_ms)
+def two_frames_with_one_script(*, cached_after: float = 5.0) -> MadeLoad:
+    """Both frames ask for one script, which inserts an image; the second one `cached_after` ms after the first."""
+    load = MadeLoad(0.0)
+    found = load.add(PAGE, 0, "document", referer="")
+    frames = [load.add(f"http://ads.test/{number}", found + number, "document") for number in (1, 2)]
+    fetched = load.add("http://lib.test/a.js#1", frames[0], referer="http://ads.test/1")
+    asked = frames[0] + cached_after
+    cached = load.add_cached("http://lib.test/a.js", asked, max(2.0, fetched + 2 - asked), referer="http://ads.test/2")
+    load.plt_ms = load.add("http://img.test/i.gif", cached + 1, "image", referer="http://ads.test/2")
+    return load
 
 
-def path_of(load: MadeLoad) -> list[Step]:
-    found = timeline(load)
-    steps = critical_path(found, dependencies(found))
-    assert_whole(steps, load.plt_ms)
-    return steps
-
-
-def assert_whole(steps: list[Step], plt_ms: float) -> None:
-    """The steps cover the time from 0 to the load event without gap or overlap."""
-    assert steps[0].start_ms == 0
-    assert steps[-1].end_ms == plt_ms
-    assert all(step.end_ms == following.start_ms for step, following in pairwise(steps))
-    assert all(step.length_ms > 0 and step.kind in KINDS for step in steps)
-
-
-def saving(load: MadeLoad, **settings: Any) -> float:
-    found = timeline(load)
-    return saved_ms(found, dependencies(found), RTT_MS, **settings)
-
-
-def connects(steps: list[Step]) -> list[str]:
-    return [step.url for step in steps if step.kind == "connect" and step.length_ms >= RTT_MS / 2]
+@st.composite
+def made_loads(draw: st.DrawFn) -> MadeLoad:
+    """Any load that can happen: requests anywhere, with any phases and causes, on connections that stand by then."""
+    load = MadeLoad(0.0)
+    times, kinds = st.integers(0, 300), st.sampled_from(["document", "style", "image", "script", "data"])
+    ready = [draw(times)]               # of each connection: when it stands, in the order of their numbers
+    load.add(PAGE, 0, "document", referer="", connect=ready[0], wait=draw(times), receive=draw(times))
+    for number in range(draw(st.integers(0, 12))):
+        reuse, start, queue, dns = draw(st.integers(0, len(ready))), draw(st.integers(0, 1500)), draw(times), draw(
+            st.integers(-1, 5))
+        connect = -1 if reuse else draw(times)
+        if reuse:
+            queue = max(queue, ready[reuse - 1] - start)
+        else:
+            ready.append(start + queue + max(0, dns) + connect)
+        load.add(f"http://host{number % 3}.test/{number}", start, draw(kinds), queue=queue, dns=dns, connect=connect,
+                 connection=reuse, wait=draw(times), receive=draw(times),
+                 referer=draw(st.sampled_from(["", PAGE, f"http://host{number % 2}.test/"])))
+    for number in range(draw(st.integers(0, 3))):
+        load.add_cached(f"http://host{number % 3}.test/{number}", draw(st.integers(0, 1500)), draw(times), draw(kinds))
+    starts = sorted(draw(st.lists(st.integers(0, 2000), max_size=4, unique=True)))
+    load.long_tasks = [(float(start), float(draw(st.integers(50, 400)))) for start in starts]
+    load.plt_ms = draw(st.integers(1, 3000)) + draw(st.floats(0, 1))
+    return load
 
 
 @pytest.mark.parametrize("hosts", [1, 2, 5])
@@ -153,18 +161,6 @@ def test_what_a_style_sheet_draws_waits_for_what_it_is_drawn_with_too(image: str
     assert sum(step.length_ms for step in steps if step.kind == "cpu") < 60
 
 
-def two_frames_with_one_script(*, cached_after: float = 5.0) -> MadeLoad:
-    """Both frames ask for one script, which inserts an image; the second one `cached_after` ms after the first."""
-    load = MadeLoad(0.0)
-    found = load.add(PAGE, 0, "document", referer="")
-    frames = [load.add(f"http://ads.test/{number}", found + number, "document") for number in (1, 2)]
-    fetched = load.add("http://lib.test/a.js#1", frames[0], referer="http://ads.test/1")
-    asked = frames[0] + cached_after
-    cached = load.add_cached("http://lib.test/a.js", asked, max(2.0, fetched + 2 - asked), referer="http://ads.test/2")
-    load.plt_ms = load.add("http://img.test/i.gif", cached + 1, "image", referer="http://ads.test/2")
-    return load
-
-
 def test_what_comes_from_the_cache_waits_for_the_request_that_fetches_it() -> None:
     """Chrome holds the second of two requests until the first one's answer is in its cache. That wait was "cpu"."""
     load = two_frames_with_one_script()
@@ -179,93 +175,6 @@ def test_what_is_in_the_cache_already_waits_for_nobody() -> None:
     steps = path_of(load)
     assert not any(step.kind == "wait" and step.url.startswith("http://lib.test/") for step in steps)
     assert connects(steps) == [PAGE, "http://ads.test/2", "http://img.test/i.gif"]
-
-
-def test_keep_alive_needs_one_handshake() -> None:
-    load = MadeLoad(0.0)
-    end = load.add(PAGE, 0, "document", referer="")
-    for number in range(3):
-        end = load.add(f"{PAGE}{number}.js", end + 1, connect=-1, connection=1)
-    load.plt_ms = end + 1
-    steps = path_of(load)
-    assert connects(steps) == [PAGE]
-    assert sum(step.kind == "wait" for step in steps) == 4
-    assert saving(load) == RTT_MS
-
-
-def test_a_stream_on_a_shared_connection_waits_for_its_handshake_too() -> None:
-    """HTTP/2: both requests start together, one makes the connection, the second is sent as soon as it stands."""
-    load = MadeLoad(0.0)
-    found = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 2
-    load.add("https://two.test/a.gif", found, "image", connect=200, ssl=100, connection=9, version="h2")
-    load.plt_ms = load.add("https://two.test/b.gif", found, "image", queue=200, connect=-1, connection=9, receive=50,
-                           version="h2")
-    steps = path_of(load)
-    assert connects(steps) == ["https://page.test/", "https://two.test/a.gif"], "a.gif made the connection"
-    assert [step.length_ms for step in steps if step.kind == "tls"] == [100, 100]
-    assert saving(load) == 2 * RTT_MS
-    assert saving(load, small_client_hello=False) == 0
-
-
-def test_a_stream_that_asked_first_waits_for_the_handshake_of_the_other() -> None:
-    """Chrome opens two sockets, and sends both requests over that of the second, which stood first."""
-    load = MadeLoad(0.0)
-    found = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 2
-    load.plt_ms = load.add("https://two.test/b.gif", found, "image", queue=203, connect=-1, connection=9, receive=50,
-                           version="h2")
-    load.add("https://two.test/a.gif", found + 1, "image", connect=200, ssl=100, connection=9, version="h2")
-    steps = path_of(load)
-    assert connects(steps) == ["https://page.test/", "https://two.test/a.gif"]
-    assert {step.kind: step.length_ms for step in steps if "two" in step.url}["tls"] == 100
-    assert saving(load) == 2 * RTT_MS
-
-
-@pytest.mark.parametrize(("early_ms", "saved"), [(0, 100), (80, 100), (130, 70), (200, 0)])
-def test_a_connection_begun_early_is_over_sooner_by_all_of_its_handshake(early_ms: int, saved: int) -> None:
-    """Over TLS: of the 200 ms a part was not waited for; what was waited for is shorter by 100 ms, at most by all."""
-    load = MadeLoad(0.0)
-    found = load.add(PAGE, 0, "document", referer="", connect=0, wait=200)
-    load.plt_ms = load.add("https://two.test/a.js", found, connect=max(0, 200 - early_ms), ssl=min(100, 200 - early_ms))
-    load.connections[-1] |= {"start_ms": found - early_ms, "connect_ms": 100}
-    assert saving(load) == saved
-
-
-def test_a_stream_behind_others_on_its_connection_waits_for_one_of_them_to_end() -> None:
-    """The server allows one stream at a time: c.js is sent when b.js is over, b.js when a.js is."""
-    load = MadeLoad(0.0)
-    found = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 2
-    load.add("https://two.test/a.js", found, connect=200, ssl=100, connection=9, receive=50, version="h2")
-    load.add("https://two.test/b.js", found, queue=350, connect=-1, connection=9, receive=50, version="h2")
-    load.plt_ms = load.add("https://two.test/c.js", found, queue=500, connect=-1, connection=9, receive=50,
-                           version="h2")
-    steps = path_of(load)
-    assert [step.url[-4:] for step in steps if step.kind == "wait"] == ["est/", "a.js", "b.js", "c.js"]
-    assert sum(step.length_ms for step in steps if step.kind == "cpu") == 2
-    assert saving(load) == 2 * RTT_MS
-
-
-def test_a_stream_held_back_by_nothing_that_is_known_is_queued() -> None:
-    load = MadeLoad(0.0)
-    found = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 2
-    load.add("https://two.test/a.js", found, connect=200, ssl=100, connection=9, receive=400, version="h2")
-    load.plt_ms = load.add("https://two.test/b.js", found, queue=300, connect=-1, connection=9, receive=500,
-                           version="h2")
-    steps = path_of(load)
-    assert [(step.kind, step.length_ms) for step in steps if "two" in step.url] == [
-        ("connect", 100), ("tls", 100), ("queue", 100), ("wait", 100), ("receive", 500)]
-    assert saving(load) == 2 * RTT_MS
-
-
-def test_a_request_behind_another_on_a_kept_connection_waits_for_its_answer_not_for_its_handshake() -> None:
-    """HTTP/1.1: both are asked for at once, and there is one connection."""
-    load = MadeLoad(0.0)
-    found = load.add(PAGE, 0, "document", referer="") + 2
-    load.add("http://two.test/a.gif", found, "image", connection=9, receive=300)
-    load.plt_ms = load.add("http://two.test/b.gif", found, "image", queue=502, connect=-1, connection=9, receive=50)
-    steps = path_of(load)
-    assert [(step.kind, step.length_ms) for step in steps if "two" in step.url] == [
-        ("connect", 100), ("wait", 100), ("receive", 300), ("cpu", 2), ("wait", 100), ("receive", 50)]
-    assert saving(load) == 2 * RTT_MS
 
 
 def test_modules_are_caused_by_the_module_that_imports_them() -> None:
@@ -409,32 +318,6 @@ def test_with_tfo_there_is_nothing_left_to_save() -> None:
     load = chain(4, connect=0)
     assert connects(path_of(load)) == []
     assert saving(load) == 0
-
-
-@st.composite
-def made_loads(draw: st.DrawFn) -> MadeLoad:
-    """Any load that can happen: requests anywhere, with any phases and causes, on connections that stand by then."""
-    load = MadeLoad(0.0)
-    times, kinds = st.integers(0, 300), st.sampled_from(["document", "style", "image", "script", "data"])
-    ready = [draw(times)]               # of each connection: when it stands, in the order of their numbers
-    load.add(PAGE, 0, "document", referer="", connect=ready[0], wait=draw(times), receive=draw(times))
-    for number in range(draw(st.integers(0, 12))):
-        reuse, start, queue, dns = draw(st.integers(0, len(ready))), draw(st.integers(0, 1500)), draw(times), draw(
-            st.integers(-1, 5))
-        connect = -1 if reuse else draw(times)
-        if reuse:
-            queue = max(queue, ready[reuse - 1] - start)
-        else:
-            ready.append(start + queue + max(0, dns) + connect)
-        load.add(f"http://host{number % 3}.test/{number}", start, draw(kinds), queue=queue, dns=dns, connect=connect,
-                 connection=reuse, wait=draw(times), receive=draw(times),
-                 referer=draw(st.sampled_from(["", PAGE, f"http://host{number % 2}.test/"])))
-    for number in range(draw(st.integers(0, 3))):
-        load.add_cached(f"http://host{number % 3}.test/{number}", draw(st.integers(0, 1500)), draw(times), draw(kinds))
-    starts = sorted(draw(st.lists(st.integers(0, 2000), max_size=4, unique=True)))
-    load.long_tasks = [(float(start), float(draw(st.integers(50, 400)))) for start in starts]
-    load.plt_ms = draw(st.integers(1, 3000)) + draw(st.floats(0, 1))
-    return load
 
 
 @given(load=made_loads(), bw_mbit=st.floats(0.1, 1000))

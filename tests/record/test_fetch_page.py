@@ -3,30 +3,26 @@
 import base64
 import errno
 import os
-import re
-from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError
-from harness.files.pages import read_pages
 from harness.files.text_log import read_log
 from harness.mirror.recording import read_recording
 from harness.netlog.file import BEGIN, END
 from harness.netlog.load import HttpTransaction
 from harness.record.archive import to_har
-from harness.record.page import CapturedExchange, PageRecording, evaluate
-from harness.record.recorder import require_recordable
+from harness.record.page import CapturedExchange, PageRecording
 from harness.record.refetch import Fetched, Refetcher
 from harness.record.store import Store
 from harness.record.verdict import judge
-from harness.record.visit import Visit
 from tests.support.made_netlog import MadeNetLog
+from tests.support.seen_pages import PAGE, page_log, seen
 
-PAGE = "http://a.test/"
-STREAMED = f"{PAGE}streamed?{'x' * 300}"
+
+@pytest.fixture
+def log() -> MadeNetLog:
+    return page_log()
 
 
 class Again(Refetcher):
@@ -40,22 +36,15 @@ class Again(Refetcher):
         return self.answers.get(transaction.url, Fetched(error="no such host"))
 
 
-@pytest.fixture
-def log() -> MadeNetLog:
-    made = MadeNetLog()
-    made.request(PAGE, "200 OK", b"page", "Content-Type: text/html", main_frame=True)
-    return made
-
-
-def seen(log: MadeNetLog, tmp_path: Path, refetcher: Refetcher | None = None, **visit: object) -> PageRecording:
-    report = Visit(start_tick=1000, end_tick=1000.0 + len(log.events), loaded=True, quiet=True, document_uri=PAGE)
-    for name, value in visit.items():
-        setattr(report, name, value)
-    return evaluate(PAGE, report, log.write(tmp_path / "netlog.json"), refetcher)
-
-
 def answer(recording: PageRecording, url: str) -> CapturedExchange:
     return next(exchange for exchange in recording.exchanges if exchange.url == url)
+
+
+def post_over(log: MadeNetLog, connection: int, body: bytes) -> None:
+    """Write a POST to a socket, which is made for it unless it stands."""
+    log.source, log.kind = connection, "SOCKET"
+    head = f"POST /api HTTP/1.1\r\nHost: a.test\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    log.add("SOCKET_BYTES_SENT", bytes=base64.b64encode(head + body).decode())
 
 
 def test_an_answer_is_whole_when_its_length_came(log: MadeNetLog, tmp_path: Path) -> None:
@@ -65,13 +54,6 @@ def test_an_answer_is_whole_when_its_length_came(log: MadeNetLog, tmp_path: Path
     recording = seen(log, tmp_path)
     assert [exchange.whole for exchange in recording.exchanges] == [True, True, False, False]
     assert answer(recording, "http://a.test/half").body == b"12345"
-
-
-def post_over(log: MadeNetLog, connection: int, body: bytes) -> None:
-    """Write a POST to a socket, which is made for it unless it stands."""
-    log.source, log.kind = connection, "SOCKET"
-    head = f"POST /api HTTP/1.1\r\nHost: a.test\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-    log.add("SOCKET_BYTES_SENT", bytes=base64.b64encode(head + body).decode())
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -238,243 +220,3 @@ def test_a_get_stands_for_its_url_whatever_else_was_sent_there(log: MadeNetLog, 
     found = read_recording(store.mirror, store.fetchlog).lookup("a.test", "/x")
     assert found is not None
     assert (found.status, found.mime_type) == (200, "text/plain")
-
-
-@pytest.mark.parametrize(("status", "visit", "reason"), [
-    ("404 Not Found", {}, "404 Not Found"), ("401 Unauthorized", {}, "asks for a login"),
-    ("503 Service Unavailable", {}, "503"), ("200 OK", {"errors": ["no load event within 3 s"]}, "no load event"),
-    ("200 OK", {"document_uri": "chrome-error://chromewebdata/"}, "error page")])
-def test_pages_that_are_not_fit(tmp_path: Path, status: str, visit: dict[str, object], reason: str) -> None:
-    log = MadeNetLog()
-    log.request(PAGE, status, b"page", main_frame=True)
-    verdict = judge(seen(log, tmp_path, None, **visit))
-    assert not verdict.fit
-    assert reason in verdict.reasons[0]
-    assert f"NOT FIT: {verdict.reasons[0]}" in verdict.line(PAGE)
-    assert verdict.lines(PAGE)[0] == f"{PAGE}: NOT fit for the experiment"
-
-
-@pytest.mark.parametrize(("urls", "said"), [
-    ([PAGE, f"{PAGE}b"] * 10, f"it redirects in a circle: {PAGE}, {PAGE}b"),
-    ([f"{PAGE}{number}" for number in range(20)], f"it redirects more than 19 times: {PAGE}0, ")])
-def test_a_page_that_only_redirects_is_not_fit(tmp_path: Path, urls: list[str], said: str) -> None:
-    """It was "the server answered 302 Found: it does not give the page to us"."""
-    log = MadeNetLog()
-    for url in urls:
-        log.request(url, "302 Found", main_frame=True)
-    [reason] = judge(seen(log, tmp_path, errors=["Chrome shows an error page: net::ERR_TOO_MANY_REDIRECTS"])).reasons
-    assert reason.startswith(said)
-
-
-def test_what_could_not_be_read_of_a_source_is_said(log: MadeNetLog, tmp_path: Path) -> None:
-    recording = seen(log, tmp_path)
-    recording.brought_from, recording.source_remarks = "x.warc", ["the rest of x.warc cannot be read"]
-    assert "the rest of x.warc cannot be read" in judge(recording).remarks
-
-
-@pytest.mark.parametrize(("url", "problem"), [
-    ("https://a.test:8443/x", "A.pages:2: https://a.test:8443/x: pages on other ports than 80 and 443 cannot"),
-    ("http://a.test:443/", "A.pages:2: http://a.test:443/: pages on other ports"),
-    ("http://a.test/x.har", "A.pages:2: http://a.test/x.har would have a log named"), ("http://a.test:80/", "")])
-def test_what_cannot_be_replayed_is_refused_before_chrome_starts(tmp_path: Path, url: str, problem: str) -> None:
-    list_file = tmp_path / "A.pages"
-    list_file.write_text(f"http://b.test/\n{url}\n")
-    with pytest.raises(InputError, match=re.escape(problem)) if problem else nullcontext():
-        require_recordable(list_file, read_pages(list_file))
-
-
-def test_a_page_that_never_came_or_came_too_often_is_not_fit(log: MadeNetLog, tmp_path: Path) -> None:
-    assert judge(seen(MadeNetLog(), tmp_path)).reasons == ["the page itself never arrived"]
-    empty = MadeNetLog()
-    empty.request(PAGE, "200 OK", b"", main_frame=True)
-    assert judge(seen(empty, tmp_path)).reasons == ["the page itself never arrived"]
-    for _ in range(3):
-        log.request(PAGE, "200 OK", b"page", main_frame=True)
-    assert judge(seen(log, tmp_path)).reasons == ["it keeps loading itself anew, 4 times until the limit"]
-
-
-def test_figures_of_a_verdict(log: MadeNetLog, tmp_path: Path) -> None:
-    log.request("http://b.test/x", "200 OK", bytes(2000))
-    log.request("http://c.test:8080/y", "404 Not Found", b"1")
-    log.begin("http://d.test/")
-    log.end(cancelled=True)
-    verdict = judge(seen(log, tmp_path, quiet=False, popups=2, inline={"data:": 3, "blob:": 0}))
-    assert (verdict.fit, verdict.requests, verdict.hosts, verdict.bytes, verdict.failures) == (True, 4, 3, 2005, 1)
-    assert verdict.line(PAGE) == f"{PAGE}: 4 requests, 3 hosts, 2.0 KB, 1 failed, 0.0 s"
-    said = "\n".join(verdict.remarks)
-    for words in ("1 failed, as they do for a visitor: 1 x net::ERR_ABORTED", "1 x 404 Not Found", "3 x data:",
-                  "2 popups closed", "c.test:8080", "never stopped loading"):
-        assert words in said
-    assert "blob" not in said
-
-
-@pytest.mark.parametrize(("failing", "fit"), [(1, True), (2, False)])
-def test_a_page_most_of_which_came_is_fit_and_a_hollow_one_is_not(log: MadeNetLog, tmp_path: Path, failing: int,
-                                                                  fit: bool) -> None:
-    for number in range(10 - failing):
-        log.request(f"http://a.test/{number}", "200 OK", b"x")
-    for _ in range(failing):
-        log.begin("http://gone.test/twice")
-        log.end(error=-105)
-    log.begin("http://a.test/cancelled")
-    log.end(cancelled=True)
-    verdict = judge(seen(log, tmp_path))
-    assert verdict.failures == failing + 1
-    assert verdict.fit == fit
-    if not fit:
-        assert verdict.reasons == ["2 of 11 requests failed: 2 x ERR_NAME_NOT_RESOLVED (gone.test)"]
-
-
-def test_what_fails_after_the_load_event_does_not_make_a_page_hollow(log: MadeNetLog, tmp_path: Path) -> None:
-    origin = 1000.0
-    log.begin("http://gone.test/")
-    log.end(error=-105)
-    late = seen(log, tmp_path, time_origin_ms=origin, timing={"loadEventEnd": 4.0})
-    assert judge(late).fit
-    assert any("1 failed" in said and "1 of them after the load event" in said for said in judge(late).remarks)
-    assert not judge(seen(log, tmp_path, time_origin_ms=origin, timing={"loadEventEnd": 400.0})).fit
-
-
-def test_a_page_that_scripts_lead_on_from_is_another_page(log: MadeNetLog, tmp_path: Path) -> None:
-    began = 1000.0 + len(log.events)
-    log.request("http://a.test/home", "200 OK", b"home", main_frame=True)
-    verdict = judge(seen(log, tmp_path, time_origin_ms=began))
-    assert verdict.reasons == ["a script or Refresh of the page led on to another page, http://a.test/home: list that "
-                               "one instead"]
-    assert verdict.moved_on
-
-
-def test_a_page_that_reloads_is_the_same_page(log: MadeNetLog, tmp_path: Path) -> None:
-    began = 1000.0 + len(log.events)
-    log.request(PAGE, "200 OK", b"page", main_frame=True)
-    assert judge(seen(log, tmp_path, time_origin_ms=began)).fit
-
-
-@pytest.mark.parametrize(("ms", "header", "remarked"), [
-    (2500, "Content-Type: text/html", True), (900, "Content-Type: text/html", False),
-    (2500, "Content-Length: 4", False)])
-def test_the_pauses_of_a_stream_that_ended_are_said_not_to_be_replayed(log: MadeNetLog, tmp_path: Path, ms: int,
-                                                                       header: str, *, remarked: bool) -> None:
-    log.begin(STREAMED)
-    log.head("200 OK", header)
-    log.body(b"ab", b"cd")
-    log.end()
-    second = len(log.events) - 3
-    assert log.events[second]["params"]["bytes"]
-    for event in log.events[second:]:
-        event["time"] = str(int(event["time"]) + ms)
-    verdict = judge(seen(log, tmp_path, end_tick=1000.0 + len(log.events) + ms))
-    said = [remark for remark in verdict.remarks if "in pieces" in remark]
-    assert said == (["1 answer came in pieces, with pauses of up to 2.5 s, which are not replayed: "
-                     f"{STREAMED[:99]}…"] if remarked else [])
-    assert verdict.fit
-
-
-@pytest.mark.parametrize(("load_event_ms", "mostly_late"), [(3.0, True), (400.0, False)])
-def test_what_came_over_live_connections_after_the_load_event_is_said_to_be_missing(
-        log: MadeNetLog, tmp_path: Path, load_event_ms: float, *, mostly_late: bool) -> None:
-    log.begin("http://a.test/news")
-    log.head("200 OK", "Content-Type: text/event-stream")
-    log.body(b"data: one\n\n", b"data: two\n\n")
-    recording = seen(log, tmp_path, time_origin_ms=1000.0, timing={"loadEventEnd": load_event_ms})
-    [said] = [remark for remark in judge(recording).remarks if "1 x EventSource" in remark]
-    assert ("most of it came after the load event and is not replayed" in said) == mostly_late
-
-
-def test_what_chrome_took_from_its_cache_is_no_request(log: MadeNetLog, tmp_path: Path) -> None:
-    log.request("http://a.test/x", "200 OK", b"x")
-    log.request("http://a.test/x", "200 OK", b"x")
-    recording = seen(log, tmp_path)
-    assert judge(recording).requests == 3
-    cached = recording.exchanges[2]
-    cached.transaction = replace(cached.transaction, from_cache=True)
-    assert judge(recording).requests == 2
-
-
-def test_a_page_that_leads_to_nothing_stays(log: MadeNetLog, tmp_path: Path) -> None:
-    log.request("http://a.test/counted", "204 No Content", main_frame=True)
-    assert judge(seen(log, tmp_path)).fit
-
-
-@pytest.mark.parametrize("status", ["200 OK", "403 Forbidden", "503 Service Unavailable"])
-def test_a_document_that_is_fetched_ahead_is_not_the_page(log: MadeNetLog, tmp_path: Path, status: str) -> None:
-    """<link rel=prefetch as=document>: of another origin Chrome logs it as a request of the main frame."""
-    log.request("http://b.test/next", status, b"next", main_frame=True, ahead=True)
-    recording = seen(log, tmp_path)
-    assert [document.url for document in recording.documents()] == [PAGE]
-    assert judge(recording).reasons == []
-
-
-def test_a_page_that_its_service_worker_shows_in_the_end_cannot_be_measured(log: MadeNetLog, tmp_path: Path) -> None:
-    shown_ms = 1000.0 + len(log.events) + 50
-    assert judge(seen(log, tmp_path, time_origin_ms=1000.0)).fit
-    verdict = judge(seen(log, tmp_path, time_origin_ms=shown_ms))
-    assert verdict.reasons == [
-        "it loads itself anew, and then no server is asked for it: its service worker, or a script, has it"]
-
-
-def test_what_a_document_asked_for_that_was_replaced_is_told_apart(log: MadeNetLog, tmp_path: Path) -> None:
-    """A question for consent, say: loads begin behind it."""
-    log.request("http://a.test/question.js", "200 OK", b"ask()")
-    origin_ms = 1000.0 + len(log.events) + 10
-    while len(log.events) < origin_ms - 1000:
-        log.add("HTTP_TRANSACTION_READ_HEADERS")
-    log.begin(PAGE, main_frame=True)
-    question, log.source = log.source, log.source + 1
-    log.request("http://a.test/last-of-the-question.js", "200 OK", b"1")
-    log.source, last = question, log.source
-    log.head("200 OK", "Content-Type: text/html")
-    log.body(b"the page")
-    log.end()
-    log.source = last
-    log.request("http://a.test/page.js", "200 OK", b"2")
-    recording = seen(log, tmp_path, time_origin_ms=origin_ms)
-    assert any("another document came before" in remark for remark in judge(recording).remarks)
-    entries = to_har(recording)["log"]["entries"]
-    assert [bool(entry.get("_beforeDocument")) for entry in entries] == [True, True, False, True, False]
-    alone = seen(log, tmp_path, time_origin_ms=1000.0)
-    assert not any("another document" in remark for remark in judge(alone).remarks)
-    assert not any(entry.get("_beforeDocument") for entry in to_har(alone)["log"]["entries"])
-
-
-def test_reports_of_chromes_own_are_not_the_pages(log: MadeNetLog, tmp_path: Path) -> None:
-    """Nor the preflight for one: no replay asks for reports, so no load would get what they were answered."""
-    for url, method, sent in (("http://b.test/reports", "OPTIONS", ()), ("http://b.test/other", "OPTIONS", ()),
-                              ("http://b.test/reports", "POST", ("Content-Type: application/reports+json",))):
-        log.begin(url, method, sent=sent)
-        log.head("204 No Content")
-        log.end()
-    assert [exchange.url for exchange in seen(log, tmp_path).exchanges] == [PAGE, "http://b.test/other"]
-
-
-def test_what_chrome_took_from_its_cache_did_not_fail(log: MadeNetLog, tmp_path: Path) -> None:
-    """Whatever its status: frames of a page that take a script by way of one redirect, say."""
-    log.request("http://a.test/gone", "404 Not Found", b"no", "Content-Type: text/plain")
-    log.begin("http://a.test/latest.js")
-    log.head("302 Found", "Location: /1.2.js", "Cache-Control: max-age=60")
-    log.add("URL_REQUEST_REDIRECTED", location="http://a.test/1.2.js")
-    log.end()
-    for _ in range(5):
-        log.cached("http://a.test/gone", b"no")
-        log.cached("http://a.test/latest.js", redirect_to="http://a.test/1.2.js")
-    recording = seen(log, tmp_path)
-    assert judge(recording).fit
-    assert [exchange.status for exchange in recording.exchanges[3:]] == [404, 302] * 5
-
-
-def test_a_video_of_which_a_player_takes_the_beginning_is_no_live_connection(log: MadeNetLog, tmp_path: Path) -> None:
-    log.begin("http://a.test/film.mp4")
-    log.head("206 Partial Content", "Content-Length: 90000", "Content-Range: bytes 0-89999/90000")
-    log.body(b"x" * 500)
-    verdict = judge(seen(log, tmp_path))
-    assert verdict.not_recordable == {"still arriving at the end": 1}
-    assert not any("live connections" in remark for remark in verdict.remarks)
-
-
-def test_live_connections_are_said_to_be_missing(log: MadeNetLog, tmp_path: Path) -> None:
-    log.request("wss://a.test/live", "101 Switching Protocols")
-    log.begin("http://a.test/news")
-    log.head("200 OK", "Content-Type: text/event-stream")
-    said = "\n".join(judge(seen(log, tmp_path)).remarks)
-    assert "live connections are not replayed (1 x WebSocket, 1 x EventSource)" in said
-    assert "may be empty" in said

@@ -1,8 +1,6 @@
 """What others recorded, read into answers: WARC, WACZ, mahimahi's directories, HAR with bodies."""
 
-import base64
 import gzip
-import json
 import os
 import zipfile
 from datetime import datetime, timezone
@@ -13,35 +11,26 @@ import brotli  # type: ignore[import-untyped]
 import pytest
 
 from harness.errors import InputError
-from harness.mirror.encoding import decode, encode
+from harness.mirror.encoding import encode
 from harness.record.sources.answers import Entry
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import honest_encoding, without_chunks
 from harness.record.sources.listing import list_pages
 from harness.record.sources.mahimahi import message_type, read_mahimahi
-from harness.record.sources.opened import is_figures_only, opened
+from harness.record.sources.opened import opened
 from harness.record.sources.source import IndexedSource
 from harness.record.sources.warc import read_warcs
+from tests.support.asked_sources import PAGE, entry, find
 from tests.support.foreign_hars import har
-from tests.support.made_warc import DAY, write_warc
+from tests.support.made_warc import write_warc
 
-PAGE = "http://a.test/"
-
-
-def find(source: IndexedSource, url: str, method: str = "GET", body: bytes = b"") -> ArchivedAnswer:
-    answer = source.find(ArchivedRequest(method, url, body))
-    assert answer is not None
-    return answer
+NAVIGATES, FETCHES = ("Upgrade-Insecure-Requests", "1"), ("HX-Request", "true")
+CORS, EMPTY = ("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty")
 
 
-def entry(url: str, body: bytes | None, mime_type: str = "text/html", **more: Any) -> dict[str, Any]:
-    content: dict[str, Any] = {"size": len(body or b"12345"), "mimeType": mime_type}
-    if body is not None:
-        content |= {"text": base64.b64encode(body).decode(), "encoding": "base64"}
-    headers = [{"name": name, "value": value} for name, value in more.pop("headers", {}).items()]
-    return {"pageref": "p", "startedDateTime": DAY, "time": 5, "request": {"method": "GET", "url": url, "headers": []},
-            "response": {"status": 200, "statusText": "OK", "httpVersion": "h2", "headers": headers,
-                         "content": content, "redirectURL": "", "bodySize": -1}} | more
+def field(number: int, value: bytes) -> bytes:
+    """Encode one field of bytes as protobuf puts it on the wire; lengths under 128."""
+    return bytes([number << 3 | 2, len(value)]) + value
 
 
 @pytest.mark.parametrize("kind", ["warc", "har"])
@@ -164,9 +153,6 @@ def test_a_frame_may_get_a_stand_in_and_the_page_itself_not(tmp_path: Path) -> N
     assert (framed.body, framed.stand_in) == (b"frame", True)
 
 
-NAVIGATES, FETCHES = ("Upgrade-Insecure-Requests", "1"), ("HX-Request", "true")
-
-
 def test_a_fragment_of_a_page_is_never_the_page(tmp_path: Path) -> None:
     """htmx and others fetch parts of a page under the page's own URL (`HX-Request`)."""
     asked = ((FETCHES, b"fragment"), (NAVIGATES, b"page"), (FETCHES, b"last"))
@@ -184,9 +170,6 @@ def test_a_fragment_of_a_page_is_never_the_page(tmp_path: Path) -> None:
     assert [body(navigation=False) for _ in range(3)] == [b"fragment", b"last", b"last"]
 
 
-CORS, EMPTY = ("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty")
-
-
 @pytest.mark.parametrize(("headers", "found"), [((CORS, EMPTY), False), ((FETCHES,), True), ((CORS,), True)])
 def test_where_no_page_was_archived_a_fragment_is_none(headers: tuple[tuple[str, str], ...], found: bool,
                                                        tmp_path: Path) -> None:
@@ -201,19 +184,6 @@ def test_where_no_page_was_archived_a_fragment_is_none(headers: tuple[tuple[str,
     assert source.documents() == [PAGE] * found
 
 
-def test_of_a_har_too(tmp_path: Path) -> None:
-    asked = [{"method": "GET", "url": PAGE, "headers": [{"name": name, "value": value}]}
-             for name, value in (NAVIGATES, FETCHES)]
-    path = har(tmp_path / "page.har", *(entry(PAGE, body, request=request)
-                                        for body, request in zip((b"page", b"fragment"), asked, strict=True)))
-    with opened(path) as source:
-        fetched = source.find(ArchivedRequest("GET", PAGE))
-        page = source.find(ArchivedRequest("GET", PAGE, navigation=True))
-    assert fetched is not None
-    assert page is not None
-    assert (fetched.body, page.body) == (b"fragment", b"page")
-
-
 def test_a_wacz_names_its_pages(tmp_path: Path) -> None:
     inner = write_warc(tmp_path / "data.warc.gz", ("response", PAGE, "HTTP/1.1 200 OK", [], b"page"))
     path = tmp_path / "site.wacz"
@@ -226,11 +196,6 @@ def test_a_wacz_names_its_pages(tmp_path: Path) -> None:
         assert find(source, PAGE).body == b"page"
         list_pages(tmp_path / "A.pages", source)
     assert (tmp_path / "A.pages").read_text() == f"{PAGE}\n"
-
-
-def field(number: int, value: bytes) -> bytes:
-    """Encode one field of bytes as protobuf puts it on the wire; lengths under 128."""
-    return bytes([number << 3 | 2, len(value)]) + value
 
 
 def test_a_recording_of_mahimahi(tmp_path: Path) -> None:
@@ -275,80 +240,6 @@ def test_what_mahimahi_recorded_is_in_the_order_of_its_dates_and_files(tmp_path:
     assert b"".join(find(source, PAGE).body for _ in range(5)) == b"12345"
 
 
-def test_bodies_of_a_har_are_compressed_again(tmp_path: Path) -> None:
-    script = b"const answer = 42;\n" * 500
-    sent = gzip.compress(script, 9, mtime=0)
-    headers = {"Content-Encoding": "gzip", "Content-Length": str(len(sent)), "Content-Type": "text/javascript"}
-    path = har(tmp_path / "page.har", entry(PAGE, b"<title>x</title>"),
-               entry("https://b.test/x.js", script, headers=headers),
-               entry("https://b.test/y.js", script, headers=headers | {"Content-Encoding": "zstd"}),
-               entry("https://b.test/lost.js", None))
-    assert not is_figures_only(path)
-    with opened(path) as source:
-        assert isinstance(source, IndexedSource)
-        assert list(source.pages) == [PAGE]
-        answer = find(source, "https://b.test/x.js")
-        assert (len(answer.body), gzip.decompress(answer.body)) == (len(sent), script)
-        assert (answer.protocol, answer.header("content-type")) == ("h2", "text/javascript")
-        other = find(source, "https://b.test/y.js")
-        assert decode(other.body, "zstd") == (script, True)
-        assert source.find(ArchivedRequest("GET", "https://b.test/lost.js")) is None
-
-
-@pytest.mark.parametrize(("content_type", "text", "body"), [
-    ("text/html; charset=gbk", "中文€", "中文€".encode("gb18030")),
-    ('text/javascript;charset="GB2312"', "var a = '镕'", "var a = '镕'".encode("gbk")),
-    ("text/css; charset=ISO-8859-1", "ä € “", "ä € “".encode("cp1252")),
-    ("text/html; charset=Shift_JIS", "①日本", "①日本".encode("cp932")),
-    ("text/html; charset=euc-kr", "똠방각하", "똠방각하".encode("cp949")),
-    ("text/html", "<meta charset='koi8-r'>да", "<meta charset='koi8-r'>да".encode("koi8-r")),
-    ("text/plain", "<meta charset='koi8-r'>да", "<meta charset='koi8-r'>да".encode()),
-    ("text/html; charset=utf-8", "<meta charset=gbk>中", "<meta charset=gbk>中".encode()),
-    ("text/html; charset=sjis", "\ufffd中", "\ufffd中".encode()),
-    ("text/html; charset=ISO-8859-1", "中", "中".encode()), ("text/html; charset=idna", "ü", "ü".encode()),
-    ("text/html; charset=x-none", "ü", "ü".encode()), ("text/html; charset=\0", "ü", "ü".encode()),
-    ("text/html; charset=zip", "ü", "ü".encode())])
-def test_texts_of_a_har_are_in_the_charset_that_they_are_sent_with(tmp_path: Path, content_type: str, text: str,
-                                                                  body: bytes) -> None:
-    told = entry(PAGE, b"", headers={"Content-Type": content_type})
-    told["response"]["content"] = {"size": len(body), "mimeType": content_type.partition(";")[0], "text": text}
-    with opened(har(tmp_path / "page.har", told)) as source:
-        assert isinstance(source, IndexedSource)
-        answer = find(source, PAGE)
-    assert (answer.body, answer.header("content-type")) == (body, content_type)
-
-
-def test_what_a_har_without_headers_holds_any_origin_may_read(tmp_path: Path) -> None:
-    """Else no page gets the fonts of another host."""
-    for headers, allowed in (({}, "*"), ({"Content-Type": "text/html"}, "")):
-        with opened(har(tmp_path / "page.har", entry(PAGE, b"page", headers=headers))) as source:
-            assert isinstance(source, IndexedSource)
-            assert find(source, PAGE).header("access-control-allow-origin") == allowed
-
-
-def test_a_har_without_bodies_is_figures_only(tmp_path: Path) -> None:
-    assert is_figures_only(har(tmp_path / "page.har", entry(PAGE, None), entry("https://b.test/x.js", None)))
-
-
-def test_a_word_in_the_place_of_bodies_is_no_body(tmp_path: Path) -> None:
-    """As in a HAR of PerfCascade's test data, whose bodies were removed by hand."""
-    removed = [entry(url, b"MANUALLY REMOVED") for url in (PAGE, "https://b.test/x.js")]
-    for each in removed:
-        each["response"]["content"]["size"] = 63930
-    assert is_figures_only(har(tmp_path / "page.har", *removed))
-
-
-def test_what_firefox_writes_of_pushed_answers(tmp_path: Path) -> None:
-    """Status 0, and sizes as text: in the same test data."""
-    pushed = entry("https://a.test/x.css", b"body { }", "text/css")
-    pushed["response"] |= {"status": 0, "statusText": ""}
-    pushed["response"]["content"]["size"] = "8"
-    with opened(har(tmp_path / "page.har", entry(PAGE, b"<title>x</title>"), pushed)) as source:
-        assert isinstance(source, IndexedSource)
-        answer = find(source, "https://a.test/x.css")
-        assert (answer.status, answer.body) == (200, b"body { }")
-
-
 def test_an_archive_that_does_not_say_its_pages_names_documents(tmp_path: Path) -> None:
     answers = [("response", f"http://a.test/{name}", "HTTP/1.1 200 OK", [("Content-Type", kind)], b"x")
                for name, kind in (("x.css", "text/css"), ("1", "text/html"), ("2", "text/html; charset=x"))]
@@ -362,61 +253,6 @@ def test_an_archive_that_does_not_say_its_pages_names_documents(tmp_path: Path) 
         assert isinstance(source, IndexedSource)
         source._index.entries[:] = [Entry("GET", PAGE, 200, damaged)]
         assert source.documents() == []
-
-
-def test_what_a_browser_had_in_its_cache_is_an_answer(tmp_path: Path) -> None:
-    """As Chrome and Firefox write it when a page is loaded again: a 304 with the body of before."""
-    body = b"<p>often the same " * 100
-    known = entry(PAGE, body)
-    known["response"] |= {"status": 304, "statusText": "Not Modified", "bodySize": 99}
-    unknown = entry("http://a.test/x.png", None, "image/png")
-    unknown["response"] |= {"status": 304, "statusText": "Not Modified"}
-    with opened(har(tmp_path / "page.har", known, unknown)) as source:
-        assert isinstance(source, IndexedSource)
-        page = find(source, PAGE)
-        assert (page.status, page.reason, decode(page.body, "gzip")) == (200, "OK", (body, True))
-        assert ("Content-Encoding", "gzip") in page.headers, "the size in the cache shows it"
-        assert source.find(ArchivedRequest("GET", "http://a.test/x.png", b"")) is None
-
-
-def test_a_har_tells_what_its_page_asked_for_up_to_the_load_event(tmp_path: Path) -> None:
-    later = entry("https://b.test/later.js", b"1", startedDateTime=DAY.replace(":00Z", ":02Z"))
-    path = har(tmp_path / "page.har", entry(PAGE, b"<title>x</title>"), entry("https://b.test/x.js?_=1", b"1"), later)
-    log = json.loads(path.read_text())
-    log["log"]["pages"] = [{"id": "p", "startedDateTime": DAY, "pageTimings": {"onLoad": 1500}}]
-    path.write_text(json.dumps(log))
-    with opened(path) as source:
-        assert source.urls_asked_for(PAGE) == {"a.test/", "b.test/x.js?_=*"}
-        assert source.urls_asked_for(f"{PAGE.rstrip('/')}#top") == source.urls_asked_for(PAGE)
-        assert source.urls_asked_for("http://other.test/") == frozenset()
-
-
-@pytest.mark.parametrize(("on_load_ms", "said"), [(1_500, 1), (2_500, 2), (-1, 2), (None, 2)])
-def test_websockets_of_a_har_end_with_its_load_event(tmp_path: Path, on_load_ms: float | None, said: int) -> None:
-    """As in our own recordings (harness.mirror.live), or a load could wait for what the recorded one did not."""
-    began_s = datetime.fromisoformat(DAY.replace("Z", "+00:00")).timestamp()
-    messages = [{"type": "receive", "time": began_s + after_s, "opcode": 1, "data": "news"} for after_s in (1, 2)]
-    talk = {"pageref": "p", "startedDateTime": DAY, "time": 5, "request": {"method": "GET", "url": "wss://a.test/s"},
-            "response": {"status": 101, "headers": []}, "_webSocketMessages": messages}
-    path = har(tmp_path / "page.har", entry(PAGE, b"page"), talk)
-    log = json.loads(path.read_text())
-    log["log"]["pages"] = [{"id": "p", "startedDateTime": DAY, "pageTimings": {"onLoad": on_load_ms}}]
-    path.write_text(json.dumps(log))
-    with opened(path) as source:
-        live = source.find_live("https://a.test/s")
-    assert live is not None
-    assert len(live.messages) == said
-
-
-def test_each_page_gets_the_websockets_of_a_url_from_the_first_on(tmp_path: Path) -> None:
-    talks = [{"pageref": "p", "startedDateTime": DAY, "time": 5, "request": {"method": "GET", "url": "wss://a.test/s"},
-              "response": {"status": 101, "headers": []},
-              "_webSocketMessages": [{"type": "receive", "time": 0.0, "opcode": 1, "data": said}]} for said in "12"]
-    with opened(har(tmp_path / "page.har", entry(PAGE, b"page"), *talks)) as source:
-        for _ in range(2):
-            source.begin_page(PAGE)
-            lives = [source.find_live("https://a.test/s") for _ in range(3)]
-            assert [live and live.messages[0].data for live in lives] == [b"1", b"2", b"2"]
 
 
 def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:

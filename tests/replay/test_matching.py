@@ -14,22 +14,10 @@ from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked, hash_body
 from harness.mirror.paths import write_file
 from harness.replay.site import Site
-from tests.support.written import HOST, Written
+from tests.support.written import HOST, Written, body, get
 
 NAVIGATION = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "accept": "text/html"}
 FETCH = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty", "accept": "*/*"}
-
-
-def body(written: Written, answer: RecordedAnswer) -> str | None:
-    """Return the text that an answer has for its body."""
-    if answer.file is None:
-        return None
-    return (written.directory / "Web" / (answer.file_host or HOST) / answer.file).read_text()
-
-
-def get(path: str, site: Site, **headers: str) -> RecordedAnswer:
-    """Ask for `path` with these headers."""
-    return site.answer(path, "GET", Asked({name.replace("_", "-"): value for name, value in headers.items()}))
 
 
 @pytest.mark.parametrize(("server", "little"), [
@@ -122,109 +110,6 @@ def test_the_page_under_way_gets_what_its_own_log_has(written: Written, tmp_path
         mark_load(tmp_path / "mark", page)
         assert [body(written, site.answer("/ad")) for _ in range(2)] == [f"for {page}"] * 2
     assert body(written, site.answer("/only")) == "of two"
-
-
-@pytest.mark.parametrize(("recorded", "asked"), [
-    ("/b?t=1363139399019&x=1", "/b?t=1785000000000&x=1"), ("/b?r=0.8237498237&x=1", "/b?r=0.1&x=1"),
-    ("/b/4f1a9c2e77", "/b/00aa11bb22"), ("/b?id=3fa85f64-5717-4562-b3fc-2c963f66afa6", "/b?id=" + "0" * 8 + "-0000" * 3
-                                         + "-" + "0" * 12), ("/b?_=12&x", "/b?_=13&x"), ("/b?cb=ab", "/b?cb=cd"),
-    ("/event/WPi3WwXM1363139394945/x", "/event/0NgFUjDm1363348800000/x"),
-    ("/x;src=1;ord=565.4?", "/x;src=1;ord=1.2?"), ("/j?callback=jQuery18_136&x", "/j?callback=jQuery19_9&x"),
-])
-def test_volatile_values_do_not_count(written: Written, recorded: str, asked: str) -> None:
-    written.add("/b?other=1", "other")
-    written.add(recorded, "this")
-    answer = written.site().answer(asked)
-    assert (body(written, answer), answer.found) == ("this", "masked")
-
-
-def test_versions_in_a_path_are_not_volatile(written: Written) -> None:
-    written.add("/jquery-1.8.js", "8")
-    assert written.site().answer("/jquery-1.9.js").found == "missing"
-
-
-def test_the_same_path_with_most_parameters_in_common(written: Written) -> None:
-    written.add("/p?id=1&size=big&kind=a", "one")
-    written.add("/p?id=2&size=big&kind=a", "two")
-    site = written.site()
-    answer = site.answer("/p?kind=a&id=2&size=small")
-    assert (body(written, answer), answer.found) == ("two", "best-match")
-    assert site.answer("/q?id=1").found == "missing"
-
-
-def test_what_nobody_answered_stands_in_for_nothing_that_was_answered(written: Written) -> None:
-    written.add("/b?id=1&size=big", status=0)
-    written.add("/b?id=2&size=small", "two")
-    written.add("/c?id=1", status=0)
-    site = written.site()
-    assert body(written, site.answer("/b?id=3&size=big")) == "two"
-    assert site.answer("/b?id=1&size=big").found == "unanswered"
-    assert (site.answer("/c?id=2").status, site.answer("/c?id=3").found) == (504, "best-match")
-
-
-def test_a_volatile_path_with_most_parameters_in_common(written: Written) -> None:
-    written.add("/ss/s67156107604969?t=1%2F2&page=home", "home")
-    written.add("/ss/s67156107604970?t=1%2F2&page=away", "away")
-    answer = written.site().answer("/ss/s66643502558581?t=5%2F6&page=away")
-    assert (body(written, answer), answer.found) == ("away", "best-match")
-
-
-def test_parameters_in_a_path(written: Written) -> None:
-    written.add("/pixel;r=12;a=x;et=5", "x")
-    written.add("/pixel;r=13;a=y;et=5", "y")
-    written.add("/batch/u%3Fa%3D1%26b%3D2", "batch")
-    site = written.site()
-    assert body(written, site.answer("/pixel;r=99;a=y;et=6")) == "y"
-    assert body(written, site.answer("/batch/u%3Fa%3D1%26b%3D3")) == "batch"
-
-
-def test_another_size_of_an_image(written: Written) -> None:
-    written.add("/up/photo.jpeg", "full")
-    written.add("/up/other-100x100.jpeg", "small")
-    site = written.site()
-    answer = site.answer("/up/photo-640x427.jpeg")
-    assert (body(written, answer), answer.found) == ("full", "best-match")
-    assert body(written, site.answer("/up/other-640x427.jpeg")) == "small"
-    assert site.answer("/up/third-640x427.jpeg").found == "missing"
-
-
-def test_a_font_in_the_format_that_an_older_browser_took(written: Written) -> None:
-    written.add("/fonts/sans-bold.woff?v=4.7.0", "bold")
-    written.add("/fonts/sans.3dbb99f1f598.woff", "sans")
-    written.add("/fonts/serif.eot", "for Internet Explorer alone")
-    site = written.site()
-    answer = site.answer("/fonts/sans-bold.woff2?v=4.7.0")
-    assert (body(written, answer), answer.found) == ("bold", "best-match")
-    assert body(written, site.answer("/fonts/sans.a5c53205f303.woff2")) == "sans"
-    for path in ("/fonts/serif.woff2", "/fonts/sans-bold.svg", "/fonts/other.woff2"):
-        assert site.answer(path).found == "missing"
-
-
-def test_typekits_fonts_name_their_format_in_a_letter(written: Written) -> None:
-    written.add("/af/1823ac/000000000000000000012059/27/d?subset_id=1&fvd=n4&v=3", "regular", host="use.typekit.net")
-    written.add("/af/555f76/00000000000000000001205a/27/d?subset_id=1&fvd=i4&v=3", "italic", host="use.typekit.net")
-    site = Site(written.read(), "use.typekit.net", "https")
-    answer = site.answer("/af/555f76/00000000000000000001205a/27/l?subset_id=1&fvd=i4&v=3")
-    assert answer.found == "best-match"
-    assert "/af/555f76/" in answer.url
-
-
-def test_an_image_in_the_format_that_an_older_browser_took(written: Written) -> None:
-    written.add("/photo.jpg", "photo")
-    written.add("/logo.png", "logo")
-    site = written.site()
-    for path, text in (("/photo.webp", "photo"), ("/photo.jpg.webp", "photo"), ("/logo.avif", "logo")):
-        answer = site.answer(path)
-        assert (body(written, answer), answer.found) == (text, "best-match")
-    assert site.answer("/photo.gif").found == "missing"     # no browser takes an older format than another one took
-
-
-def test_stand_ins_that_are_equally_alike_take_turns(written: Written) -> None:
-    written.add("/b?t=100000001", "first")
-    written.add("/b?t=200000002", "second")
-    site = written.site()
-    assert [body(written, site.answer(f"/b?t={number}")) for number in (300000003, 400000004, 500000005)] == [
-        "first", "second", "second"]
 
 
 def test_the_identity_is_the_same_for_exact_answers_and_stand_ins(written: Written, tmp_path: Path) -> None:
@@ -378,92 +263,6 @@ def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: Wri
     recording = written.read()
     answers = recording.document_answers("https://a.test/")
     assert [body(written, answer) for answer in answers] == ["are you a robot?", "the page"]
-
-
-def test_a_redirect_through_the_same_url_keeps_its_steps_by_order(written: Written) -> None:
-    written.add("/", to="https://a.test/check")
-    written.add("/check", to="https://a.test/")
-    written.add("/", to="https://a.test/home")
-    written.add("/home", "home")
-    site = written.site()
-    steps = [site.answer(path) for path in ("/", "/check", "/", "/home")]
-    assert [answer.redirect_url for answer in steps] == [
-        "https://a.test/check", "https://a.test/", "https://a.test/home", None]
-
-
-def test_a_redirect_through_the_same_url_keeps_its_steps_by_cookie(written: Written) -> None:
-    written.add("/", to="https://a.test/set")
-    written.add("/", "home", asked={"cookie": "seen=1"})
-    site = written.site()
-    assert get("/", site, cookie="seen=1").status == 200
-    assert [get("/", site, cookie="other=1").status for _ in range(2)] == [302, 302]
-
-
-def test_a_stand_in_is_no_redirect_to_itself(written: Written) -> None:
-    """nytimes 2013: a beacon sends its cookie's redirect, whose end was not recorded."""
-    written.add("/dcs.gif?t=1363139399378", to="https://a.test/dcs.gif?redirect=126&t=1363139399378")
-    site = written.site()
-    first = site.answer("/dcs.gif?t=1785000000000")
-    assert (first.redirect_url, first.found) == ("https://a.test/dcs.gif?redirect=126&t=1363139399378", "masked")
-    second = site.answer("/dcs.gif?redirect=126&t=1363139399378")
-    assert (second.status, second.redirect_url, second.found) == (204, None, "ended")
-
-
-@pytest.mark.parametrize(("written_as", "asked_as"), [
-    ("https://a.test?redirect=126&t=1363139399378", "/?redirect=126&t=1363139399378"),
-    ("HTTPS://A.test:443/px?redirect=126&t=1363139399378#x", "/px?redirect=126&t=1363139399378"),
-    ("https://a.test/p x?n=\u00fc&redirect=126&t=1363139399378", "/p%20x?n=%C3%BC&redirect=126&t=1363139399378")])
-def test_that_holds_however_its_end_was_written(written: Written, written_as: str, asked_as: str) -> None:
-    """A browser asks for what the standard makes of a URL, and not as some server wrote it."""
-    path = asked_as.partition("?")[0]
-    written.add(f"{path}?t=1363139399378", to=written_as)
-    site = written.site()
-    assert site.answer(f"{path}?t=1785000000000").redirect_url, "the redirect itself"
-    assert (site.answer(asked_as).status, site.answer(asked_as).redirect_url) == (204, None)
-
-
-def test_a_recorded_end_is_found_however_the_redirect_was_written(written: Written) -> None:
-    written.add("/go?ord=1", to="HTTPS://A.test:443/next?s=5")
-    written.add("/next?s=5", to="https://a.test/end")
-    written.add("/end", "end")
-    recording = written.read()
-    assert recording.exact_url("HTTPS://A.test:443/next?s=5#top")
-    assert "https://a.test/next?s=5" not in recording.unrecorded_ends
-
-
-def test_a_chain_of_redirects_across_hosts_ends_after_what_was_recorded(written: Written) -> None:
-    written.add("/sync?u=1", to="https://b.test/match?u=1")
-    written.add("/match?u=7", to="https://a.test/sync?u=2", host="b.test")
-    recording = written.read()
-    sites = {host: Site(recording, host, "https") for host in (HOST, "b.test")}
-    url, hops = "https://a.test/sync?u=9", 0
-    while url:
-        host, _, target = url.removeprefix("https://").partition("/")
-        answer = sites[host].answer(f"/{target}")
-        url, hops = answer.redirect_url or "", hops + 1
-        assert hops < 5
-    assert (answer.status, answer.found) == (204, "ended")
-
-
-def test_a_stand_in_after_a_recorded_redirect_may_redirect_where_that_ends(written: Written) -> None:
-    written.add("/go?ord=1", to="https://a.test/next?s=5")
-    written.add("/next?s=4", to="https://a.test/end")
-    written.add("/end", "end")
-    site = written.site()
-    assert site.answer("/next?s=5").redirect_url == "https://a.test/end"
-
-
-def test_a_recorded_loop_is_walked_once(written: Written) -> None:
-    written.add("/a", to="https://a.test/b")
-    written.add("/b", to="https://a.test/a")
-    site = written.site()
-    assert [site.answer(path).status for path in ("/a", "/b", "/a")] == [302, 302, 204]
-
-
-def test_a_redirect_asked_for_again_is_answered_again(written: Written) -> None:
-    written.add("/pixel", to="https://a.test/gone")
-    site = written.site()
-    assert [site.answer("/pixel").status for _ in range(3)] == [302] * 3
 
 
 def test_a_stream_of_events_is_sent_once_and_then_ended(written: Written) -> None:

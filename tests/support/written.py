@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.files.text_log import PageLog, format_log
+from harness.mirror.answers import RecordedAnswer
+from harness.mirror.asked import Asked
 from harness.mirror.paths import write_file
 from harness.mirror.recording import Recording, read_recording
 from harness.replay.site import Site
@@ -52,6 +54,18 @@ class Written:
     def site(self) -> Site:
         """Return what its host answers over https."""
         return Site(self.read(), HOST, "https")
+
+
+def body(written: Written, answer: RecordedAnswer) -> str | None:
+    """Return the text that an answer has for its body."""
+    if answer.file is None:
+        return None
+    return (written.directory / "Web" / (answer.file_host or HOST) / answer.file).read_text()
+
+
+def get(path: str, site: Site, **headers: str) -> RecordedAnswer:
+    """Ask for `path` with these headers."""
+    return site.answer(path, "GET", Asked({name.replace("_", "-"): value for name, value in headers.items()}))
 
 
 def _pairs(headers: Any) -> list[dict[str, str]]:

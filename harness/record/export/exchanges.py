@@ -1,6 +1,5 @@
 """A recording as a list of exchanges with their bodies, page by page, whatever its logs are."""
 
-import base64
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import InputError
-from harness.files.har import is_over_http2
+from harness.files.har import is_over_http2, posted_body
 from harness.files.headers import Headers, headers_of_har
 from harness.files.pages import Page
 from harness.files.text_log import PageLog, read_log
@@ -106,7 +105,8 @@ def _exchange(entry: dict[str, Any], page: Page, mirror: Path) -> RecordedExchan
     request, response = entry["request"], entry["response"]
     return RecordedExchange(
         page=page, method=request["method"], url=without_fragment(request["url"]),
-        request_headers=headers_of_har(request["headers"]), sent=_sent(request), status=response["status"],
+        request_headers=headers_of_har(request["headers"]), sent=posted_body(request.get("postData") or {}),
+        status=response["status"],
         reason=response.get("statusText", ""), headers=headers_of_har(response["headers"]),
         body=_body(mirror, entry.get("_file")), http2=is_over_http2(str(response.get("httpVersion", ""))),
         captured=datetime.fromisoformat(entry["startedDateTime"].replace("Z", "+00:00")),
@@ -152,9 +152,3 @@ def _of_text_log(recording: Recording, page: Page, mirror: Path, answer: Recorde
 
 def _phrase(status: int) -> str:
     return HTTPStatus(status).phrase if status in HTTPStatus.__members__.values() else ""
-
-
-def _sent(request: dict[str, Any]) -> bytes:
-    posted = request.get("postData") or {}
-    text = str(posted.get("text") or "")
-    return base64.b64decode(text) if posted.get("_encoding") == "base64" else text.encode("utf-8", "surrogatepass")

@@ -8,7 +8,7 @@ import hashlib
 import json
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,8 @@ WARC = "data.warc.gz"
 VERSION = "1.1.1"
 
 
-def write_wacz(file: Path, exchanges: Iterable[RecordedExchange], pages: list[Page]) -> None:
+def write_wacz(file: Path, exchanges: Sequence[RecordedExchange], pages: list[Page]) -> None:
     """Write the exchanges of `pages` into `file`."""
-    exchanges = list(exchanges)
     with tempfile.TemporaryDirectory(prefix="tfo-wacz-", dir=file.parent) as directory:
         warc = Path(directory, WARC)
         write_warc(warc, exchanges)

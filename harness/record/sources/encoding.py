@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from http import HTTPStatus
 
+from harness.files.har import UNKNOWN
 from harness.files.headers import Headers, header_in
 from harness.mirror.encoding import begins_as, decode, encode
 from harness.record.sources.archived import ArchivedAnswer
@@ -15,7 +16,6 @@ ENCODING_ADDS = 64
 """Bytes by which an encoded body may be larger than the decoded one, if that is small."""
 UNDONE = "x-orig-"
 """What Browsertrix and ArchiveWeb.page put before the names of headers that no longer hold for a body."""
-UNKNOWN_BYTES = -1
 LEAST_OF_WHOLE = 0.99
 """A body of this share of its Content-Length is whole: somebody edited it (GitHub iipc/webarchive-commons)."""
 
@@ -83,7 +83,7 @@ def encoded_again(answer: ArchivedAnswer) -> ArchivedAnswer:
     named = answer.header(f"{UNDONE}content-encoding")
     kept = tuple(pair for pair in answer.headers
                  if pair[0].lower() not in (f"{UNDONE}content-encoding", f"{UNDONE}transfer-encoding"))
-    body, encoding = encode(answer.body, named, UNKNOWN_BYTES)
+    body, encoding = encode(answer.body, named, UNKNOWN)
     if not encoding or answer.header("content-encoding") or answer.status == HTTPStatus.PARTIAL_CONTENT:
         return replace(answer, headers=kept)
     kept = tuple(pair for pair in kept if pair[0].lower() != "content-length")

@@ -12,9 +12,8 @@ from urllib.parse import urljoin
 
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_pages import page_urls
-from harness.files.headers import REDIRECTS
+from harness.files.headers import REDIRECTS, WITHOUT_BODY
 from harness.files.urls import document_url
-from harness.mirror.answers import WITHOUT_BODY
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.encoding import encode
 from harness.mirror.headers import OF_NO_RECORDING

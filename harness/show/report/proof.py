@@ -11,7 +11,7 @@ from harness.analysis.answers import answer_counts
 from harness.analysis.selection import Cell, Selection
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult, Results
-from harness.show.labels import TFO_NAMES
+from harness.show.labels import TFO_NAMES, share_of
 from harness.show.report.records import entry_url, read_entries
 from harness.show.report.tables import UNKNOWN, Table, columns, number, plain_table
 
@@ -58,17 +58,10 @@ def _proof_row(selection: Selection, cell: Cell) -> Sequence[str]:
         return ()
     sums = {title: _sum(records, count) for title, count in FROM_RECORD.items()}
     carried, in_syn = sums["Connections"], sums["Data in SYN"]
-    share = _exact_share(in_syn / carried) if carried and in_syn is not None else UNKNOWN
+    share = share_of(in_syn / carried, 1) if carried and in_syn is not None else UNKNOWN
     title, loads = f"{selection.rtt_name(cell.rtt_ms)} ms, {TFO_NAMES[cell.tfo]}", len(selection.cells[cell])
     latest = [max(values) if (values := _known(records, value)) else None for value in LATEST.values()]
     return [title, str(loads), share, *map(number, sums.values()), *(number(late_ms, "{:.1f}") for late_ms in latest)]
-
-
-def _exact_share(share: float) -> str:
-    """Return a share in percent to one digit; "100.0%" and "0.0%" are all and none, and never what is near it."""
-    if 0.9995 <= share < 1:
-        return "over 99.9%"
-    return "under 0.1%" if 0 < share <= 0.0005 else f"{share:.1%}"
 
 
 def _known(records: Sequence[LoadRecord], value: Callable[[LoadRecord], T | None]) -> list[T]:

@@ -1,0 +1,24 @@
+"""A page as a recording saw it, made from events of a net-log."""
+
+from pathlib import Path
+
+from harness.record.page import PageRecording, evaluate
+from harness.record.refetch import Refetcher
+from harness.record.visit import Visit
+from tests.support.made_netlog import MadeNetLog
+
+PAGE = "http://a.test/"
+
+
+def page_log() -> MadeNetLog:
+    """Return a log with the page's document in it."""
+    made = MadeNetLog()
+    made.request(PAGE, "200 OK", b"page", "Content-Type: text/html", main_frame=True)
+    return made
+
+
+def seen(log: MadeNetLog, tmp_path: Path, refetcher: Refetcher | None = None, **visit: object) -> PageRecording:
+    report = Visit(start_tick=1000, end_tick=1000.0 + len(log.events), loaded=True, quiet=True, document_uri=PAGE)
+    for name, value in visit.items():
+        setattr(report, name, value)
+    return evaluate(PAGE, report, log.write(tmp_path / "netlog.json"), refetcher)
