@@ -14,7 +14,7 @@ from typing import Any
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
+from urllib3.exceptions import ConnectTimeoutError, LocationParseError, NameResolutionError, NewConnectionError
 
 from connie.attempt import Setup
 from connie.connect import connect_as
@@ -36,6 +36,8 @@ class _Racing(HTTPConnection):
         try:
             # _dns_host has the dot at a name's end, which `host` lacks because certificates do.
             sock = connect_as(self._dns_host, self.port, timeout_s(self.timeout), setup, self._race)
+        except UnicodeError:                        # a name that cannot be one; the words are urllib3's
+            raise LocationParseError(f"'{self.host}', label empty or too long") from None
         except TimeoutError as error:
             raise ConnectTimeoutError(self, f"no connection within {self.timeout} s: {error}") from error
         except OSError as error:

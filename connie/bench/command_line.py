@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -103,7 +103,8 @@ def read_hosts(path: Path) -> list[str]:
 
 
 def _is_name(text: str) -> bool:
-    return len(text.split()) == 1 and "/" not in text
+    """Control characters are none's: getaddrinfo stops at a NUL, http.client and curl refuse them."""
+    return text.isprintable() and len(text.split()) == 1 and "/" not in text
 
 
 def _text_of(path: Path) -> str:
@@ -154,7 +155,10 @@ def measure_and_print(calls: Mapping[str, Call], hosts: Sequence[str], arguments
 
 
 def run_main(main: Callable[[], int]) -> None:
-    """Run a script's `main` and exit with its status; Ctrl-C ends it with 130 and without a traceback."""
+    """Run a script's `main` and exit with its status; Ctrl-C ends it with 130 and without a traceback.
+
+    So do, with 1, a full disk, a reader of standard output that has ended (`| head`), and a server that cannot listen.
+    """
     try:
         status = main()
     except UsageError as error:
@@ -163,4 +167,10 @@ def run_main(main: Callable[[], int]) -> None:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         status = 130
+    except OSError as error:                    # those of the calls measured are counted and never come here
+        with Path(os.devnull).open("wb") as nowhere:     # Python's end would print the rest again, and complain
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        with suppress(OSError):                 # standard error may go to the same place
+            print(f"stopped: {error.strerror or error}", file=sys.stderr)
+        status = 1
     sys.exit(status)

@@ -64,7 +64,7 @@ class _Server6(_Server):
 def running_server(addresses: Sequence[str] = LOCALHOST) -> Iterator[int]:
     """Serve a small page on `addresses`, of IPv6 where there is IPv6, in threads of this process; give the port.
 
-    Raises OSError when there is no port that is free on all.
+    Raises OSError when there is no port that is free on all, or none of them exists on this machine.
     """
     with ExitStack() as stack:
         servers = _listen_on_all(addresses)
@@ -91,8 +91,9 @@ def _listen_on_all(addresses: Sequence[str]) -> list[_Server]:
             if error.errno != errno.EADDRINUSE:
                 raise
         else:
-            if servers:
-                return servers
+            if not servers:
+                raise OSError(errno.EADDRNOTAVAIL, f"no server of our own: this machine has no {', '.join(addresses)}")
+            return servers
     raise OSError(f"no port is free on all of {', '.join(addresses)}")
 
 

@@ -4,13 +4,13 @@ import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from connie.bench.summary import Series
+from connie.bench.summary import CallTimes
 
 Call = Callable[[str], float]
 """Does what is measured with the host of that name; returns the seconds it took. Raises OSError when it fails."""
 
 
-def run_rounds(calls: Mapping[str, Call], hosts: Sequence[str], rounds: int, seed: int = 1) -> dict[str, Series]:
+def run_rounds(calls: Mapping[str, Call], hosts: Sequence[str], rounds: int, seed: int = 1) -> dict[str, CallTimes]:
     """Call everything in `calls` once in each of so many rounds; return what came of it, by the same names.
 
     The hosts take turns: round i is for hosts[i % len(hosts)]. The same `seed` gives the same order. A shell's progress
@@ -18,7 +18,7 @@ def run_rounds(calls: Mapping[str, Call], hosts: Sequence[str], rounds: int, see
     """
     order = list(calls)
     draw = random.Random(seed)
-    found = {name: Series() for name in calls}
+    found = {name: CallTimes() for name in calls}
     for number in range(rounds):
         host = hosts[number % len(hosts)]
         draw.shuffle(order)
@@ -28,7 +28,7 @@ def run_rounds(calls: Mapping[str, Call], hosts: Sequence[str], rounds: int, see
     return found
 
 
-def _add_call(series: Series, call: Call, host: str) -> None:
+def _add_call(series: CallTimes, call: Call, host: str) -> None:
     try:
         series.times_s.append(call(host))
     except (OSError, UnicodeError) as error:                # UnicodeError: a name that cannot be one

@@ -3,9 +3,10 @@
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 
-from connie import cached_dns_connect, connie_connect
+from connie import CACHE, DnsCache, cached_dns_connect, connie_connect
 from connie.bench.sample import Sample, Strategy
 
 Connect = Callable[[str, int, float | None], socket.socket]
@@ -32,7 +33,7 @@ class Blocking:
 
 
 @dataclass(frozen=True)
-class FastOpen:
+class FastOpenStrategy:
     """connie_connect with the request as its `tfo`: in the SYN where the kernel has a cookie of the server."""
 
     name: str
@@ -54,8 +55,14 @@ def wait_for_answer(sock: socket.socket) -> None:
         raise ConnectionError("the server closed the connection without an answer")
 
 
-CONNIE = Blocking("connie_connect", connie_connect)
-CACHED_DNS = Blocking("cached_dns_connect", cached_dns_connect)
+RACE_CACHE, ONE_ADDRESS_CACHE = DnsCache(), DnsCache()
+"""A cache for each strategy that remembers names: from a common one each gets answers that the other waited for."""
+
+CACHES = (RACE_CACHE, ONE_ADDRESS_CACHE, CACHE)
+"""Whatever remembers names here; CACHE is that of FAST_OPEN."""
+
+CONNIE = Blocking("connie_connect", partial(connie_connect, cache=RACE_CACHE))
+CACHED_DNS = Blocking("cached_dns_connect", partial(cached_dns_connect, cache=ONE_ADDRESS_CACHE))
 PLAIN = Blocking("create_connection", lambda host, port, timeout_s: socket.create_connection((host, port), timeout_s))
 OWN: tuple[Strategy, ...] = (CONNIE, CACHED_DNS, PLAIN)
 """The three rungs of 2013: race; cached names and one address; names asked for each time and addresses in turn."""
@@ -63,7 +70,7 @@ OWN: tuple[Strategy, ...] = (CONNIE, CACHED_DNS, PLAIN)
 FAST_OPEN: tuple[Strategy, ...] = (
     Blocking("one address", lambda host, port, timeout_s: connie_connect(host, port, timeout_s, max_attempts=1)),
     CONNIE,
-    FastOpen("one address, TFO", max_attempts=1),
-    FastOpen("connie_connect, TFO"),
+    FastOpenStrategy("one address, TFO", max_attempts=1),
+    FastOpenStrategy("connie_connect, TFO"),
 )
 """For the first byte: racing or not, request after the handshake or in the SYN."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from connie import CACHE
 from connie.bench.sample import Strategy
+from connie.bench.strategies import CACHES
 from connie.cache import Question
 from connie.lab.scenarios import PORT, Scenario
 from connie.lab.task import ClientTask, Time
@@ -22,10 +22,12 @@ def measure_moving(task: ClientTask, scenario: Scenario, strategies: Sequence[St
     for _ in range(REPETITIONS):
         for strategy in strategies:
             task.changed.unlink(missing_ok=True)
-            CACHE.clear()
-            CACHE.lookup(Question(scenario.name, PORT))
+            for cache in CACHES:
+                cache.clear()
+                cache.lookup(Question(scenario.name, PORT))
             task.changed.touch()
             times += [one_time(strategy, scenario, task.timeout_s, label) for label in LABELS]
     task.changed.unlink(missing_ok=True)
-    CACHE.clear()
+    for cache in CACHES:
+        cache.clear()
     return times

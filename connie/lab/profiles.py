@@ -43,7 +43,7 @@ A deviation of 52 ms it has not: that is what one retransmitted SYN (1 s) in 300
 unless a fault says so. A tunnel's detour: 20 ms on top of each IPv4 RTT. Public Wi-Fi: nearer, with jitter that makes
 the order of addresses a matter of luck. Data centres: addresses near each other and a name server next door, so that
 there is little to win; RTTs large enough for a millisecond of this machine's own to stay a small part of them. The
-spread of the addresses, up to 1.7 times the nearest one, is what a name with servers in several cities has.
+spread of the addresses, up to 2.1 times the nearest one, is what a name with servers in several cities has.
 """
 
 NEAR = Profile("near", "for tests: dual stack, close by, without jitter", (20, 32, 44), (26, 38, 50),

@@ -21,7 +21,7 @@ def warm_up(task: ClientTask) -> None:
     """
     for scenario in task.scenarios:
         _look_up(scenario)
-        for point in scenario.endpoints:
+        for point in (*scenario.endpoints, *scenario.later):
             if point.is_alive:
                 check_rtt(point, task)
 

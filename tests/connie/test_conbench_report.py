@@ -184,6 +184,16 @@ def test_a_wrong_rtt_ends_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         warm_up.check_rtt(Endpoint("127.0.0.1", 0, 0.2), task)
 
 
+def test_addresses_that_a_name_moves_to_are_checked_as_well(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    scenario = make_scenario(HOME, "dns-change")
+    task = ClientTask((scenario,), 10, 2.5, 2.0, 1, 4711, "user-eth0", (), tmp_path, 0.5, 0.0)
+    checked: list[Endpoint] = []
+    monkeypatch.setattr(warm_up, "_look_up", lambda _scenario: None)
+    monkeypatch.setattr(warm_up, "check_rtt", lambda point, _task: checked.append(point))
+    warm_up.warm_up(task)
+    assert checked == list(scenario.later)
+
+
 def test_intervals_need_values() -> None:
     with pytest.raises(ValueError, match="no values"):
         rank([], 50)

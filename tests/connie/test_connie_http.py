@@ -201,6 +201,12 @@ def test_adapters_say_when_a_name_does_not_resolve(names: Names, trust: Path) ->
             get("http://unknown.test/", trust)
 
 
+@pytest.mark.parametrize("get", [get_by_urllib3, get_by_requests])
+def test_a_name_that_cannot_be_one_is_urllib3s_error(trust: Path, get: Get) -> None:
+    with pytest.raises(urllib3.exceptions.LocationParseError, match="label empty or too long"):
+        get(f"http://{'x' * 64}.test/", trust)
+
+
 def test_through_a_proxy_it_is_the_proxy_that_is_raced_to(hosts: Names, trust: Path) -> None:
     with requests.Session() as session:
         session.mount("http://", ConnieAdapter())
