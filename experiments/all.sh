@@ -43,13 +43,18 @@ measure() {
         return
     fi
     echo "all.sh: $setting"
-    if [[ -f client/run.options && $(as_user cat client/run.options) == "$wanted" ]]; then
+    if is_in_client "$wanted"; then
         ./run.sh --resume || not_all "$setting" $?
     else
         ./run.sh --name "$@" "${given[@]}" || again "$setting" $?
     fi
+    # After --dry-run, say, client/ has what was there before.
+    is_in_client "$wanted" || fail "$setting: nothing was measured; leave out --dry-run and --help"
     keep "$kept"
 }
+
+# is_in_client OPTIONS: client/ has the loads of a run with these options.
+is_in_client() { [[ -f client/run.options && $(as_user cat client/run.options) == "$1" ]]; }
 
 # What failed may have failed by accident.
 again() {

@@ -29,7 +29,7 @@ from harness.network.needs import check_programs
 from harness.network.star import LinkSpeeds
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, OptionParser, Whole
-from harness.system.privileges import require_root
+from harness.system.privileges import browsing_user, give, require_root
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
 
@@ -49,8 +49,11 @@ def main() -> int:
     speeds, netem = LinkSpeeds(delay_net_ms=arguments.rtt / 2), delays_by_netem(arguments.rtt)
     plts_ms: dict[int, list[float]] = {0: [], 1: []}
     with only_experiment(), temporary_directory() as directory:
-        files = PageFiles(directory, "one")
+        folder = directory / "page"
+        folder.mkdir()
+        files = PageFiles(folder, "one")
         write_small_recording(files, {URL: MadeResource("text/html", DOCUMENT.encode()), **SCRIPTS})
+        give(folder, browsing_user())       # as whom the servers read it, whatever root's umask is
         web = ReplayedWeb(page_set=check_pages(files))
         chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits())
         with running_laboratory(speeds, web, chrome, netem=netem) as lab:

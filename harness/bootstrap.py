@@ -9,6 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = ROOT / ".venv" / "bin" / "python"
+SETTINGS = ROOT / ".venv" / "pyvenv.cfg"
+"""Without it PYTHON is the distribution's Python, not the environment's (PEP 405), and exec would go on for ever."""
 SYSTEM_PROGRAMS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where tc, iptables and the like are. Root by `su`, without `-`, keeps a user's PATH, which on Debian lacks these."""
 
@@ -27,7 +29,7 @@ def use_project_python() -> None:
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     if Path(sys.prefix) == PYTHON.parent.parent:
         return
-    if not PYTHON.exists():
+    if not (PYTHON.exists() and SETTINGS.exists()):     # set-up may have been ended half way
         print(f"{PYTHON.parent.parent}: no Python environment yet; run: sudo {ROOT}/scripts/setup.sh",
               file=sys.stderr)
         sys.exit(2)

@@ -37,7 +37,8 @@ usage: ./scripts/run-vm.sh [options]                  the VM's console; sudo pow
   --cpus N             (2)        --memory MB   (4096)
   --port PORT          the host's port that leads to the VM's SSH: ssh -p 2222 mininet@localhost (2222)
   --share DIR          the folder of this machine that is /host in the VM (vm/shared; needs a QEMU with virtio-9p)
-  --get                after COMMAND copy client/, serverlogs/ and output-figures/ to vm/results/
+  --get                after COMMAND copy client/, serverlogs/ and output-figures/ to vm/results/; what an earlier
+                       one copied is moved to vm/results-DATE/
   --snapshot           forget what changes on the VM's disk
   --boot-timeout S     how long the VM may take to its SSH (300; emulated 1800)
   --firmware FILE      boot with this firmware: UEFI's on amd64, for instance
@@ -174,6 +175,12 @@ in_vm() {
         -o ServerAliveInterval=30 mininet@127.0.0.1 "$1"
 }
 
+# require_free_port: SSH would lead to whatever listens there already, such as a VM of somebody else's, and not to ours.
+require_free_port() {
+    ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null ||
+        refuse "--port $port: something listens there already, such as another VM; choose another --port"
+}
+
 # start: QEMU in the background, its console in a file.
 start() {
     work=$(mktemp -d "${TMPDIR:-/tmp}/tfo-lab-vm-XXXXXX")
@@ -181,11 +188,15 @@ start() {
     qemu_pid=$!
 }
 
+require_qemu() {
+    kill -0 "$qemu_pid" 2>/dev/null || { cat "$work/qemu" >&2; say "QEMU ended; its words stand above"; exit 1; }
+}
+
 wait_for_ssh() {
     local deadline=$((SECONDS + boot_s))
     say "booting $image ($accel)"
     until quiet=yes in_vm true </dev/null >/dev/null 2>&1; do
-        kill -0 "$qemu_pid" 2>/dev/null || { cat "$work/qemu" >&2; say "QEMU ended; its words stand above"; exit 1; }
+        require_qemu
         if ((SECONDS >= deadline)); then
             tail -n 20 "$work/console" >&2
             say "no SSH after $boot_s s; the end of the VM's console stands above; --boot-timeout raises the limit"
@@ -193,16 +204,22 @@ wait_for_ssh() {
         fi
         sleep 2
     done
+    require_qemu            # or another VM has answered that began at the same moment
     up=yes
     say "up after $SECONDS s"
 }
 
+# copy_results: what was copied earlier is kept in vm/results-DATE/: plot.py would put the loads of both into one table.
 copy_results() {
-    mkdir -p "$ROOT/vm/results"
+    local results=$ROOT/vm/results
+    rm -rf "$results.part"
+    mkdir -p "$results.part"
     # shellcheck disable=SC2016  # expanded in the VM
     quiet=yes in_vm 'cd tfo-lab && tar -cf - $(ls -d client serverlogs output-figures 2>/dev/null)' </dev/null |
-        tar -xf - -C "$ROOT/vm/results" || { say "the results could not be copied"; return 1; }
-    say "results: $ROOT/vm/results/"
+        tar -xf - -C "$results.part" || { rm -rf "$results.part"; say "the results could not be copied"; return 1; }
+    [[ ! -e $results ]] || mv "$results" "$results-$(date +%Y%m%d-%H%M%S)" || return 1
+    mv "$results.part" "$results" || return 1
+    say "results: $results/"
 }
 
 # stop: have the VM shut down; when it does not, or nobody waits for it any more, end QEMU.
@@ -225,6 +242,7 @@ stop() {
 run_command() {
     local status=0 words
     printf -v words '%q ' "${command[@]}"
+    require_free_port
     start
     wait_for_ssh
     in_vm "cd tfo-lab && $words" || status=$?

@@ -44,7 +44,7 @@ step() {
     if ((status != 0)); then
         tail -n 5 "$LOG" >&2
         say "failed with status $status: $*; the whole log: $LOG" >&2
-        trap - EXIT
+        KEEP_LOG=yes
         exit 1
     fi
     INSTALLED=yes
@@ -141,14 +141,18 @@ install_packages() {
     ((EUID == 0)) || refuse "root is needed to install ${missing[*]}; run: sudo ${BASH_SOURCE[0]}"
     ! serves_nginx || their_nginx=yes
     export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a
+    # The package starts a web server on port 80, now and at every boot; the tests start their own. One that was a
+    # service before is the user's: nginx-light comes beside it.
+    if [[ -z $their_nginx && " ${missing[*]} " == *" nginx-light "* && -d /run/systemd/system ]]; then
+        UNWANTED=nginx
+    fi
     # One broken third-party source fails the update as a whole; whether the packages can be had, the next step tells.
     step "refreshing the list of packages" sh -c 'apt-get -q -o DPkg::Lock::Timeout=300 update || true'
     step "installing ${missing[*]}" \
         apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install "${missing[@]}"
-    # The package starts a web server on port 80, now and at every boot; the tests start their own. One that was a
-    # service before is the user's: nginx-light comes beside it.
-    if [[ -z $their_nginx && " ${missing[*]} " == *" nginx-light "* && -d /run/systemd/system ]]; then
+    if [[ $UNWANTED ]]; then
         step "not having nginx run as a service" systemctl disable --now nginx
+        UNWANTED=
     fi
 }
 
@@ -198,6 +202,7 @@ make_environment() {
         again=(--clear)
     fi
     rm -f "$STAMP"
+    UNFINISHED=$VENV
     step "making the Python environment $VENV" \
         env -u PYTHONPATH -u PYTHONHOME "$PYTHON" -m venv --system-site-packages "${again[@]}" "$VENV"
     for file in "${REQUIREMENTS[@]}"; do
@@ -209,6 +214,7 @@ make_environment() {
     step "compiling them" compile_packages
     wanted_stamp >"$STAMP"
     give_to_caller "$VENV"
+    UNFINISHED=
 }
 
 compile_shim() {
@@ -261,8 +267,16 @@ give_to_caller() {
     fi
 }
 
+# tidy: a step that failed, or a signal, leaves nothing of root's in the project, and no service that nobody asked for.
+tidy() {
+    [[ ! -e $UNFINISHED ]] || give_to_caller "$UNFINISHED" || true
+    [[ ! $UNWANTED ]] || systemctl disable --now "$UNWANTED" >>"$LOG" 2>&1 || true
+    [[ $KEEP_LOG ]] || rm -f "$LOG"
+}
+
 main() {
     INSTALLED=no
+    UNFINISHED='' UNWANTED='' KEEP_LOG=''
     read_arguments "$@"
     choose_browser
     local missing=()
@@ -278,7 +292,7 @@ main() {
     flock -w 900 9 2>/dev/null || (($? > 1)) ||
         refuse "another set-up has been running for 15 minutes; wait for it or end it"
     LOG=$(mktemp -t tfo-lab-setup-XXXXXX.log)
-    trap 'rm -f "$LOG"' EXIT
+    trap tidy EXIT
     trap 'stop 130' INT
     trap 'stop 143' TERM
     trap 'stop 129' HUP

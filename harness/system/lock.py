@@ -164,7 +164,10 @@ def holder(lock_file: Path = LOCK_FILE) -> str:
     if not pids or (named and int(named[1]) in pids):
         return written or "unknown"
     pid = min(pids)
-    command = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    except OSError:         # it has ended meanwhile
+        return written or "unknown"
     return f"pid {pid} ({shlex.join(word.decode(errors='replace') for word in command)})"
 
 

@@ -9,7 +9,7 @@ import os
 import select
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,7 +20,7 @@ from harness.system.processes import adopt_orphans, descendants, end_strays
 PREFIX = "tfo-lab-"
 MARK = "TFO_LAB_SCRATCH"
 """Environment variable of all that an experiment starts: its temporary directory."""
-MOST_LOOKS = 20
+MOST_LOOKS = 50
 ENDING_S = 3.0
 """How long a killed process may take to be gone."""
 
@@ -78,8 +78,12 @@ def _end_all_of(directories: list[Path]) -> None:
 
 
 def _end_if_of(entry: Path, directories: list[Path]) -> bool:
-    """Kill a process, a folder of /proc, if it is of one of the experiments; tell whether it was one and is gone."""
-    with suppress(OSError):                     # it has ended meanwhile, or is another user's
+    """Kill a process, a folder of /proc, if it is of one of the experiments; tell whether to look at all again.
+
+    That is so where it was one and is gone, and where it ended before it could be looked at: it may have been one that
+    had just started another.
+    """
+    try:
         if not _is_of(entry, directories):
             return False
         process = os.pidfd_open(int(entry.name))
@@ -89,6 +93,10 @@ def _end_if_of(entry: Path, directories: list[Path]) -> bool:
                 return bool(select.select([process], [], [], ENDING_S)[0])
         finally:
             os.close(process)
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    except OSError:                             # another user's
+        pass
     return False
 
 

@@ -11,6 +11,7 @@ from harness.bootstrap import ROOT
 pytestmark = pytest.mark.root
 RUN_SH = """#!/usr/bin/env bash
 echo "$*" >>asked
+case "$*" in *--dry-run*) exit 0 ;; esac
 if [ "$1" != --resume ]; then
     rm -rf client && mkdir -p client serverlogs output-figures && touch output-figures/report.html
     printf '%s\\n' "$@" >client/run.options
@@ -66,3 +67,14 @@ def test_what_failed_by_accident_is_measured_again_and_an_end_is_gone_on_from(pr
 def test_wrong_options_end_it_at_once(project: Path) -> None:
     assert run_all(project, "2", "--delays", "x")[0] == 2
     assert run_all(project, "", "--name", "Other")[::2] == (2, [])
+
+
+def test_results_of_another_run_are_not_taken_for_a_setting(project: Path) -> None:
+    """With --dry-run nothing is measured: what was in client/ before became the results over HTTP/1.0."""
+    (project / "client").mkdir()
+    (project / "client" / "run.options").write_text("--name\nmyURLS\n")
+    status, said, asked = run_all(project, "0" * 8, "--dry-run")
+    assert (status, len(asked)) == (2, 1)
+    assert "http-1.0: nothing was measured" in said
+    assert (project / "client" / "run.options").exists()
+    assert not list((project / "footnotes").iterdir())

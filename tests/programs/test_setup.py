@@ -241,6 +241,17 @@ def test_a_web_server_of_the_users_goes_on(served: str, ended: bool, environment
 
 
 @pytest.mark.root
+def test_no_web_server_stays_when_another_package_fails(environment: Project) -> None:
+    """nginx was there by then, and the next set-up, for which it is not missing, let it run for ever."""
+    environment.stand_in("apt-get", 'case "$*" in *install*) exit 100;; esac')
+    environment.stand_in("systemctl", 'case "$1" in is-*) exit 1 ;; esac')
+    answer = environment.setup("--tests", prefix=WITH_SYSTEMD, MISSING="nginx-light")
+    assert answer.returncode == 1
+    assert "systemctl disable --now nginx" in environment.calls_made()
+    environment.calls.unlink()
+
+
+@pytest.mark.root
 def test_real_project_needs_no_network_once_it_is_set_up() -> None:
     """The second time it installs nothing, on this very clone, in a namespace that has no network."""
     stamp = ROOT / ".venv" / "tfo-lab-installed"
@@ -261,6 +272,16 @@ def test_failed_installation_names_command_and_log(project: Project) -> None:
     assert last.startswith("setup: failed with status 100: apt-get ")
     log = Path(last.rpartition("the whole log: ")[2])
     assert "install mininet" in log.read_text()
+
+
+@pytest.mark.root
+def test_an_environment_that_is_not_finished_is_not_roots(project: Project) -> None:
+    """Without the Internet pip fails: the user could neither remove what was there nor go on without sudo."""
+    (project.root / "requirements.txt").write_text("nowhere-to-be-had==1.0\n")
+    answer = project.setup(SUDO_UID=str(ALICE.uid), SUDO_GID=str(ALICE.gid), PIP_NO_INDEX="1")
+    assert answer.returncode == 1
+    assert "the whole log: " in answer.stderr
+    assert {path.lstat().st_uid for path in (project.root / ".venv").rglob("*")} == {ALICE.uid}
 
 
 @pytest.mark.root

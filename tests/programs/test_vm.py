@@ -1,6 +1,8 @@
 """make-vm.sh and run-vm.sh without a VM: what they refuse, what they would do, and what they hand on."""
 
 import os
+import shutil
+import socket
 import struct
 import subprocess
 from pathlib import Path
@@ -135,6 +137,32 @@ def test_run_vm_when_qemu_fails(machine: dict[str, str]) -> None:
     assert done.returncode == 1
     assert "no such machine" in done.stderr
     assert not list(Path(machine["TMPDIR"]).iterdir())
+
+
+def test_run_vm_runs_nothing_in_another_vm(machine: dict[str, str]) -> None:
+    """QEMU could not have the port, SSH led to who had it, and the command ran there: in a classmate's VM, say."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = run_vm(machine, "--port", str(port), "--", "touch", "ran")
+    assert done.returncode == 2
+    assert f"--port {port}: something listens there already" in done.stderr
+    assert not (Path(machine["STATE"]) / "tfo-lab" / "ran").exists()
+    assert not (Path(machine["STATE"]) / "qemu").exists()
+
+
+def test_run_vm_keeps_what_it_has_copied_before(machine: dict[str, str], tmp_path: Path) -> None:
+    """A second run's loads came beside the first one's in vm/results/, and plot.py made one table of both."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "own" / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
+    for cell in ("50-1-tfo-0", "10-1-tfo-0"):
+        command = f"rm -rf client && mkdir -p client/{cell} && touch client/{cell}/page.json"
+        done = subprocess.run([tmp_path / "own" / "scripts" / "run-vm.sh", "--arch", "amd64", "--image",
+                               tmp_path / "image", "--get", "--", "sh", "-c", command], capture_output=True, text=True,
+                              env={**os.environ, **machine}, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+    now, earlier = sorted((tmp_path / "own" / "vm").iterdir())
+    assert [path.name for path in (now / "client").iterdir()] == ["10-1-tfo-0"]
+    assert [path.name for path in (earlier / "client").iterdir()] == ["50-1-tfo-0"]
+    assert now.name == "results"
 
 
 def test_bios_boot_code_says_where_the_rest_lies() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
+from harness.system import lock
 from harness.system.lock import INHERITED_FD, check_alone, holder, lent_lock, only_experiment
 from tests.support.replay_process import wait_until
 from tests.support.started import started
@@ -168,6 +169,13 @@ def test_the_present_holder_is_named_and_not_who_wrote_last(lock_file: Path, des
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     lock_file.write_text("pid 999999999 (./run.sh --name Paper) since 12:00:00\n")
     assert holder(lock_file).startswith(f"pid {os.getpid()} (")
+
+
+def test_a_holder_that_ends_while_it_is_looked_for(lock_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as the tfo.py of a killed run.sh, which still cleans up: whoever came just then ended in a traceback."""
+    lock_file.write_text("pid 999999999 (./run.sh) since 12:00:00\n")
+    monkeypatch.setattr(lock, "holding_pids", lambda _file: {999999998})
+    assert holder(lock_file) == "pid 999999999 (./run.sh) since 12:00:00"
 
 
 def test_what_a_killed_run_left_of_tcp_fastopen_is_put_back(lock_file: Path, tmp_path: Path,
