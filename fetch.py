@@ -26,13 +26,14 @@ use_project_python()
 import trustme
 
 from harness.browser import program
-from harness.course.rules import check_pages
+from harness.course.rules import rule_breaches
 from harness.errors import InputError, printable
 from harness.files.foreign_har import read_foreign_har
 from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.limits import TimeLimits
 from harness.measure.trial import Trial, try_pages
+from harness.mirror.manifest import read_manifest
 from harness.mirror.rtts import write_rtts
 from harness.record.export.write import ENDINGS, export
 from harness.record.recorder import RecordingOutcome, RecordingPlan, record, require_recordable, to_append
@@ -45,7 +46,7 @@ from harness.record.sources.wayback import INTERNET_ARCHIVE, WebArchive
 from harness.record.visit import VisitSettings
 from harness.replay.authority import HTTP_1, Authority, fingerprint
 from harness.replay.websocket import converse
-from harness.synthetic.build import make_pages
+from harness.synthetic.build import DEFAULT_SEED, make_pages
 from harness.synthetic.from_har import rtts_of_har, shapes_of_har
 from harness.synthetic.shape import check_sizes, format_shapes
 from harness.system.atomic import write_atomically
@@ -55,8 +56,8 @@ from harness.system.progress import counted
 from harness.system.signals import run_interruptible
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
-SYNTHETIC_SEED = 1
-"""As scripts/make_pages.py's: the same figures give the same bytes."""
+ARCHIVE_TIMEOUT_S = 300.0
+"""A web archive takes longer than the sites themselves."""
 
 
 def main() -> int:
@@ -97,7 +98,10 @@ def record_pages(options: argparse.Namespace, list_file: Path, archive: ArchiveS
 
 def make_synthetic(options: argparse.Namespace) -> int:
     """Make pages from a HAR without bodies: of its figures, with bodies made to size, and marked synthetic."""
-    shape_file = options.dir / f"{options.name}.shape"
+    files, shape_file = PageFiles(options.dir, options.name), options.dir / f"{options.name}.shape"
+    if (files.mirror.exists() or files.fetchlog.exists()) and not read_manifest(files.fetchlog, []).synthetic:
+        raise InputError(f"{options.source}:1: a HAR without bodies, from which pages are made, and {files.mirror}/ is "
+                         "a recording; give another --name")
     entries = read_foreign_har(options.source)
     found = shapes_of_har(entries)
     kept = recordable([shape.url for shape in found])
@@ -113,16 +117,16 @@ def make_synthetic(options: argparse.Namespace) -> int:
     if not any(entry.page for entry in entries):
         print(f"it does not say which page a request belongs to: all from {printable(shapes[0].url)} on are taken for "
               "that page's, also where somebody went on to others")
-    print(make_pages(options.dir, options.name, SYNTHETIC_SEED, shape_file))
-    rtts_file, rtts_ms = PageFiles(options.dir, options.name).rtts, rtts_of_har(entries, shapes)
-    if write_rtts(rtts_file, rtts_ms, options.source.name):
-        print(f"{rtts_file.name}: how far away {len(rtts_ms)} of its servers were, for --rtt recorded")
+    print(make_pages(options.dir, options.name, DEFAULT_SEED, shape_file))
+    rtts_ms = rtts_of_har(entries, shapes)
+    if write_rtts(files.rtts, rtts_ms, options.source.name):
+        print(f"{files.rtts.name}: how far away {len(rtts_ms)} of its servers were, for --rtt recorded")
     return 0
 
 
 def check(list_file: Path) -> int:
     """Print every breach of the course's rules; the exit status is 2 when there is one."""
-    breaches = check_pages(list_file)
+    breaches = rule_breaches(list_file)
     for breach in breaches:
         print(printable(breach), file=sys.stderr)
     if not breaches:
@@ -153,7 +157,8 @@ def make_plan(options: argparse.Namespace, pages: list[Page], archive: ArchiveSe
         url="", binary=browser.binary, driver=browser.driver,
         rules=archive.rules if archive else rules(options.remap, remaps),
         trusted_key=archive.trusted_key if archive else key, shim=str(program.require_shim()) if archive else "",
-        user_agent=options.user_agent, load_timeout_s=options.timeout or (300 if options.as_of else 60),
+        user_agent=options.user_agent,
+        load_timeout_s=options.timeout or (ARCHIVE_TIMEOUT_S if options.as_of else VisitSettings.load_timeout_s),
         quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, scroll_steps=options.scroll_steps,
         command_s=options.command_limit)
     limits = BodyLimits(seconds=options.refetch_limit)
@@ -200,16 +205,17 @@ def report(outcome: RecordingOutcome, options: argparse.Namespace) -> int:
     for page, verdict in outcome.verdicts:
         print("\n".join(["", *map(printable, verdict.lines(page.url))]))
     print()
+    files = PageFiles(options.dir, options.name)
     if outcome.published:
-        print(f"recorded: {options.dir / options.name}/ and {options.dir / options.name}.fetchlog/")
+        print(f"recorded: {files.mirror}/ and {files.fetchlog}/")
     if outcome.kept:
         print(f"the recording that was there is kept as {options.dir / outcome.kept}/, since not every page came")
     moved = [page for page, verdict in outcome.verdicts if verdict.moved_on]
     say_not_recorded([page for page in failed if page not in moved], how_to_mend(options))
-    say_not_recorded(moved, f"list in {options.name}.pages what they lead on to instead")
+    say_not_recorded(moved, f"list in {files.pages.name} what they lead on to instead")
     if unfit:
         print(f"recorded, but not fit to be measured: {', '.join(page.url for page in unfit)}; take them out of "
-              f"{options.name}.pages", file=sys.stderr)
+              f"{files.pages.name}", file=sys.stderr)
     return 1 if failed or unfit else 0
 
 
@@ -243,16 +249,19 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--archive", type=web_address, default=INTERNET_ARCHIVE, metavar="URL",
                         help="which web archive (%(default)s)")
     parser.add_argument("--timeout", type=TIMEOUT_S,
-                        help="seconds a page may take to its load event (60; 300 from a web archive)")
-    parser.add_argument("--quiet", type=TIMEOUT_S, default=2, help="seconds of silence that end a visit (2)")
-    parser.add_argument("--quiet-limit", type=TIMEOUT_S, default=30,
-                        help="longest wait for that silence after the load event (30)")
-    parser.add_argument("--scroll-steps", type=Whole(0, 10_000), default=50,
-                        help="how many window heights to scroll down at most (50)")
-    parser.add_argument("--command-limit", type=TIMEOUT_S, default=20,
-                        help="seconds that a page's scripts may keep Chrome from answering (20)")
-    parser.add_argument("--refetch-limit", type=Decimal(0.1, 3600, or_zero=True), default=15,
-                        help="seconds for fetching again what Chrome gave up half way; 0: do not fetch again (15)")
+                        help=f"seconds a page may take to its load event ({VisitSettings.load_timeout_s:g}; "
+                             f"{ARCHIVE_TIMEOUT_S:g} from a web archive)")
+    parser.add_argument("--quiet", type=TIMEOUT_S, default=VisitSettings.quiet_s,
+                        help="seconds of silence that end a visit (%(default)g)")
+    parser.add_argument("--quiet-limit", type=TIMEOUT_S, default=VisitSettings.quiet_limit_s,
+                        help="longest wait for that silence after the load event (%(default)g)")
+    parser.add_argument("--scroll-steps", type=Whole(0, 10_000), default=VisitSettings.scroll_steps,
+                        help="how many window heights to scroll down at most (%(default)s)")
+    parser.add_argument("--command-limit", type=TIMEOUT_S, default=VisitSettings.command_s,
+                        help="seconds that a page's scripts may keep Chrome from answering (%(default)g)")
+    parser.add_argument("--refetch-limit", type=Decimal(0.1, 3600, or_zero=True), default=BodyLimits.seconds,
+                        help="seconds for fetching again what Chrome gave up half way; 0: do not fetch again "
+                             "(%(default)g)")
     parser.add_argument("--no-trial", dest="trial", action="store_false",
                         help="do not load each page once from its recording at the end")
     parser.add_argument("--user-agent", default="", help="User-Agent header to send (that of a Chrome with a window)")

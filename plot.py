@@ -25,7 +25,8 @@ from rich.progress import track
 
 from harness.analysis.compare import read_sides
 from harness.analysis.selection import METRICS, Selection, select
-from harness.errors import InputError, run_main
+from harness.errors import InputError
+from harness.files.result_names import CLIENT, FIGURES
 from harness.files.results import Results, read_results
 from harness.show.breakdown_figure import breakdown_path, draw_breakdown
 from harness.show.comparison import format_comparison, is_whole
@@ -40,6 +41,7 @@ from harness.show.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curv
 from harness.show.table import format_report
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
+from harness.system.signals import run_interruptible
 
 REPORT_NAME = "report.html"
 NOT_WITH_COMPARE = ("clientdir", "outputdir", "format", "detail")
@@ -104,8 +106,8 @@ def parse_arguments() -> argparse.Namespace:
             if getattr(arguments, option):
                 raise InputError(f"plot.py: --{option} has no effect with --compare, which reads two folders and "
                                  "draws no figure; leave it out")
-    arguments.clientdir = arguments.clientdir or own_folder("client")
-    arguments.outputdir = arguments.outputdir or own_folder("output-figures")
+    arguments.clientdir = arguments.clientdir or own_folder(CLIENT)
+    arguments.outputdir = arguments.outputdir or own_folder(FIGURES)
     arguments.format = arguments.format or "png"
     return arguments
 
@@ -161,4 +163,4 @@ def append_report(path: Path, report: str) -> None:
 
 
 if __name__ == "__main__":
-    run_main(main)
+    run_interruptible(main)

@@ -21,6 +21,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.files.pages import PageFiles
+from harness.files.result_names import CLIENT
 from harness.measure.chosen import chosen_browser, chosen_links, chosen_web
 from harness.measure.experiment import Experiment, found_in, settings, summarise
 from harness.measure.fitness import say_ready, unfit_pages
@@ -77,7 +78,7 @@ def main() -> int:
     earlier = EMPTY
     if arguments.resume:
         with acting_as(invoking_user()):
-            earlier = read_earlier(arguments.dir / "client", speeds.delay_net_ms, plan, known)
+            earlier = read_earlier(arguments.dir / CLIENT, speeds.delay_net_ms, plan, known)
     to_do = loads_to_do(plan, earlier, arguments.goal, arguments.seed)
     if arguments.dry_run:
         unfit = unfit_pages(web, chrome, speeds) if arguments.dry_run == "load" else []
@@ -96,7 +97,8 @@ def main() -> int:
         with running_laboratory(speeds, web, chrome, netem=netem, results_dir=arguments.dir,
                                 experiment_id=earlier.experiment_id, patience_s=arguments.patience) as lab:
             experiment = Experiment(lab=lab, to_do=to_do, earlier=earlier, goal=arguments.goal, seed=arguments.seed,
-                                    retries=arguments.retries, document_bytes=page_set.document_bytes,
+                                    pages=page_set.pages, retries=arguments.retries,
+                                    document_bytes=page_set.document_bytes,
                                     description={**known, **found_in(lab), "busy": busy})
             series = experiment.measure()
         return summarise(series, arguments.goal)

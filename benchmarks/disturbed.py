@@ -27,7 +27,7 @@ use_project_python()
 
 from benchmarks.apart import run_apart
 from benchmarks.report import print_table
-from benchmarks.stall import PARTS
+from benchmarks.stalled_parts import PARTS
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED, Page, PageFiles
 from harness.measure import validity

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import InputError
+from harness.files.pages import PageFiles
 from tests.support.internet import site, today
 from tests.support.internet.recorded import record
 from tests.support.internet.server import serve
@@ -24,7 +25,7 @@ def wanted_pages(words: Sequence[str]) -> list[str]:
 
 def record_unless_there(directory: Path) -> None:
     """Record all pages into `directory`, and print the verdicts, unless it has a recording."""
-    if (directory / f"{NAME}.fetchlog").is_dir():
+    if PageFiles(directory, NAME).fetchlog.is_dir():
         return
     directory.mkdir(parents=True, exist_ok=True)
     with serve(applications=True) as internet:

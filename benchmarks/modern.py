@@ -31,6 +31,7 @@ from harness.analysis.prediction import predict
 from harness.analysis.selection import select
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles, sanitise
+from harness.files.result_names import CLIENT
 from harness.files.results import LoadResult, Results, has_loads, read_results
 from harness.measure.received import is_cancelled
 from harness.mirror.recording import read_recording
@@ -76,7 +77,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--any-time", action="store_true", help="judge no times: for a machine that is not left alone")
     arguments = parser.parse_args()
     arguments.dir = arguments.dir.resolve()
-    check_own(arguments.dir / "client")
+    check_own(arguments.dir / CLIENT)
     return arguments
 
 
@@ -88,7 +89,8 @@ def check_own(client: Path) -> None:
 
 def say_fixed_point(directory: Path, pages: list[str]) -> None:
     """Record the replay of the recording, and print what differs."""
-    for old in (directory / AGAIN, directory / f"{AGAIN}.fetchlog"):
+    again = PageFiles(directory, AGAIN)
+    for old in (again.mirror, again.fetchlog):
         shutil.rmtree(old, ignore_errors=True)
     with replayed(directory, NAME) as (remap, ca):
         record(directory, AGAIN, remap, ca, pages)
@@ -99,7 +101,7 @@ def say_fixed_point(directory: Path, pages: list[str]) -> None:
 def measure(arguments: argparse.Namespace, pages: list[str], http: str) -> int:
     """Load `pages` over `http`, print their rows and what is to be listed; return 1 when a load was rejected."""
     PageFiles(arguments.dir, NAME).pages.write_text("\n".join(pages) + "\n")
-    shutil.rmtree(arguments.dir / "client", ignore_errors=True)
+    shutil.rmtree(arguments.dir / CLIENT, ignore_errors=True)
     any_time = [str(ROOT / "tests" / "support" / "any_time.py")] if arguments.any_time else []
     command = [sys.executable, *any_time, str(ROOT / "tfo.py"), "--dir", str(arguments.dir), "--name", NAME,
                "--http", http, "--testruns", str(arguments.loads + 1), "--delaynet", f"{arguments.delaynet:g}",
@@ -108,7 +110,7 @@ def measure(arguments: argparse.Namespace, pages: list[str], http: str) -> int:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise ExperimentError(done.stdout + done.stderr)
-    results = read_results(arguments.dir / "client")
+    results = read_results(arguments.dir / CLIENT)
     rows, listed = [], []
     for page in pages:
         loads = [load for load in results.loads if load.url == page and load.run > 0]
@@ -144,7 +146,8 @@ def to_list(loads: list[LoadResult], directory: Path) -> list[str]:
     other = Counter(f"{answer.kind}: {answer.url}" for each in answers for answer in each.each
                     if answer.kind != "exact" and not is_cancelled(answer))
     got = {identity for each in answers for identity in (*(answer.identity for answer in each.each), *each.from_cache)}
-    recording = read_recording(directory / NAME, directory / f"{NAME}.fetchlog")
+    files = PageFiles(directory, NAME)
+    recording = read_recording(files.mirror, files.fetchlog)
     never = [answer.url for answer in recording.transactions(sanitise(loads[0].url))
              if not answer.after_load and answer.identity not in got] if loads else []
     return [*(f"{count} x rejected: {why}" for why, count in rejected.most_common()),

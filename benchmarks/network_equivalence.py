@@ -26,8 +26,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from benchmarks.packet_timing import BULK_BYTES, SPEEDS, Arrivals
 from benchmarks.report import print_table
+from benchmarks.transfers import BULK_BYTES, SPEEDS, Arrivals
 from harness.errors import ExperimentError
 from harness.system.atomic import written_beside
 from harness.system.environment import print_machine

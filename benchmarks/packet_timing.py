@@ -29,10 +29,11 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
+from benchmarks.transfers import BULK_BYTES, SPEEDS, Arrivals
 from harness.errors import ExperimentError
 from harness.network.links import delayed_links
 from harness.network.needs import check_programs
-from harness.network.star import LinkSpeeds, Star, running_star
+from harness.network.star import Star, running_star
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import ROUNDS, Decimal, OptionParser
@@ -40,15 +41,11 @@ from harness.system.privileges import require_root
 from harness.system.signals import run_interruptible
 from harness.system.tcp import listen
 
-SPEEDS = LinkSpeeds(bw_net_mbit=20, delay_net_ms=50)
 SERVERS = 20
 PORT, CLOSED_PORT = 8000, 9
-BULK_BYTES, FILE_BYTES = 1_000_000, 50_000
+FILE_BYTES = 50_000
 REQUEST_BYTES = 8
 TIMEOUT_S = 20.0
-
-Arrivals = list[tuple[float, int]]
-"""Milliseconds since connect() was called, and how many bytes had come by then."""
 
 
 def main() -> int:

@@ -153,8 +153,9 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
 
 def settings(page_set: PageSet, work_dir: Path, delaynet_ms: float) -> ServerSettings:
     """Return how the servers answer."""
-    return ServerSettings(work_dir / "mirror", page_set.files.fetchlog, PORT, "1.0", "threaded",
-                          work_dir / "serverlogs", delaynet_ms, invoking_user(), tls_port_beside(PORT))
+    return ServerSettings(
+        mirror=work_dir / "mirror", fetchlog=page_set.files.fetchlog, port=PORT, tls_port=tls_port_beside(PORT),
+        http="1.0", server="threaded", logdir=work_dir / "serverlogs", delaynet_ms=delaynet_ms, user=invoking_user())
 
 
 def kernel_namespaces() -> int:

@@ -210,7 +210,7 @@ def start_many(home: Path) -> tuple[float, float, float]:
         ready_s = time.perf_counter() - begin
         try:
             children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-            pss_mb = pss_bytes([process.pid, *map(int, children)]) / 2**20
+            pss_mb = pss_bytes([process.pid, *map(int, children)]) / 1e6
         finally:
             begin = time.perf_counter()
             process.send_signal(signal.SIGTERM)

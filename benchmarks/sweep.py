@@ -32,6 +32,7 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
+from benchmarks.memory import peak_bytes
 from harness.sweep import tasks
 from harness.sweep.cluster import RemoteCluster
 from harness.sweep.driver import Driver
@@ -99,8 +100,9 @@ def measure(folder: Path, sites: int, options: argparse.Namespace) -> None:
         print(f"{sites} sites on {workers} workers, {options.seconds:g} s each: {took_s:.1f} s, without any cost "
               f"{ideal_s:.1f} s, all sleep / workers {sum(naps_s) / workers:.1f} s; {overhead_ms:.2f} ms of "
               f"overhead a site; CPU a site: driver {driver_cpu_s / sites * 1000:.2f} ms, scheduler "
-              f"{scheduler_cpu_s / sites * 1000:.2f} ms; most memory: driver {peak_mb(os.getpid()):.0f} MB, scheduler "
-              f"{peak_mb(scheduler.pid):.0f} MB; {tally.measured} measured, {len(again)} of them twice", flush=True)
+              f"{scheduler_cpu_s / sites * 1000:.2f} ms; most memory: driver {peak_bytes(os.getpid()) / 1e6:.0f} "
+              f"MB, scheduler {peak_bytes(scheduler.pid) / 1e6:.0f} MB; "
+              f"{tally.measured} measured, {len(again)} of them twice", flush=True)
 
 
 def without_cost_s(naps_s: Iterable[float], workers: int) -> float:
@@ -184,14 +186,6 @@ def cpu_s(pid: int) -> float:
     """Return what a process has used so far (proc(5), stat: utime and stime)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def peak_mb(pid: int) -> float:
-    """Return the most memory that a process had (proc(5), status: VmHWM)."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1000
-    return 0.0
 
 
 def parse_arguments() -> argparse.Namespace:

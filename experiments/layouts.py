@@ -28,13 +28,14 @@ from harness.analysis.compare import Side, client_folder
 from harness.analysis.layouts import layout_rows, other_differences
 from harness.analysis.selection import METRICS, select
 from harness.errors import InputError, printable, run_main
+from harness.files.result_names import FIGURES
 from harness.files.results import read_results
 from harness.show.figure_files import FORMATS, check_figure_name, write_figure
 from harness.show.layouts import draw_layouts, layout_lines
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 
-FIGURE = ROOT / "output-figures" / "layouts.png"
+FIGURE = ROOT / FIGURES / "layouts.png"
 
 
 def main() -> int:

@@ -23,6 +23,7 @@ use_project_python()
 
 from harness.errors import InputError
 from harness.files.pages import BUNDLED, PageFiles
+from harness.files.result_names import CLIENT, FIGURES
 from harness.measure.attempts import RETRIES, RETRIES_ALLOWED
 from harness.measure.browser_options import add_connection_options, add_time_options
 from harness.measure.chosen import chosen_browser, chosen_web
@@ -79,7 +80,7 @@ def main() -> int:
         statuses = [measure(arguments, delay_ms, web, chrome, (fastopen, why)) for delay_ms in arguments.delays]
 
     # Analysis: the same as anywhere, of files alone.
-    drawn = run_program(PLOT, "--clientdir", results_dir / "client", "--outputdir", results_dir / "output-figures",
+    drawn = run_program(PLOT, "--clientdir", results_dir / CLIENT, "--outputdir", results_dir / FIGURES,
                         *(["--detail"] if arguments.detail else []))
     return max(*statuses, drawn)
 

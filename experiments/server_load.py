@@ -33,6 +33,7 @@ use_project_python()
 
 from harness.analysis.server_load import LoadSample, load_points, percentile_ms
 from harness.errors import InputError
+from harness.files import result_names
 from harness.measure.pinned_server import (
     CLIENT_CORE,
     PATH,
@@ -66,7 +67,7 @@ REPEATS, QUICK_REPEATS = 5, 3
 SWITCHES = {"off": (fastopen.OFF, fastopen.OFF), "on": (fastopen.ON, fastopen.ON),
             "refused": (fastopen.ON, fastopen.CLIENT_BIT)}
 """net.ipv4.tcp_fastopen of client and server. Refused: the client knows a cookie from before, the server takes none."""
-FIGURES = ROOT / "output-figures"
+FIGURES = ROOT / result_names.FIGURES
 
 
 def main() -> int:

@@ -47,9 +47,9 @@ def printable(text: str) -> str:
                    for character in text)
 
 
-def shortened(url: str) -> str:
-    """Return `url`, cut when it is too long for a line."""
-    return url if len(url) <= LONGEST_URL else f"{url[:LONGEST_URL - 1]}…"
+def shortened(text: str, longest: int = LONGEST_URL) -> str:
+    """Return `text`, a URL say, cut when it has more than `longest` characters."""
+    return text if len(text) <= longest else f"{text[:longest - 1]}…"
 
 
 def first_few(names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ use_project_python()
 
 from harness.files.pages import BUNDLED
 from harness.measure.folders import require_writable
-from harness.synthetic.build import make_pages
+from harness.synthetic.build import DEFAULT_SEED, make_pages
 from harness.synthetic.shape import SHAPE_FILE
 from harness.system.options import SEED, OptionParser, page_list_name
 from harness.system.privileges import invoking_user, leave_root
@@ -24,7 +24,8 @@ def main() -> int:
     parser = OptionParser(description="Make the synthetic pages of NAME.pages unless they are there.")
     parser.add_argument("--name", type=page_list_name, default=BUNDLED,
                         help="the list of pages is NAME.pages (default: %(default)s)")
-    parser.add_argument("--seed", type=SEED, default=1, help="the same seed gives the same bytes (%(default)s)")
+    parser.add_argument("--seed", type=SEED, default=DEFAULT_SEED,
+                        help="the same seed gives the same bytes (%(default)s)")
     parser.add_argument("--shape", type=Path, default=SHAPE_FILE, metavar="FILE",
                         help="page-shape file to make them from, such as scripts/shape.py writes (default: the paper's "
                         "pages); without NAME.pages all its pages")

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from harness.analysis.improvement import improvement
 from harness.analysis.selection import Cell, Selection, select
-from harness.analysis.stats import improvement_percent
+from harness.analysis.stats import CONFIDENCE, improvement_percent
 from harness.errors import InputError
+from harness.files.result_names import CLIENT
 from harness.files.results import Results, read_results
 
 SURE = 0.05
@@ -109,7 +110,7 @@ def welch(a: Sequence[float], b: Sequence[float]) -> tuple[float, float] | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)     # one side (nearly) without spread: the other has some
         result = stats.ttest_ind(b, a, equal_var=False)
-        limits = result.confidence_interval(0.95)
+        limits = result.confidence_interval(CONFIDENCE)
     return float(result.pvalue), float(limits.high - limits.low) / 2
 
 
@@ -117,7 +118,7 @@ def client_folder(folder: Path) -> Path:
     """Return `folder`, or the client/ in it. Raises InputError when there is no such folder."""
     if not folder.is_dir():
         raise InputError(f"{folder}:1: no such folder to compare; give client/ or results-DATE/")
-    return folder / "client" if (folder / "client").is_dir() else folder
+    return folder / CLIENT if (folder / CLIENT).is_dir() else folder
 
 
 def _differences(side_a: Side, side_b: Side, row: Row) -> Iterator[Difference]:

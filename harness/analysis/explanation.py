@@ -51,13 +51,13 @@ def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
     is_small = not (experiment and experiment.post_quantum)
     cookies = experiment.cookies if experiment else "warm"
     cold = without_a_cookie(timeline.requests, cookies)
-    savable_urls = {request.url for request in timeline.requests
-                    if request.order not in cold and fits_syn(request, small_client_hello=is_small)}
+    savable_entries = {request.entry for request in timeline.requests      # a page may ask for one URL several times
+                       if request.order not in cold and fits_syn(request, small_client_hello=is_small)}
     own_rtts_ms = experiment.server_rtts_ms if experiment else {}
     handshakes = [(step, step_rtt_ms) for step in steps if step.kind == "connect"
                   for step_rtt_ms in [rtt_to(step.url, rtt_ms, own_rtts_ms)]
                   if step.length_ms >= COUNTED_FROM * step_rtt_ms]
-    savable = [step_rtt_ms for step, step_rtt_ms in handshakes if step.url in savable_urls]
+    savable = [step_rtt_ms for step, step_rtt_ms in handshakes if step.entry in savable_entries]
     breakdown_ms = {kind: sum(step.length_ms for step in steps if step.kind == kind) for kind in KINDS}
     return Explanation(
         tuple(steps), len(handshakes), len(savable), breakdown_ms,

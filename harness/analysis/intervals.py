@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from harness.analysis.stats import CONFIDENCE
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -62,8 +64,8 @@ class Interval:
         return self.pairs >= ENOUGH_PAIRS
 
 
-def improvement_interval(off_ms: Sequence[float], on_ms: Sequence[float], *, confidence: float = 0.95, seed: int = 1,
-                         resamples: int = RESAMPLES) -> Interval | None:
+def improvement_interval(off_ms: Sequence[float], on_ms: Sequence[float], *, confidence: float = CONFIDENCE,
+                         seed: int = 1, resamples: int = RESAMPLES) -> Interval | None:
     """Return the confidence interval of the improvement of the medians, as the table prints it; None for < 2 pairs.
 
     off_ms[i] and on_ms[i] are the PLT in ms of one pair, without and with TFO, each greater than 0 (otherwise, or when

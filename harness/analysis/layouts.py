@@ -11,6 +11,7 @@ from harness.analysis.improvement import Improvement, improvement
 from harness.analysis.selection import Cell
 from harness.analysis.setups import differing_settings
 from harness.analysis.stats import median_if_any
+from harness.files.result_names import CLIENT
 from harness.files.results import LoadResult
 from harness.system.tcp import without_port
 
@@ -65,7 +66,7 @@ def other_differences(sides: Sequence[Side]) -> Iterator[str]:
 def _folders(sides: Sequence[Side]) -> list[str]:
     """Return a name for each folder of results; a client/ goes by that of the folder it is in."""
     found = [side.results.clientdir.resolve() for side in sides]
-    return own_names([folder.parent if folder.name == "client" else folder for folder in found])
+    return own_names([folder.parent if folder.name == CLIENT else folder for folder in found])
 
 
 def own_names(folders: Sequence[Path]) -> list[str]:

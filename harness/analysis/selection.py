@@ -21,9 +21,6 @@ class Cell:
     rtt_ms: float
     tfo: int
 
-    def __str__(self) -> str:
-        return f"{self.page} at {self.rtt_ms:g} ms {'with' if self.tfo else 'without'} TFO"
-
 
 @dataclass(frozen=True, eq=False)
 class Selection:
@@ -44,6 +41,10 @@ class Selection:
     def rtt_name(self, rtt_ms: float) -> str:
         """Return what an RTT is called, in ms: "100", or "recorded 12-180" where each server had its own."""
         return self.rtt_names.get(rtt_ms, f"{rtt_ms:g}")
+
+    def cell_name(self, cell: Cell) -> str:
+        """Return what a cell is called in sentences, its RTT as in the table."""
+        return f"{cell.page} at {self.rtt_name(cell.rtt_ms)} ms {'with' if cell.tfo else 'without'} TFO"
 
     def plts_ms(self, cell: Cell) -> list[float]:
         """Page load times of a cell in ms, by the metric in use."""

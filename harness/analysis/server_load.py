@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from harness.analysis.stats import CONFIDENCE
+
 HELD_RATIO = 0.01
 """How far the rate at which requests were begun may be off."""
 KEPT_UP_MS = 100.0
 """When half of the requests wait longer, they come faster than they are answered, and only the queue grows."""
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)

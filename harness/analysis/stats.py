@@ -4,6 +4,9 @@ import math
 import statistics
 from collections.abc import Sequence
 
+CONFIDENCE = 0.95
+"""How sure every interval of this project is meant to be: where a text says 95%, it means this."""
+
 
 def median(values: Sequence[float]) -> float:
     """Return the median of at least one value, in the unit of `values`. Raises statistics.StatisticsError for none."""

@@ -24,6 +24,8 @@ IMAGE, STYLE, DOCUMENT, SCRIPT, DATA, FONT, MEDIA = "image", "style", "document"
 
 FETCHED = "empty"
 """Sec-Fetch-Dest of what is for no element of a page: fetch(), XMLHttpRequest, beacons."""
+OF_SCRIPTS = "x-requested-with"
+"""A header that only scripts send (jQuery and others, with what they fetch from their own site)."""
 FONT_NAMES = (".woff2", ".woff", ".ttf", ".otf", ".eot")
 FETCHED_WITH = frozenset(("origin", "range", "purpose", "sec-purpose"))
 """Headers of what is no script of another origin: fetched by a script, a part of a film, fetched ahead for later."""
@@ -231,14 +233,15 @@ def _handshakes(timings: dict[str, float], connection: tuple[float, float] | Non
 def kind_of(entry: Mapping[str, Any]) -> str:
     """Return what the request of a HAR's entry was for, from what Chrome says with it and from its answer's type.
 
-    Chrome says it with Accept, of what it loads itself, and over https with Sec-Fetch-Dest (Fetch Metadata).
+    Chrome says it with Accept, of what it loads itself, and over https with Sec-Fetch-Dest (Fetch Metadata). A script
+    may say any Accept with what it fetches: text/html for a part of a page (jQuery's load(), Turbo).
     """
     headers, mime_type = _headers(entry), str(entry["response"]["content"]["mimeType"])
+    if headers.get("sec-fetch-dest") == FETCHED or OF_SCRIPTS in headers:
+        return DATA         # whatever its type and its Accept are: no load event waits for what a script reads
     for prefix, kind in (("text/html", DOCUMENT), ("text/css", STYLE), ("image/", IMAGE)):
         if headers.get("accept", "").startswith(prefix):
             return kind
-    if headers.get("sec-fetch-dest") == FETCHED:
-        return DATA         # also a font or a script's text: no load event waits for what a script reads
     if "javascript" in mime_type or "ecmascript" in mime_type:
         return SCRIPT
     if "font" in mime_type:

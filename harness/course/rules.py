@@ -17,7 +17,7 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 FEWEST, MOST = 3, 5
 
 
-def check_pages(path: Path) -> list[str]:
+def rule_breaches(path: Path) -> list[str]:
     """Return every breach of the rules in the file, one line each: ``file:line: problem; what to do``.
 
     Raises InputError when the file cannot be read.

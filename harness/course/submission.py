@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.course.rules import check_pages
+from harness.course.rules import rule_breaches
 from harness.errors import InputError, printable, run_main
 from harness.files.pages import Page, read_pages
 from harness.show.answers import MARK
@@ -65,7 +65,7 @@ def check_files(directory: Path) -> list[str]:
     urls = directory / URLS
     if not urls.is_file():
         return [f"{urls}:1: no such file; write your URLs into it, one per line"]
-    breaches = check_pages(urls)
+    breaches = rule_breaches(urls)
     if breaches:
         return breaches     # what must be in the observations is only known when these are mended
     return check_observations(directory / OBSERVATIONS, read_pages(urls))

@@ -14,10 +14,10 @@ def har_file(load: LoadResult) -> Path:
 
 def read_har(load: LoadResult) -> dict[str, Any]:
     """Return the `log` of the load's HAR, whose `entries` are a list of objects. Raises UnreadableFileError."""
-    return read_har_file(har_file(load))
+    return read_har_log(har_file(load))
 
 
-def read_har_file(path: Path) -> dict[str, Any]:
+def read_har_log(path: Path) -> dict[str, Any]:
     """Return the `log` of a HAR, whose `entries` are a list of objects. Raises UnreadableFileError."""
     found = read_untrusted_json(path)
     log = found.get("log") if isinstance(found, dict) else None

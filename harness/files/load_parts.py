@@ -20,6 +20,8 @@ the one network namespace that both share."""
 NetworkKind = Literal["star", "loopback"]
 """What a load was made over: the simulated network, or the machine's loopback, where servers hold their answers back
 (experiments/localhost.py)."""
+AnswerKind = Literal["exact", "stand-in", "missing", "failed"]
+"""How a request of a load was answered: see ReceivedAnswer."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class ReceivedAnswer:
     """
 
     url: str
-    kind: Literal["exact", "stand-in", "missing", "failed"]
+    kind: AnswerKind
     identity: str = ""
     status: Count = 0
     bytes: Count = 0
@@ -172,12 +174,14 @@ class CookieCounts:
 
     `given`: how many SYN-ACKs brought a cookie, so many connections had asked for one instead of carrying data. `first`
     is how many servers (cold) or sites (domain) gave one; `visited` is to how many of them Chrome sent requests.
+    `lost`: so much arrived that not all was noted, and more of them may have given one.
     """
 
     mode: CookieMode
     given: Count
     first: Count
     visited: Count
+    lost: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 import contextlib
 import string
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.errors import InputError
 from harness.files.host_names import is_host_name
+from harness.files.result_names import BESIDE
 from harness.files.urls import as_browsers_ask
 from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted_text
 
@@ -106,7 +107,7 @@ def read_pages(path: Path) -> list[Page]:
     """Read a ``.pages`` file: one URL per line, blank lines ignored.
 
     Raises InputError (``file:line: problem``) when the file is missing, unreadable or empty, when a line is not
-    an http or https URL, or when two lines give the same file name.
+    an http or https URL, or when two lines give the same file name, or one that of a file beside the other's log.
     """
     pages: dict[str, tuple[int, Page]] = {}
     for number, line in enumerate(_lines(path), start=1):
@@ -119,6 +120,11 @@ def read_pages(path: Path) -> list[Page]:
             raise InputError(f"{path}:{number}: {url} has the same file name ({page.name}) as {first.url} "
                              f"in line {first_number}; remove one of them")
         pages[page.name] = (number, page)
+    for number, page in pages.values():
+        if owner := _owner_of_that_name(page.name, pages):
+            first_number, first = pages[owner]
+            raise InputError(f"{path}:{number}: {page.url} has the same file name ({page.name}) as a file of "
+                             f"{first.url} in line {first_number}; remove one of them")
     if not pages:
         raise InputError(f"{path}:1: no pages; write one URL per line")
     return [page for _, page in pages.values()]
@@ -130,7 +136,13 @@ def listable(urls: Iterable[str]) -> list[str]:
     for url in urls:
         with contextlib.suppress(InputError):
             by_name.setdefault(_checked_page(url, url).name, url)
-    return list(by_name.values())
+    return [url for name, url in by_name.items() if not _owner_of_that_name(name, by_name)]
+
+
+def _owner_of_that_name(name: str, names: Collection[str]) -> str:
+    """Return the page, of these, that has a file of this name beside its log; "" if none has."""
+    owners = (name.removesuffix(ending) for ending in BESIDE if name.endswith(ending))
+    return next((owner for owner in owners if owner in names), "")
 
 
 def _lines(path: Path) -> list[str]:

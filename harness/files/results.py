@@ -26,14 +26,12 @@ from harness.files.experiment import DELAY, ExperimentRecord, experiment_file, r
 from harness.files.load_record import LoadRecord, NewerFormatError, read_load_record, write_load_record
 from harness.files.old_logs import judge_old_log
 from harness.files.pages import sanitise
+from harness.files.result_names import BESIDE
 from harness.system.untrusted import MissingFileError, UnreadableFileError
 
-DIRECTORY = re.compile(rf"{DELAY}-(\d+)-tfo-([01])", re.ASCII)
+DIRECTORY = re.compile(rf"{DELAY}-(\d{{1,18}})-tfo-([01])", re.ASCII)
+"""Of a run's number so many digits as 64 bits hold (harness.system.untrusted.MOST_DIGITS)."""
 ATTEMPT = re.compile(r"attempt-([1-9]\d*)", re.ASCII)
-KEPT_LOGS = (".chromedriver.log", ".load_page.log")
-"""Endings of what those programs said during a load that failed."""
-BESIDE = (".json", ".har", ".pcap", *KEPT_LOGS)
-"""Endings of the files that stand beside a page's log."""
 
 
 @dataclass(frozen=True)

@@ -37,14 +37,16 @@ class Goal:
     min_pairs: int = MINIMUM_PAIRS
 
 
-def more_loads(judged: Sequence[Measured], goal: Goal, seed: int) -> list[Load]:
+def more_loads(judged: Sequence[Measured], goal: Goal, seed: int, pages: Sequence[Page]) -> list[Load]:
     """Return the next run of every page that needs one; [] when no page does. TFO off and on alternate as in the plan.
 
-    `judged` are all loads so far, which began with `plan_loads` of the same seed. A failed load makes no pair, but its
+    `judged` are all loads so far, which began with `plan_loads` of the same seed and `pages`: in a run that was resumed
+    the first load of each page that counts may be in another order than these. A failed load makes no pair, but its
     run counts towards `goal.max_runs`: so the loads of a page that always fails come to an end.
     """
-    pages = _pages(judged)
-    unfinished = [page for page in pages if _runs(judged, page) < goal.max_runs and not is_precise(judged, page, goal)]
+    done = {measured.load.page for measured in judged}
+    unfinished = [page for page in pages if page in done and _runs(judged, page) < goal.max_runs
+                  and not is_precise(judged, page, goal)]
     if not unfinished:
         return []
     run = max(measured.load.run for measured in judged) + 1

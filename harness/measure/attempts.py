@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from harness.files.pages import Page
-from harness.files.results import BESIDE, attempt_directory, load_file
+from harness.files.result_names import BESIDE
+from harness.files.results import attempt_directory, load_file
 from harness.system.options import Whole
 from harness.system.privileges import User, acting_as
 
@@ -12,7 +13,7 @@ RETRIES = 2
 RETRIES_ALLOWED = Whole(0, 10)
 
 
-def set_aside(cell: Path, page: Page, attempt: int, owner: User) -> None:
+def keep_failed_try(cell: Path, page: Page, attempt: int, owner: User) -> None:
     """Move the files of a failed try of `page` from the folder `cell` into a folder of that try, `attempt` (from 1)."""
     kept = attempt_directory(cell, attempt)
     with acting_as(owner):

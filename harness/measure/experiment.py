@@ -17,7 +17,7 @@ from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.measure import validity
 from harness.measure.adaptive import Goal, expected_loads, first_guess, more_loads, outcome_lines
-from harness.measure.attempts import remove_cut_short, set_aside
+from harness.measure.attempts import keep_failed_try, remove_cut_short
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb
 from harness.measure.latency import latency_settings
 from harness.measure.loads import cell_of, measure_load, write_record
@@ -38,7 +38,8 @@ class Experiment:
     """What is measured in `lab`: the loads `to_do` and, with a `goal`, more of them until the goal is reached.
 
     `earlier` is what had been measured before, when an experiment is resumed. `description` is what the experiment's
-    file says about all loads, `document_bytes` the recorded sizes of each page's document.
+    file says about all loads, `document_bytes` the recorded sizes of each page's document, `pages` all pages in order,
+    which only a `goal` asks for.
     """
 
     lab: Laboratory
@@ -49,6 +50,7 @@ class Experiment:
     document_bytes: Mapping[Page, Collection[int]]
     description: Mapping[str, Any]
     earlier: Earlier = EMPTY
+    pages: Sequence[Page] = ()
 
     def measure(self) -> list[Measured]:
         """Do all page loads in order, those that fail by accident again; return every try with its verdict."""
@@ -75,7 +77,7 @@ class Experiment:
                     for load in (load for load in loads if load.run == run):
                         self._load(load, series, progress)
                     self._load_again(series, progress)
-                loads = more_loads(series.judged, self.goal, self.seed) if self.goal else []
+                loads = more_loads(series.judged, self.goal, self.seed, self.pages) if self.goal else []
                 if self.goal:
                     progress.expect(expected_loads(series.judged, self.goal))
 
@@ -117,7 +119,7 @@ class Experiment:
         attempt = 1 + max([self.earlier.tries.get(load, 0),
                            *(measured.attempt for measured in series.done if measured.load == load)])
         if attempt > 1:
-            set_aside(cell_of(self.lab, load), load.page, attempt - 1, self.lab.results_user)
+            keep_failed_try(cell_of(self.lab, load), load.page, attempt - 1, self.lab.results_user)
         try:
             return replace(measure_load(self.lab, load), attempt=attempt)
         except OSError:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.files.pages import PageFiles
+from harness.files.result_names import CLIENT, HACK_DNS, SERVER_LOGS
 from harness.system.privileges import User, acting_as
 
 
@@ -25,9 +26,9 @@ def check_folders(directory: Path, files: PageFiles, user: User) -> None:
             if path.is_symlink():
                 raise InputError(f"{path}: is a symbolic link, and none is followed there; put what it leads to in "
                                  "its place, or remove it")
-        if (directory / "hack_dns").is_dir():
+        if (directory / HACK_DNS).is_dir():
             raise InputError(f"{directory / 'hack_dns'}: is a folder; remove it, since a file of that name is written")
-        for folder in (directory, directory / "client", directory / "serverlogs"):
+        for folder in (directory, directory / CLIENT, directory / SERVER_LOGS):
             if folder.exists():
                 require_writable(folder, user)
 
@@ -42,8 +43,8 @@ def _is_there(directory: Path, user: User) -> bool:
 
 def _used(directory: Path, files: PageFiles) -> Iterator[Path]:
     """Yield what the experiment uses, and what lies in the folders of its results."""
-    yield from (files.pages, files.mirror, files.fetchlog, files.rtts, directory / "hack_dns")
-    for folder in (directory / "client", directory / "serverlogs"):
+    yield from (files.pages, files.mirror, files.fetchlog, files.rtts, directory / HACK_DNS)
+    for folder in (directory / CLIENT, directory / SERVER_LOGS):
         yield folder
         if folder.is_dir() and not folder.is_symlink():
             try:

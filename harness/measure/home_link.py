@@ -1,5 +1,7 @@
 """How long packets wait for user's own link where it is slow (--bwhome, --paper): there all servers' packets queue.
 
+It need not be slower than a server's own link: slower than all of these together is enough (LinkSpeeds.home_fills_up).
+
 A server that seems silent while its packets wait in that queue is not late. How much the link had to carry is known:
 the load's HAR says what Chrome sent, and the kernel's time stamps say what arrived.
 """
@@ -9,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from harness.analysis.shared_link import alone_ms
 from harness.analysis.timeline import Timeline
-from harness.measure.timekeeping import Quiet
+from harness.measure.timekeeping import TICK_MS, Quiet
 from harness.system.tcp import FRAME_BYTES
 
 CONNECTION_BYTES = 200
@@ -34,15 +36,17 @@ class HomeLink:
     sent: Sequence[tuple[float, float]]
     came_ms: Sequence[float]
 
-    def without_waits(self, quiet: Sequence[Quiet]) -> list[Quiet]:
-        """Return the silences, less the time for which the packet that ended one may have waited for the link."""
-        shorter = (replace(silence, start_ms=silence.start_ms + self._wait_ms(silence)) for silence in quiet)
-        return [silence for silence in shorter if silence.start_ms < silence.end_ms]
+    def with_waits(self, quiet: Sequence[Quiet]) -> list[Quiet]:
+        """Return the silences with the time for which what ended each may have waited for the link.
+
+        They stay as long as they are: the server may have thought about its answer before the link was full.
+        """
+        return [replace(silence, waited_ms=self._wait_ms(silence)) for silence in quiet]
 
     def _wait_ms(self, silence: Quiet) -> float:
         free_ms = 0.0
         for sent_ms, size_bytes in self.sent:
-            if sent_ms > silence.start_ms:
+            if sent_ms > silence.start_ms + TICK_MS:    # a HAR's dates are in whole ms, silences are not
                 break
             free_ms = max(free_ms, sent_ms) + alone_ms(round(size_bytes), self.up_mbit)
         others = sum(silence.start_ms < came_ms <= silence.end_ms for came_ms in self.came_ms)

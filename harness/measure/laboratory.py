@@ -19,6 +19,7 @@ from harness.files.experiment import new_experiment_id
 from harness.files.hack_dns import Remap, write_hack_dns
 from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.files.load_parts import CookieMode, Counters, NetworkKind
+from harness.files.result_names import CLIENT, HACK_DNS, SERVER_LOGS
 from harness.files.server_log import directory_name
 from harness.measure.coverage import RecordedPage, recorded_page
 from harness.measure.limits import TimeLimits
@@ -180,7 +181,7 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
         work_dir = stack.enter_context(temporary_directory())
         user = invoking_user()
         results_dir = results_dir or _folder_for_nothing(work_dir, user)
-        server_log_dir = results_dir / "serverlogs"
+        server_log_dir = results_dir / SERVER_LOGS
 
         star = stack.enter_context(running_star([*web.servers], speeds, netem))
         delay = stack.enter_context(delayed_links(star, speeds, netem))
@@ -191,12 +192,12 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
         with acting_as(user):
             server_log_dir.mkdir(exist_ok=True)
             authority = open_authority() if web.page_set.secure else None
-            remap_hosts(star, web, results_dir / "hack_dns")        # for people, and for --on-user
+            remap_hosts(star, web, results_dir / HACK_DNS)        # for people, and for --on-user
         servers = stack.enter_context(running_servers(star, server_settings(web, speeds, server_log_dir), work_dir))
         load_page = stack.enter_context(load_page_standing_by(star))
         yield Laboratory(
             **fields_of_any(web, chrome, authority, work_dir, results_dir), star=star,
-            hack_dns=remap_hosts(star, web, work_dir / "hack_dns"), delaynet_ms=speeds.delay_net_ms,
+            hack_dns=remap_hosts(star, web, work_dir / HACK_DNS), delaynet_ms=speeds.delay_net_ms,
             rtt_ms=speeds.rtt_ms, measured_rtt_ms=rtts_ms, delay=delay, servers=servers, load_page=load_page,
             experiment_id=experiment_id or new_experiment_id(), speeds=speeds)
 
@@ -220,8 +221,8 @@ def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authorit
                     for page in web.page_set.pages}
     return {
         "browser": chrome.browser, "browsing_user": browsing_user(), "results_user": invoking_user(),
-        "work_dir": work_dir, "shim": _own_shim(work_dir), "client_dir": results_dir / "client",
-        "server_log_dir": results_dir / "serverlogs", "predict": chrome.predict, "initiators": chrome.initiators,
+        "work_dir": work_dir, "shim": _own_shim(work_dir), "client_dir": results_dir / CLIENT,
+        "server_log_dir": results_dir / SERVER_LOGS, "predict": chrome.predict, "initiators": chrome.initiators,
         "limits": chrome.limits, "trusted_key": authority.fingerprint if authority else None,
         "key_shares": small_client_hello(chrome) if authority else None, "connection_limit": chrome.connection_limit,
         "cookies": chrome.cookies, "pcap": chrome.pcap, "one_by_one": web.server == "2013", "silent": recording.silent,

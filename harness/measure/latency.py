@@ -46,7 +46,7 @@ def with_recorded_rtts(speeds: LinkSpeeds, recorded: AsRecorded, delaynet_ms: fl
 
     A server that several hosts share gets the RTT of the nearest of them. With a `delaynet_ms` the RTTs are scaled so
     that their median is twice that. `delay_net_ms` of the result is half of the median; the results' folders are named
-    after it. Raises InputError.
+    after it. It is the median of the hosts' RTTs, so that it is the same in each layout. Raises InputError.
     """
     found = recorded_rtts(page_set.files, page_set.recording)
     factor = 1.0 if recorded.factor is None else recorded.factor
@@ -56,8 +56,9 @@ def with_recorded_rtts(speeds: LinkSpeeds, recorded: AsRecorded, delaynet_ms: fl
                              "out the other delays")
         factor = 2 * delaynet_ms / found.median_ms
     rtts_ms = scaled(found.rtts_ms, factor)
-    if max(rtts_ms.values()) >= SYN_AGAIN_MS:
-        farthest = max(rtts_ms, key=lambda host: rtts_ms[host])
+    nearest = {server: min(hosts, key=lambda host: rtts_ms[host]) for server, hosts in layout.servers(rtts_ms).items()}
+    farthest = max(nearest.values(), key=lambda host: rtts_ms[host])
+    if rtts_ms[farthest] >= SYN_AGAIN_MS:
         raise InputError(f"--rtt recorded: an RTT of {rtts_ms[farthest]:g} ms, to {farthest}, is {SYN_AGAIN_MS:g} ms "
                          "or more: every SYN would be sent again, and no load count; scale by less, or write a shorter "
                          f"one into {page_set.files.rtts}")
@@ -66,8 +67,7 @@ def with_recorded_rtts(speeds: LinkSpeeds, recorded: AsRecorded, delaynet_ms: fl
               f"the others: {', '.join(found.assumed)}", flush=True)
     median_ms = round(statistics.median(rtts_ms.values()), 1) if delaynet_ms is None else 2 * delaynet_ms
     return replace(speeds, delay_net_ms=median_ms / 2,
-                   own_delays_ms={server: min(rtts_ms[host] for host in hosts) / 2
-                                  for server, hosts in layout.servers(rtts_ms).items()})
+                   own_delays_ms={server: rtts_ms[host] / 2 for server, host in nearest.items()})
 
 
 def latency_settings(recorded: AsRecorded | None, speeds: LinkSpeeds, page_set: PageSet,

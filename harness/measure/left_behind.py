@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from harness.browser.program import DRIVER_OUTPUT
-from harness.files.results import KEPT_LOGS
+from harness.files.result_names import KEPT_LOGS
 from harness.measure.client_log import REPORT
 from harness.system.atomic import write_atomically, written_beside
 from harness.system.privileges import User, acting_as

@@ -16,7 +16,7 @@ from harness.measure.chrome_run import run_chrome
 from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
 from harness.measure.reason import Reason, texts
-from harness.measure.watch import answers_of, cookies_of, explained, log_of, timekeeping_of, watching
+from harness.measure.watch import answers_of, cookies_of, explained, har_log, timekeeping_of, watching
 from harness.network.cookies import cookies_for_a_load
 from harness.network.links import home_drops
 from harness.system import environment, fastopen
@@ -35,7 +35,8 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
     lab.switch_fastopen(load.tfo)
     logs_before = _ends_of_logs(lab, load)
     before, drops_before, began_s = lab.counters(), lab.delay_line_drops(), time.time()
-    full_before = home_drops(lab.star) if lab.speeds.home_is_narrow else {}
+    has_queue = lab.network == "star" and lab.speeds.home_fills_up(len(lab.star.servers))
+    full_before = home_drops(lab.star) if has_queue else {}
     servers = {server.pid for server in lab.star.servers.values()}
     listening = open_sockets(servers)
     directory = cell_of(lab, load)
@@ -60,7 +61,7 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
     })
     har = directory / f"{load.page.name}.har"
     with acting_as(lab.results_user):
-        log = log_of(har)
+        log = har_log(har)
         loaded = explained(log, record)
         return replace(record, cookies=cookies_of(watch, record) if load.tfo else None,
                        timekeeping=timekeeping_of(watch, record, report.get("silences"), loaded, requests),

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from harness.files.experiment import new_experiment_id
 from harness.files.load_parts import Counters, NetworkKind
+from harness.files.result_names import HACK_DNS, SERVER_LOGS
 from harness.measure.laboratory import (
     BrowserSettings,
     Laboratory,
@@ -123,16 +124,16 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettin
     with ExitStack() as stack:
         work_dir = stack.enter_context(temporary_directory())
         user, star = invoking_user(), loopback_star(web.page_set.hosts)
-        server_log_dir = results_dir / "serverlogs"
+        server_log_dir = results_dir / SERVER_LOGS
         with acting_as(user):
             server_log_dir.mkdir(exist_ok=True)
             authority = open_authority() if web.page_set.secure else None
-            remap_hosts(star, web, results_dir / "hack_dns")
+            remap_hosts(star, web, results_dir / HACK_DNS)
         settings = server_settings(web, speeds, server_log_dir, held=True)
         servers = stack.enter_context(running_servers(star, settings, work_dir))
         yield LoopbackLaboratory(
             **fields_of_any(web, chrome, authority, work_dir, results_dir), star=star,
-            hack_dns=remap_hosts(star, web, work_dir / "hack_dns"), delaynet_ms=speeds.delay_net_ms,
+            hack_dns=remap_hosts(star, web, work_dir / HACK_DNS), delaynet_ms=speeds.delay_net_ms,
             rtt_ms=speeds.rtt_ms, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s),
             delay=_no_delay(star), servers=servers, load_page=stack.enter_context(load_page_standing_by(star)),
             speeds=speeds, experiment_id=new_experiment_id(), own_network=own_network)

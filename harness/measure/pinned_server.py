@@ -85,8 +85,9 @@ def running_own(star: Star, work_dir: Path) -> Iterator[list[int]]:
     (directory / "logs").mkdir(parents=True)
     write_small_recording(files, {url: MadeResource("text/plain", bytes(FILE_BYTES))})
     give(directory, user)
-    settings = ServerSettings(files.mirror, files.fetchlog, PORT, "1.0", "threaded",
-                              directory / "logs", 0, user, tls_port_beside(PORT))
+    settings = ServerSettings(
+        mirror=files.mirror, fetchlog=files.fetchlog, port=PORT, tls_port=tls_port_beside(PORT), http="1.0",
+        server="threaded", logdir=directory / "logs", delaynet_ms=0, user=user)
     with running_servers(star, settings, work_dir) as servers:
         pids = [servers.process.pid, *descendants(servers.process.pid)]
         for pid in pids:

@@ -22,6 +22,11 @@ def plan_loads(pages: Sequence[Page], testruns: int, tfos: Sequence[int], seed: 
     return [load for run in range(testruns) for load in plan_run(run, pages, tfos, flips)]
 
 
+def pages_of(plan: Sequence[Load]) -> list[Page]:
+    """Return the pages of a plan in their order."""
+    return list(dict.fromkeys(load.page for load in plan))
+
+
 def draw_flips(pages: Sequence[Page], seed: int) -> dict[Page, int]:
     """Return for each page whether its run 0 begins with TFO on (1) or off (0), as the seed decides."""
     coin = random.Random(seed)

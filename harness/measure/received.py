@@ -11,13 +11,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 from harness.analysis.timeline import kind_of
 from harness.files.har import UNFINISHED, UNKNOWN
 from harness.files.load_event import LoadEvent
-from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
+from harness.files.load_parts import AnswerKind, ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import FoundAs, ServerRequest
 
 OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)
@@ -118,7 +118,7 @@ def is_cut(answer: ReceivedAnswer) -> bool:
 def _answer(entry: dict[str, Any], served: ServerRequest | None, *, critical: bool | None,
             late: bool) -> ReceivedAnswer:
     asked, got, error = entry["request"], entry["response"], str(entry.get("_error", ""))
-    kind: Literal["exact", "stand-in", "missing", "failed"] = "exact"
+    kind: AnswerKind = "exact"
     if served is not None and served.found == FoundAs.MISSING:
         kind = "missing"
     elif served is not None and served.stand_in:

@@ -8,6 +8,7 @@ from pathlib import Path
 from harness.analysis.load_tables import refresh_load_tables
 from harness.errors import InputError
 from harness.files.experiment import experiment_file
+from harness.files.result_names import CLIENT, FIGURES, RUN_LOG, SERVER_LOGS
 from harness.files.results import parse_cell_directory
 from harness.files.server_log import directory_name
 from harness.system.atomic import move
@@ -21,11 +22,11 @@ def open_results(results_dir: Path, delaynet_ms: float, *, resume: bool) -> Iter
 
     The copy is ``client/run.log``. Raises InputError when it cannot be written.
     """
-    owner, client = invoking_user(), results_dir / "client"
+    owner, client = invoking_user(), results_dir / CLIENT
     with acting_as(owner):
         kept = None if resume else set_aside(results_dir, delaynet_ms)
         client.mkdir(exist_ok=True)
-    with run_log(client / "run.log", owner):
+    with run_log(client / RUN_LOG, owner):
         if kept:
             print(f"The earlier results of this delay are now in {kept.name}/")
         yield
@@ -39,7 +40,7 @@ def set_aside(results_dir: Path, delaynet_ms: float) -> Path | None:
     """
     kept = _move(results_dir, _results(results_dir, delaynet_ms))
     if kept:
-        for client in (results_dir / "client", kept / "client"):
+        for client in (results_dir / CLIENT, kept / CLIENT):
             with suppress(InputError, OSError):     # files that cannot be read keep nothing from being measured
                 refresh_load_tables(client)
     return kept
@@ -47,12 +48,12 @@ def set_aside(results_dir: Path, delaynet_ms: float) -> Path | None:
 
 def set_all_aside(results_dir: Path) -> Path | None:
     """Move all results in `results_dir`, at any delay, into ``results-DATE/``; return that, None if there are none."""
-    return _move(results_dir, [path for name in ("client", "serverlogs", "output-figures")
+    return _move(results_dir, [path for name in (CLIENT, SERVER_LOGS, FIGURES)
                                if (path := results_dir / name).exists()])
 
 
 def _results(results_dir: Path, delaynet_ms: float) -> list[Path]:
-    client, server_logs = results_dir / "client", results_dir / "serverlogs"
+    client, server_logs = results_dir / CLIENT, results_dir / SERVER_LOGS
     cells = [path for path in (client.iterdir() if client.is_dir() else ())
              if (cell := parse_cell_directory(path.name)) and cell[0] == delaynet_ms]
     others = [experiment_file(client, delaynet_ms), *(server_logs / directory_name(delaynet_ms, tfo) for tfo in (0, 1))]

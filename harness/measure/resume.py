@@ -17,7 +17,7 @@ from harness.files.layout import HOST
 from harness.files.pages import PageFiles
 from harness.files.results import LoadResult, has_loads, read_results
 from harness.measure.adaptive import Goal, more_loads
-from harness.measure.plan import Load, draw_flips, plan_run
+from harness.measure.plan import Load, draw_flips, pages_of, plan_run
 from harness.measure.series import Measured, judge_together
 from harness.mirror.paths import list_files
 from harness.network.cookies import WARM
@@ -103,14 +103,17 @@ def _in_order(valid: Mapping[Load, LoadResult], order: Sequence[tuple[str, int, 
 def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed: int) -> list[Load]:
     """Return the loads that are missing, in the order of the plan, with a warm-up for each of their pages.
 
-    The warm-ups are needed because the network is built anew, and its hosts have no TFO cookies yet.
+    The warm-ups are needed because the network is built anew, and its hosts have no TFO cookies yet. So they are for
+    pages of which a load no longer counts beside those that are left: it is measured again at the end of the first run.
     """
     done = {measured.load for measured in earlier.valid}
     begun = _begun_beyond(plan, earlier, goal, seed) if goal else []
     missing = [load for load in (*plan, *begun) if load not in done]
     if not missing and goal:
-        missing = more_loads(judge_together(earlier.valid), goal, seed)
+        missing = more_loads(judge_together(earlier.valid), goal, seed, pages_of(plan))
     pages = {load.page for load in missing}
+    if missing:
+        pages |= {measured.load.page for measured in judge_together(earlier.valid) if measured.why_not}
     warm_ups = [load for load in plan if load.run == 0 and load.page in pages]
     return [*warm_ups, *(load for load in missing if load.run > 0)]
 
@@ -120,14 +123,15 @@ def _begun_beyond(plan: Sequence[Load], earlier: Earlier, goal: Goal, seed: int)
 
     The last one may have been interrupted before some of its pages were loaded.
     """
-    pages = list(dict.fromkeys(load.page for load in plan))
+    pages = pages_of(plan)
     runs = sorted({load.run for load in earlier.tries} - {load.run for load in plan})
     begun = []
     for run in runs:
         tried = {load.page for load in earlier.tries if load.run == run}
         if run == runs[-1]:
             before = [measured for measured in earlier.valid if measured.load.run < run]
-            tried.update(load.page for load in more_loads(judge_together(before), goal, seed) if before)
+            tried.update(load.page for load in more_loads(judge_together(before), goal, seed, pages)
+                         if before)
         begun += plan_run(run, [page for page in pages if page in tried], (0, 1), draw_flips(pages, seed))
     return begun
 

@@ -10,7 +10,7 @@ Another load is the same page if it got this, too:
 
 Three kinds of answers are not compared: those to requests after the load event, those that the page itself cancelled,
 and those that our time limit cut. Some loads ask for a thing just before the load event and others just after it, which
-is nobody's fault. But a load event that came too soon is: more than LATE_RATIO of what the other loads got before it
+is nobody's fault. But a load event that came too soon is: more than MOVED_RATIO of what the other loads got before it
 came after it in this load, and it took less than EARLY_RATIO of the time that it took in the others with the same TFO
 (but for the warm-up with TFO, which begins without cookies).
 
@@ -37,7 +37,7 @@ REST_RATIO = 0.05
 """So many answers that are not parts may differ: this share of the page's answers, or REST_LEAST if that is more.
 docs/statistics.md says how often undisturbed loads differ."""
 REST_LEAST = 1
-LATE_RATIO = 0.1
+MOVED_RATIO = 0.1
 """Seen: 2.1 s instead of 5.1 s for a page of which 45 of 197 answers were asked for after the load event, since it came
 before a script had inserted them. In 256 loads that nobody disturbed no page's number varied by more than 8."""
 EARLY_RATIO = 0.9
@@ -180,7 +180,7 @@ def _compare(got: dict[str, Got], usual: dict[str, Got], common: Collection[str]
     rest = len(missing) + len(other) + len(more)
     allowed = max(REST_LEAST, REST_RATIO * len(usual))
     late = [answer for key, answer in usual.items() if key in got and got[key].late]
-    if came_soon and len(late) > max(REST_LEAST, LATE_RATIO * len(usual)):
+    if came_soon and len(late) > max(REST_LEAST, MOVED_RATIO * len(usual)):
         return [accident(f"{OTHER}: its load event came before {len(late)} of the {len(usual)} answers that the others "
                          f"wait for ({_short(late[0])})")]
     if not needed and rest <= allowed:

@@ -21,9 +21,10 @@ from harness.browser.program import require_shim
 from harness.errors import ExperimentError, InputError
 from harness.files import load_mark
 from harness.files.hack_dns import Remap, write_hack_dns
-from harness.files.load_har import read_har_file
+from harness.files.load_har import read_har_log
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.pages import Page, PageFiles
+from harness.files.result_names import HACK_DNS
 from harness.files.server_log import ServerRequest, directory_name, read_server_logs
 from harness.measure import validity
 from harness.measure.chrome_run import options_as_recorded
@@ -95,8 +96,8 @@ def _loopback(files: PageFiles, recording: Recording) -> Iterator[_Loopback]:
     with temporary_directory() as directory:
         star = loopback_star(recording.hosts())
         ports = dict(zip(("http", "https"), _free_ports(), strict=True))
-        write_hack_dns(directory / "hack_dns", [Remap(name, host.address, ports[scheme], scheme) for name, host
-                                                in star.servers.items() for scheme in recording.schemes(name)])
+        write_hack_dns(directory / HACK_DNS, [Remap(name, host.address, ports[scheme], scheme) for name, host
+                                              in star.servers.items() for scheme in recording.schemes(name)])
         settings = ServerSettings(
             mirror=files.mirror, fetchlog=files.fetchlog, port=ports["http"], tls_port=ports["https"], http="recorded",
             server="threaded", logdir=directory / "logs", delaynet_ms=0, user=None,
@@ -104,7 +105,7 @@ def _loopback(files: PageFiles, recording: Recording) -> Iterator[_Loopback]:
         key = open_authority(directory / "authority").fingerprint
         shim = Path(shutil.copy(require_shim(), directory))
         with running_servers(star, settings, directory):
-            yield _Loopback(files, recording, directory, directory / "hack_dns", directory / load_mark.NAME,
+            yield _Loopback(files, recording, directory, directory / HACK_DNS, directory / load_mark.NAME,
                             settings.logdir, key, shim, browsing_user())
 
 
@@ -147,7 +148,7 @@ def _record(report: Any, page: Page, har: Path, requests: Sequence[ServerRequest
                                        "rtt_ms": 0, "tfo": 0, "run": 0, "valid": True, "why_not": []})
         if record.errors:
             return record
-        log = read_har_file(har)
+        log = read_har_log(har)
         began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
         answers = received_answers(log["entries"], began, record.load_event, requests, None,
                                    silent=servers.recording.silent.get(page.name, ()))

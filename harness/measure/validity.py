@@ -125,7 +125,8 @@ def _new_cookies(load: LoadRecord, cookies: CookieCounts) -> Iterable[Reason]:
     asked = load.counters["servers"]["TCPFastOpenCookieReqd"]
     if cookies.first < cookies.visited:
         givers = "sites" if cookies.mode == DOMAIN else "servers"
-        yield accident(f"--cookies {cookies.mode}: only {cookies.first} of {cookies.visited} {givers} gave a cookie")
+        yield accident(f"--cookies {cookies.mode}: only {cookies.first} of {cookies.visited} {givers} gave a cookie"
+                       f"{', as far as is known: not all that arrived could be noted' if cookies.lost else ''}")
     if in_syn + asked < SYN_DATA_SHARE * carried:
         yield accident(f"TFO is on, but of {carried} connections only {in_syn} carried their request in the SYN, and "
                        f"{asked} asked for a cookie")
@@ -144,7 +145,7 @@ def _timekeeping(load: LoadRecord) -> Iterable[Reason]:
 
 
 def _is_lossy(load: LoadRecord) -> bool:
-    """Tell whether packets were lost because the buffers of user's own narrow link (--paper) overflowed.
+    """Tell whether packets were lost because the buffers of user's own narrow link (--paper, --bwhome) overflowed.
 
     Such losses belong to that network. If loads with losses were refused, only the fast ones would be left.
     """

@@ -14,7 +14,7 @@ from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import Step, critical_path
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.load_har import read_har_file
+from harness.files.load_har import read_har_log
 from harness.files.load_parts import CookieCounts, LateAnswer, ReceivedAnswers, Timekeeping
 from harness.files.load_record import LoadRecord
 from harness.files.server_log import ServerRequest
@@ -89,8 +89,8 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
     start_s = (record.time_origin_ms - CLOCK_SHIFT_MS) / 1000
     end_s = start_s + record.plt_ms / 1000
     quiet = _nothing_came(lab, watch.arrivals, _quiet(lab, silences), start_s, record.plt_ms)
-    if lab.speeds.home_is_narrow:
-        quiet = _home_link(lab, watch.arrivals, start_s, loaded).without_waits(quiet)
+    if lab.network == "star" and lab.speeds.home_fills_up(len(lab.star.servers)):
+        quiet = _home_link(lab, watch.arrivals, start_s, loaded).with_waits(quiet)
     late = [] if lab.one_by_one else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
         if lab.network == "loopback" else _late(lab, quiet, start_s, requests, loaded.path)
     pressure = ticks.pressure(start_s, end_s)
@@ -155,10 +155,8 @@ def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:
     return max(late_ms, default=None)
 
 
-def cookies_of(watch: Watch, record: LoadRecord) -> CookieCounts | None:
-    """Return which cookies the servers gave in the load of `record`; None if some arrivals were not noted."""
-    if watch.arrivals.lost:
-        return None
+def cookies_of(watch: Watch, record: LoadRecord) -> CookieCounts:
+    """Return which cookies the servers gave in the load of `record`."""
     lab, names = watch.lab, {host.address: name for name, host in watch.lab.star.servers.items()}
     givers = [address for (address, said), at_s in watch.arrivals.at_s.items() if said is Said.COOKIE for _ in at_s]
     gave = {names[address] for address in givers if address in names}
@@ -167,13 +165,14 @@ def cookies_of(watch: Watch, record: LoadRecord) -> CookieCounts | None:
     if lab.cookies == DOMAIN:
         sites = sites_of_servers(lab.names)
         gave, visited = ({sites[name] for name in servers} for servers in (gave, visited))
-    return CookieCounts(mode=lab.cookies, given=len(givers), first=len(gave), visited=len(visited))
+    return CookieCounts(mode=lab.cookies, given=len(givers), first=len(gave), visited=len(visited),
+                        lost=watch.arrivals.lost)
 
 
-def log_of(har: Path) -> dict[str, Any]:
+def har_log(har: Path) -> dict[str, Any]:
     """Return the log of a load's HAR; {} if there is none, or it is none."""
     try:
-        return read_har_file(har)
+        return read_har_log(har)
     except UnreadableFileError:
         return {}
 

@@ -23,7 +23,7 @@ from wsproto.frame_protocol import Opcode
 from harness.files.foreign_entry import moment_of
 from harness.files.foreign_har import MESSAGES
 
-SCHEMES = {"ws": "http", "wss": "https"}
+HTTP_SCHEMES = {"ws": "http", "wss": "https"}
 """A WebSocket's scheme -> that of the port it uses."""
 Arrivals = tuple[tuple[float, int], ...]
 """When, in ms since an answer's head, how many bytes of its body had come."""
@@ -75,8 +75,8 @@ def read_live(entries: list[dict[str, Any]], page: str, last_s: float) -> list[L
     for entry in entries:
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, OverflowError):
             scheme, _, rest = str(entry["request"]["url"]).partition(":")
-            if scheme.lower() in SCHEMES and isinstance(entry.get(MESSAGES), list):
-                found.append(_connection(f"{SCHEMES[scheme.lower()]}:{rest}", page, entry, last_s))
+            if scheme.lower() in HTTP_SCHEMES and isinstance(entry.get(MESSAGES), list):
+                found.append(_connection(f"{HTTP_SCHEMES[scheme.lower()]}:{rest}", page, entry, last_s))
     return found
 
 

@@ -5,9 +5,9 @@ The identity of a transaction is the beginning of the SHA-256 of its method, sch
 the query, is the same whenever the recording is read, and is written to the servers' logs.
 
 An exchange is left out if another one can take its place: if it failed and the same URL came whole at another time; if
-it is a 304 or a part and the whole body came, too; and if the browser took the answer from its cache. One that hung
-until the page was closed stays: a page that polls waited for it. How many 304 came after an answer is kept with it: a
-page that polls until there is something new asked so often.
+it is a 304 or a part and the whole body came, too; if it is an error after parts, and the whole body never came; and if
+the browser took the answer from its cache. One that hung until the page was closed stays: a page that polls waited for
+it. How many 304 came after an answer is kept with it: a page that polls until there is something new asked so often.
 """
 
 import dataclasses
@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import takewhile
 
 from harness.files.text_log import Response
 from harness.mirror.answers import FILE_ANYWAY, BodyPart, RecordedAnswer, answer_of_exchange, answer_of_response
@@ -133,9 +134,16 @@ def _worth_replaying(items: list[Logged]) -> list[Logged]:
     whole = [pair for pair in whole if not pair[1].from_cache] or whole
     redirects = [item for item, exchange in whole if exchange.redirect_url is not None]
     final = [pair for pair in whole if pair[1].redirect_url is None]
-    full = [item for item, exchange in final if exchange.status not in FILE_ANYWAY] or [item for item, _ in final[-1:]]
+    full = [pair for pair in final if pair[1].status not in FILE_ANYWAY]
+    parts = [pair for pair in exchanges if pair[1].part and pair[1].file]
+    if full and parts and all(exchange.status >= HTTPStatus.BAD_REQUEST for _, exchange in full):
+        # Who asks for what lies behind the end hears so (416) from the parts, too.
+        before = takewhile(lambda pair: pair is not parts[0], exchanges)
+        full = [*(pair for pair in before if pair in full), parts[-1]]
+    full = full or final[-1:]
     if full:
-        wanted = {id(item) for item in (*full, *redirects)}     # to compare them takes long: there may be thousands
+        # To compare them takes long: there may be thousands.
+        wanted = {id(item) for item in (*(item for item, _ in full), *redirects)}
         return [item for item, exchange in exchanges if id(item) in wanted or exchange.hung]
     answered = [item for item, exchange in exchanges if exchange.status]
     hung = [item for item, exchange in exchanges if exchange.hung]

@@ -25,7 +25,7 @@ EVENTS_READ = frozenset((
 
 
 @dataclass(frozen=True)
-class LookUp:
+class NameResolution:
     """One name resolved by the connect job `job`: ticks in ms, `error` 0 or Chrome's (negative) net error code."""
 
     job: int
@@ -91,7 +91,7 @@ def read_connections(log: NetLogFile) -> list[Connection]:
     return sorted(connections, key=lambda connection: connection.start)
 
 
-def read_look_ups(log: NetLogFile) -> list[LookUp]:
+def read_look_ups(log: NetLogFile) -> list[NameResolution]:
     """Return the look-up of every connect job, in order of its start."""
     look_ups = []
     for job, events in log.of_kind(*CONNECT_JOBS).items():
@@ -166,7 +166,7 @@ def _connection(source: int, events: list[Event], groups: dict[int, tuple[str, b
         sent=[event.tick for event in events if event.name == SENT], closed=closed.tick if closed else None)
 
 
-def _look_up(job: int, name: str, events: list[Event]) -> LookUp | None:
+def _look_up(job: int, name: str, events: list[Event]) -> NameResolution | None:
     """Read one connect job; None for one that connects over another job or was cut off before the name was known."""
     start: int | None = None
     addresses: list[str] = []
@@ -181,4 +181,4 @@ def _look_up(job: int, name: str, events: list[Event]) -> LookUp | None:
             end, error = event.tick, int(event.params.get("net_error", 0))
     if start is None or not name or not end:
         return None
-    return LookUp(job, name, start, end, error, tuple(dict.fromkeys(addresses)))
+    return NameResolution(job, name, start, end, error, tuple(dict.fromkeys(addresses)))

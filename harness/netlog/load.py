@@ -28,7 +28,7 @@ from harness.netlog.connections import EVENTS_READ as CONNECTION_EVENTS
 from harness.netlog.connections import (
     Carriers,
     Connection,
-    LookUp,
+    NameResolution,
     host_and_port,
     read_carriers,
     read_connections,
@@ -39,7 +39,7 @@ from harness.netlog.requests import EVENTS_READ as REQUEST_EVENTS
 from harness.netlog.requests import NO_ORIGIN, PREFETCH, Hop, load_flag, read_hops
 from harness.netlog.transactions import NOT_APPLICABLE, HttpTransaction, Phases, make_transactions
 
-__all__ = ["NOT_APPLICABLE", "Connection", "HttpTransaction", "LookUp", "NetLog", "Phases", "Summary",
+__all__ = ["NOT_APPLICABLE", "Connection", "HttpTransaction", "NameResolution", "NetLog", "Phases", "Summary",
            "cut_off", "first_word", "leave_out_previous_document", "of_load", "page_log", "read_netlog", "summarise"]
 
 PREVIOUS_DOCUMENT = "of the document that was replaced"
@@ -62,7 +62,7 @@ class NetLog:
 
     transactions: list[HttpTransaction] = field(default_factory=list)
     connections: list[Connection] = field(default_factory=list)
-    look_ups: list[LookUp] = field(default_factory=list)
+    look_ups: list[NameResolution] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     time_offset_ms: float = 0.0
     browser_version: str = ""
@@ -133,7 +133,7 @@ def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -
     """
     asked = of_load(netlog, start_tick, end_tick)
     log = PageLog(transactions_seen=bool(asked), problems=list(netlog.problems))
-    first: dict[str, LookUp] = {}
+    first: dict[str, NameResolution] = {}
     for look_up in netlog.look_ups:
         first.setdefault(look_up.name, look_up)
     log.resolves = [Resolve(look_up.start - start_tick, look_up.end - start_tick, look_up.error, look_up.name,

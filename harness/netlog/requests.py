@@ -16,6 +16,7 @@ from email.message import Message
 from http import client
 from itertools import pairwise
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from harness.netlog.file import BEGIN, END, Event
 
@@ -24,6 +25,8 @@ ABORTED = -3    # net::ERR_ABORTED in Chromium's net/base/net_error_list.h
 PREFETCH = "PREFETCH"
 """The flag of what a page has fetched ahead, for a page that may come later."""
 NO_ORIGIN = "not an origin"
+ESCAPED = "%ESCAPED:\u200b "
+"""What Chrome puts before a text that it percent-encodes, since it is not ASCII (net/log/net_log_values.cc)."""
 
 
 @dataclass
@@ -135,10 +138,22 @@ def _new_hop(source: int, number: int, start: int, params: dict[str, Any], ahead
 def _headers(event: Event) -> Headers:
     """Split "Name: value" lines; the name of an HTTP/2 pseudo-header begins with a colon."""
     pairs: Headers = []
-    for line in event.params.get("headers", []):
-        name, _, value = str(line)[1:].partition(":")
-        pairs.append((str(line)[:1] + name, value.strip()))
+    for line in map(_text, event.params.get("headers", [])):
+        name, _, value = line[1:].partition(":")
+        pairs.append((line[:1] + name, value.strip()))
     return pairs
+
+
+def _text(logged: Any) -> str:
+    """Return a text as it was before Chrome wrote it down; what is no UTF-8 is taken for Latin-1."""
+    text = str(logged)
+    if not text.startswith(ESCAPED):
+        return text
+    raw = unquote_to_bytes(text.removeprefix(ESCAPED))
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
 
 
 def _sending(hop: Hop, event: Event) -> None:
@@ -160,7 +175,7 @@ def _request_head_http2(hop: Hop, event: Event) -> None:
 
 def _response_head(hop: Hop, event: Event) -> None:
     lines = event.params.get("headers", [])
-    hop.status_line = str(lines[0]) if lines else ""
+    hop.status_line = _text(lines[0]) if lines else ""
     hop.response_headers = _headers(event)[1:]
 
 

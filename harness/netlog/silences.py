@@ -105,7 +105,7 @@ def _waiting(transaction: HttpTransaction, connection: Connection, end_tick: flo
     phases = transaction.phases
     sent = transaction.start + sum(max(0.0, part) for part in (phases.blocked, phases.dns, phases.connect, phases.send))
     end = transaction.end
-    if transaction.is_news(over=end is not None and end <= end_tick):
+    if transaction.is_stream(over=end is not None and end <= end_tick):
         return sent, transaction.start + transaction.phases.until_head     # what is new comes when it is new
     if not transaction.status and (end is None or end > end_tick):
         return sent, sent

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urldefrag
 
-from harness.netlog.connections import Carriers, Connection, LookUp
+from harness.netlog.connections import Carriers, Connection, NameResolution
 from harness.netlog.requests import NO_ORIGIN, Hop, load_flag, mime_type_and_charset
 
 NOT_APPLICABLE = -1.0
@@ -79,13 +79,13 @@ class HttpTransaction:
     synchronous: bool = False
     """Whether the page's thread stood still until the answer was there (XMLHttpRequest's third argument)."""
 
-    def is_news(self, *, over: bool) -> bool:
-        """Say whether the answer is a stream of news: of events, or one of unknown length that is not `over`."""
+    def is_stream(self, *, over: bool) -> bool:
+        """Say whether the answer is a stream: of events, or one of unknown length that is not `over`."""
         length_is_known = any(name.lower() == "content-length" for name, _ in self.response_headers)
         return self.status == 200 and (self.mime_type == EVENT_STREAM or not (over or length_is_known))
 
 
-def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[LookUp], constants: Mapping[str, Any],
+def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[NameResolution], constants: Mapping[str, Any],
                       log_end: int) -> list[HttpTransaction]:
     """Return the transactions of `hops`, in their order.
 
@@ -129,7 +129,7 @@ def _transaction(hop: Hop, connection: Connection | None, phases: Phases, errors
         phases=phases, synchronous=bool(hop.load_flags & awaited))
 
 
-def _phases(hop: Hop, fresh: Connection | None, look_up: LookUp | None, log_end: int) -> Phases:
+def _phases(hop: Hop, fresh: Connection | None, look_up: NameResolution | None, log_end: int) -> Phases:
     """Cut the time from start to end into phases; `fresh` is the connection if it was made for this request."""
     end = hop.end()
     if end is None:

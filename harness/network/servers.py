@@ -16,7 +16,7 @@ from harness.system.privileges import User
 HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ServerSettings:
     """How the servers answer. `http` is "1.0", "1.1", "h2" or "recorded", `server` "threaded" or "2013".
 
@@ -28,12 +28,12 @@ class ServerSettings:
     mirror: Path
     fetchlog: Path
     port: int
+    tls_port: int
     http: str
     server: str
     logdir: Path
     delaynet_ms: float
     user: User | None
-    tls_port: int
     think_rtts_ms: Mapping[str, float] | None = None
     held_rtt_ms: float = 0.0
     authority: Path | None = None

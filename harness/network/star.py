@@ -75,6 +75,10 @@ class LinkSpeeds:
         """Whether user's link is what all servers' packets queue before."""
         return min(self.bw_home_mbit, self.up_mbit) < self.bw_net_mbit or self.buffer_kb is not None
 
+    def home_fills_up(self, servers: int) -> bool:
+        """Tell whether packets of so many servers, each as fast as its link is, have to queue before user's link."""
+        return self.home_is_narrow or min(self.bw_home_mbit, self.up_mbit) < servers * self.bw_net_mbit
+
     @property
     def rtt_ms(self) -> float:
         """Round-trip time between user and any server that has none of its own."""

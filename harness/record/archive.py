@@ -4,7 +4,7 @@ What it says beyond harness.netlog.har: httpVersion is "h2" where that was spoke
 `_file` (``host/file`` in the mirror) is the body of exactly this answer, still content-encoded; `_partial` is true when
 only its beginning came (then `_error` says why), `_refetched` when requests, not Chrome, brought it, `_afterLoad` when
 it was asked for after the load event, `_beforeDocument` when by a document that the page's own took the place of;
-`_arrivals` is when how much of a stream of news had come, and `_webSocketMessages` what a WebSocket said
+`_arrivals` is when how much of a stream had come, and `_webSocketMessages` what a WebSocket said
 (harness.mirror.live); `_connectMs` is how long the TCP handshake took of the connection it went over.
 harness.mirror.har reads them.
 """

@@ -6,6 +6,7 @@ harness.record.archive makes the HAR of it.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from http import HTTPStatus
 from itertools import pairwise
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from harness.netlog.sent import read_sent_bodies
 from harness.netlog.websockets import WebSocket, read_websockets
 from harness.record.refetch import Fetched, Refetcher
 from harness.record.sources.archived import ArchivedAnswer
+from harness.record.sources.encoding import NUMBER
 from harness.record.store import Store
 from harness.record.visit import Visit
 
@@ -225,7 +227,8 @@ def _captured(transaction: HttpTransaction, body: ResponseBody | None, end_tick:
           and transaction.method != "HEAD"):
         exchange.body = body.wire if body else b""
         length = header_in(transaction.response_headers, "content-length")
-        all_came = int(length) == len(exchange.body) if length.isdigit() else not transaction.error
+        told = NUMBER.fullmatch(length)
+        all_came = int(length) == len(exchange.body) if told else not transaction.error
         exchange.whole = exchange.over and all_came and _is_all(transaction)
         exchange.is_part = exchange.over and all_came and not exchange.whole
         if exchange.whole and transaction.error:
@@ -237,7 +240,7 @@ def _captured(transaction: HttpTransaction, body: ResponseBody | None, end_tick:
         if body:
             head_tick = transaction.start + transaction.phases.until_head
             came = tuple((max(0.0, tick - head_tick), size) for tick, size in body.arrivals)
-            if transaction.is_news(over=exchange.over):
+            if transaction.is_stream(over=exchange.over):
                 exchange.arrivals = came
             elif exchange.over and not length:
                 times_ms = (0.0, *(time_ms for time_ms, _ in came))
@@ -251,12 +254,13 @@ def _is_all(transaction: HttpTransaction) -> bool:
         return True
     unit, _, part = header_in(transaction.response_headers, "content-range").partition(" ")
     where, _, total = part.partition("/")
-    return unit == "bytes" and total.isdigit() and where == f"0-{int(total) - 1}"
+    return unit == "bytes" and NUMBER.fullmatch(total) is not None and where == f"0-{int(total) - 1}"
 
 
 def _refetch(exchanges: list[CapturedExchange], refetcher: Refetcher) -> None:
-    """Fetch again what was given up half way, unless the same URL came whole at another time."""
-    whole = {exchange.url for exchange in exchanges if exchange.whole and exchange.transaction.method == "GET"}
+    """Fetch again what was given up half way, unless the same URL came whole at another time; an error is not it."""
+    whole = {exchange.url for exchange in exchanges
+             if exchange.whole and exchange.transaction.method == "GET" and exchange.status < HTTPStatus.BAD_REQUEST}
     tried: dict[str, Fetched] = {}
     for exchange in exchanges:
         transaction = exchange.transaction

@@ -105,7 +105,7 @@ def taken_over(recording: PageRecording) -> str:
 
 
 def live_connections(recording: PageRecording) -> Counter[str]:
-    """Return what a page keeps open to be told of news, and no replay can say again, by kind."""
+    """Return what a page keeps open for what the site sends later, and no replay can send again, by kind."""
     asked = sum(recording.netlog.left_out[scheme] for scheme in ("ws:", "wss:"))
     found = Counter({"WebSocket": asked - len(recording.websockets),
                      TOO_MUCH: sum(not websocket.whole for websocket in recording.websockets)})
@@ -120,7 +120,7 @@ def live_connections(recording: PageRecording) -> Counter[str]:
 
 
 def replayed_connections(recording: PageRecording) -> Counter[str]:
-    """Return what a page keeps open to be told of news, and every replay says again, by kind."""
+    """Return what a page keeps open for what the site sends later, and every replay sends again, by kind."""
     found = Counter({"WebSocket": sum(websocket.whole and websocket.status == HTTPStatus.SWITCHING_PROTOCOLS
                                       for websocket in recording.websockets)})
     for exchange in recording.exchanges:

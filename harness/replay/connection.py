@@ -14,14 +14,14 @@ from harness.replay.site import Site, Sites
 from harness.system.options import TIMEOUT_S
 from harness.system.tcp import carried_data_in_syn
 
-LARGEST_BODY = 16 * 1024 * 1024
+LARGEST_UPLOAD = 16 * 1024 * 1024
 """Bytes of a request's body that are read before the answer."""
 IDLE_LIMIT_S = TIMEOUT_S.high
 """A connection may be silent for as long as a page load may last (tfo.py --timeout): none of a valid load is cut."""
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class ServedPort:
     """A listening socket, the sites behind it, and what is spoken there.
 
     `protocol` is "HTTP/1.0" (close after each answer) or "HTTP/1.1"; `tls` is None for plain http. Whether HTTP/2 is
@@ -42,7 +42,7 @@ class Accepted:
 
     socket: socket
     address: object
-    endpoint: Endpoint
+    endpoint: ServedPort
     directories: Mapping[str, int]
     """Descriptors of the directories that hold bodies, by host."""
     logs: Mapping[str, RequestLog]

@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler
 from harness.files.server_log import FoundAs
 from harness.mirror.asked import Asked, BodyHash, BodyHasher, headers_of
 from harness.mirror.headers import TOKEN
-from harness.replay.connection import LARGEST_BODY, Accepted
+from harness.replay.connection import LARGEST_UPLOAD, Accepted
 from harness.replay.matching import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
@@ -179,7 +179,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
         hasher = BodyHasher()
         length = self.headers.get("Content-Length", "0")
         left = int(length) if length.isascii() and length.isdigit() else -1
-        if "Transfer-Encoding" in self.headers or not 0 <= left <= LARGEST_BODY:
+        if "Transfer-Encoding" in self.headers or not 0 <= left <= LARGEST_UPLOAD:
             self.close_connection = True    # where the next request would begin is unknown
             return None
         self.bounded.allow(left + LARGEST_HEAD, self.accepted.idle_limit_s)
@@ -198,7 +198,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         if reply.arrivals and self.command != "HEAD":
-            yield from self._send_news(reply)
+            yield from self._send_timed(reply)
             return
         self.send_response_only(reply.status)
         for name, value in reply.headers:
@@ -219,8 +219,8 @@ class ReplayHandler(BaseHTTPRequestHandler):
             if not chunk or not left:
                 return
 
-    def _send_news(self, reply: Reply) -> Iterator[int]:
-        """Send a stream of news as it came, ended by the connection's end; yield as `_send` does."""
+    def _send_timed(self, reply: Reply) -> Iterator[int]:
+        """Send a stream as it came, ended by the connection's end; yield as `_send` does."""
         self.close_connection = True
         self.send_response_only(reply.status)
         for name, value in reply.headers:

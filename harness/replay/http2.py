@@ -23,7 +23,7 @@ from h2.events import ConnectionTerminated, DataReceived, Event, RequestReceived
 from h2.exceptions import ProtocolError
 
 from harness.mirror.asked import Asked, BodyHasher, headers_of
-from harness.replay.connection import LARGEST_BODY, Accepted
+from harness.replay.connection import LARGEST_UPLOAD, Accepted
 from harness.replay.matching import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
@@ -138,7 +138,7 @@ class Http2Connection:
             self._fill()
             poll.register(self._socket, select.POLLIN | (select.POLLOUT if self._unsent else 0))
             left_ms = (deadline - time.monotonic()) * 1000
-            ready = poll.poll(max(0.0, min(left_ms, self._next_news_ms(), self._next_head_ms(), self._next_held_ms())))
+            ready = poll.poll(max(0.0, min(left_ms, self._next_timed_ms(), self._next_head_ms(), self._next_held_ms())))
             if not ready and time.monotonic() < deadline:
                 continue
             if not ready:
@@ -222,7 +222,7 @@ class Http2Connection:
         self._uploaded[stream] = self._uploaded.get(stream, 0) + len(event.data)
         self._hashers.setdefault(stream, BodyHasher()).update(event.data)
         self._h2.acknowledge_received_data(event.flow_controlled_length, stream)
-        if self._uploaded[stream] > LARGEST_BODY and stream in self._asked:
+        if self._uploaded[stream] > LARGEST_UPLOAD and stream in self._asked:
             del self._asked[stream]
             self._h2.reset_stream(stream, ErrorCodes.ENHANCE_YOUR_CALM)
 
@@ -317,7 +317,7 @@ class Http2Connection:
         for rank in not_now:
             heapq.heappush(self._turns, rank)
 
-    def _next_news_ms(self) -> float:
+    def _next_timed_ms(self) -> float:
         """Return in how many ms an answer that is sent as it came has more to send; infinite when none has."""
         waits = [next_ms - since for answer in self._timed.values() if answer.begun_s is not None
                  for since in [answer.since_head_ms]

@@ -68,7 +68,9 @@ class Matcher:
         for form in dict.fromkeys((target, unquoted, *self._decoded.get(decoded(target), ()))):
             exact = exact or self._exact(form, request.method)
         yield EXACT, [answer for answer in exact if _same_body(answer.asked.body, request.asked.body)]
-        yield FoundAs.MASKED, [answer for answer in exact if _alike_body(answer.asked.body, request.asked.body)]
+        yield FoundAs.MASKED, [answer for answer in exact
+                               if answer.asked.body and _alike_body(answer.asked.body, request.asked.body)]
+        yield EXACT, [answer for answer in exact if answer.asked.body is None]      # it had none, or nobody knows it
         key = answer_key(request.method, target)
         for wanted in dict.fromkeys((key, target)):
             alike = self._answers(self._masked.get(mask_target(wanted), ()))
@@ -124,8 +126,8 @@ class Matcher:
 
 
 def _same_body(recorded: BodyHash | None, asked: BodyHash | None) -> bool:
-    """Say whether the bodies are the same, as far as the recording knows its own."""
-    return recorded is None or (asked is not None and recorded.sha256 == asked.sha256)
+    """Say whether the bodies are the same; a recording may not know its own."""
+    return (recorded.sha256 if recorded else "") == (asked.sha256 if asked else "")
 
 
 def _alike_body(recorded: BodyHash | None, asked: BodyHash | None) -> bool:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from harness.errors import ExperimentError, InputError
 from harness.files.server_log import RequestLog
-from harness.replay.connection import Endpoint
+from harness.replay.connection import ServedPort
 from harness.replay.server import QUEUE_2013, ReplayServer, SingleThreadedServer
 from harness.replay.site import Sites
 from harness.system.netns import enter
@@ -53,7 +53,7 @@ class ServerHost:
 
 @dataclass(frozen=True)
 class Service:
-    """What an address serves on one port: http where `tls` is None; see harness.replay.connection.Endpoint."""
+    """What an address serves on one port: http where `tls` is None; see harness.replay.connection.ServedPort."""
 
     sites: Sites
     port: int
@@ -142,8 +142,8 @@ def _run_child(host: ServerHost, services: list[Service], options: ServingOption
 
 
 def _make_server(host: ServerHost, services: list[Service], options: ServingOptions) -> ReplayServer:
-    endpoints = [Endpoint(_listen(host, service.port, options), service.sites, service.protocol, service.tls,
-                          options.held_rtt_ms / 1000)
+    endpoints = [ServedPort(_listen(host, service.port, options), service.sites, service.protocol, service.tls,
+                            options.held_rtt_ms / 1000)
                  for service in services]
     logs = _open_logs(host.names, options)
     sites = [site for service in services for site in service.sites]

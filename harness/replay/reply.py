@@ -202,7 +202,7 @@ def _headers(answer: RecordedAnswer, asked: Mapping[str, str]) -> Headers:
 
 def _preflight(site: Site, request: Request) -> Reply:
     """Allow what a page of another origin asks before it asks (CORS), unless the recording says what to allow."""
-    recorded, asked = site.recorded_preflight(request.target), request.asked.headers
+    recorded, asked = site.recorded_preflight(request.target, request.asked), request.asked.headers
     if recorded is not None:
         size = None if recorded.status in WITHOUT_BODY else 0
         return Reply(recorded.status, recorded.found, _headers(recorded, asked), size, answer=recorded.identity,

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 
 from harness.files.har import H2
 from harness.files.server_log import RequestLog
-from harness.replay.connection import IDLE_LIMIT_S, Accepted, Endpoint
+from harness.replay.connection import IDLE_LIMIT_S, Accepted, ServedPort
 from harness.replay.http1 import ReplayHandler
 from harness.replay.http2 import Http2Connection
 from harness.system.fastopen import FastOpenSwitch
@@ -30,7 +30,7 @@ class ReplayServer:
     idle_limit_s = IDLE_LIMIT_S
     most_threads = 256
 
-    def __init__(self, endpoints: list[Endpoint], directories: Mapping[str, int],
+    def __init__(self, endpoints: list[ServedPort], directories: Mapping[str, int],
                  logs: tuple[Mapping[str, RequestLog], Mapping[str, RequestLog]]) -> None:
         """Serve the sites behind `endpoints`, all of one address.
 
@@ -44,7 +44,7 @@ class ReplayServer:
         self._connections = itertools.count(1)
         self._lock = threading.Lock()
         self._threads = Counter(endpoints)
-        self._waiting: Counter[Endpoint] = Counter()
+        self._waiting: Counter[ServedPort] = Counter()
 
     def serve(self) -> None:
         """Serve until the process is ended."""
@@ -53,7 +53,7 @@ class ReplayServer:
             self._start_thread(endpoint)
         self._take_turns(first)
 
-    def _take_turns(self, endpoint: Endpoint) -> None:
+    def _take_turns(self, endpoint: ServedPort) -> None:
         while True:
             with self._lock:
                 self._waiting[endpoint] += 1
@@ -66,13 +66,13 @@ class ReplayServer:
                 self._start_thread(endpoint)
             self._serve(endpoint, connection, address)
 
-    def _accept(self, endpoint: Endpoint) -> tuple[socket.socket, object]:
+    def _accept(self, endpoint: ServedPort) -> tuple[socket.socket, object]:
         while True:
             with suppress(OSError):    # the client left before its turn, or there are no more file descriptors
                 return endpoint.listener.accept()
             time.sleep(0.01)    # no readiness: descriptors come back when connections end
 
-    def _start_thread(self, endpoint: Endpoint) -> None:
+    def _start_thread(self, endpoint: ServedPort) -> None:
         try:
             threading.Thread(target=self._take_turns, args=(endpoint,), daemon=True).start()
         except RuntimeError as error:    # no more threads: those there are go on
@@ -80,7 +80,7 @@ class ReplayServer:
             with self._lock:
                 self._threads[endpoint] -= 1
 
-    def _serve(self, endpoint: Endpoint, connection: socket.socket, address: object) -> None:
+    def _serve(self, endpoint: ServedPort, connection: socket.socket, address: object) -> None:
         with connection:
             try:
                 # Loads without and with TFO take turns while the server lives: the present setting decides the log.

@@ -113,10 +113,22 @@ class Site:
                     return self._live[chosen]
         return None
 
-    def recorded_preflight(self, target: str) -> RecordedAnswer | None:
-        """Return the recorded answer to what a browser asked before it asked (CORS preflight, method OPTIONS)."""
+    def recorded_preflight(self, target: str, asked: Asked | None = None) -> RecordedAnswer | None:
+        """Return the recorded answer to what a browser asked before it asked (CORS preflight, method OPTIONS).
+
+        Of several each is one that the load is expected to get: Chrome asks once for each of the requests that are
+        under way together.
+        """
+        request = Request("OPTIONS", target, asked or Asked())
         answers = self._recording.answers.get((self.scheme, self.host), {})
-        return answers.get(answer_key("OPTIONS", path_and_query(target)), (None,))[-1]
+        recorded = answers.get(answer_key("OPTIONS", path_and_query(target)), ())
+        with self._lock:
+            usable = fitting([*recorded], request, self._present_load(request))
+            if not usable:
+                return None
+            chosen, _ = choose(usable, self._given)
+            self._given.add(chosen.identity)
+            return chosen
 
     def _still_holds(self, candidates: list[RecordedAnswer], request: Request) -> tuple[RecordedAnswer, bool] | None:
         """Return what the client has and asks about, if the site said more often that it still holds; see `choose`."""
@@ -129,7 +141,8 @@ class Site:
 
     def _usable(self, candidates: list[RecordedAnswer], request: Request, found: str) -> list[RecordedAnswer]:
         if found != EXACT:
-            candidates = [answer for answer in candidates if not answer.lacks_body]
+            candidates = [answer for answer in candidates
+                          if not answer.lacks_body and (not answer.hangs or _asked_alike(answer, request))]
             if self._matcher.is_unrecorded_end(request):
                 return [answer for answer in candidates if self._matcher.end_of(answer) == RECORDED]
         # A recording with headers knows the body's size: what should be there and is not is a gap in the mirror.
@@ -150,6 +163,15 @@ class Site:
             self._confirmed.clear()
         self._load = load
         return page
+
+
+def _asked_alike(answer: RecordedAnswer, request: Request) -> bool:
+    """Say whether a request is for the same use as the one that was recorded.
+
+    Where that one hung, only such a request may: a script or an image would hold up the load event for ever.
+    """
+    recorded, asked = answer.asked.headers, request.asked.headers
+    return all(recorded.get(name, "") == asked.get(name, "") for name in ("sec-fetch-dest", "accept"))
 
 
 def _target_of(url: str) -> str:

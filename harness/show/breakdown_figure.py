@@ -14,7 +14,7 @@ from harness.analysis.selection import Cell, Selection
 from harness.analysis.shown import ShownLoad, shown_load
 from harness.files.results import Results
 from harness.show.answers import doubtful_words
-from harness.show.labels import TFO_NAMES, span
+from harness.show.labels import TFO_NAMES, span, synthetic_words
 
 BAR_HEIGHT = 0.8
 
@@ -74,7 +74,8 @@ def draw_breakdown(results: Results, selection: Selection, page: str) -> Figure 
     _stack(axes, bars, places)
     _label_axes(axes, bars, places)
     figure.suptitle(textwrap.fill(f"Where the Time Goes: {results.urls[page]}", 98), fontsize=12, parse_math=False)
-    figure.supxlabel(_small_print(bars, synthetic=results.synthetic), fontsize=7.5, color="#444444", parse_math=False)
+    figure.supxlabel(_small_print(bars, synthetic_words(results, rtts_ms)), fontsize=7.5, color="#444444",
+                     parse_math=False)
     return figure
 
 
@@ -122,10 +123,10 @@ def which_loads(bars: Sequence[Bar]) -> str:
     return f"Each bar: the load of the median PLT{lower}, of {span(min(counts), max(counts))} loads{readable}."
 
 
-def _small_print(bars: Sequence[Bar], *, synthetic: bool) -> str:
+def _small_print(bars: Sequence[Bar], synthetic: str) -> str:
     """Return what stands under the figure, in lines that are no longer than it is wide."""
     return "\n".join([
-        which_loads(bars) + (" Pages: synthetic." if synthetic else ""),
+        which_loads(bars) + synthetic,
         "What was not on the critical path is not in it; which request waited for which is inferred "
         "(docs/prediction.md).",
         *(f"{bar.title}:{doubtful_words(bar.shown.doubtful)}" for bar in bars if bar.shown.doubtful)])

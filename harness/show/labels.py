@@ -1,6 +1,10 @@
 """What things are called in the figures and in the report."""
 
+from collections.abc import Collection
+
+from harness.errors import shortened
 from harness.files.pages import sanitise
+from harness.files.results import Results
 
 TFO_NAMES = ("TFO off", "TFO on")
 LONGEST_NAME = 44
@@ -32,6 +36,14 @@ def span(low: int, high: int) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
+def synthetic_words(results: Results, rtts_ms: Collection[float]) -> str:
+    """Say under a figure of these RTTs that its pages are synthetic, and of some of them only: at which; else ""."""
+    shown = [experiment for experiment in results.experiments if experiment.rtt_ms in rtts_ms]
+    made = [experiment.rtt_name for experiment in shown if experiment.synthetic]
+    where = "" if len(made) == len(shown) else f" at {', '.join(made)} ms"
+    return f" Pages{where}: synthetic." if made else ""
+
+
 def figure_names(urls: dict[str, str]) -> dict[str, str]:
     """Return for each page what its figures are called: its URL without the scheme, sanitised.
 
@@ -44,10 +56,6 @@ def figure_names(urls: dict[str, str]) -> dict[str, str]:
 
 def short_names(urls: dict[str, str]) -> dict[str, str]:
     """Return for each page what a legend calls it: its URL without the scheme, cut; or all of it if two share that."""
-    cut = {page: _cut(url.partition("://")[2] or url) for page, url in urls.items()}
+    cut = {page: shortened(url.partition("://")[2] or url, LONGEST_NAME) for page, url in urls.items()}
     taken = list(cut.values())
     return {page: name if taken.count(name) == 1 else urls[page] for page, name in cut.items()}
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME - 1]}…"

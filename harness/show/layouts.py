@@ -1,5 +1,6 @@
 """Layouts of servers side by side: a table, and a figure of connections, handshakes and what TFO improves."""
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 from matplotlib.axes import Axes
@@ -22,6 +23,10 @@ COLOURS = (("#0072b2", ""), ("#e69f00", "//"), ("#009e73", ".."), ("#cc79a7", "x
 SHARED_SERVERS = "What TCP Fast Open has left to save when host names share servers"
 WIDTH = 0.8
 """How wide all bars of a page are together; 1 would leave no room between pages."""
+ROOM, LEAST_ROOM = 110, 8
+"""How many characters of the pages' names, all of them together, have room side by side; and of one name at least."""
+LEGEND_ROOM, PATCH = 130, 7
+"""The same of the legend, and what the patch before each of its names takes of that."""
 
 
 def layout_lines(rows: Sequence[LayoutRow]) -> Iterator[str]:
@@ -43,7 +48,9 @@ def draw_layouts(rows: Sequence[LayoutRow], note: str = "", title: str = SHARED_
     middle.set_ylabel("TCP handshakes\non the critical path")
     _bars(bottom, rows, lambda row: row.improvement.percent, "{:.1f}%", errors=True)
     bottom.set_ylabel("improvement by TFO (%)")
-    top.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=6, frameon=False, fontsize=9)
+    longest = max(len(row.name) for row in rows)
+    top.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=9,
+               ncols=max(1, min(6, LEGEND_ROOM // (longest + PATCH))))
     figure.suptitle(title, fontsize=12, parse_math=False)
     figure.supxlabel("Medians of the loads; connections and handshakes without TFO. Lines on the bars: 95% interval of "
                      f"the improvement. {note}", fontsize=7.5, color="#444444", parse_math=False)
@@ -53,6 +60,7 @@ def draw_layouts(rows: Sequence[LayoutRow], note: str = "", title: str = SHARED_
 def _bars(axes: Axes, rows: Sequence[LayoutRow], value_of: Callable[[LayoutRow], float | None], words: str, *,
           errors: bool = False) -> None:
     """Draw a group of bars for each page and RTT, a bar of it for each layout; `words` formats a bar's number."""
+    rtts = {row.improvement.rtt_ms: row.improvement.rtt_name for row in rows}
     groups = list(dict.fromkeys((row.url, row.improvement.rtt_ms) for row in rows))
     names = list(dict.fromkeys(row.name for row in rows))
     width = WIDTH / len(names)
@@ -74,7 +82,10 @@ def _bars(axes: Axes, rows: Sequence[LayoutRow], value_of: Callable[[LayoutRow],
         else:
             axes.bar_label(bars, texts, fontsize=8, padding=2)
     short = short_names({url: url for url, _ in groups})
-    axes.set_xticks(range(len(groups)), [f"{short[url]}\n{rtt_ms:g} ms" for url, rtt_ms in groups], fontsize=8.5)
+    room = max(ROOM // len(groups), LEAST_ROOM)
+    axes.set_xticks(range(len(groups)), [
+        "\n".join(textwrap.wrap(short[url], room) + textwrap.wrap(f"{rtts[rtt_ms]} ms", room))
+        for url, rtt_ms in groups], fontsize=8.5)
     for label in axes.get_xticklabels():
         label.set_parse_math(False)
     axes.margins(y=0.15)

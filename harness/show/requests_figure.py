@@ -17,7 +17,7 @@ from harness.files.results import Results
 from harness.files.text_log import Transaction
 from harness.show.answers import doubtful_words
 from harness.show.figure_files import FORMATS
-from harness.show.labels import TFO_NAMES
+from harness.show.labels import TFO_NAMES, synthetic_words
 from harness.system.atomic import written_beside
 
 FACES = ("#9ecae1", "#8c2d04")
@@ -55,7 +55,8 @@ def draw_figure(results: Results, selection: Selection, page: str, rtt_ms: float
     title = f"TFO Timing Breakdown: {results.urls[page]} at {selection.rtt_name(rtt_ms)} ms RTT"
     figure.suptitle(textwrap.fill(title, 98), fontsize=12, parse_math=False)
     _legend(axes)
-    figure.supxlabel(_small_print(off, on, results.synthetic), fontsize=7.5, color="#444444", parse_math=False)
+    figure.supxlabel(_small_print(off, on) + synthetic_words(results, [rtt_ms]), fontsize=7.5, color="#444444",
+                    parse_math=False)
     return figure
 
 
@@ -127,11 +128,11 @@ def _legend(axes: Axes) -> None:
                 bbox_to_anchor=(0.5, 1.0), ncols=len(order), fontsize=9, frameon=False)
 
 
-def _small_print(off: ShownLoad | None, on: ShownLoad | None, synthetic: bool) -> str:
+def _small_print(off: ShownLoad | None, on: ShownLoad | None) -> str:
     shown_loads = list(zip(TFO_NAMES, (off, on), strict=True))
     loads = [f"{name}: {shown.which}, {len(shown.requests)} requests." if shown else f"{name}: no load to draw."
              for name, shown in shown_loads]
     doubtful = [f"\n{name}:{doubtful_words(shown.doubtful)}" for name, shown in shown_loads if shown and shown.doubtful]
-    return " ".join(loads) + "".join(doubtful) + "\nIndex: order of start without TFO. Both bars of an " \
-        "index are the same URL; a lone bar was requested in that load only." + (
-            " Pages: synthetic." if synthetic else "")
+    index = "Index: order of start without TFO. Both bars of an index are the same URL; a lone bar is what the other " \
+        "load did not request, or not get to its end." if off and on else "Index: order of start."
+    return " ".join(loads) + "".join(doubtful) + f"\n{index}"

@@ -13,7 +13,7 @@ from harness.analysis.selection import Selection
 from harness.errors import printable
 from harness.files.results import Results
 from harness.show.interval_bars import draw_intervals
-from harness.show.labels import short_names
+from harness.show.labels import short_names, synthetic_words
 
 SWEEP_NAME = "improvement-vs-rtt"
 LEAST_RTTS = 3
@@ -105,7 +105,7 @@ def draw_sweep(results: Results, selection: Selection) -> Figure:
     figure.suptitle("What TCP Fast Open saves of the page load time, against the round-trip time", fontsize=12)
     for text in axes.legend(loc="upper left", fontsize=8, frameon=False).get_texts():
         text.set_parse_math(False)      # a URL may hold dollar signs
-    synthetic = " Pages: synthetic." if results.synthetic else ""
+    synthetic = synthetic_words(results, results.rtts_ms)
     figure.supxlabel("Improvement of the median; bars: 95% bootstrap interval over pairs of runs. "
                      f"Where a bar crosses 0, there may be no effect.{synthetic}", fontsize=7.5, color="#444444")
     return figure

@@ -82,7 +82,7 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
         yield from (f"  {load.log}: {'; '.join(load.why_not)}" for load in results.again)
     yield from _list(f"Loads of another experiment, left out ({len(results.others)})",
                      _counted(results.others))
-    yield from _list("Not measured", (str(cell) for cell in selection.missing(results.tfos)))
+    yield from _list("Not measured", map(selection.cell_name, selection.missing(results.tfos)))
     yield from _list("Problems in files", [*results.problems, *file_problems(selection)])
 
 
@@ -113,7 +113,7 @@ def _spread(selection: Selection) -> Iterator[str]:
                if (spread := coefficient_of_variation(selection.plts_ms(cell))) is not None]
     if spreads:
         spread, cell = max(spreads, key=lambda found: found[0])
-        where = "those over 5% are named below" if is_wide(spread) else cell
+        where = "those over 5% are named below" if is_wide(spread) else selection.cell_name(cell)
         yield f"Spread between the loads of a cell (standard deviation / mean): at most {spread:.2%} ({where})."
 
 

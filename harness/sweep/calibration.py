@@ -15,6 +15,7 @@ from pathlib import Path
 from harness.analysis.selection import Cell, Selection, select
 from harness.files.experiment import experiment_file, read_experiment
 from harness.files.pages import PageFiles, sanitise
+from harness.files.result_names import CLIENT
 from harness.files.results import has_loads, read_results
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.sweep.measuring import SITE, Bed, GoOn, console_of, last_line, run_tfo
@@ -56,7 +57,7 @@ def calibrate(bed: Bed, go_on: GoOn = lambda: True) -> Calibration:
             return replace(found, fault=chain if isinstance(chain, str) else str(compute))
         off_ms, on_ms = (chain.median_ms(Cell(sanitise(CHAIN[0]), 2 * DELAY_MS, tfo)) for tfo in (0, 1))
         with acting_as(invoking_user()):
-            measured = read_experiment(experiment_file(work_dir / "chain" / "client", DELAY_MS)).settings
+            measured = read_experiment(experiment_file(work_dir / "chain" / CLIENT, DELAY_MS)).settings
         found = replace(found, rtt_error_percent=rtt_error_percent(measured.get("measured_rtt_ms")),
                         page_ms=compute.median_ms(Cell(sanitise(COMPUTE), 0.0, 0)),
                         saved_rtts=None if off_ms is None or on_ms is None else
@@ -88,8 +89,8 @@ def _loads(folder: Path, pages: dict[str, str], words: tuple[str, ...], lock_fd:
     make_recording(folder, pages)
     run_tfo(folder, SITE, ("--testruns", str(LOADS), *words), lock_fd, go_on)
     with acting_as(invoking_user()):
-        if has_loads(folder / "client"):
-            return select(read_results(folder / "client"), "load")
+        if has_loads(folder / CLIENT):
+            return select(read_results(folder / CLIENT), "load")
     return f"its calibration page cannot be measured: {last_line(console_of(folder))}"
 
 

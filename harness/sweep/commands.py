@@ -109,6 +109,7 @@ def report(options: argparse.Namespace) -> int:
     """Make the tables and the report of the results that a sweep has so far."""
     leave_root()
     asked, folder = asked_for(options)
+    folder.make()
     sites = [recorded(folder, page) or not_tried(folder, page) for page in read_pages(asked.pages)]
     for path in write_outputs(folder, asked, sites, planned(sites, asked)):
         print(path)

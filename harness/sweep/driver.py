@@ -290,10 +290,14 @@ class Driver:
             self._finished(running.job, outcome)
 
     def _is_final(self, outcome: UnitOutcome) -> bool:
-        """Tell whether this outcome is final. A unit that failed is tried once more, unless the page is to blame."""
+        """Tell whether this outcome is final.
+
+        A unit that failed is tried once more, unless the page is to blame, and so is one that was cut short.
+        """
         if self._by_dismissed(outcome):
             return False
-        return outcome.status != "failed" or outcome.of_the_page or outcome.key in self._failed
+        failed = outcome.status == "failed" and not outcome.of_the_page
+        return not (failed or outcome.cut_short) or outcome.key in self._failed
 
     def _by_dismissed(self, outcome: UnitOutcome) -> bool:
         """Tell whether a worker has measured this that was sent away meanwhile: nothing that it does counts then."""

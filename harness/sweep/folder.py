@@ -16,6 +16,7 @@ import fcntl
 import json
 import os
 import shutil
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -54,12 +55,14 @@ class SweepFolder:
         self.worker_log = self.path / "worker.log"
 
     def make(self) -> None:
-        """Make the folders. Raises InputError when they cannot be written."""
+        """Make those folders that are not there. Raises InputError when one cannot be written: another user's, say."""
         try:
             for folder in (self.path, self.sites, self.recordings):
                 folder.mkdir(exist_ok=True)
+                with tempfile.TemporaryFile(dir=folder):
+                    pass
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be made ({error.strerror}); give another --dir") from None
+            raise InputError(f"{self.path}: cannot be made or written ({error.strerror}); give another --dir") from None
 
     @contextmanager
     def only_driver(self) -> Iterator[None]:
@@ -97,9 +100,14 @@ class SweepFolder:
         return InputError(f"{self.path}: this sweep is running (pid {driver}); see ./sweep.py --status {self.name}")
 
     def driver(self) -> int | None:
-        """Return the process id of the driver that has this sweep, None when none has."""
+        """Return the process id of the driver that has this sweep, None when none has.
+
+        Raises InputError where only the sweep's own user may know.
+        """
         try:
             descriptor = os.open(self.path / "driver.lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except PermissionError:
+            raise InputError(f"{self.path}: this sweep is another user's; put sudo in front of ./sweep.py") from None
         except OSError:
             return None
         try:

@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from harness.analysis.improvement import improvement
@@ -22,6 +22,7 @@ from harness.analysis.selection import select
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles
+from harness.files.result_names import CLIENT, SERVER_LOGS
 from harness.files.results import Results, has_loads, read_results
 from harness.measure.preflight import check_browser, check_room
 from harness.measure.resume import recording_digest
@@ -29,7 +30,7 @@ from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.sweep.outcome import FILE, Calibration, Machine, Status, UnitOutcome, of_unit
 from harness.sweep.parcel import pack, unpack
-from harness.sweep.plan import Unit, check_options, own_versions
+from harness.sweep.plan import Unit, Versions, check_options, own_versions
 from harness.system.lock import INHERITED_FD, lent_lock
 from harness.system.options import DELAY_MS, plain
 from harness.system.privileges import acting_as, give, invoking_user, passable_temp_root
@@ -41,7 +42,7 @@ SITE = "site"
 PARTS = tuple(str(part) for files in (PageFiles(Path(), SITE),)
               for part in (files.pages, files.mirror, files.fetchlog, files.rtts))
 CONSOLE = "console.log"
-MEASURED = ("client", "serverlogs")
+MEASURED = (CLIENT, SERVER_LOGS)
 """What tfo.py makes in its folder."""
 RESULTS = (FILE, CONSOLE, *MEASURED)
 STOPPED = -1
@@ -172,11 +173,13 @@ def judge(unit: Unit, work_dir: Path, exits: dict[str, int]) -> UnitOutcome:
     """Return the unit's outcome: it follows from what is in ``client/`` and from tfo.py's exit status at each delay."""
     console = console_of(work_dir)
     with acting_as(invoking_user()):
-        any_load = has_loads(work_dir / "client")
+        any_load = has_loads(work_dir / CLIENT)
     if not any_load:
         return of_unit(unit, "failed", last_line(console), exits=exits)
     with acting_as(invoking_user()):
-        results = read_results(work_dir / "client")
+        results = read_results(work_dir / CLIENT)
+        if measured_by := _other_versions(results, unit.versions):
+            return of_unit(unit, "refused", f"it has {measured_by}, and the sweep {unit.versions}", exits=exits)
         selection = select(results, "load")
         usable = [improvement(selection, page, rtt_ms).percent is not None
                   for page in results.urls for rtt_ms in results.rtts_ms]
@@ -184,6 +187,18 @@ def judge(unit: Unit, work_dir: Path, exits: dict[str, int]) -> UnitOutcome:
     status: Status = "measured" if whole and all(usable) else "partly" if any(usable) else "failed"
     why = () if status == "measured" else _reasons(results) or (last_line(console),)
     return of_unit(unit, status, *why, exits=exits)
+
+
+def _other_versions(results: Results, wanted: Versions) -> Versions | None:
+    """Return the versions that have measured, by tfo.py's own word, if they are others than `wanted`; else None.
+
+    A worker looks at its own once and may run for days. Chrome may be updated meanwhile, or this program.
+    """
+    for experiment in results.experiments:
+        found = Versions(**{name: str(experiment.settings.get(name) or own) for name, own in asdict(wanted).items()})
+        if found != wanted:
+            return found
+    return None
 
 
 def last_line(log: Path) -> str:

@@ -51,7 +51,7 @@ def parse_arguments(description: str) -> argparse.Namespace:
     parser = make_parser(description)
     options, passed_on = parser.parse_known_args()
     options.passed_on = check_options(passed_on)
-    options.dir = options.dir.resolve()
+    options.dir, options.tls = options.dir.resolve(), options.tls.absolute()    # scheduler and worker start elsewhere
     _check_as_begun(options)
     return options
 
@@ -134,7 +134,7 @@ def asked_for(options: argparse.Namespace) -> tuple[SweepSettings, SweepFolder]:
             raise InputError(f"{folder.path}: was measured by {asked.versions}, and here is {own_versions()}; measure "
                              f"all anew with --pages {asked.pages}, or only --report {folder.name}")
         return asked, folder
-    pages = options.pages if options.pages.exists() or options.pages.is_absolute() else ROOT / options.pages
+    pages = options.pages if _is_there(options.pages) or options.pages.is_absolute() else ROOT / options.pages
     read_pages(pages)
     combinations = grid(_toml(options.grid), str(options.grid)) if options.grid else [()]
     checked = [check_options([*options.passed_on, *combination]) for combination in combinations]
@@ -147,6 +147,14 @@ def asked_for(options: argparse.Namespace) -> tuple[SweepSettings, SweepFolder]:
     different = tuple(dict.fromkeys(checked))           # a grid's "1.1" and 1.1 are one
     asked = SweepSettings(pages.resolve(), delays, different, own_versions(), options.sample_of)
     return replace(asked, **_where_given(options)), SweepFolder(options.dir, name)
+
+
+def _is_there(path: Path) -> bool:
+    """Tell whether there is something of that name; a name that is too long for a file is none."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def _where_given(options: argparse.Namespace) -> dict[str, Any]:

@@ -76,6 +76,11 @@ class UnitOutcome:
         """Whether tfo.py said that the page or its recording is to blame. On another machine it would say so, too."""
         return 2 in self.exits.values()
 
+    @property
+    def cut_short(self) -> bool:
+        """Whether tfo.py was killed, by a kernel without memory, say: what it had still to do is missing."""
+        return not set(self.exits.values()) <= {0, 1, 2}
+
     def is_of(self, unit: Unit) -> bool:
         """Tell whether it says so of every part of `unit` that it names."""
         return (self.key, self.url, self.replica, self.options, self.delays) == \

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.analysis.intervals import RESAMPLES
+from harness.analysis.stats import CONFIDENCE
 from harness.sweep.site_rows import AtRtt, SiteRow
 
-CONFIDENCE = 0.95
 LIMITS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 FEWEST = 5
 """Sites. Fewer tell the bootstrap too little of how sites differ (harness.analysis.intervals.ENOUGH_PAIRS)."""

@@ -29,7 +29,7 @@ from harness.sweep.options import SweepSettings
 from harness.sweep.parcel import LARGEST, pack
 from harness.sweep.plan import Unit, UnitSettings, UnitTask
 from harness.system.processes import bound_to_us, stop
-from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json, read_untrusted_text
 
 FETCH_S = 900.0
 """How long the recording of one page may take; fetch.py bounds its own steps."""
@@ -89,17 +89,24 @@ def _pages_of(files: PageFiles) -> list[Page]:
 
 
 def recorded(sweep: SweepFolder, page: Page) -> SiteRecording | None:
-    """Return what the sweep has already: a page's recording, or why there is none; None when it was not tried yet."""
+    """Return what the sweep has already: a page's recording, or why there is none; None when it was not tried yet.
+
+    Two URLs may have one file name (/a/b and /ab): what is there of one that the list named before is not this page's.
+    """
     folder = sweep.recording(page)
     if (folder / "failed.json").exists():
         try:
-            return SiteRecording(page, folder, why_not=str(read_untrusted_json(folder / "failed.json")["why"]))
+            failed = read_untrusted_json(folder / "failed.json")
+            why_not = str(failed["why"])
         except (UnreadableFileError, KeyError, TypeError):
             return SiteRecording(page, folder, why_not="not known any more; try again with --again")
+        return SiteRecording(page, folder, why_not=why_not) if failed.get("url", page.url) == page.url else None
     files = PageFiles(folder, SITE)
-    if not files.pages.is_file():
+    try:
+        is_of_it = read_untrusted_text(files.pages).strip() == page.url
+    except UnreadableFileError:
         return None
-    return SiteRecording(page, folder, recording_digest(files))
+    return SiteRecording(page, folder, recording_digest(files)) if is_of_it else None
 
 
 def not_tried(sweep: SweepFolder, page: Page) -> SiteRecording:

@@ -48,7 +48,7 @@ def write_outputs(folder: SweepFolder, asked: SweepSettings, sites: Sequence[Sit
 
 def _lead(asked: SweepSettings, sites: Sequence[SiteRecording], rows: Sequence[SiteRow]) -> list[str]:
     recorded = sum(not site.why_not for site in sites)
-    synthetic = len({row.outcome.url for row in rows if row.synthetic})
+    synthetic = len({row.outcome.url for row in rows if row.synthetic and row.at})
     sample = asked.sample_of or SAMPLES.get(asked.pages)
     lead = [f"The list {asked.pages.name} has {len(sites)} pages, {recorded} of which have a recording.",
             f"It is a sample of: {sample}." if sample else "What it is a sample of was not said (--sample-of).",

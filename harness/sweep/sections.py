@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.selection import select
+from harness.files.result_names import CLIENT
 from harness.files.results import read_results
 from harness.show.labels import percent, seconds
 from harness.show.report import write_report
@@ -139,7 +140,7 @@ def _extremes(context: ReportContext, rows: Sequence[SiteRow], what: str) -> Rep
     ranked = sorted((row for row in rows if row.at_rtt(rtt_ms)), key=lambda row: -_at(row, rtt_ms).percent)
     best, worst = ranked[:SHOWN], ranked[SHOWN:][-SHOWN:][::-1]
     for row in (*best, *worst):
-        results = read_results(context.folder.results(row.outcome.key) / "client")
+        results = read_results(context.folder.results(row.outcome.key) / CLIENT)
         write_report(results, select(results, "load"), context.folder.path / "waterfalls" / f"{row.outcome.key}.html")
         context.linked.add(row.outcome.key)
     part.lines = [f"By the improvement at {rtt_ms:g} ms RTT. A site's name leads to its requests, one by one, without "
@@ -201,8 +202,9 @@ def _settings(outcome: UnitOutcome) -> str:
 
 def machine_part(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> ReportSection:
     """Return the section of the machines: what their calibrations say, and how far they agree on the same sites."""
-    measured = {(row.outcome.machine, row.outcome.url) for row in rows if row.outcome.machine.name}
-    counts = Counter(machine for machine, _ in measured)
+    measured = {(row.outcome.machine, row.outcome.url) for row in rows if row.outcome.machine.name and row.at}
+    counts = Counter({row.outcome.machine: 0 for row in rows if row.outcome.machine.name})
+    counts.update(machine for machine, _ in measured)
     calibrations = {row.outcome.machine: row.outcome.calibration for row in rows if row.outcome.calibration}
     body = []
     for machine, count in sorted(counts.items(), key=lambda pair: pair[0].name):
@@ -211,7 +213,8 @@ def machine_part(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> ReportSec
                      number(found.rtt_error_percent, "{:+.1f}%"), number(found.saved_rtts, "{:.2f}"),
                      machine.processor, machine.kernel, machine.browser])
     part = ReportSection("Machines", tables=[plain_table("Who measured, and what their calibration says", columns(
-        "Worker", "Sites", "CPUs", "Page that computes (ms)", "RTT off by", "Round trips saved for each handshake",
+        "Worker", "Sites measured", "CPUs", "Page that computes (ms)", "RTT off by",
+        "Round trips saved for each handshake",
         words=("Processor", "Kernel", "Browser")), body)])
     pairs = [agreed for rtt_ms in rtts_ms if (agreed := agreement(rows, rtt_ms))]
     if not pairs:

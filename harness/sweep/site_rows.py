@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,9 +13,10 @@ from harness.analysis.selection import Cell, Selection, select
 from harness.analysis.stats import improvement_percent
 from harness.errors import InputError
 from harness.files.load_record import LoadRecord
+from harness.files.result_names import CLIENT
 from harness.files.results import Results, read_results
 from harness.sweep.folder import SweepFolder
-from harness.sweep.outcome import UnitOutcome, of_unit
+from harness.sweep.outcome import LONGEST_WHY, UnitOutcome, of_unit
 from harness.sweep.plan import UnitTask
 from harness.sweep.recordings import SiteRecording
 
@@ -98,14 +99,21 @@ def read_rows(folder: SweepFolder, sites: Sequence[SiteRecording], jobs: Sequenc
 
 
 def read_row(folder: SweepFolder, outcome: UnitOutcome) -> SiteRow:
-    """Return the row of one unit."""
-    client = folder.results(outcome.key) / "client"
+    """Return the row of one unit. Loads that are gone, or that cannot be read, are a failure with its reason."""
+    client = folder.results(outcome.key) / CLIENT
     if not client.is_dir():
-        return SiteRow(outcome)
+        return SiteRow(_failed(outcome, f"{client}: its loads are gone") if outcome.status != "failed" else outcome)
     try:
-        results = read_results(client)
-    except InputError:
-        return SiteRow(outcome)
+        return _row_of(outcome, read_results(client))
+    except Exception as error:      # noqa: BLE001  # a worker sent them: they hide no other site
+        return SiteRow(_failed(outcome, f"its loads cannot be read: {error}"))
+
+
+def _failed(outcome: UnitOutcome, why: str) -> UnitOutcome:
+    return replace(outcome, status="failed", why=(*outcome.why, why[:LONGEST_WHY]))
+
+
+def _row_of(outcome: UnitOutcome, results: Results) -> SiteRow:
     selection = select(results, "load")
     requests, hosts, connections, size = _counts(results)
     row = SiteRow(outcome, True, results.synthetic, requests, hosts, connections, size,

@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.analysis.load_tables import COLUMNS, load_rows
 from harness.errors import InputError
+from harness.files.result_names import CLIENT
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import UnitOutcome
 from harness.sweep.site_rows import SiteRow, flat
@@ -50,7 +51,7 @@ def write_loads(folder: SweepFolder, outcomes: Iterable[UnitOutcome]) -> list[Pa
 
 def _loads(folder: SweepFolder, outcomes: Iterable[UnitOutcome]) -> Iterator[dict[str, Any]]:
     for outcome in outcomes:
-        client = folder.results(outcome.key) / "client"
+        client = folder.results(outcome.key) / CLIENT
         if not outcome.key or not client.is_dir():
             continue
         own = {"key": outcome.key, "options": " ".join(outcome.options), "second": outcome.replica,
@@ -63,10 +64,11 @@ def _loads(folder: SweepFolder, outcomes: Iterable[UnitOutcome]) -> Iterator[dic
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a load's row with a text in place of each list and each count by reason."""
+    """Return a load's row with a text in place of each list and each count by reason, and each text as UTF-8 has it."""
     failed = row["failed_by_reason"]
-    return {**row, "why_not": "; ".join(row["why_not"]), "failed_by_reason": None if failed is None else
-            json.dumps(failed)} | {name: None if row[name] is None else float(row[name]) for name in REAL & row.keys()}
+    plain = {**row, "why_not": "; ".join(row["why_not"]), "failed_by_reason": None if failed is None else
+             json.dumps(failed)} | {name: None if row[name] is None else float(row[name]) for name in REAL & row.keys()}
+    return {name: _cell(value) if isinstance(value, str) else value for name, value in plain.items()}
 
 
 def write_sites(folder: SweepFolder, rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Path:

@@ -79,9 +79,19 @@ class Workers:
         self._dismissing -= gone
         for address in there:
             if address not in self.by_address and address not in self._dismissing:
-                self.by_address[address] = Worker(str(there[address]["name"]))
-                self._ask(address, "describe", tasks.describe)
+                self._greet(address, Worker(str(there[address]["name"])))
         return [*left, *gone]
+
+    def _greet(self, address: str, worker: Worker) -> None:
+        """Ask a new worker what it is. One that was dismissed before, and did not hear of it, is sent away again.
+
+        The scheduler, or the way to it, was gone before it had been told: nothing that it measures would ever count.
+        """
+        self.by_address[address] = worker
+        if worker.name in self.dismissed:
+            self.dismiss(address, self.dismissed[worker.name])
+        else:
+            self._ask(address, "describe", tasks.describe)
 
     def answered(self, what: str, address: str, future: Any) -> None:
         """Take what a worker answered to what it was asked: "describe", "calibrate" or "dismiss"."""

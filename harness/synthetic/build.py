@@ -30,6 +30,7 @@ from harness.system.locked_folder import left_behind, locked, remove
 from harness.system.privileges import User, give
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
+DEFAULT_SEED = 1
 NOTE = "Made by scripts/make_pages.py from a page-shape file ({name}): no content of the real pages."
 
 

@@ -15,6 +15,7 @@ from datetime import datetime
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
+from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_pages import UNKNOWN_TYPES, page_urls
 from harness.files.har import is_over_http2
@@ -128,7 +129,7 @@ def _resource(index: int, entry: ForeignEntry, parent: int | None, redirect_to: 
     mime_type = mime_type.strip().lower()
     if mime_type.startswith("image/") and size < SMALLEST_PICTURE:
         mime_type = "image/gif"
-    kind = "document" if index == 0 else _kind(mime_type)
+    kind = DOCUMENT if index == 0 else _kind(mime_type)
     return Resource(index, parts.hostname or "", parts.scheme, _word(mime_type), _word(charset), size, len(target),
                     parent, redirect_to, start, start + round(entry.time_ms), kind)
 
@@ -142,9 +143,9 @@ def _kind(mime_type: str) -> str:
     """Return what an answer of this type is most often asked for as (one of harness.synthetic.shape.KINDS)."""
     main, _, sub = mime_type.partition("/")
     if main in ("image", "font") or "font" in sub:
-        return "image" if main == "image" else "font"
+        return IMAGE if main == "image" else FONT
     if main in ("audio", "video"):
-        return "media"
+        return MEDIA
     if "javascript" in sub or "ecmascript" in sub:
-        return "script"
-    return {"text/css": "style", "text/html": "document"}.get(mime_type, "data")
+        return SCRIPT
+    return {"text/css": STYLE, "text/html": DOCUMENT}.get(mime_type, DATA)

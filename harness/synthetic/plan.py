@@ -41,6 +41,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from statistics import median_low
 
+from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
 from harness.synthetic.shape import PARSED, PageShape, Resource
 
 SMALLEST_FRAME = 300
@@ -66,8 +67,8 @@ class NodeKind(Enum):
     FETCH = "fetch"
 
 
-MEASURED_KINDS = {"document": NodeKind.FRAME, "image": NodeKind.IMAGE, "style": NodeKind.STYLESHEET,
-                  "script": NodeKind.SCRIPT, "data": NodeKind.FETCH, "font": NodeKind.FETCH, "media": NodeKind.FETCH}
+MEASURED_KINDS = {DOCUMENT: NodeKind.FRAME, IMAGE: NodeKind.IMAGE, STYLE: NodeKind.STYLESHEET, SCRIPT: NodeKind.SCRIPT,
+                  DATA: NodeKind.FETCH, FONT: NodeKind.FETCH, MEDIA: NodeKind.FETCH}
 """How the pages load what a measured page asked for as one of harness.synthetic.shape.KINDS."""
 
 
@@ -174,7 +175,7 @@ def _node(shape: PageShape, first: Resource, causing: set[int | None], typical: 
     kind = _kind(final, size_bytes) if final.kind is None else MEASURED_KINDS[final.kind]
     if first.index == 0:
         kind = NodeKind.DOCUMENT
-    elif (no_content and final.kind in (None, "image")) or (kind is NodeKind.IMAGE and size_bytes <= LARGEST_BEACON):
+    elif (no_content and final.kind in (None, IMAGE)) or (kind is NodeKind.IMAGE and size_bytes <= LARGEST_BEACON):
         kind = NodeKind.BEACON
     return Node(hops, kind, size_bytes, no_content, work_ms=first.work_ms,
                 idle_ms=0 if first.after_load else first.idle_ms, after_load=first.after_load, way=first.way,

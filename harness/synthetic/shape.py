@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
 from harness.errors import InputError
 from harness.files.host_names import is_host_name
 from harness.mirror.encoding import LARGEST_BODY
@@ -24,7 +25,7 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted
 SHAPE_FILE = Path(__file__).resolve().parent / "paper.tsv"
 FORMAT = 4
 COLUMNS = {1: 11, 2: 15, 3: 18, 4: 18}
-KINDS = ("document", "image", "style", "script", "data", "font", "media")
+KINDS = (DOCUMENT, IMAGE, STYLE, SCRIPT, DATA, FONT, MEDIA)
 TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
 WAYS = (TAG, INLINE, EVENT, PARSED)
 UNKNOWN_MONTH = "-"

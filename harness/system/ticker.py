@@ -30,7 +30,7 @@ SEARCH_S = 0.5
 """So often it looks for new processes: that costs 3 ms of a processor for 150 processes on the machine."""
 BEFORE_ITS_NAME = "(zygote)"
 """What Chrome's processes are called just after their fork."""
-GAP_MS = 5.0
+LEAST_GAP_MS = 5.0
 """Less is not noted: an ordinary thread is often that late on a busy machine."""
 REALTIME_PRIORITY = 1
 """The lowest there is: below the delay line's."""
@@ -265,7 +265,7 @@ def _tick(ticks: Ticks, watched: _Watched, ended: threading.Event) -> None:
             duty.do_if_due()
         ended.wait(TICK_S)
         late_ms = (time.monotonic() - due_s - time.thread_time()) * 1000
-        if late_ms >= GAP_MS:
+        if late_ms >= LEAST_GAP_MS:
             ticks.gaps.append((time.time() - late_ms / 1000, late_ms))
     ticks.samples.append((time.time(), read_pressure()))
     watched.read_times(time.time())

@@ -46,6 +46,17 @@ def test_a_long_request_has_a_handshake_that_tfo_cannot_save(tmp_path: Path) -> 
     assert explanation.predicted_plt_ms == load.plt_ms - 100
 
 
+def test_of_two_requests_for_one_url_each_has_its_own_handshake(tmp_path: Path) -> None:
+    """As a long POST and a short one to one address: since the short one fits into a SYN, both were called savable."""
+    load = MadeLoad(0.0)
+    end = load.add(PAGE, 0, "document", referer="")
+    end = load.add(f"{PAGE}graphql", end, "script", request_bytes=SYN_BYTES + 1)
+    load.plt_ms = load.add(f"{PAGE}graphql", end, "script") + 1
+    explanation = explained(load.write(tmp_path))
+    assert (explanation.handshakes, explanation.savable_handshakes) == (3, 2)
+    assert explanation.simple_prediction_ms == explanation.predicted_plt_ms == load.plt_ms - 200
+
+
 def test_a_post_quantum_client_hello_saves_nothing(tmp_path: Path) -> None:
     load = MadeLoad(0.0)
     load.plt_ms = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 1

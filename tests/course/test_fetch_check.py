@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.course.rules import check_pages
+from harness.course.rules import rule_breaches
 from harness.errors import InputError
 from harness.files.sites import registrable_domain
 from tests.support.forked import typed
@@ -27,7 +27,7 @@ def write(directory: Path, text: str) -> Path:
     THREE + "https://www.example.de:443/\n",
 ])
 def test_lists_by_the_rules(tmp_path: Path, text: str) -> None:
-    assert check_pages(write(tmp_path, text)) == []
+    assert rule_breaches(write(tmp_path, text)) == []
 
 
 @pytest.mark.parametrize(("line", "problem"), [
@@ -50,7 +50,7 @@ def test_lists_by_the_rules(tmp_path: Path, text: str) -> None:
 ])
 def test_one_breach_is_reported_with_its_line(tmp_path: Path, line: str, problem: str) -> None:
     file = write(tmp_path, THREE + line + "\n")
-    breaches = check_pages(file)
+    breaches = rule_breaches(file)
     assert len(breaches) == 1
     assert breaches[0].startswith(f"{file}:4: ")
     assert problem in breaches[0]
@@ -58,24 +58,24 @@ def test_one_breach_is_reported_with_its_line(tmp_path: Path, line: str, problem
 
 def test_every_breach_is_reported(tmp_path: Path) -> None:
     file = write(tmp_path, "foo\n\nhttp://a.example.com/\nhttp://b.example.com/\n")
-    assert [line.split(": ")[0] for line in check_pages(file)] == [f"{file}:1", f"{file}:4"]
-    assert check_pages(write(tmp_path, "")) == [f"{file}:1: 0 pages; give at least 3"]
-    assert check_pages(write(tmp_path, "http://a.example.com/\n")) == [f"{file}:1: 1 page; give at least 3"]
+    assert [line.split(": ")[0] for line in rule_breaches(file)] == [f"{file}:1", f"{file}:4"]
+    assert rule_breaches(write(tmp_path, "")) == [f"{file}:1: 0 pages; give at least 3"]
+    assert rule_breaches(write(tmp_path, "http://a.example.com/\n")) == [f"{file}:1: 1 page; give at least 3"]
     six = "".join(f"http://www.site{number}.com/\n" for number in range(6))
-    assert check_pages(write(tmp_path, six)) == [f"{file}:6: 6 pages; give at most 5"]
+    assert rule_breaches(write(tmp_path, six)) == [f"{file}:6: 6 pages; give at most 5"]
 
 
 def test_pages_with_one_file_name_are_told_apart(tmp_path: Path) -> None:
     file = write(tmp_path, THREE + "http://www.ab.com/c\nhttp://www.abc.om/\n".replace("abc.om", "ab.comc"))
-    assert check_pages(file)[0].startswith(f"{file}:5: ")
+    assert rule_breaches(file)[0].startswith(f"{file}:5: ")
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.pages:1: "):
-        check_pages(tmp_path / "none.pages")
+        rule_breaches(tmp_path / "none.pages")
     (tmp_path / "binary.pages").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match=r"binary\.pages:1: "):
-        check_pages(tmp_path / "binary.pages")
+        rule_breaches(tmp_path / "binary.pages")
 
 
 @pytest.mark.parametrize(("host", "domain"), [

@@ -7,21 +7,21 @@ import pytest
 from tests.support.faults import ALL, SEED
 from tests.support.faulty_experiment import Done
 
-TOLD = pytest.StashKey[list[tuple[str, ...]]]()
+OUTCOMES = pytest.StashKey[list[tuple[str, ...]]]()
 
 
 @pytest.fixture
-def tell(request: pytest.FixtureRequest) -> Callable[[Done, str], None]:
+def note_outcome(request: pytest.FixtureRequest) -> Callable[[Done, str], None]:
     """Give what notes down what came of a fault."""
-    told = request.config.stash.setdefault(TOLD, [])
-    return lambda done, what: told.append((str(done.fault), f"{done.after_s:.2f}", what))
+    outcomes = request.config.stash.setdefault(OUTCOMES, [])
+    return lambda done, what: outcomes.append((str(done.fault), f"{done.after_s:.2f}", what))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print what came of each fault; docs/data/faults.tsv keeps a whole run of it."""
-    told = config.stash.get(TOLD, [])
-    if told:
+    outcomes = config.stash.get(OUTCOMES, [])
+    if outcomes:
         terminalreporter.section(f"faults: TFO_LAB_FAULTS={'all' if ALL else SEED}")
         terminalreporter.write_line("| fault | s after the load began | what came of it |\n|---|---|---|")
-    for row in sorted(told):
+    for row in sorted(outcomes):
         terminalreporter.write_line(f"| {' | '.join(row)} |")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.load_har import read_har_file
+from harness.files.load_har import read_har_log
 from harness.files.load_record import read_load_record
 from harness.files.results import Results, read_results
 from harness.files.text_log import read_log
@@ -41,7 +41,7 @@ STARTS = 3
 UNDISTURBED = 2
 """Loads at the end that no fault meets, besides those that come too late for one: the others are compared to them."""
 
-Tell = Callable[[Done, str], None]
+NoteOutcome = Callable[[Done, str], None]
 
 
 def chosen(*, ends: bool) -> list[Fault]:
@@ -73,7 +73,7 @@ def test_there_are_forty_three() -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("number", range(len(chosen(ends=True))))
-def test_an_experiment_that_cannot_go_on_says_so(number: int, base: Path, tell: Tell) -> None:
+def test_an_experiment_that_cannot_go_on_says_so(number: int, base: Path, note_outcome: NoteOutcome) -> None:
     fault = chosen(ends=True)[number]
     if not possible(fault):
         pytest.skip(f"nothing here to do {fault} to")
@@ -84,7 +84,7 @@ def test_an_experiment_that_cannot_go_on_says_so(number: int, base: Path, tell: 
             run_until(running, fault, chance)
             assert_true(running)
         if running.done:
-            tell(running.done[0], f"exit status {running.status}: {running.output.strip().splitlines()[-1]}")
+            note_outcome(running.done[0], f"exit status {running.status}: {running.output.strip().splitlines()[-1]}")
             assert running.status in expected_status(fault), running.output
             return
     pytest.fail(f"{fault}: no load to do it to: {running.output}")
@@ -98,7 +98,7 @@ def expected_status(fault: Fault) -> set[int]:
 
 
 @pytest.mark.timeout(600)
-def test_the_others_cost_a_load_at_most(base: Path, tell: Tell) -> None:
+def test_the_others_cost_a_load_at_most(base: Path, note_outcome: NoteOutcome) -> None:
     chance = random.Random(SEED)
     waiting = [fault for fault in chosen(ends=False) if possible(fault)]
     chance.shuffle(waiting)
@@ -109,7 +109,7 @@ def test_the_others_cost_a_load_at_most(base: Path, tell: Tell) -> None:
         with started(base / str(start), testruns, tfo=chance.choice("01")) as running:
             run_with(running, waiting, chance)
             for done in running.done:
-                tell(done, what_came(done, read_results(running.client), running))
+                note_outcome(done, what_came(done, read_results(running.client), running))
             assert_true(running)
             if running.done:
                 assert_full_unless_machine(running)
@@ -151,7 +151,7 @@ def assert_whole(running: Running) -> None:
         for record in cell.rglob("*.json"):
             read_load_record(record)
         for har in cell.rglob("*.har"):
-            read_har_file(har)
+            read_har_log(har)
         for log in (path for path in cell.rglob("*") if path.is_file() and path.suffix == ".test"):
             assert read_log(log).problems == []
     if running.status >= 0:         # who is killed leaves its temporary file

@@ -78,6 +78,8 @@ def test_blank_lines_and_a_missing_last_line_break(tmp_path: Path) -> None:
     ("http://a.org/x y", ":1: not a URL"),
     ("http://a.org/x\n\nhttp://a.org/?x\n", ":3: .* the same file name .* in line 1"),
     ("http://a.org\nhttp://a.org/\n", ":2: .* the same file name"),
+    ("http://a.org/x.json\nhttp://a.org/x\n", r":1: .* the same file name \(httpa.orgx.json\) as a file of .*/x in "),
+    ("http://a.org/x\nhttp://a.org/x.har\n", ":2: .* the same file name .* as a file of http://a.org/x in line 1"),
     ("http://a.org/" + "x" * 240, ":1: this URL cannot be a file name"),
     (b"http://a.org/\xff", ":1: cannot be read")])
 def test_bad_input_is_one_line_with_its_place(tmp_path: Path, content: str | bytes, problem: str) -> None:

@@ -52,7 +52,7 @@ def experiment(pages: Sequence[Page], goal: Goal, testruns: int = 4,
     while loads:
         series += [measured(load, load_page(load)) for load in loads]
         rounds.append(list(series))
-        loads = more_loads(judge_together(series), goal, SEED)
+        loads = more_loads(judge_together(series), goal, SEED, pages)
         assert len(rounds) <= goal.max_runs + 1, "it does not end"
     return rounds
 
@@ -143,7 +143,7 @@ def test_loads_that_asked_for_other_things_are_judged_before_they_count() -> Non
     assert "got other answers" in judged[-1].why_not[0].text
     assert judge_together(series) == judged, "judging changes nothing"
     assert len(valid_pairs_ms(judged, STEADY)[0]) == MINIMUM_PAIRS - 1
-    assert {load.run for load in more_loads(judged, GOAL, SEED)} == {MINIMUM_PAIRS + 1}
+    assert {load.run for load in more_loads(judged, GOAL, SEED, [STEADY])} == {MINIMUM_PAIRS + 1}
 
 
 def test_loads_judged_one_by_one_are_judged_as_all_at_once() -> None:

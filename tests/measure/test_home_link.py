@@ -3,7 +3,7 @@
 import pytest
 
 from harness.measure.home_link import HomeLink
-from harness.measure.timekeeping import Quiet
+from harness.measure.timekeeping import Answered, Quiet, late_answers
 
 UP_MBIT, DOWN_MBIT = 0.256, 4.0
 REQUEST_MS = 1000 * 8 / 256
@@ -12,9 +12,9 @@ FRAME_MS = 1514 * 8 / 4000
 
 
 def waits(silence: Quiet, sent: list[tuple[float, float]], came_ms: list[float]) -> float:
-    [left] = HomeLink(DOWN_MBIT, UP_MBIT, sent, came_ms).without_waits([silence])
-    assert left.end_ms == silence.end_ms
-    return left.start_ms - silence.start_ms
+    [found] = HomeLink(DOWN_MBIT, UP_MBIT, sent, came_ms).with_waits([silence])
+    assert (found.start_ms, found.end_ms) == (silence.start_ms, silence.end_ms)
+    return found.waited_ms
 
 
 def test_an_idle_link_excuses_nothing() -> None:
@@ -28,9 +28,25 @@ def test_requests_queue_before_the_link_up() -> None:
     assert waits(Quiet("a", 120, 900), sent, []) == pytest.approx(5 * REQUEST_MS - 20)
 
 
+def test_a_har_may_have_a_request_sent_a_little_later_than_its_silence_begins() -> None:
+    """Its dates are in whole ms: the page's, 0.4 ms after a whole one, is rounded down, and all else seems later."""
+    assert waits(Quiet("a", 99.6, 900), [(100.0, 1000.0)] * 2, []) == pytest.approx(2 * REQUEST_MS + 0.4)
+
+
 def test_packets_of_all_servers_queue_before_the_link_down() -> None:
     assert waits(Quiet("a", 100, 900), [], [50.0, *range(200, 300, 10), 950.0]) == pytest.approx(10 * FRAME_MS)
 
 
 def test_a_silence_that_was_all_wait_is_none() -> None:
-    assert HomeLink(DOWN_MBIT, UP_MBIT, [(0.0, 1e6)], []).without_waits([Quiet("a", 0, 300)]) == []
+    quiet = HomeLink(DOWN_MBIT, UP_MBIT, [(0.0, 1e6)], []).with_waits([Quiet("a", 0, 300)])
+    assert late_answers(quiet, [], {"a": 0.0}, []) == []
+
+
+def test_a_server_may_think_before_the_link_is_full() -> None:
+    """It thinks for 100 ms; then 66 packets of another server come before its answer, whose RTT is 20 ms."""
+    came_ms = [120 + FRAME_MS * number for number in range(67)]
+    quiet = HomeLink(DOWN_MBIT, UP_MBIT, [], came_ms).with_waits([Quiet("a", 0, came_ms[-1])])
+    thought = [Answered("a", begun_ms=110, own_ms=100)]
+    assert late_answers(quiet, thought, {"a": 20.0}, []) == []
+    [late] = late_answers(quiet, [], {"a": 20.0}, [])
+    assert late.late_ms == pytest.approx(100, abs=FRAME_MS)

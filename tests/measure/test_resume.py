@@ -104,6 +104,19 @@ def test_a_load_that_no_longer_counts_when_a_run_is_resumed_is_not_in_its_table(
     assert (FIRST.name, 1, 0) not in counted
 
 
+def test_a_page_of_which_a_load_no_longer_counts_gets_a_warm_up(tmp_path: Path,
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two loads of four lack a script. A failed try that lacked it, too, had made them good, and is left out now."""
+    plan = plan_loads([FIRST, SECOND], 2, (0, 1), 1)
+    lost = next(load for load in plan if load.page == SECOND and load.run == 1)
+    first = Bench(tmp_path, failures={lost: [[LOST]] * 3}, requests=lambda load, _: (
+        load.page.url, *([f"{FIRST.url}/script.js"] if (load.page, load.run) == (FIRST, 0) else [])))
+    first.run(monkeypatch, to_do=plan)
+    earlier = earlier_of(first)
+    assert {measured.load for measured in earlier.valid} == {*plan} - {lost}
+    assert loads_to_do(plan, earlier, None, 1) == [*(load for load in plan if load.run == 0), lost]
+
+
 def test_a_warm_up_of_a_resumed_run_is_tried_as_often_as_any_load(tmp_path: Path,
                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     lost, warm_up = Load(FIRST, 2, 1), Load(FIRST, 0, 1)
@@ -130,6 +143,19 @@ def test_a_run_beyond_the_plan_that_had_begun_is_finished_first(tmp_path: Path,
     second = Bench(tmp_path)
     second.run(monkeypatch, to_do=to_do, earlier=earlier_of(bench))
     assert {load.run for load in loads_to_do(PLAN, earlier_of(second), goal, 1)} == {0, 5}
+
+
+def test_further_runs_of_a_resumed_run_are_in_the_order_of_the_seed(tmp_path: Path,
+                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first page's warm-ups were made anew, so they are the last loads that were done."""
+    seed, pages, lost = 4, [FIRST, SECOND], Load(FIRST, 2, 1)
+    flips = draw_flips(pages, seed)
+    assert flips[FIRST] != flips[SECOND]
+    Bench(tmp_path, failures={lost: [[LOST]] * 3}).run(monkeypatch)
+    bench = Bench(tmp_path)
+    bench.run(monkeypatch, to_do=loads_to_do(PLAN, earlier_of(bench), None, seed), earlier=earlier_of(bench))
+    to_do = loads_to_do(PLAN, earlier_of(bench), Goal(points=1.0, max_runs=8), seed)
+    assert to_do[4:] == plan_run(3, pages, (0, 1), flips)
 
 
 @pytest.mark.parametrize("changed", [{"http": "1.1"}, {"pages": [FIRST.url]}, {"kernel": "7.0"}, {"chrome": "999"},

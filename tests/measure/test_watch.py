@@ -1,15 +1,19 @@
 """What was noted around a load: which cookies the servers gave, and which answers came late."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from harness.browser.program import CLOCK_SHIFT_MS
+from harness.files.layout import EACH_ITS_OWN
 from harness.files.load_parts import CookieCounts, CookieMode, LateAnswer
 from harness.measure.timekeeping import reasons
+from harness.measure.validity import _fastopen
 from harness.measure.watch import MOST_LATE, Explained, Watch, cookies_of, timekeeping_of
 from harness.network.arrivals import Arrivals, Said
-from harness.network.star import Host
+from harness.network.star import Host, LinkSpeeds
 from harness.system.pressure import Pressure
 from harness.system.ticker import Ticks
 from tests.support.made_record import made_record
@@ -30,12 +34,29 @@ def test_two_servers_of_one_site_gave_a_cookie_and_the_other_site_none(mode: Coo
     assert found == CookieCounts(mode=mode, given=3, first=first, visited=visited)
 
 
+def test_a_first_visit_is_judged_as_one_however_much_arrived() -> None:
+    """A page of over 25 MB fills the buffer in which arrivals are noted: a server may have given its cookie unseen."""
+    servers = {"a.test": Host("a.test", "10.0.0.2", "", "", 0)}
+    lab = SimpleNamespace(cookies="cold", names={"a.test": ["a.test"]}, star=SimpleNamespace(servers=servers))
+    arrivals = Arrivals(lost=True)
+    arrivals.at_s["10.0.0.2", Said.COOKIE] = [1.0]
+    record = made_record(tfo=1, connections=[{"id": 2, "address": "10.0.0.2:8000"}], connections_with_request=3,
+                         syn_data_connections=2, counters={"servers": {"TCPFastOpenCookieReqd": 1}})
+    load = replace(record, cookies=cookies_of(cast(Watch, SimpleNamespace(lab=lab, arrivals=arrivals)), record))
+    assert list(_fastopen(load)) == []
+    arrivals.at_s.clear()
+    load = replace(record, cookies=cookies_of(cast(Watch, SimpleNamespace(lab=lab, arrivals=arrivals)), record))
+    [reason] = _fastopen(load)
+    assert reason.text == "--cookies cold: only 0 of 1 servers gave a cookie, as far as is known: not all that " \
+        "arrived could be noted"
+
+
 def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """All servers stood still for a moment, and the page waited for the one that lost least by it."""
     others = [LateAnswer(f"{number}.test", 100, 90, critical=False) for number in range(MOST_LATE)]
     waited_for = LateAnswer("a.test", 100, 60, critical=True)
     monkeypatch.setattr("harness.measure.watch._late", lambda *_: [*others, waited_for])
-    lab = SimpleNamespace(star=SimpleNamespace(servers={}), speeds=SimpleNamespace(home_is_narrow=False),
+    lab = SimpleNamespace(star=SimpleNamespace(servers={}), speeds=LinkSpeeds(),
                           one_by_one=False, network="star", measured_rtt_ms={})
     watch = SimpleNamespace(lab=lab, lateness=None, ticks=Ticks(samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0))]),
                             arrivals=Arrivals(lost=True))
@@ -46,3 +67,23 @@ def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypat
     assert waited_for in kept.late
     [reason] = reasons(kept, 100, 2000)
     assert reason.text.startswith("an answer of a.test was late by 60 ms, and the page waited for it")
+
+
+@pytest.mark.parametrize(("home_mbit", "is_late"), [(8, False), (1000, True)])
+def test_servers_that_are_faster_together_than_the_clients_link_wait_for_it(home_mbit: float, is_late: bool) -> None:
+    """At 8 Mbit/s 250 packets of two servers of 4 Mbit/s each come before the answer of a third one."""
+    servers = {name: Host(name, f"10.0.0.{number}", "", "", 0) for number, name in enumerate(NAMES, 2)}
+    lab = SimpleNamespace(
+        star=SimpleNamespace(servers=servers), speeds=LinkSpeeds(bw_home_mbit=home_mbit), one_by_one=False,
+        network="star", measured_rtt_ms=dict.fromkeys(NAMES, 20.0), layout=EACH_ITS_OWN, thinks=False,
+        delay=SimpleNamespace(held_ms=dict.fromkeys((host.address for host in servers.values()), 0.0)))
+    arrivals = Arrivals()
+    for number in range(250):
+        arrivals.at_s[f"10.0.0.{2 + number % 2}", Said.ANSWER].append(1e9 + (110 + 1.52 * number) / 1000)
+    arrivals.at_s["10.0.0.4", Said.ANSWER].append(1e9 + 0.5)
+    watch = SimpleNamespace(lab=lab, lateness=None, arrivals=arrivals,
+                            ticks=Ticks(samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0))]))
+    record = made_record(plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
+    kept = timekeeping_of(cast(Watch, watch), record, [["10.0.0.4", 100.0, 500.0, False]], Explained(None, []), [])
+    assert kept is not None
+    assert bool(reasons(kept, 20, 2000)) == is_late

@@ -383,6 +383,19 @@ def test_a_redirect_chrome_makes_itself_needs_no_connection(tmp_path: Path) -> N
         ("http://x/", 307, 0, 3, ""), ("https://x/", 0, 0, 6, "net::ERR_ABORTED")]
 
 
+@pytest.mark.parametrize(("raw", "read"), [("Z%C3%BCrich 5%25", "Zürich 5%"), ("Z%FCrich 5%25", "Zürich 5%")])
+def test_heads_that_are_not_ascii_are_read_as_they_were_sent(raw: str, read: str, tmp_path: Path) -> None:
+    """Chrome marks such a status line or header, and percent-encodes it."""
+    mark = "%ESCAPED:\u200b "
+    head = [f"{mark}HTTP/1.1 404 {raw}", f"{mark}X-Town: {raw}", "X-Plain: 5%25"]
+    begin = {"method": "GET", "initiator": "http://x", "url": "http://x/"}
+    [hop] = synthetic(tmp_path, [
+        ("REQUEST_ALIVE", 1, {}), ("URL_REQUEST_START_JOB", 1, begin),
+        ("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0, {"headers": head}), ("REQUEST_ALIVE", 2, {})]).transactions
+    assert (hop.status, hop.status_text) == (404, read)
+    assert hop.response_headers == (("X-Town", read), ("X-Plain", "5%25"))
+
+
 def test_a_long_log_takes_time_in_proportion(tmp_path: Path) -> None:
     log = json.loads(fixture_text("settled"))
 

@@ -96,7 +96,7 @@ def test_a_connect_that_chrome_gave_up_waits_for_nobody_from_then_on() -> None:
     assert Silence("10.0.0.4", 10, 900, connecting=True) in of(CONNECTION, waited_for)
 
 
-def test_a_stream_of_news_is_silent_until_there_is_news() -> None:
+def test_a_stream_is_silent_until_more_of_it_comes() -> None:
     for news in (replace(REQUEST, end=None), replace(REQUEST, end=1900, mime_type="text/event-stream")):
         late = replace(CONNECTION, received=[1200, 1900])
         assert of(late, requests=(news,)) == [CONNECT, answer(100, 200)]

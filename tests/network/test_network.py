@@ -130,8 +130,10 @@ def test_fastopen_saves_one_rtt_per_new_connection(star: Star, tmp_path: Path, d
     for name in HOSTS:
         mirror.add(f"http://{name}/", f"<!doctype html><title>one</title>{document}")
     mirror.finish(f"http://{HOSTS[0]}/")
-    settings = ServerSettings(tmp_path / "small", tmp_path / "small.fetchlog", PORT, "1.0", "threaded",
-                              tmp_path / "serverlogs", SPEEDS.delay_net_ms, invoking_user(), tls_port_beside(PORT))
+    settings = ServerSettings(
+        mirror=tmp_path / "small", fetchlog=tmp_path / "small.fetchlog", port=PORT, tls_port=tls_port_beside(PORT),
+        http="1.0", server="threaded", logdir=tmp_path / "serverlogs", delaynet_ms=SPEEDS.delay_net_ms,
+        user=invoking_user())
     with running_servers(star, settings, tmp_path):
         times_ms, counters = interleaved_fetches(star, rounds=7)
     saving_ms = statistics.median(times_ms[0]) - statistics.median(times_ms[1])

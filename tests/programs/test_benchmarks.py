@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import disturbed, stall
+from benchmarks.memory import peak_bytes
 from benchmarks.server import FILE_SIZE, request_rate
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
@@ -33,6 +34,12 @@ def test_results_of_other_pages_are_not_deleted(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "results of other pages, which would be deleted" in done.stderr
     assert client.is_dir()
+
+
+def test_a_kilobyte_of_the_kernels_has_1024_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three benchmarks each had a "MB" of its own: 1000000, 1024000 and 1048576 bytes."""
+    monkeypatch.setattr(Path, "read_text", lambda _path: "VmPeak:\t    9999 kB\nVmHWM:\t    2000 kB\n")
+    assert peak_bytes(1) == 2_048_000
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

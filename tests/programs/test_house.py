@@ -1,6 +1,7 @@
 """The house keeps its order: who may import whom is checked, and the two texts people begin with are short."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,19 @@ def test_an_import_that_points_up_is_found(tmp_path: Path) -> None:
     assert "harness.system.atomic -> scripts" in done.stdout
     assert "harness.system.atomic -> connie.race" in done.stdout
     assert "connie.conbench -> harness.errors" in done.stdout
+
+
+def test_nobody_imports_a_program() -> None:
+    """What two programs share stands in a module of its own. Tests may import what they test."""
+    folders = ("", "benchmarks", "connie", "experiments", "scripts", "tfo-test")
+    paths = [path for folder in folders for path in (ROOT / folder).glob("*.py")]
+    programs = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths
+                if '__name__ == "__main__"' in path.read_text()}
+    assert {"tfo", "benchmarks.stall", "experiments.one_page"} <= programs
+    found = [f"{path.name} imports {program}" for path in [*paths, *(ROOT / "harness").rglob("*.py")]
+             for module, name in re.findall(r"(?m)^ *(?:from|import) ([\w.]+)(?: import (\w+))?", path.read_text())
+             for program in programs & {module, f"{module}.{name}"}]
+    assert not found
 
 
 def test_nothing_of_the_environment_is_imported_before_it_is_entered() -> None:

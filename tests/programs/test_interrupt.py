@@ -181,6 +181,7 @@ def test_killed_tfo_leaves_nothing(project: Path, caller: dict[str, str]) -> Non
     assert ours, "servers, a delay line or netem's checks, and a browser were there"
     wait_for(lambda: not any(map(is_running, ours)))
     # Chrome's profile is the one thing that stays, until the next experiment.
+    assert scratch
     assert all(directory.is_dir() for directory in scratch)
     with temporary_directory():
         assert not any(directory.exists() for directory in scratch)

@@ -22,6 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("words", "said"), [
     (["--pages", "None.pages"], "None.pages:1: no such file"),
+    (["--pages", f"{'a' * 300}.pages"], ".pages:1: cannot be read (File name too long)"),
     (["--pages", "List.pages", "--on-user", "id"], "'--on-user' is no option of a sweep"),
     (["--pages", "List.pages", "--testruns", "1"], "argument --testruns: '1' is not a whole number from 2"),
     (["--pages", "List.pages", "--delays", "5 5"], "names a number twice"),

@@ -56,6 +56,13 @@ def test_an_answer_is_whole_when_its_length_came(log: MadeNetLog, tmp_path: Path
     assert answer(recording, "http://a.test/half").body == b"12345"
 
 
+@pytest.mark.parametrize("number", ["²", f"{'0' * 5000}5"])      # Python takes no number of over 4300 digits
+def test_what_is_no_size_tells_nothing(log: MadeNetLog, tmp_path: Path, number: str) -> None:
+    log.request("http://a.test/all", "200 OK", b"12345", f"Content-Length: {number}")
+    log.request("http://a.test/part", "206 Partial Content", b"12345", f"Content-Range: bytes 0-4/{number}")
+    assert [exchange.whole for exchange in seen(log, tmp_path).exchanges] == [True, True, False]
+
+
 @pytest.mark.parametrize("ties", [False, True])
 def test_requests_at_once_over_two_connections_keep_their_bodies(log: MadeNetLog, tmp_path: Path, ties: bool) -> None:
     """The second POST overtakes the first, which was also tried over a connection that was dead."""
@@ -120,6 +127,15 @@ def test_a_part_that_a_page_asked_for_was_not_given_up(log: MadeNetLog, tmp_path
     assert verdict.remarks == ["1 fetched as a whole, too, since the page asked for a part"]
     assert verdict.bytes == len(b"page") + 5
     assert judge(seen(log, tmp_path)).not_recordable == {"the rest of what the page asked for a part of": 1}
+
+
+def test_an_error_is_not_what_came_whole_another_time(log: MadeNetLog, tmp_path: Path) -> None:
+    film = "http://a.test/film"
+    log.request(film, "206 Partial Content", b"12345", "Content-Length: 5", "Content-Range: bytes 0-4/9")
+    log.request(film, "416 Range Not Satisfiable", b"no", "Content-Length: 2")
+    again = Again({film: Fetched(200, "OK", (), b"123456789")})
+    seen(log, tmp_path, again)
+    assert again.asked == [film]
 
 
 def test_what_came_another_time_or_was_posted_is_not_fetched_again(log: MadeNetLog, tmp_path: Path,

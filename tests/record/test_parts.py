@@ -1,9 +1,13 @@
 """Parts of bodies that others recorded: what a player of videos gets while the page is imported."""
 
+from dataclasses import replace
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
 import pytest
 
 from harness.record.sources.answers import Entry
-from tests.support.served_archive import ask, recorded, serving
+from tests.support.served_archive import FILM, ask, recorded, serving
 
 BODY = b"0123456789"
 RANGES = (("Accept-Ranges", "bytes"), ("Content-Type", "video/mp4"))
@@ -21,6 +25,23 @@ def test_a_whole_body_is_sliced() -> None:
         assert ask(server, "bytes=10-")[0] == (416, b"", "bytes */10")
         assert ask(server)[0] == ask(server, "lines=1-2")[0] == (200, BODY, None)
         assert ask(server, "bytes=2-4", "HEAD")[0] == (200, b"", None)
+
+
+@pytest.mark.parametrize("told", ["12345", ""])
+def test_a_head_gets_what_a_head_got(told: str) -> None:
+    """Maps and databases that are read in parts ask so how large they are."""
+    headers = (("Content-Length", told),) if told else ()
+    head = replace(recorded(200, b"", *headers, ("X-Of", "HEAD")), method="HEAD")
+    with serving(head) as server:
+        (status, _, _), noted = ask(server, method="HEAD")
+        assert (status, dict(noted)["X-Of"]) == (200, "HEAD"), "there was no GET"
+    with serving(recorded(200, BODY, ("X-Of", "GET")), head) as server:
+        assert [dict(ask(server, method=method)[1])["X-Of"] for method in ("HEAD", "GET")] == ["HEAD", "GET"]
+        port = int(server.rules.partition("127.0.0.1:")[2].partition(",")[0])
+        connection = HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("HEAD", urlsplit(FILM).path, headers={"Host": "a.test"})
+        assert (connection.getresponse().headers["Content-Length"] or "") == told
+        connection.close()
 
 
 def test_a_site_that_knew_no_ranges_sends_everything() -> None:

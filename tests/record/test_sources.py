@@ -240,6 +240,20 @@ def test_what_mahimahi_recorded_is_in_the_order_of_its_dates_and_files(tmp_path:
     assert b"".join(find(source, PAGE).body for _ in range(5)) == b"12345"
 
 
+@pytest.mark.parametrize(("date", "captured"), [
+    ("Tue, 12 Mar 2013 10:00:02 GMT", "2013-03-12T10:00:02+00:00"),
+    ("Tue, 12 Mar 2013 10:00:02", "2013-03-12T10:00:02+00:00"),
+    ("", "2026-11-26T00:00:00+00:00"), ("yesterday", "2026-11-26T00:00:00+00:00")])
+def test_what_mahimahi_recorded_is_as_old_as_it_says_and_not_as_its_copy(date: str, captured: str, tmp_path: Path
+                                                                        ) -> None:
+    headers = field(2, field(1, b"Date") + field(2, date.encode())) if date else b""
+    request = field(1, b"GET / HTTP/1.1") + field(2, field(1, b"Host") + field(2, b"a.test"))
+    response = field(1, b"HTTP/1.1 200 OK") + headers + field(3, b"page")
+    (tmp_path / "save").write_bytes(bytes([3 << 3, 1]) + field(4, request) + field(5, response))
+    os.utime(tmp_path / "save", (0, datetime.fromisoformat("2026-11-26T00:00:00+00:00").timestamp()))
+    assert find(IndexedSource("x", read_mahimahi(tmp_path)), PAGE).captured == datetime.fromisoformat(captured)
+
+
 def test_an_archive_that_does_not_say_its_pages_names_documents(tmp_path: Path) -> None:
     answers = [("response", f"http://a.test/{name}", "HTTP/1.1 200 OK", [("Content-Type", kind)], b"x")
                for name, kind in (("x.css", "text/css"), ("1", "text/html"), ("2", "text/html; charset=x"))]

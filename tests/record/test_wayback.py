@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from datetime import date
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+from threading import Event, Thread
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -66,6 +67,27 @@ def test_what_breaks_off_is_asked_for_again(asked: WebArchive, monkeypatch: pyte
     assert asked.find(ArchivedRequest("GET", PAGE)) is None
     [trouble] = asked.complaints()
     assert "(ProtocolError)" in trouble or "(IncompleteRead)" in trouble
+
+
+def test_what_an_earlier_page_asked_for_is_no_trouble_of_this_one(asked: WebArchive, monkeypatch: pytest.MonkeyPatch
+                                                                 ) -> None:
+    """Chrome had been closed; the request was tried again all the same, and its failure made the next page unfit."""
+    waits, page_is_over = Event(), Event()
+
+    def sleep(_seconds: float) -> None:
+        waits.set()
+        page_is_over.wait(10)
+
+    monkeypatch.setattr(wayback, "time", SimpleNamespace(sleep=sleep))
+    Busy.answers = [503] * 4
+    asked.begin_page(PAGE)
+    request = Thread(target=asked.find, args=(ArchivedRequest("GET", f"{PAGE}slow"),))
+    request.start()
+    assert waits.wait(10)
+    asked.begin_page("http://other.test/")
+    page_is_over.set()
+    request.join()
+    assert (asked.complaints(), Busy.answers) == ([], [])
 
 
 def test_what_is_too_large_is_missing(asked: WebArchive, monkeypatch: pytest.MonkeyPatch) -> None:

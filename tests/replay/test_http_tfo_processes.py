@@ -104,7 +104,9 @@ def test_servers_live_in_their_namespace_and_not_as_root(recording: Path, namesp
         with socket.create_connection(("127.0.0.2", server.port), timeout=10) as connection:
             connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
             assert read_all(connection).endswith(b"\r\n\r\nb")
-        for log in server.logdir.rglob("*.test"):
+        logs = list(server.logdir.rglob("*.test"))
+        assert {log.name for log in logs} == {HOST, "b.test"}
+        for log in logs:
             assert (log.stat().st_uid, log.parent.stat().st_uid) == (NOBODY, NOBODY)
 
 
@@ -112,7 +114,9 @@ def test_servers_live_in_their_namespace_and_not_as_root(recording: Path, namesp
 @pytest.mark.parametrize("options", [(), ("--user", "0:0")])
 def test_no_server_is_root(recording: Path, options: tuple[str, ...]) -> None:
     with running(recording, *options) as server:
-        for pid in server.children():
+        pids = server.children()
+        assert pids
+        for pid in pids:
             assert f"Uid:\t{NOBODY}\t{NOBODY}\t{NOBODY}\t{NOBODY}" in Path(f"/proc/{pid}/status").read_text()
         assert server.get("/x.css")[1] == b"p{}"
 

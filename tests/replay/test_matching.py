@@ -13,6 +13,8 @@ from harness.measure.coverage import recorded_page
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked, hash_body
 from harness.mirror.paths import write_file
+from harness.replay.matching import Request
+from harness.replay.reply import reply_to
 from harness.replay.site import Site
 from tests.support.written import HOST, Written, body, get
 
@@ -138,6 +140,22 @@ def test_posts_are_told_apart_by_their_bodies(written: Written) -> None:
     assert post('{"query": "else"}').found == "best-match"
 
 
+def test_a_post_without_a_body_answers_none_that_has_its_own_answer(written: Written) -> None:
+    written.add("/api", "the list", method="POST")
+    written.add("/api", "the item", method="POST", post='{"id": 1, "at": 1363139399019}')
+    written.add("/api", "the list again", method="POST")
+    site = written.site()
+
+    def post(text: str) -> RecordedAnswer:
+        return site.answer("/api", "POST", Asked({}, hash_body(text.encode())))
+
+    item, later = '{"id": 1, "at": 1363139399019}', '{"id": 1, "at": 1785000000000}'
+    answers = [post(text) for text in (later, item, item, "", "", "else")]
+    assert [body(written, answer) for answer in answers] == [
+        "the item", "the item", "the item", "the list", "the list again", "the list again"]
+    assert [answer.found for answer in answers] == ["masked", *["plain"] * 5]
+
+
 def test_only_what_answered_a_navigation_answers_a_navigation(written: Written) -> None:
     written.add("/list", "the page", asked=NAVIGATION)
     written.add("/list", "a fragment", asked=FETCH | {"hx-request": "true"})
@@ -242,6 +260,26 @@ def test_what_a_load_does_not_ask_for_is_not_expected_of_it(written: Written) ->
     assert [*held.sizes.values()] == [len("the page")]
 
 
+def test_each_preflight_is_an_answer_of_its_own(written: Written, tmp_path: Path) -> None:
+    """Always the last one was sent, another origin's or page's perhaps, and a load was said to lack the others."""
+    for page in ("one", "two"):
+        for origin in ("https://b.test", "https://b.test", "https://c.test"):
+            written.add("/api", status=204, method="OPTIONS", page=page, asked={"origin": origin},
+                        headers=[("Access-Control-Allow-Origin", origin)])
+    recording = written.read()
+    make_mark(tmp_path / "mark")
+    site = Site(recording, HOST, "https", LoadMark(tmp_path / "mark"))
+    for page in ("one", "two"):
+        mark_load(tmp_path / "mark", page)
+        asked = [Request("OPTIONS", "/api", Asked({"origin": origin})) for origin in (
+            "https://c.test", "https://b.test", "https://b.test")]
+        replies = [reply_to(site, {}, request) for request in asked]
+        assert [dict(reply.headers)["access-control-allow-origin"] for reply in replies] == [
+            request.asked.headers["origin"] for request in asked]
+        held = recorded_page(recording, written.directory / "Web", page).sizes
+        assert {reply.answer for reply in replies} == held.keys()
+
+
 def test_what_answered_a_post_is_no_file_that_answers_a_get(written: Written) -> None:
     """It has its URL's name in the mirror, and would be found as a stand-in before the answer that it is."""
     for number in range(2):
@@ -281,6 +319,18 @@ def test_failed_and_cached_exchanges_do_not_stand_in_the_way(written: Written) -
     written.add("/x", status=304)
     site = written.site()
     assert [body(written, site.answer("/x")) for _ in range(2)] == ["whole"] * 2
+
+
+@pytest.mark.parametrize("target", ["/poll?op=begin", "/poll?at=1785000000000"])
+def test_what_hung_hangs_for_nothing_that_a_load_event_waits_for(written: Written, target: str) -> None:
+    for recorded in ("/poll?op=wait", "/poll?at=1363139399019"):
+        written.add(recorded, status=0, asked=FETCH, _error="unfinished", time=2500, connection="1")
+    written.add("/", "page", asked=NAVIGATION)
+    site = written.site()
+    assert site.answer(target, "GET", Asked(FETCH)).hangs
+    for purpose in ("script", "image"):
+        answer = site.answer(target, "GET", Asked(FETCH | {"sec-fetch-dest": purpose, "sec-fetch-mode": "no-cors"}))
+        assert (answer.hangs, answer.found) == (False, FoundAs.MISSING)
 
 
 def test_what_is_not_recorded_is_missing(written: Written) -> None:

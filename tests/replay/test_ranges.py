@@ -103,6 +103,27 @@ def test_recorded_parts_are_joined(written: Written) -> None:
     assert (reply.status, body, dict(reply.headers)["content-range"]) == (206, b"2345678", "bytes 2-8/10")
 
 
+@pytest.mark.parametrize("status", [416, 503])
+def test_an_error_takes_no_recorded_parts_away(written: Written, status: int) -> None:
+    """A script that reads on until there is no more, or a server that was busy once: all of it was an error then."""
+    add_part(written, 0, 5)
+    written.add("/v.mp4", "an error", status=status)
+    add_part(written, 6, 9)
+    written.add("/v.mp4", "an error", status=status)
+    site = written.site()
+    for first in (0, 6):
+        reply, body = fetch(written, site, {"range": f"bytes={first}-"})
+        assert (reply.status, body) == (206, b"0123456789"[first:])
+    assert fetch(written, site, {"range": "bytes=10-"})[0].status == 416
+
+
+def test_an_error_before_the_first_part_keeps_its_turn(written: Written) -> None:
+    written.add("/v.mp4", "not without a token", status=403)
+    add_part(written, 0, 9)
+    site = written.site()
+    assert [fetch(written, site, {"range": "bytes=0-"})[0].status for _ in range(3)] == [403, 206, 206]
+
+
 def test_a_gap_between_recorded_parts_is_no_part(written: Written) -> None:
     add_part(written, 0, 3)
     add_part(written, 8, 9)

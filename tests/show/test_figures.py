@@ -114,6 +114,26 @@ def test_the_median_run_is_drawn(tmp_path: Path) -> None:
     assert (drawn.load.run, drawn.plt_ms, drawn.loads) == (3, 1000, 4)      # of four the lower middle one
     small_print = draw(tmp_path).get_supxlabel()
     assert "TFO off: run 3, the lower of the middle two of 4 loads, 5 requests. TFO on: no load to draw" in small_print
+    assert small_print.endswith("\nIndex: order of start."), "there is nothing beside which a bar could be alone"
+
+
+def test_a_lone_bar_need_not_be_requested_in_one_load_only(tmp_path: Path) -> None:
+    """The text log leaves out what was not over, as a poll: it was "requested in that load only"."""
+    small_print = draw(make_client(tmp_path, delays_ms=[10], urls=[NEWS])).get_supxlabel()
+    assert "a lone bar is what the other load did not request, or not get to its end." in small_print
+
+
+def test_loads_with_tfo_alone_are_in_the_order_of_their_own_start(tmp_path: Path) -> None:
+    add_load(tmp_path, NEWS, 10, 1, 1, 1000)
+    assert "without TFO" not in draw(tmp_path).get_supxlabel()
+
+
+def test_pages_of_another_rtt_do_not_make_these_synthetic(tmp_path: Path) -> None:
+    """tfo.py typed for each RTT: --name Paper at 20 ms, --name Paper2013, the real pages, at 100 ms."""
+    make_client(tmp_path, delays_ms=[10], urls=[NEWS], runs=2)
+    make_client(tmp_path, delays_ms=[50], urls=[NEWS], runs=2, name="Paper2013", synthetic=False)
+    assert draw(tmp_path).get_supxlabel().endswith(" Pages: synthetic.")
+    assert "synthetic" not in draw(tmp_path, rtt_ms=100).get_supxlabel()
 
 
 def test_a_load_without_its_log_cannot_be_drawn(tmp_path: Path) -> None:

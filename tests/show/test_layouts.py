@@ -1,6 +1,7 @@
 """Layouts side by side: the table, the figure, and what differs besides."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,30 @@ def test_a_page_that_one_folder_lacks_has_no_bar_there(tmp_path: Path, three: li
     rows = layout_rows([side(three[0]), side(tmp_path / "d")])
     assert [(row.url, row.name) for row in rows] == [(NEWS, "host"), (POST, "one")]
     assert len(draw_layouts(rows).axes[2].patches) == 2
+
+
+def test_the_legend_stays_in_the_picture(three: list[Path]) -> None:
+    """Six folders as run.sh calls them left it on both sides, and pressed the bars into a third of its width."""
+    [row] = layout_rows([side(three[0])])
+    figure = draw_layouts([replace(row, name=f"results-20261126-10431{number}") for number in range(6)])
+    figure.canvas.draw()
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert 0 <= legend.get_window_extent().x0 < legend.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_names_of_pages_do_not_overlap(tmp_path: Path) -> None:
+    """run.sh's four pages at its three RTTs: Wikipedia's name lay over its neighbours'. As recorded is no one RTT."""
+    urls = ["http://www.amazon.com", "http://www.nytimes.com", "http://www.wsj.com",
+            "http://en.wikipedia.org/wiki/Transmission_Control_Protocol"]
+    make_client(tmp_path / "client", [10, 50], urls, runs=2)
+    make_client(tmp_path / "client", [100], urls, runs=2, server_rtts_ms={"a.test": 30, "b.test": 300})
+    figure = draw_layouts(layout_rows([side(tmp_path)]))
+    figure.canvas.draw()
+    labels = figure.axes[-1].get_xticklabels()
+    for label, rtt in zip(labels, ["20 ms", "100 ms", "recorded\n30-300 ms"], strict=False):
+        assert label.get_text().endswith(f"com\n{rtt}")
+    assert not any(left.get_window_extent().overlaps(right.get_window_extent()) for left, right in pairwise(labels))
 
 
 def test_the_program(three: list[Path], tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from harness.show.report import write_report
 from harness.show.requests_figure import draw_figure
 from harness.show.sweep import draw_sweep, sweep_lines
 from harness.show.table import format_report
-from tests.support.client_folder import NEWS, make_client
+from tests.support.client_folder import NEWS, POST, add_load, make_client
 
 NAME = "recorded 12-180"
 RECORDED: dict[str, Any] = {"rtt": "recorded*2", "rtts_assumed": ["c.test"],
@@ -38,6 +38,17 @@ def test_table_and_footer(client: Path) -> None:
     assert [line.split("\t")[1] for line in report if line.startswith("\t")] == ["20", NAME, "100"]
     assert f"RTT {NAME} ms: of each of 4 servers in proportion to the recorded one (--rtt recorded*2), but for 1 of " \
            "which that is not known, which have the median of the others; their median is 40 ms." in report
+
+
+def test_lines_about_one_cell_call_its_rtt_as_the_table_does(tmp_path: Path) -> None:
+    """They said "at 40 ms", which no row is called, and which is the RTT to two of four servers only."""
+    client = make_client(tmp_path, delays_ms=[20], urls=[NEWS, POST], **RECORDED)
+    for path in client.glob("20-*-tfo-1/httpblog*"):
+        path.unlink()
+    add_load(client, NEWS, 20, 1, 0, 1150)
+    report = format_report(*read(client))
+    assert f"(httpwww.news.example at {NAME} ms without TFO)" in report
+    assert f"Not measured:\n  httpblog.example2013post at {NAME} ms with TFO\n" in report
 
 
 def test_scaled_rtts_are_not_said_to_be_as_recorded(tmp_path: Path) -> None:

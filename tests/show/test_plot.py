@@ -1,7 +1,9 @@
 """plot.py as it is typed."""
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,23 @@ def test_a_table_that_cannot_be_printed_is_said(tmp_path: Path) -> None:
         done = subprocess.run([ROOT / "plot.py", "--clientdir", "client", "--outputdir", "figures"], cwd=tmp_path,
                               stdout=full, stderr=subprocess.PIPE, text=True, timeout=100, check=False)
     assert (done.returncode, done.stderr) == (1, "standard output: the disk is full; make room and try again\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_no_part_of_a_figure(tmp_path: Path, number: signal.Signals) -> None:
+    """On Ctrl-C run.sh ends it by SIGTERM: a hidden file stayed among the figures. SIGINT ended it in a traceback."""
+    make_client(tmp_path / "client")
+    with subprocess.Popen([ROOT / "plot.py", "--clientdir", "client", "--outputdir", "figures"], cwd=tmp_path,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as plotting:
+        while not list(tmp_path.glob("figures/.*.png")):
+            assert plotting.poll() is None
+            time.sleep(0.002)
+        plotting.send_signal(number)
+        said = plotting.communicate(timeout=60)[1]
+    assert plotting.returncode == -number
+    assert said.splitlines()[-1] == f"stopped by {number.name}; everything is cleaned up"
+    assert "Traceback" not in said
+    assert not list(tmp_path.glob("figures/.*"))
 
 
 def test_figures_for_print(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from harness.analysis.selection import Selection, select
 from harness.errors import InputError
-from harness.files.results import Results, read_results
+from harness.files.results import Results, attempt_directory, read_results
 from harness.show.report import write_report
 from harness.show.report.records import PHASES
 from harness.show.report.tables import UNKNOWN
@@ -253,6 +253,20 @@ def test_no_load_counts(tmp_path: Path) -> None:
     page = Page(report_of(tmp_path / "client", tmp_path / "report.html")[0])
     assert any("No load of this page can be drawn" in words for words in page.texts["p"])
     assert any("timed out after 60 s" in row for row in page.rows())
+
+
+def test_a_try_that_was_made_again_is_no_valid_load(tmp_path: Path) -> None:
+    """"Every load is valid.", said the report, under the line that tells why one was made again."""
+    client = make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2,
+                         server_rtts_ms={"a.test": 10, "b.test": 30})
+    made = add_load(tmp_path / "first", NEWS, 10, 1, 0, 9000, valid=False, why_not=["SYN retransmitted: 2"],
+                    failed_requests={ERROR: 1})
+    made.parent.rename(attempt_directory(client / made.parent.name, 1))
+    add_load(client, NEWS, 10, 0, 0, 1000, failed_requests={ERROR: 1})
+    page = Page(report_of(client, tmp_path / "report.html")[0])
+    assert "Every load is valid." not in page.texts["p"]
+    assert f"{NEWS}|recorded 10-30|1|off|SYN retransmitted: 2 (made again)" in page.rows()
+    assert f"{NEWS}|recorded 10-30|1|off|{ERROR}|{UNKNOWN}" in page.rows()
 
 
 def test_another_metric(tmp_path: Path) -> None:

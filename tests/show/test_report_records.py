@@ -10,6 +10,7 @@ from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.results import read_results, write_load
 from harness.files.text_log import PageLog, Transaction, format_log
 from harness.show.report.records import PHASES, shown_requests
+from harness.show.report.waterfall import chart_data, make_waterfalls
 from tests.support.made_har import PAGE, MadeLoad
 
 POLL = "http://poll.test/"
@@ -32,3 +33,18 @@ def test_a_request_that_never_ended_lends_nothing_to_the_next_one_of_its_url(tmp
     took_ms = dict(zip(PHASES, poll.phases_ms or (), strict=True))
     assert took_ms == dict.fromkeys(PHASES, 0) | {"connect": 22, "wait": 11}
     assert (poll.error, poll.answer) == ("", "stand-in")
+
+
+def test_the_critical_path_lies_in_the_rows_of_its_own_requests(tmp_path: Path) -> None:
+    """Of two for one URL a step lay in the row of the one that began nearer to it, which nobody waited for."""
+    made = MadeLoad(1010)
+    made.add(PAGE, 0, "document", referer="")
+    made.add(POLL, 200, "script", dns=200, connect=100, wait=500)
+    made.add(POLL, 480, "data", connect=100, wait=1000)
+    load = made.write(tmp_path)
+    load.log.write_text(format_log(PageLog(transactions=[
+        Transaction(0, 200, PAGE), Transaction(200, 1000, POLL), Transaction(480, 1580, POLL)])))
+    results = read_results(tmp_path)
+    [waterfall] = make_waterfalls(results, select(results, "load"), load.page, 1)
+    path = chart_data(waterfall)["loads"][0]["path"]
+    assert path == [[0, 0, 100], [0, 100, 200], [1, 200, 400], [1, 400, 500], [1, 500, 1000], [1, 1000, 1010]]

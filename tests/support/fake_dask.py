@@ -96,7 +96,7 @@ class FakeClient:
         if judged is None:
             return FakeFuture(Exception("b'...KilledWorker...'"), "error")
         status, why = judged
-        exits = {"10": 2} if why == "its own fault" else {"10": 1}
+        exits = {"10": {"its own fault": 2, "killed": -9}.get(why, 1)}
         of: UnitOutcome = of_unit(unit, status, *([why] if why else []), machine=worker.machine,
                                   calibration=worker.calibration, exits=exits)
         return FakeFuture(result(self.scratch, of), "finished")

@@ -114,6 +114,20 @@ def test_three_failures_in_a_row_dismiss_a_worker_without_a_calibration(sweep: S
     assert (tally.failed, tally.measured, tally.done) == (0, 12, 12), "what failed there was tried again elsewhere"
 
 
+@pytest.mark.parametrize("at_last", ["measured", "partly"])
+def test_a_site_whose_tfo_py_was_killed_is_tried_once_more(sweep: Sweep, at_last: Status) -> None:
+    """It had one RTT of two, and its other one was not measured by --resume or --again either."""
+    tries: Counter[str] = Counter()
+
+    def killed_at_first(of: Unit) -> tuple[Status, str]:
+        tries[of.url] += 1
+        return ("partly", "killed") if tries[of.url] == 1 or at_last == "partly" else good(of)
+    tally = sweep.run(sweep.client(FakeWorker(machine("a"), killed_at_first, FIT)), jobs=JOBS[:1])
+    outcome = sweep.folder.outcome(JOBS[0].unit.key)
+    assert outcome
+    assert (outcome.status, tally.done, tries[outcome.url]) == (at_last, 1, 2)
+
+
 def test_a_unit_that_failed_is_tried_again_by_another_worker(sweep: Sweep) -> None:
     bad, fit = FakeWorker(machine("bad"), always("failed", "Chrome hangs"), FIT), FakeWorker(machine("fit"), good, FIT)
     tally = sweep.run(sweep.client(bad, fit), jobs=JOBS[:4])
@@ -204,6 +218,22 @@ def test_what_only_a_dismissed_worker_was_to_measure_is_put_back_when_it_has_lef
     assert known.look() == []
 
 
+def test_a_dismissed_worker_that_did_not_hear_of_it_is_sent_away_again(sweep: Sweep) -> None:
+    """The scheduler was gone before it was told: it measured on, and all that it sent was measured again, for ever."""
+    tries: Counter[str] = Counter()
+
+    def at_first_full(of: Unit) -> tuple[Status, str]:
+        tries["all"] += 1
+        if tries["all"] > 20:
+            pytest.fail("it never ends")
+        return ("refused", "no room in /tmp") if tries["all"] == 1 else good(of)
+    full = FakeWorker(machine("full"), at_first_full, FIT)
+    fit = FakeWorker(machine("fit"), good, FIT)
+    assert sweep.run(sweep.client(full, drop=1), sweep.client(full, fit)).whole
+    assert (len(full.measured), len(fit.measured)) == (1, 12)
+    assert full.told.count("dismiss") == 2
+
+
 def test_when_the_scheduler_goes_before_an_answer_is_fetched_nobody_is_to_blame(sweep: Sweep) -> None:
     events: workers.Events = queue.SimpleQueue()
     known = workers.Workers(VERSIONS, sweep.said.append, events)
@@ -276,16 +306,16 @@ def test_nothing_is_handed_out_when_the_disk_has_no_room_for_results(sweep: Swee
 
 def test_a_tenth_of_the_sites_is_measured_on_another_machine_too(sweep: Sweep) -> None:
     jobs = [UnitTask(unit(number), lambda: b"") for number in range(60)]
-    one, same, other = (FakeWorker(machine(name, on), good, FIT) for name, on in
-                        (("a", "first"), ("b", "first"), ("c", "other")))
-    tally = sweep.run(sweep.client(one, same, other), jobs=jobs)
+    here, same, other = (FakeWorker(machine(name, on), good, FIT) for name, on in
+                         (("a", "first"), ("b", "first"), ("c", "other")))
+    tally = sweep.run(sweep.client(here, same, other), jobs=jobs)
     wanted = [job.unit for job in jobs if job.unit.wants_second]
     assert wanted
     assert (tally.done, tally.seconds_left) == (60, 0)
     for first in wanted:
         outcomes = [sweep.folder.outcome(key) for key in (first.key, UnitTask(first, lambda: b"").second.unit.key)]
         assert {found.machine.id for found in outcomes if found} == {"first", "other"}
-    seconds = sum(measured.replica for worker in (one, same, other) for measured in worker.measured)
+    seconds = sum(measured.replica for worker in (here, same, other) for measured in worker.measured)
     assert seconds == len(wanted)
 
 
@@ -308,8 +338,8 @@ def test_second_measurements_are_made_up_for_when_another_machine_is_there(sweep
 
 def test_when_the_scheduler_dies_after_the_last_first_measurement_the_second_ones_are_made(sweep: Sweep) -> None:
     jobs = [UnitTask(unit(number), lambda: b"") for number in range(60)]
-    one, other = FakeWorker(machine("a", "here"), good, FIT), FakeWorker(machine("b", "there"), good, FIT)
-    assert sweep.run(sweep.client(one, other, drop=60), sweep.client(one, other), jobs=jobs).seconds_left == 0
+    here, other = FakeWorker(machine("a", "here"), good, FIT), FakeWorker(machine("b", "there"), good, FIT)
+    assert sweep.run(sweep.client(here, other, drop=60), sweep.client(here, other), jobs=jobs).seconds_left == 0
 
 
 def test_a_recording_that_cannot_travel_is_a_failure(sweep: Sweep) -> None:

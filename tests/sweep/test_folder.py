@@ -14,7 +14,9 @@ import pytest
 from harness.errors import InputError
 from harness.sweep.folder import SweepFolder, sweeps
 from harness.sweep.parcel import pack
+from harness.system.privileges import acting_as
 from tests.support.made_units import outcome, result, unit
+from tests.support.ordinary import ORDINARY
 
 
 @pytest.fixture
@@ -150,3 +152,17 @@ def test_what_cannot_be_read_is_said(folder: SweepFolder) -> None:
         folder.read_asked()
     folder.write_asked({"pages": "x"})
     assert sweeps(folder.path.parent) == ["x"]
+
+
+@pytest.mark.root
+def test_another_users_sweep_is_one_line(open_to_all: Path) -> None:
+    """--report, --pages and --resume ended in a traceback, and --status said of one that ran: not running."""
+    sweep = SweepFolder(open_to_all, "x")
+    sweep.make()
+    for folder in (sweep.path, sweep.sites, sweep.recordings):
+        folder.chmod(0o755)
+    with sweep.only_driver():
+        with acting_as(ORDINARY), pytest.raises(InputError, match=r"this sweep is another user's; put sudo in"):
+            sweep.driver()
+        with acting_as(ORDINARY), pytest.raises(InputError, match=r"cannot be made or written \(Permission denied\)"):
+            sweep.make()

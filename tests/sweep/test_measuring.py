@@ -3,6 +3,7 @@
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 
@@ -12,11 +13,12 @@ from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.measure.resume import recording_digest
 from harness.sweep import measuring
-from harness.sweep.measuring import PARTS, SITE, Bed, measure_unit
+from harness.sweep.measuring import PARTS, SITE, Bed, judge, measure_unit
 from harness.sweep.outcome import UnitOutcome
 from harness.sweep.parcel import pack
 from harness.sweep.plan import Unit, UnitSettings
-from tests.support.made_units import VERSIONS, machine
+from tests.support.client_folder import make_client
+from tests.support.made_units import VERSIONS, machine, unit
 from tests.support.small_mirror import SmallMirror
 
 URL = "http://one.test/"
@@ -127,3 +129,14 @@ def test_a_sick_machine_blames_no_page(here: Machine, monkeypatch: pytest.Monkey
 def test_a_page_that_tfo_py_refuses_is_to_blame(here: Machine) -> None:
     outcome, _ = here.measure("print('an empty document')\nsys.exit(2)")
     assert (outcome.status, outcome.why, outcome.of_the_page) == ("failed", ("an empty document",), True)
+
+
+@pytest.mark.parametrize(("changed", "status"), [
+    ({}, "measured"), ({"browser": "the next Chrome"}, "refused"), ({"tfo_lab": "the next program"}, "refused")])
+def test_what_was_updated_while_a_worker_ran_does_not_mix(tmp_path: Path, changed: dict[str, str], status: str) -> None:
+    """The worker knew the versions of its start only; the results of two stood in one table."""
+    of, work_dir = unit(), tmp_path / "unit"
+    make_client(work_dir / "client", (10,), [of.url], **{**asdict(VERSIONS), **changed})
+    found = judge(of, work_dir, {"10": 0})
+    assert found.status == status
+    assert all(version in "".join(found.why) for version in changed.values())

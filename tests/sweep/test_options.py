@@ -80,6 +80,13 @@ def test_it_goes_on_where_it_measured(pages: Path, monkeypatch: pytest.MonkeyPat
     assert resumed() == ("", (), str(ROOT)), "of a sweep that was begun before this was noted"
 
 
+def test_certificates_are_where_they_were_typed(pages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were made there; scheduler and worker, which start in the project's folder, looked for them there."""
+    monkeypatch.chdir(pages.parent)
+    monkeypatch.setattr(sys, "argv", ["sweep.py", "--serve", "--tls", "mine"])
+    assert parse_arguments("").tls == Path.cwd() / "mine"
+
+
 @pytest.mark.parametrize("spoiled", [{"scheduler": "lab:8786"}, {"hosts": ["-oProxyCommand=id"]}, {"hosts": 3}])
 def test_a_spoiled_place_is_one_line(pages: Path, monkeypatch: pytest.MonkeyPatch, spoiled: dict[str, object]) -> None:
     at = ("--dir", str(pages.parent))

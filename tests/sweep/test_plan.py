@@ -10,15 +10,15 @@ from tests.support.made_units import unit
 
 
 def test_the_same_content_has_the_same_key_and_any_other_another() -> None:
-    one = unit()
-    assert Unit.from_json(one.to_json()) == one
-    assert Unit.from_json(one.to_json()).key == one.key == unit().key
-    others = [replace(one, url="http://other.test/"), replace(one, recording="another"), replace(one, replica=1),
-              replace(one, settings=UnitSettings((10.0, 50.0), one.settings.options)),
-              replace(one, settings=UnitSettings(one.settings.delays)),
-              replace(one, versions=Versions("a later program", one.versions.browser)),
-              replace(one, versions=Versions(one.versions.tfo_lab, "a later Chrome"))]
-    assert len({one.key, *(other.key for other in others)}) == 1 + len(others)
+    first = unit()
+    assert Unit.from_json(first.to_json()) == first
+    assert Unit.from_json(first.to_json()).key == first.key == unit().key
+    others = [replace(first, url="http://other.test/"), replace(first, recording="another"), replace(first, replica=1),
+              replace(first, settings=UnitSettings((10.0, 50.0), first.settings.options)),
+              replace(first, settings=UnitSettings(first.settings.delays)),
+              replace(first, versions=Versions("a later program", first.versions.browser)),
+              replace(first, versions=Versions(first.versions.tfo_lab, "a later Chrome"))]
+    assert len({first.key, *(other.key for other in others)}) == 1 + len(others)
 
 
 def test_about_a_tenth_of_the_sites_is_measured_twice_whatever_their_options() -> None:

@@ -40,18 +40,18 @@ def sweep(tmp_path: Path) -> SweepFolder:
 def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     said: list[str] = []
-    one, two = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), said.append)
+    first, second = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), said.append)
     assert said == [f"[  1/2] {ONE}: cut out of both", f"[  2/2] {TWO}: cut out of both"]
-    assert sorted(path.name for path in (one.folder / SITE).iterdir()) == ["img.one.test", "in-no-log.test",
-                                                                               "one.test"]
-    assert sorted(path.name for path in (two.folder / SITE).iterdir()) == ["in-no-log.test", "two.test"]
+    assert sorted(path.name for path in (first.folder / SITE).iterdir()) == ["img.one.test", "in-no-log.test",
+                                                                                 "one.test"]
+    assert sorted(path.name for path in (second.folder / SITE).iterdir()) == ["in-no-log.test", "two.test"]
     whole = read_recording(both.mirror, both.fetchlog)
-    alone = read_recording(one.folder / SITE, one.folder / f"{SITE}.fetchlog")
+    alone = read_recording(first.folder / SITE, first.folder / f"{SITE}.fetchlog")
     assert alone.manifest == whole.manifest
-    assert recorded_rtts(PageFiles(one.folder, SITE), alone).rtts_ms == {"one.test": 20, "img.one.test": 35.5,
-                                                                         "in-no-log.test": 5}
+    assert recorded_rtts(PageFiles(first.folder, SITE), alone).rtts_ms == {"one.test": 20, "img.one.test": 35.5,
+                                                                           "in-no-log.test": 5}
     assert alone.exact_url("http://img.one.test/a.png") == whole.exact_url("http://img.one.test/a.png") != ()
-    assert record_missing(sweep, read_pages(both.pages), {}, said.append) == [one, two], "and are not cut again"
+    assert record_missing(sweep, read_pages(both.pages), {}, said.append) == [first, second], "and are not cut again"
     assert len(said) == 2
 
 
@@ -59,15 +59,15 @@ def test_a_page_is_found_however_the_list_writes_its_root(sweep: SweepFolder, tm
     mine = PageFiles(tmp_path, "mine")
     mine.pages.write_text(f"{ONE.rstrip('/')}\n")
     said: list[str] = []
-    [one] = record_missing(sweep, read_pages(mine.pages), installed_recordings(tmp_path, mine), said.append)
+    [first] = record_missing(sweep, read_pages(mine.pages), installed_recordings(tmp_path, mine), said.append)
     assert said == [f"[  1/1] {read_pages(mine.pages)[0].url}: cut out of both"]
-    assert one.digest
+    assert first.digest
 
 
 def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
-    one, _ = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
-    [job, _] = planned([one, one], SweepSettings(both.pages, (10.0,), ((),), VERSIONS))
+    first, _ = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
+    [job, _] = planned([first, first], SweepSettings(both.pages, (10.0,), ((),), VERSIONS))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     unpack(job.parcel(), elsewhere, PARTS)
@@ -101,9 +101,9 @@ def test_a_recording_of_a_later_program_is_taken_last(tmp_path: Path) -> None:
 def test_a_site_that_cannot_be_copied_leaves_the_others(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     os.mkfifo(tmp_path / "both" / "img.one.test" / "fifo")
-    one, two = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
-    assert "img.one.test/fifo: cannot be copied (" in one.why_not
-    assert two.why_not == ""
+    first, second = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
+    assert "img.one.test/fifo: cannot be copied (" in first.why_not
+    assert second.why_not == ""
 
 
 def test_what_cannot_be_recorded_is_a_row_with_its_reason(sweep: SweepFolder, tmp_path: Path,
@@ -116,10 +116,36 @@ def test_what_cannot_be_recorded_is_a_row_with_its_reason(sweep: SweepFolder, tm
     monkeypatch.setattr(recordings, "fetch", fetch)
     pages = read_pages(tmp_path / "both.pages")
     for _ in range(2):
-        one, two = record_missing(sweep, pages, {}, print)
-        assert one.why_not == two.why_not == "cannot be recorded: it is gone"
+        first, second = record_missing(sweep, pages, {}, print)
+        assert first.why_not == second.why_not == "cannot be recorded: it is gone"
     assert len(tried) == 2, "it is not tried at every call"
-    assert planned([one, two], SweepSettings(tmp_path / "both.pages", (10.0,), ((),), VERSIONS)) == []
+    assert planned([first, second], SweepSettings(tmp_path / "both.pages", (10.0,), ((),), VERSIONS)) == []
     assert sweep.forget_failures() == 2
     record_missing(sweep, pages, {}, print)
     assert len(tried) == 4
+
+
+def test_a_page_of_the_same_file_name_gets_no_other_pages_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                                    ) -> None:
+    """The list named http://a.test/b/c before, and names http://a.test/bc now: its row had the other page's numbers."""
+    fetched: list[str] = []
+
+    def fetch(folder: Path) -> str:
+        url = PageFiles(folder, SITE).pages.read_text().strip()
+        fetched.append(url)
+        mirror = SmallMirror(folder, SITE)
+        mirror.add(url, url)
+        mirror.finish(url)
+        return "it is gone" if url.endswith("gone") else ""
+    monkeypatch.setattr(recordings, "fetch", fetch)
+    sweep = SweepFolder(tmp_path, "x")
+    sweep.make()
+    pages = tmp_path / "list.pages"
+    listed = [f"http://a.test/{path}" for path in ("b/c", "bc", "go/ne", "gone", "go/ne")]
+    for url in listed:
+        pages.write_text(f"{url}\n")
+        for _ in range(2):
+            [found] = record_missing(sweep, read_pages(pages), {}, print)
+            assert found.page.url == url
+            assert bool(found.why_not) == url.endswith("gone")
+    assert fetched == listed

@@ -1,7 +1,10 @@
 """What comes out of a sweep: the same loads in all tables, and a report in which no site's text does harm."""
 
 import csv
+import json
+import os
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -100,6 +103,21 @@ def test_a_site_that_was_measured_twice_counts_once(sweep: Sweep) -> None:
     assert "TCP Fast Open over 7 sites: x" in html
     assert re.search(r'<th scope="row">20</th><td class="number">7</td>', html)
     assert html.count("100.0% (59.0 to 100.0) of 7</td>") == 2, "at both RTTs"
+
+
+def test_only_what_was_measured_counts_as_measured(tmp_path: Path) -> None:
+    """A site none of whose loads count was one of the synthetic sites measured, and one of its machine's."""
+    made = Sweep(tmp_path)
+    for number in (6, 7):
+        client = make_client(made.folder.results(made.jobs[number].unit.key) / "client", (10, 100),
+                             [made.jobs[number].unit.url])
+        for path in client.glob("*-tfo-*/*.json"):
+            path.write_text(json.dumps({**json.loads(path.read_text()), "valid": False, "why_not": ["SYN lost"]}))
+    write_outputs(made.folder, made.asked, made.sites, made.jobs)
+    html = (made.folder.path / "report.html").read_text()
+    assert "TCP Fast Open over 6 sites: x" in html
+    assert "6 of the measured sites are synthetic" in html
+    assert re.search(r'<th scope="row">lab1</th><td class="number">6</td>', html)
 
 
 def test_the_report_is_one_file_in_which_no_text_is_run(sweep: Sweep) -> None:
@@ -209,3 +227,39 @@ def test_each_combination_of_a_grid_has_best_sites_at_its_own_largest_rtt(tmp_pa
     assert re.findall(r"By the improvement at (\d+) ms RTT", html) == ["20", "60"]
     for of in units:
         assert f'<a href="waterfalls/{of.key}.html">' in html
+
+
+def spoil(client: Path, how: str) -> None:
+    """Change a site's loads to what a worker that is broken, or not ours, may send."""
+    first = next((client / "10-1-tfo-0").glob("*.json"))
+    if how == "a name that is no UTF-8":
+        Path(os.fsdecode(os.fsencode(first.parent) + b"/\xff.json")).write_text("{")
+    elif how == "a run that 64 bits do not hold":
+        (client / f"10-{'9' * 30}-tfo-0").mkdir()
+        (client / f"10-{'9' * 30}-tfo-0" / "x").write_text("")
+    elif how == "no URL":
+        first.write_text(json.dumps({**json.loads(first.read_text()), "request_urls": ["http://["]}))
+    elif how == "a newer format":
+        first.write_text('{"format": 99}')
+    else:
+        shutil.rmtree(client)
+
+
+@pytest.mark.parametrize(("how", "why"), [
+    ("a name that is no UTF-8", ""), ("a run that 64 bits do not hold", ""),
+    ("no URL", "its loads cannot be read: Invalid IPv6 URL"), ("a newer format", "its loads cannot be read: "),
+    ("nothing", "its loads are gone")])
+def test_one_sites_spoiled_loads_leave_the_other_sites_their_report(tmp_path: Path, how: str, why: str) -> None:
+    """Some ended the report in a traceback; others were "measured", without a number, and named nowhere."""
+    made = Sweep(tmp_path)
+    spoiled = made.jobs[1].unit
+    spoil(made.folder.results(spoiled.key) / "client", how)
+    write_outputs(made.folder, made.asked, made.sites, made.jobs)
+    row = {row["url"]: row for row in rows_of(made.folder.path / "sites.csv")}[spoiled.url]
+    assert row["status"] == ("failed" if why else "measured")
+    assert why in row["why"]
+    html = (made.folder.path / "report.html").read_text()
+    assert f"TCP Fast Open over {6 if why else 7} sites: x" in html
+    assert (spoiled.url in html[html.index("Not measured, or in part"):]) == bool(why)
+    tables = pyarrow.parquet.read_table(made.folder.path / "loads.parquet")
+    assert tables.num_rows == len(rows_of(made.folder.path / "loads.csv"))

@@ -19,6 +19,7 @@ from harness.synthetic.build import make_page_set, make_pages
 from harness.synthetic.from_har import shapes_of_har
 from harness.synthetic.shape import format_shapes, read_shapes
 from tests.support.growth import LINEAR, growth
+from tests.support.made_recording import make_recording
 
 PAGE = "https://a.test/"
 
@@ -171,6 +172,18 @@ def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
     assert "A.rtts: how far away 2 of its servers were" in done.stdout
     found = recorded_rtts(PageFiles(tmp_path, "A"), recording)
     assert (found.rtts_ms, found.assumed) == ({"a.test": 30.1, "b.test": 30.5}, ())
+
+
+def test_figures_take_no_recordings_place(tmp_path: Path) -> None:
+    """It was left as it was, but got their RTTs, and the status said that they were brought in."""
+    har(tmp_path / "x.har")
+    make_recording(tmp_path, "A")
+    before = sorted(tmp_path.iterdir())
+    done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
+                           str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"{tmp_path / 'A'}/ is a recording; give another --name\n")
+    assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize("sizes", [[999_999_999_999], [2**29] * 3])

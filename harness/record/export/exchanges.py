@@ -11,7 +11,7 @@ from typing import Any
 from harness.errors import InputError
 from harness.files.har import is_over_http2, posted_body
 from harness.files.headers import Headers, headers_of_har
-from harness.files.pages import Page
+from harness.files.pages import Page, PageFiles
 from harness.files.text_log import PageLog, read_log
 from harness.files.urls import document_url, without_fragment
 from harness.mirror.answers import PARTIAL, RecordedAnswer
@@ -50,7 +50,8 @@ class RecordedExchange:
 
 def recorded_exchanges(directory: Path, name: str, pages: list[Page]) -> Iterator[RecordedExchange]:
     """Give what was answered to each page's requests, in recorded order. Raises InputError without a recording."""
-    mirror, fetchlog = directory / name, directory / f"{name}.fetchlog"
+    files = PageFiles(directory, name)
+    mirror, fetchlog = files.mirror, files.fetchlog
     recording = read_recording(mirror, fetchlog)
     missing = [page for page in pages if not (fetchlog / page.name).is_file()]
     if missing:

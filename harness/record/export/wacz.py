@@ -6,13 +6,15 @@
 
 import hashlib
 import json
+import re
+import string
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
@@ -23,6 +25,9 @@ from harness.record.export.warc import SOFTWARE, write_warc
 
 WARC = "data.warc.gz"
 VERSION = "1.1.1"
+WWW = re.compile(r"^www[0-9]*\.")
+PLAIN = string.punctuation.replace("#", "").replace("%", "")
+"""Characters that stand in the keys of an index as they are, beside letters and digits."""
 
 
 def write_wacz(file: Path, exchanges: Sequence[RecordedExchange], pages: list[Page]) -> None:
@@ -73,12 +78,26 @@ def _found_under(cdx: dict[str, Any]) -> str:
 
 
 def sort_key(url: str) -> str:
-    """Return a URL as indexes sort it (SURT): the host's labels from the last on, the query's parameters in order."""
-    parts = urlsplit(url.lower())
-    labels = ",".join(reversed((parts.hostname or "").removeprefix("www.").split(".")))
+    """Return a URL as indexes sort it (SURT): the host's labels from the last on, the query's parameters in order.
+
+    pywb finds nothing but what stands under exactly the key that the Internet Archive's package `surt` makes: that one
+    knows no slash at a path's end, nor two together, and encodes as few characters as it can.
+    """
+    parts = urlsplit(url)
+    host = WWW.sub("", (parts.hostname or "").lower())
     port = f":{parts.port}" if parts.port not in (None, *PORTS.values()) else ""
-    query = "?" + "&".join(sorted(parts.query.split("&"))) if parts.query else ""
-    return f"{labels}{port}){parts.path or '/'}{query}"
+    path = re.sub("/{2,}", "/", _encoded_least(parts.path)).removesuffix("/") or "/"
+    parameters = [parameter.partition("=") for parameter in _encoded_least(parts.query).split("&")]
+    query = "?" + "&".join(map("".join, sorted(parameters))) if parts.query else ""
+    return f"{','.join(reversed(host.split('.')))}{port}){path}{query}"
+
+
+def _encoded_least(text: str) -> str:
+    """Return a part of a URL in lower case, however often its characters were encoded."""
+    raw = text.encode()
+    while (decoded := unquote_to_bytes(raw)) != raw:
+        raw = decoded
+    return quote(raw, safe=PLAIN).lower()
 
 
 def _pages(pages: list[Page], records: list[dict[str, Any]]) -> bytes:

@@ -1,7 +1,8 @@
 """A recording as a WARC file (ISO 28500): a response record and a request record for each exchange.
 
-Chunks and frames were undone when it was recorded, so Transfer-Encoding is left out and Content-Length is the body's;
-the content-encoding stays. What was spoken stands in WARC-Protocol, for the head of a record is always HTTP/1.1's.
+Chunks and frames were undone when it was recorded, so Transfer-Encoding is left out and Content-Length is the body's
+(of an answer to a HEAD, the recorded one); the content-encoding stays. What was spoken stands in WARC-Protocol, for the
+head of a record is always HTTP/1.1's.
 """
 
 import io
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
+from harness.files.headers import header_in
 from harness.record.export.exchanges import RecordedExchange
 
 FRAMING = ("transfer-encoding", "content-length")
@@ -32,8 +34,9 @@ def write_warc(file: Path, exchanges: Iterable[RecordedExchange]) -> None:
 
 def _response(writer: Any, exchange: RecordedExchange) -> Any:
     headers = [(name, value) for name, value in exchange.headers if name.lower() not in FRAMING]
-    if exchange.status not in (204, 304):
-        headers.append(("Content-Length", str(len(exchange.body))))
+    length = header_in(exchange.headers, "content-length") if exchange.method == "HEAD" else str(len(exchange.body))
+    if length and exchange.status not in (204, 304):
+        headers.append(("Content-Length", length))
     status = " ".join((str(exchange.status), *exchange.reason.split()))     # on one line, whatever others recorded
     http = StatusAndHeaders(status, _lines(headers), protocol="HTTP/1.1")
     more = _named(exchange) | ({} if exchange.whole else {"WARC-Truncated": "unspecified"})

@@ -3,7 +3,7 @@
 A request is answered, in this order, by what was recorded for
 
 1. the same method, URL and body; of several the next in recorded order, and the last one from then on, for each page
-   from its own document on;
+   from its own document on (a HEAD by what was recorded for a GET, if for no HEAD);
 2. the same with http for https or the other way round, and however its characters are encoded (``,`` or ``%2C``):
    archives file all of these under one name. A redirect from one of these to another does not lead to itself so;
 3. the same URL, and the same body of a POST, but for volatile values (harness.mirror.masks): pages put the time of day
@@ -119,12 +119,12 @@ class Index:
 
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to `request`, None when there is none. Not for several threads at a time."""
-        method = "GET" if request.method == "HEAD" else request.method
+        methods = ("HEAD", "GET") if request.method == "HEAD" else (request.method,)
         url, body_hash = document_url(request.url), hash_of(request.body)
         exact = self._table("exact", lambda entry: (entry.method, entry.url, entry.body_hash))
         filed = self._table("filed", lambda entry: (entry.method, same_name(entry.url), entry.body_hash))
         for table, wanted in ((exact, url), (filed, same_name(url))):
-            for key in ((method, wanted, body_hash), (method, wanted, "")):
+            for key in ((method, wanted, body) for method in methods for body in (body_hash, "")):
                 entries = table.get(key, [])
                 if table is filed:
                     entries = [entry for entry in entries if not _leads_to(entry, url)]
@@ -132,7 +132,7 @@ class Index:
                     return self._next((*key, str(request.navigation), request.origin), found)
         if request.navigation and not request.by_page:
             return None
-        return self._stand_in(method, url, request)
+        return self._stand_in(methods[-1], url, request)
 
     def _stand_in(self, method: str, url: str, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return what was recorded for another URL and may answer all the same (3 to 5)."""

@@ -84,8 +84,10 @@ def _answer(entry: ForeignEntry) -> ArchivedAnswer:
     named = entry.header("content-encoding").lower()
     body, encoding = ((entry.body or b"", named) if entry.still_encoded
                       else encode(entry.body or b"", named, entry.wire_bytes))
+    # What a HEAD gets told is of the body that a GET would get.
+    anew = () if entry.method == "HEAD" else ("content-encoding", "content-length")
     headers = tuple((name, value) for name, value in entry.headers
-                    if name.lower() not in ("content-encoding", "content-length") and not name.startswith(":"))
+                    if name.lower() not in anew and not name.startswith(":"))
     if not entry.headers:       # who wrote the HAR kept none
         headers = OF_NO_RECORDING
     if encoding:

@@ -82,16 +82,20 @@ def message_type() -> type[Message]:
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.RequestResponse"))
 
 
-def _when(path: Path, message: Any) -> tuple[float, int]:
+def _when(path: Path, message: Any) -> tuple[int, int]:
     """Return when an answer came, in s, and when its file was written, in ns: mm-webrecord makes up the names, and
     copies of the files may be as old as each other.
     """
-    written_ns = path.stat().st_mtime_ns
-    headers = headers_of(_headers(message.response))
+    return int(_captured(path, message).timestamp()), path.stat().st_mtime_ns
+
+
+def _captured(path: Path, message: Any) -> datetime:
+    """Return when an answer came by its Date; without one when its file was written, which of a copy is later."""
     try:
-        return parsedate_to_datetime(headers["date"]).timestamp(), written_ns
+        date = parsedate_to_datetime(headers_of(_headers(message.response))["date"])
     except (KeyError, ValueError, OverflowError):
-        return written_ns // 10**9, written_ns
+        return datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+    return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
 
 
 def _entry(path: Path, message: Any) -> Entry | None:
@@ -135,8 +139,8 @@ def _answer(path: Path, url: str, status: int) -> ArchivedAnswer:
     if says_chunked(headers):
         body = without_chunks(body)[0]
     protocol, _, rest = response.first_line.decode("latin-1").strip().partition(" ")
-    captured = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
-    return ArchivedAnswer(url, status, rest.partition(" ")[2], honest_encoding(headers, body), body, protocol, captured)
+    return ArchivedAnswer(url, status, rest.partition(" ")[2], honest_encoding(headers, body), body, protocol,
+                          _captured(path, message))
 
 
 def _load(path: Path) -> Any:

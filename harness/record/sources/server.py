@@ -25,6 +25,7 @@ from harness.mirror.live import LiveConnection
 from harness.mirror.paths import split_url
 from harness.mirror.targets import path_and_query
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
+from harness.record.sources.encoding import NUMBER as NUMBER_OF_BYTES
 from harness.record.sources.encoding import as_accepted
 from harness.record.sources.parts import content_range_of, range_answer
 from harness.record.sources.source import Source
@@ -145,7 +146,11 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(None)
 
-    do_GET = do_POST = do_HEAD = do_OPTIONS = do_PUT = do_DELETE = do_PATCH = answer    # noqa: N815
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        """Answer whatever a page may ask with (http.server looks for do_<METHOD>): those of WebDAV send PROPFIND."""
+        if name.startswith("do_"):
+            return self.answer
+        raise AttributeError(name)
 
     def _converse(self, url: str) -> None:
         """Hold a WebSocket, or refuse it: as the site did, or since it is not there."""
@@ -168,10 +173,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Range", content_range)
         body = answer.body if answer else b""
         if answer is None or answer.status not in (204, 304):
-            self.send_header("Content-Length", str(len(body)))
+            self._send_length(answer, body)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
+
+    def _send_length(self, answer: ArchivedAnswer | None, body: bytes) -> None:
+        """Say how long a body is; to a HEAD, of whose answer nobody has the body, what that answer said."""
+        if answer is None or body or self.command != "HEAD":
+            self.send_header("Content-Length", str(len(body)))
+        elif NUMBER_OF_BYTES.fullmatch(length := answer.header("content-length")):
+            self.send_header("Content-Length", length)
 
     def _permission(self) -> Headers:
         """Return the headers that let a script of any origin do and see what it asks for."""

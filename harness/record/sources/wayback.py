@@ -13,7 +13,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import date, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urljoin
@@ -45,7 +44,7 @@ PIECE = 2**20
 
 
 class _UnansweredError(Exception):
-    """The archive did not say whether it has something."""
+    """The archive did not say whether it has something; its text is what the archive did instead."""
 
 
 class WebArchive:
@@ -60,7 +59,8 @@ class WebArchive:
         self.without_body: Mapping[str, int] = self._too_large
         self.remarks: Sequence[str] = ()
         self.troubles: Counter[str] = Counter()
-        """Requests that the archive did not answer, by what it did instead."""
+        """Requests of the page at hand that the archive did not answer, by what it did instead."""
+        self._pages_begun = 0
         self._prefix = f"{archive.rstrip('/')}/{day:%Y%m%d}000000id_/"
         self._session = requests.Session()
         self._session.headers["Accept-Encoding"] = "gzip, br"
@@ -76,12 +76,21 @@ class WebArchive:
         if request.method not in ("GET", "HEAD"):
             return None
         if url not in self._known:
-            with self._places, suppress(_UnansweredError):
-                self._known[url] = self._ask(url)
+            page = self._pages_begun
+            try:
+                with self._places:
+                    self._known[url] = self._ask(url)
+            except _UnansweredError as trouble:
+                if page == self._pages_begun:
+                    self.troubles[str(trouble)] += 1
         return self._known.get(url)
 
-    def begin_page(self, url: str) -> None:
-        """Do nothing: the archive has one answer to each URL."""
+    def begin_page(self, url: str) -> None:  # noqa: ARG002
+        """Learn that another page asks. What the one before asked for may still wait for an answer: no trouble of this
+        one. All pages get the same answers, since the archive has one to each URL.
+        """
+        self._pages_begun += 1
+        self.troubles.clear()
 
     def find_live(self, url: str) -> None:
         """Return nothing: archives of the Web have no WebSockets."""
@@ -130,16 +139,14 @@ class WebArchive:
             after = answer.headers.get("retry-after", "")
             answer.close()
             time.sleep(min(LONGEST_WAIT_S, float(after) if after.isdigit() else self._pause_s * 2**attempt))
-        self.troubles[trouble] += 1
-        raise _UnansweredError
+        raise _UnansweredError(trouble)
 
     def _capture(self, url: str, answer: requests.Response) -> ArchivedAnswer | None:
         """Return the answer as it was captured, None when it is too large. Raises _UnansweredError if it breaks off."""
         try:
             body = _body(answer)
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            self.troubles[type(error).__name__] += 1
-            raise _UnansweredError from None
+            raise _UnansweredError(type(error).__name__) from None
         finally:
             answer.close()
         if body is None:

@@ -92,12 +92,14 @@ LATEST: dict[str, Callable[[LoadRecord], float | None]] = {
 
 
 def invalid_loads_table(results: Results, selection: Selection) -> Table:
-    """Return every load that is not valid or could not be used, warm-ups too, with its reasons."""
+    """Return every load that is not valid or could not be used, warm-ups and tries made again too, with its reasons."""
     reasons = {id(load): reason for load, reason in selection.left_out}
     rows = [(load, reasons.get(id(load)) or "; ".join(load.why_not))
             for load in results.loads if id(load) in reasons or not load.valid]
+    rows += [(load, f"{'; '.join(load.why_not)} (made again)") for load in results.again]
     return plain_table("Loads that do not count", columns("Page", "RTT (ms)", "Run", words=("TFO", "Reason")), [
-        [load.url, f"{load.rtt_ms:g}", _run(load), "on" if load.tfo else "off", reason] for load, reason in rows])
+        [load.url, selection.rtt_name(load.rtt_ms), _run(load), "on" if load.tfo else "off", reason]
+        for load, reason in rows])
 
 
 def failed_requests_table(results: Results) -> Table:
@@ -109,7 +111,7 @@ def failed_requests_table(results: Results) -> Table:
     return plain_table(
         "Requests made before the load event that failed, counted over all loads, warm-ups too",
         columns("Page", "RTT (ms)", "Times", words=("TFO", "Reason", "Request")),
-        [[page, f"{rtt_ms:g}", str(count), "on" if tfo else "off", reason, url]
+        [[page, results.rtt_names.get(rtt_ms, f"{rtt_ms:g}"), str(count), "on" if tfo else "off", reason, url]
          for (page, rtt_ms, tfo, url, reason), count in sorted(failed.items())])
 
 

@@ -24,7 +24,8 @@ TIMINGS = {"blocked": "blocked", "dns": "dns", "connect": "connect", "tls": "ssl
 class ShownRequest:
     """One request of a load. Times in ms from the start of the load; `phases_ms` in the order of PHASES, None without
     a HAR. `status` is "200 OK" or what of it is known, `bytes` what came over the network, None when unknown.
-    `answer` is the kind of answer it got when that was not the recorded one: stand-in, missing, failed.
+    `answer` is the kind of answer it got when that was not the recorded one: stand-in, missing, failed. `entry` is its
+    place in the HAR, -1 without one.
     """
 
     url: str
@@ -36,6 +37,7 @@ class ShownRequest:
     connection: str = ""
     error: str = ""
     answer: str = ""
+    entry: int = -1
 
 
 def read_entries(load: LoadResult) -> list[dict[str, Any]]:
@@ -67,17 +69,18 @@ def shown_requests(shown: ShownLoad) -> list[ShownRequest]:
     A HAR's entry belongs to the text log's transaction of the same URL. If there are several, they are paired in order
     of their start. The log has none of what was not over when the load ended.
     """
-    entries: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for entry in sorted(read_entries(shown.load), key=_started):
+    entries: dict[str, list[tuple[int, dict[str, Any] | None]]] = defaultdict(list)
+    for place, entry in sorted(enumerate(read_entries(shown.load)), key=lambda found: _started(found[1])):
         if entry.get("_error") != UNFINISHED:
-            entries[entry_url(entry)].append(entry)
+            entries[entry_url(entry)].append((place, entry))
     statuses = _logged_statuses(shown.load)
     kinds = _answer_kinds(shown.load)
     rows = []
     for transaction in shown.requests:
         of_url, kinds_of_url = entries[transaction.url], kinds[transaction.url]
-        row = _request(transaction, of_url.pop(0) if of_url else None, statuses.get(transaction.url, ""))
-        rows.append(replace(row, answer=kinds_of_url.pop(0) if kinds_of_url else ""))
+        place, own = of_url.pop(0) if of_url else (-1, None)
+        row = _request(transaction, own, statuses.get(transaction.url, ""))
+        rows.append(replace(row, answer=kinds_of_url.pop(0) if kinds_of_url else "", entry=place))
     return rows
 
 

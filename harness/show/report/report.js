@@ -44,7 +44,7 @@
 
     /* One request of one load in words; `separator` parts its pieces. */
     function words(name, bar, separator) {
-        if (!bar) return `${name}: not requested`;
+        if (!bar) return `${name}: not requested, or not over when the load ended`;     // the text log tells no more
         const [start, end, phases, status, bytes, connection, error, answer] = bar;
         const parts = [`${name}: ${start.toFixed(0)} to ${end.toFixed(0)} ms (${(end - start).toFixed(0)} ms)`];
         if (phases) {

@@ -1,6 +1,5 @@
 """The request waterfall of one page at one RTT, TFO off and on: rows of a table, and what report.js draws."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -64,15 +63,12 @@ def chart_data(waterfall: Waterfall) -> dict[str, Any]:
 
 
 def _path(waterfall: Waterfall, shown: ShownLoad, tfo: int) -> list[list[float]]:
-    """Return the critical path's steps as [row, start, end]; the row is the nearest in time that has the step's URL."""
+    """Return the critical path's steps as [row, start, end]; a page may ask for one URL several times."""
     explanation = shown.explanation
-    rows: dict[str, list[tuple[int, ShownRequest]]] = defaultdict(list)
-    for row, pair in enumerate(waterfall.pairs):
-        if request := pair[tfo]:
-            rows[request.url].append((row, request))
-    return [[min(rows[step.url], key=lambda row: abs(row[1].start_ms - step.start_ms))[0],
-             round(step.start_ms, 1), round(step.end_ms, 1)]
-            for step in (explanation.steps if explanation else ()) if rows[step.url]]
+    rows = {request.entry: row for row, pair in enumerate(waterfall.pairs)
+            if (request := pair[tfo]) and request.entry >= 0}
+    return [[rows[step.entry], round(step.start_ms, 1), round(step.end_ms, 1)]
+            for step in (explanation.steps if explanation else ()) if step.entry in rows]
 
 
 def _url(pair: Pair) -> str:
@@ -112,7 +108,8 @@ def request_table(waterfall: Waterfall, url: str) -> Table:
     """Return every request of both loads, two rows under its URL."""
     measured = [f"{name} (ms)" for name in ("Start", *(PHASES if waterfall.detailed else ()), "End")]
     heads = columns("Load", *measured, "Bytes", words=("Status", "Connection"))
-    return Table(f"Requests of {url} at {waterfall.rtt_name} ms RTT, in the order of their start without TFO", heads, [
+    order = " without TFO" if all(waterfall.loads) else ""
+    return Table(f"Requests of {url} at {waterfall.rtt_name} ms RTT, in the order of their start{order}", heads, [
         (f"{position}. {_url(pair)}", [_row(name, request, waterfall.detailed)
                                        for name, request in zip(TFO_NAMES, pair, strict=True) if request])
         for position, pair in enumerate(waterfall.pairs, start=1)])
