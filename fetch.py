@@ -36,7 +36,14 @@ from harness.measure.trial import Trial, try_pages
 from harness.mirror.manifest import read_manifest
 from harness.mirror.rtts import write_rtts
 from harness.record.export.write import ENDINGS, export
-from harness.record.recorder import RecordingOutcome, RecordingPlan, record, require_recordable, to_append
+from harness.record.recorder import (
+    RecordingOutcome,
+    RecordingPlan,
+    record,
+    remove_older,
+    require_recordable,
+    to_append,
+)
 from harness.record.refetch import BodyLimits, Refetcher
 from harness.record.sources.listing import list_pages, recordable, say_left_out
 from harness.record.sources.opened import KINDS, is_figures_only, opened
@@ -202,6 +209,7 @@ def report(outcome: RecordingOutcome, options: argparse.Namespace) -> int:
     """Print the verdict on each page and what has become of the recording; return the exit status."""
     failed = outcome.failed()
     unfit = try_recording(outcome, options)
+    remove_older(outcome, options.dir)
     for page, verdict in outcome.verdicts:
         print("\n".join(["", *map(printable, verdict.lines(page.url))]))
     print()
@@ -209,7 +217,8 @@ def report(outcome: RecordingOutcome, options: argparse.Namespace) -> int:
     if outcome.published:
         print(f"recorded: {files.mirror}/ and {files.fetchlog}/")
     if outcome.kept:
-        print(f"the recording that was there is kept as {options.dir / outcome.kept}/, since not every page came")
+        print(f"the recording that was there is kept as {options.dir / outcome.kept}/, since not every page "
+              f"{'came' if failed else 'is fit now'}")
     moved = [page for page, verdict in outcome.verdicts if verdict.moved_on]
     say_not_recorded([page for page in failed if page not in moved], how_to_mend(options))
     say_not_recorded(moved, f"list in {files.pages.name} what they lead on to instead")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How the laboratory grows: time, memory and RTT accuracy of stars from 84 servers (the paper's pages) to 1000.
+"""How the laboratory grows: time, memory and RTT accuracy of stars from 84 servers (the paper's pages have 81) to 1000.
 
 Every round builds a star, delays its links, measures the RTT to every server, starts a replay server in each host, and
 takes all of it down. Measured, besides what benchmarks/star.py --help explains:

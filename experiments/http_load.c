@@ -31,18 +31,18 @@
 #define TCP_FASTOPEN_CONNECT 30
 #endif
 
-enum { MOST_OPEN = 60000, EVENTS = 256, BUCKETS = 2400, HEAD = 15 };
+enum { MOST_OPEN = 60000, EVENTS = 256, BUCKETS = 2400, HEAD = 1023 };
 
 static const int64_t NS = 1000000000;
 static const int64_t PATIENCE_NS = 3 * (int64_t)1000000000;   /* after the last request was begun */
 static const double GROWTH = 1.01;                            /* of one bucket to the next, from 1 us on */
 
-/* One request: when it was due, whether it was written, the beginning of its answer. */
+/* One request: when it was due, whether it was written, its answer's bytes, and the beginning of that, as a string. */
 struct request {
-    int64_t due_ns;
+    int64_t due_ns, bytes;
     int written;
     int head_bytes;
-    char head[HEAD];
+    char head[HEAD + 1];
 };
 
 static struct request requests[MOST_OPEN];
@@ -107,6 +107,17 @@ static void begin(const struct sockaddr_in *server, int64_t due_ns, int fastopen
         finish(fd, 0);
 }
 
+/* Whether an answer is HTTP 200, with a whole head and, if that has a Content-Length, with so many bytes behind it. */
+static int is_whole(const struct request *request)
+{
+    static const char LENGTH[] = "\r\nContent-Length:";
+    const char *end = strstr(request->head, "\r\n\r\n"), *length = strcasestr(request->head, LENGTH);
+
+    if (!end || strncmp(request->head + 8, " 200", 4) != 0)
+        return 0;
+    return !length || length > end || request->bytes - (end + 4 - request->head) == atoll(length + strlen(LENGTH));
+}
+
 static void read_answer(int fd)
 {
     struct request *request = &requests[fd];
@@ -118,9 +129,10 @@ static void read_answer(int fd)
 
         memcpy(request->head + request->head_bytes, buffer, (size_t)taken);
         request->head_bytes += taken;
+        request->bytes += size;
     }
     if (size == 0)
-        finish(fd, request->head_bytes >= 12 && memcmp(request->head + 8, " 200", 4) == 0);
+        finish(fd, is_whole(request));
     else if (errno != EAGAIN)
         finish(fd, 0);
 }

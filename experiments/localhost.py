@@ -12,6 +12,7 @@ is not there: slow start, and the links' bandwidth. docs/experiments.md compares
 """
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,7 @@ from harness.network.cookies import WARM
 from harness.network.star import LinkSpeeds
 from harness.system.busy import wait_for_quiet
 from harness.system.fastopen import kernel_has_fastopen
-from harness.system.lock import only_experiment_of_anybody
+from harness.system.lock import only_experiment, only_experiment_of_anybody
 from harness.system.options import DELAY_MS, RUNS, SEED, USER_PORT, OptionParser, Several, page_list_name
 from harness.system.own_network import enter_own_network
 from harness.system.privileges import acting_as, invoking_user, passable_temp_root
@@ -51,11 +52,14 @@ PLOT = ROOT / "plot.py"
 MAKE_PAGES = ROOT / "scripts" / "make_pages.py"
 RESULTS = "localhost"
 """The folder of the results: loads of two kinds of network never stand in one table."""
+SIGNALLED = 128
+"""A shell's exit status for a signal, less the signal's number."""
 
 
 def main() -> int:
     """Measure at every delay, print the table, draw the figures; the exit status is 0 if every load was valid."""
     arguments = parse_arguments()
+    put_back_what_a_killed_run_left()
     no_network = "--shared-network was given" if arguments.shared_network else enter_own_network()
 
     # Check: nothing is touched before it is known that all of this can be measured.
@@ -103,6 +107,13 @@ def measure(arguments: argparse.Namespace, delay_ms: float, web: ReplayedWeb, ch
             return summarise(experiment.measure(), None)
 
 
+def put_back_what_a_killed_run_left() -> None:
+    """Have the lock do so here: in a network of our own net.ipv4.tcp_fastopen is another setting. Raises InputError."""
+    if os.geteuid() == 0:
+        with only_experiment():
+            pass
+
+
 def make_folder(results_dir: Path) -> None:
     """Make the folder of the results, if it is not there. Raises InputError when it cannot be made."""
     try:
@@ -113,8 +124,9 @@ def make_folder(results_dir: Path) -> None:
 
 
 def run_program(program: Path, *options: object) -> int:
-    """Run one of the project's programs that give root up by themselves; return its exit status."""
-    return subprocess.run([sys.executable, program, *map(str, options)], check=False).returncode
+    """Run one of the project's programs that give root up by themselves; return its exit status, as a shell's."""
+    status = subprocess.run([sys.executable, program, *map(str, options)], check=False).returncode
+    return status if status >= 0 else SIGNALLED - status
 
 
 def make_parser() -> argparse.ArgumentParser:

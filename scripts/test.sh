@@ -64,6 +64,19 @@ join() {
     wait "${running[$1]}" || status=$((status ? status : $?))
 }
 
+# Remove the idle group. It cannot be removed while a process is in it, and what was told to end may need a moment.
+# shellcheck disable=SC2317  # called by the trap
+remove_idle_group() {
+    local tries
+    for ((tries = 0; tries < 100; tries++)); do
+        if rmdir "$group" 2>/dev/null; then
+            return 0        # without the 0 it would be the status before the trap
+        fi
+        sleep 0.1
+    done
+    echo "test: $group stays: a process is in it still" >&2
+}
+
 # End what still runs, and remove what was made for the tests. After Ctrl-C all have been told to end already.
 # shellcheck disable=SC2317  # called by the trap
 tidy() {
@@ -73,7 +86,7 @@ tidy() {
     wait
     find "$TFO_LAB_TEST_SHARED" -name 'scratch-*' -exec readlink -z {} + | xargs -0 --no-run-if-empty rm -rf
     rm -rf "$TFO_LAB_TEST_SHARED"
-    [[ -z $group ]] || rmdir "$group"
+    [[ -z $group ]] || remove_idle_group
     [[ -z ${SUDO_UID:-} ]] || find .venv -user root -exec chown -h "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" {} +
 }
 

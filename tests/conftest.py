@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from harness.browser.program import BINARIES
 from harness.errors import InputError
@@ -33,6 +34,10 @@ STOLEN = pytest.StashKey[dict[Path, Stolen]]()
 settings.register_profile("same", derandomize=True, max_examples=50, deadline=None)
 settings.register_profile("search", max_examples=5000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS", "same"))
+if "HYPOTHESIS" not in os.environ:
+    # Hypothesis draws numbers and words out of all of the project's modules that are loaded: other ones after each
+    # change of any of them, and after tests that import more, which are not the same ones in a worker twice.
+    vars(providers)["_get_local_constants"] = lambda: providers._local_constants
 
 
 def pytest_configure(config: pytest.Config) -> None:

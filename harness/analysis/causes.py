@@ -6,8 +6,10 @@ it waited for. In this order:
 
 1. A redirect is caused by the answer that redirects to it.
 2. Otherwise the Referer names the document or the style sheet on whose behalf the request was made (across origins only
-   its origin). Causes are that document, and whatever was asked for on its behalf: scripts, style sheets, data. A
+   its origin; a page may forbid to name any, and so may an element: then it may be any document). Causes are that
+   document, and whatever was asked for on its behalf: scripts, style sheets, data. A
    document is a cause as soon as its first bytes are there: the parser requests what it finds while the rest comes in.
+   Where hints came before it (a 103), it is one as soon as it was asked for: when they came is in no HAR.
    A script owns what it imports, a worker what it asks for: their requests name it as the Referer, so its end, or that
    of what it imported, is the cause; and what they own belongs to the document that they belong to. (A module runs
    when all that it imports is there, however deep; what it then fetches names the document again.) What is asked for
@@ -95,16 +97,29 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
     if parsed is None or parsed < timeline.plt_ms - IDLE_MS or any(
             parsed + CLOCK_MS < request.end <= timeline.plt_ms for request in awaited):
         return _latest(timeline.plt_ms, awaited, timeline.long_tasks, is_load_event=True)
-    documents = [request for request in awaited if request.kind == DOCUMENT and not request.referer]
+    documents = _own_documents(timeline.requests)
     lineages = _lineages(timeline.requests)
     parts = [request for request in awaited if (request.kind in (SCRIPT, STYLE) or request.synchronous)
-             and any(_refers(_page_referer(request, lineages), document.url) for document in documents)]
+             and any(_may_mean(_page_referer(request, lineages), document.url) for document in documents)]
     return _latest(parsed, [*documents, *parts], timeline.long_tasks, is_load_event=False)
 
 
+def _own_documents(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
+    """Return the page's own document and the redirects that led to it, not those of its frames: what comes first.
+
+    A page that leads to itself (by a script or <meta>, once it has set a cookie) names itself as the Referer.
+    """
+    documents = [request for request in requests if request.kind == DOCUMENT]
+    own = next((number for number, request in enumerate(documents) if not request.redirect_to), len(documents))
+    return documents[:own + 1]
+
+
 def holds_up_the_load_event(request: TimedRequest) -> bool:
-    """Tell whether it does: data that scripts fetch does not (HTML, "the end"), unless a page's thread waits for it."""
-    return (request.kind != DATA and not request.unread) or request.synchronous
+    """Tell whether it does: data that scripts fetch does not (HTML, "the end"), unless a page's thread waits for it.
+
+    What a worker is made of, or waits for, does not either.
+    """
+    return not request.of_worker and ((request.kind != DATA and not request.unread) or request.synchronous)
 
 
 def busy_since(at: float, long_tasks: Sequence[tuple[float, float]], ends: Sequence[float]) -> float:
@@ -172,7 +187,12 @@ def _of_document(referer: str, earlier: Sequence[TimedRequest], lineages: list[L
 
 def _same_page(referer: str, other: str) -> bool:
     """Tell whether two Referers may mean one document: its own site gets it in full, other sites its origin."""
-    return referer == other or _refers(referer, other) or _refers(other, referer)
+    return referer == other or _may_mean(referer, other) or _may_mean(other, referer)
+
+
+def _may_mean(referer: str, url: str) -> bool:
+    """Tell whether a request with this Referer may be one of the document at `url`; without one, who knows."""
+    return not referer or _refers(referer, url)
 
 
 def _refers(referer: str, url: str) -> bool:
@@ -191,7 +211,8 @@ def _latest(at: float, candidates: Sequence[TimedRequest], long_tasks: Sequence[
     best, best_age = NAVIGATION, float("inf")
     for request in candidates:
         arrived = min(request.end, since) if request.kind == DOCUMENT and not request.redirect_to else request.end
-        if arrived > since + CLOCK_MS or (request.kind == DOCUMENT and request.head > since + CLOCK_MS):
+        begun = request.sent if request.hinted else request.head
+        if arrived > since + CLOCK_MS or (request.kind == DOCUMENT and begun > since + CLOCK_MS):
             continue
         is_streaming = request.kind == DOCUMENT and request.end > since + CLOCK_MS
         unlikely_ms = 0.0 if is_event else PASSIVE_MS if request.kind in PASSIVE else COINCIDENCE_MS * is_streaming

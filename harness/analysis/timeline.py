@@ -24,6 +24,8 @@ IMAGE, STYLE, DOCUMENT, SCRIPT, DATA, FONT, MEDIA = "image", "style", "document"
 
 FETCHED = "empty"
 """Sec-Fetch-Dest of what is for no element of a page: fetch(), XMLHttpRequest, beacons."""
+OF_WORKERS = ("worker", "sharedworker", "serviceworker")
+"""Sec-Fetch-Dest of a worker's script, which over http Chrome does not say."""
 OF_SCRIPTS = "x-requested-with"
 """A header that only scripts send (jQuery and others, with what they fetch from their own site)."""
 FONT_NAMES = (".woff2", ".woff", ".ttf", ".otf", ".eot")
@@ -41,9 +43,9 @@ class TimedRequest:
     for the same handshake, which only HTTP/2 knows: over HTTP/1 it waits until the answer before it is over.
     `tcp_ms` is how long all of the connection's TCP handshake took, waited for or not; 0 if it began before the load.
     `syn_bytes` is how much a SYN must carry to hold the whole request (its head and body), None over TLS, where the SYN
-    carries the ClientHello. `connection` is "" for an answer from the cache. `status` is 0 without an answer,
-    `mime_type` what its Content-Type says, `body_bytes` its body as it came. For a `synchronous` request the
-    page's thread stood still.
+    carries the ClientHello; `posted_bytes` is its body, whatever carries it. `connection` is "" for an answer from the
+    cache. `status` is 0 without an answer, `mime_type` what its Content-Type says, `body_bytes` its body as it came.
+    For a `synchronous` request the page's thread stood still.
     """
 
     order: int
@@ -63,6 +65,7 @@ class TimedRequest:
     head: float
     end: float
     syn_bytes: int | None
+    posted_bytes: int = 0
     status: int = 0
     mime_type: str = ""
     body_bytes: int = 0
@@ -70,8 +73,12 @@ class TimedRequest:
     synchronous: bool = False
     address: str = ""
     """The server's IP address; "" where the HAR does not say it."""
+    of_worker: bool = False
+    """Whether it is a worker's script or what that one imports, for which no load event waits (HTML, section 10.2)."""
     unread: bool = False
     """Whether nothing on the page gets to know its answer, as of a beacon or of what is fetched ahead for later."""
+    hinted: bool = False
+    """Whether hints (a 103) came before its answer, for which Chrome asked for things already."""
     entry: int = field(default=-1, compare=False)
     """Its place among the entries of the HAR."""
 
@@ -131,11 +138,23 @@ def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float) -> Tim
     if record.network == "loopback" and not record.tfo:
         requests = [_with_held_handshake(request, connections, record.rtt_ms) for request in requests]
     requests.sort(key=lambda request: (request.dispatched, request.start, request.end))
+    requests = _with_imports_of_workers(requests)
     tasks = sorted((float(start), float(start) + float(length)) for start, length in record.long_tasks)
     for request in requests:
         tasks = _without(tasks, request) if request.synchronous else tasks
     return Timeline(plt_ms, record.dom_content_loaded_ms,
                     tuple(replace(request, order=order) for order, request in enumerate(requests)), tuple(tasks))
+
+
+def _with_imports_of_workers(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
+    """Return the requests; what a worker asks for names its script as the Referer, and is the worker's, too."""
+    marked: list[TimedRequest] = []
+    workers: set[str] = set()
+    for request in requests:
+        marked.append(replace(request, of_worker=request.of_worker or request.referer in workers))
+        if marked[-1].of_worker:
+            workers.add(request.url)
+    return marked
 
 
 def _without(tasks: Sequence[tuple[float, float]], waited: TimedRequest) -> list[tuple[float, float]]:
@@ -181,16 +200,17 @@ def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[f
     dispatched = max(start, connect[0] - dns_ms) if connect and first else sent
     headers = _headers(entry)
     return TimedRequest(
-        order=0, url=str(asked["url"]), kind=kind_of(entry),
+        order=0, url=str(asked["url"]), kind=kind_of(entry), hinted=bool(answer.get("_earlyHints")),
         referer=headers.get("referer", ""), redirect_to=str(answer.get("redirectURL") or ""), connection=connection,
         first=first, shared=not first and connect is not None, start=start,
         dispatched=min(dispatched, sent), dns_ms=dns_ms, connect=connect, tls=tls, sent=sent, head=head,
-        end=head + max(0.0, timings["receive"]),
+        end=head + max(0.0, timings["receive"]), of_worker=headers.get("sec-fetch-dest") in OF_WORKERS,
         syn_bytes=int(asked["headersSize"]) + int(asked["bodySize"]) if plain else None,
+        posted_bytes=max(0, int(asked["bodySize"])),
         status=int(answer["status"]), mime_type=str(answer["content"]["mimeType"]),
         body_bytes=max(0, int(answer.get("bodySize", 0))), tcp_ms=_tcp_ms(connections.get(connection)),
         synchronous=bool(entry.get("_synchronous")), address=str(entry.get("serverIPAddress") or ""),
-        unread=is_unread(headers))
+        unread=is_unread(headers, str(asked.get("method", "GET"))))
 
 
 def _with_held_handshake(request: TimedRequest, connections: dict[str, tuple[float, float]],
@@ -274,12 +294,13 @@ def _headers(entry: Mapping[str, Any]) -> dict[str, str]:
     return {str(pair["name"]).lower(): str(pair["value"]) for pair in entry["request"]["headers"]}
 
 
-def is_unread(headers: Mapping[str, str]) -> bool:
+def is_unread(headers: Mapping[str, str], method: str) -> bool:
     """Tell whether nothing on the page gets to know a request's answer: navigator.sendBeacon(), <a ping>, prefetch.
 
     Such a request is for no element of the page ("empty"), and may not be read across origins ("no-cors"); what scripts
-    read says "cors" or "same-origin" (Fetch Metadata). Over http Chrome says it of what is fetched ahead only
-    (Sec-Purpose).
+    read says "cors" or "same-origin" (Fetch Metadata). Beacons and pings are posted: a GET or HEAD of this kind is a
+    fetch() whose answer is not read, but heard of, as by scripts that look for a blocker of advertisements. Chrome says
+    of what is fetched ahead that it is (Sec-Purpose), over http of nothing else.
     """
     return headers.get("sec-purpose", "").startswith("prefetch") or (
-        (headers.get("sec-fetch-dest"), headers.get("sec-fetch-mode")) == (FETCHED, "no-cors"))
+        method == "POST" and (headers.get("sec-fetch-dest"), headers.get("sec-fetch-mode")) == (FETCHED, "no-cors"))

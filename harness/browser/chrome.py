@@ -28,7 +28,8 @@ DETERMINISTIC_SCRIPT = ROOT / "harness" / "browser" / "deterministic.js"
 
 NETWORK_PREDICTION_NEVER = 2
 """Chrome's preference net.network_prediction_options. With prediction the page's first connection begins some ms before
-the page's clock, and a second one is opened beside it: handshakes vanish that TFO could have saved."""
+the page's clock, and a second one is opened beside it: handshakes vanish that TFO could have saved. The preference
+governs the page's own hints (rel=preconnect), too, which Chrome leaves alone then."""
 
 FLAGS = (
     "--headless",

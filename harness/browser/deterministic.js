@@ -35,20 +35,36 @@
       Object.defineProperty(prototype, name, {...property, get: make(property.get)});
   };
 
-  globalThis.Date = new Proxy(RealDate, {
+  /* What stands for a native function shows itself as that one: Sentry and others look for `function setTimeout() {
+     [native code] }`, and take one of a new frame else, whose waits move another Date. */
+  const natives = new WeakMap();
+  const standsFor = (native, own) => {
+    natives.set(own, native);
+    return own;
+  };
+  const {toString} = Function.prototype;
+  Function.prototype.toString = standsFor(toString, new Proxy(toString, {
+    apply: (target, self, given) => Reflect.apply(target, natives.get(self) || self, given),
+  }));
+
+  globalThis.Date = standsFor(RealDate, new Proxy(RealDate, {
     construct: (target, given, made) => Reflect.construct(target, given.length ? given : [now()], made),
     apply: () => new RealDate(now()).toString(),
-  });
-  RealDate.now = now;       // its own, so that pages may replace or freeze it as they may the browser's
+  }));
+  /* Its own, so that pages may replace or freeze it as they may the browser's. */
+  RealDate.now = standsFor(browsersNow, now);
   RealDate.prototype.constructor = globalThis.Date;
 
-  /* Let what is called at the end of a wait find that the wait is over. The native functions do the waiting: code that
-     is text, and what they throw, are left to them. */
-  const countWaitsOf = (name, msOf, repeats, owner = globalThis) => {
+  /* Let what is called at the end of a wait find that the wait is over. The native functions do the waiting, and what
+     they throw is left to them. Code that is text, as in many a page of 2013, runs where theirs does. */
+  const inGlobalScope = eval;
+  const countWaitsOf = (name, msOf, repeats, owner = globalThis, timed = found => found) => {
     if (!owner[name])
       return;
-    owner[name] = new Proxy(owner[name], {apply(native, self, given) {
-      const [handler, delay, ...more] = given;
+    owner[name] = standsFor(owner[name], new Proxy(owner[name], {apply(native, self, given) {
+      const [wanted, delay, ...more] = given;
+      const isText = typeof wanted === 'string' && msOf === delayMs;
+      const handler = isText ? () => { inGlobalScope(wanted); } : wanted;
       if (typeof handler !== 'function')
         return Reflect.apply(native, self, given);
       let depth = timerDepth + 1;
@@ -57,36 +73,67 @@
         waitedMs = Math.max(waitedMs, endMs);
         endMs += repeats ? msOf(delay, ++depth) : 0;
         timerDepth = msOf === delayMs ? depth : 0;
+        lastFrameMs = msOf === untilFrameMs ? waitedMs : lastFrameMs;
         try {
-          return Reflect.apply(handler, this, found);
+          return Reflect.apply(handler, this, timed(found));
         } finally {
-          afterPromises(() => { timerDepth = 0; });
+          forgetDepth(longestChain);
         }
       };
       return Reflect.apply(native, self, [waited, delay, ...more]);
-    }});
+    }}));
   };
+  /* Frames lie a sixtieth of a second apart, whatever timers end between them. If each were as long after the question
+     for it, setTimeout(() => requestAnimationFrame(draw), 1000 / 60) would make Date run twice as fast as time. */
   const frameMs = 1000 / 60;
+  let lastFrameMs = 0;
+  const untilFrameMs = () => Math.max(0, lastFrameMs + frameMs - waitedMs);
   /* As the browser reads it: Infinity is no wait at all, and of timers that set each other the fifth and all later ones
      wait for 4 ms at least (HTML, section 8.6; Chromium's dom_timer.cc). */
   const delayMs = (delay, depth) => Math.max(depth < 5 ? 0 : 4, delay | 0);
-  let afterPromises;        // what a timer's end resolves may set the next timer
+  let afterPromises;
   let timerDepth = 0;
-  /* A worker that has not begun has no timers yet: there the first question comes early enough. */
+  /* What a timer's end resolves may set the next timer, at the end of a chain of promises, too: `await sleep(0)` of an
+     async function that waits itself is two of them. The browser forgets the depth behind the last one. */
+  const longestChain = 32;
+  const forgetDepth = left => {
+    if (timerDepth && left)
+      afterPromises(() => forgetDepth(left - 1));
+    else
+      timerDepth = 0;
+  };
+  /* A worker that has not begun has no timers yet: there the first question comes early enough, or the first timer that
+     it sets, which may ask later. */
   const countWaits = () => {
     if (countsWaits)
       return;
     countsWaits = true;
+    for (const name of ['setTimeout', 'setInterval'])
+      if ((Object.getOwnPropertyDescriptor(globalThis, name) || {}).get)
+        delete globalThis[name];
     afterPromises = queueMicrotask;
     countWaitsOf('setTimeout', delayMs, false);
     countWaitsOf('setInterval', delayMs, true);
-    countWaitsOf('requestAnimationFrame', () => frameMs, false);
-    countWaitsOf('webkitRequestAnimationFrame', () => frameMs, false);      // first asked for by jQuery 1.6 and others
+    countWaitsOf('requestAnimationFrame', untilFrameMs, false);
+    /* First asked for by jQuery 1.6 and others. It tells its callbacks the time of day, as Date does. */
+    countWaitsOf('webkitRequestAnimationFrame', untilFrameMs, false, globalThis, () => [now()]);
     if (globalThis.Scheduler)
       countWaitsOf('postTask', options => Number(options && options.delay) || 0, false, Scheduler.prototype);
   };
   if (globalThis.document)
     countWaits();
+  const withFirst = name => Object.defineProperty(globalThis, name, {configurable: true, enumerable: true,
+    get() {
+      delete globalThis[name];
+      countWaits();
+      return globalThis[name];
+    },
+    set(value) {
+      Object.defineProperty(globalThis, name, {value, configurable: true, enumerable: true, writable: true});
+    }});
+  for (const name of ['setTimeout', 'setInterval'])
+    if (!(name in globalThis))
+      withFirst(name);
 
   const formats = new WeakMap();      // the same function each time it is asked for, as ECMA-402 has it
   const orNow = date => (date === undefined ? now() : date);
@@ -201,7 +248,8 @@
 
   /* The URL of the script that called the function `called`, by V8's stack trace API; "" for code without one. */
   const firstSite = (_error, sites) => (sites.length ? sites[0].getScriptNameOrSourceURL() : '');
-  const {captureStackTrace} = Error;
+  const V8sError = Error;   // pages may have one of their own: zone.js's lets nobody delete its prepareStackTrace
+  const {captureStackTrace} = V8sError;
   const mostLookups = 256;
   let lookups = 0;
   const runningScript = globalThis.Document &&
@@ -219,27 +267,27 @@
   const callerOf = called => {
     if (lookups++ >= mostLookups)
       return withoutBlob(runningUrl());
-    const limit = Error.stackTraceLimit;
-    const prepare = Error.prepareStackTrace;
+    const limit = V8sError.stackTraceLimit;
+    const prepare = V8sError.prepareStackTrace;
     const holder = {};
     try {
-      Error.stackTraceLimit = 1;
-      Error.prepareStackTrace = firstSite;
+      V8sError.stackTraceLimit = 1;
+      V8sError.prepareStackTrace = firstSite;
       captureStackTrace(holder, called);
       return withoutBlob(String(holder.stack || ''));
     } catch (problem) {
       return '';
     } finally {
-      Error.stackTraceLimit = limit;
+      V8sError.stackTraceLimit = limit;
       if (prepare === undefined)
-        delete Error.prepareStackTrace;
+        delete V8sError.prepareStackTrace;
       else
-        Error.prepareStackTrace = prepare;
+        V8sError.prepareStackTrace = prepare;
     }
   };
 
   const random = () => step(callerOf(random)) / 0x100000000;
-  Math.random = random;
+  Math.random = standsFor(Math.random, random);
 
   if (globalThis.Crypto) {
     const {getRandomValues, randomUUID} = Crypto.prototype;
@@ -253,7 +301,7 @@
       fill(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), `crypto ${callerOf(values)}`);
       return array;
     }}.getRandomValues;
-    Crypto.prototype.getRandomValues = values;
+    Crypto.prototype.getRandomValues = standsFor(getRandomValues, values);
     const uuid = {randomUUID() {
       const bytes = fill(new Uint8Array(16), `crypto ${callerOf(uuid)}`);
       bytes[6] = (bytes[6] & 0x0f) | 0x40;  // version 4, RFC 9562
@@ -264,6 +312,6 @@
       return hex.replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, '$1-$2-$3-$4-$5');
     }}.randomUUID;
     if (randomUUID)                         // only secure contexts have it
-      Crypto.prototype.randomUUID = uuid;
+      Crypto.prototype.randomUUID = standsFor(randomUUID, uuid);
   }
 })();

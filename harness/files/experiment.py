@@ -30,8 +30,9 @@ class ExperimentRecord:
     nobody changed that. `cookies`: what was known of TFO cookies when a load began (harness.network.cookies).
     `layout`: which host names shared a server (harness.files.layout.Layout.in_words).
     `paper`: the network was the paper's. `bw_home_mbit` is the rate of user's link down, None if it does not say.
-    `server_rtts_ms` are the RTTs of the servers, by their names, where each had its own (tfo.py --rtt recorded); then
-    `rtt_ms` is their median. `settings` is all of the file, as it is.
+    `server_rtts_ms` are the RTTs to the servers, by host name, where each had its own (tfo.py --rtt recorded); then
+    `rtt_ms` is the median of the hosts' own: a server that several share is as near as the nearest of them. `settings`
+    is all of the file, as it is.
     """
 
     delaynet_ms: float

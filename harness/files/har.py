@@ -9,13 +9,15 @@ H2 = "h2"
 """HTTP/2: the name by which TLS agrees on it (ALPN, RFC 9113, section 3.1), and what `httpVersion` says of it."""
 OVER_HTTP2 = (H2, "http/2", "h3", "http/3")
 """How HTTP/2 and HTTP/3 are called, lower case, without what may follow (``HTTP/2.0``, ``h3-29``)."""
+ABORTED = "net::ERR_ABORTED"
+"""What `_error` says of a request that the page, or Chrome, took back."""
 UNFINISHED = "unfinished"
 """What `_error` says of a request that was not over when the load ended."""
 UNKNOWN = -1
 """A size that nobody knows."""
 STILL_ENCODED = "still encoded as"
 """What a `content.comment` begins with whose body could not be decoded; the encoding follows."""
-STRIPPED = re.compile(r"\[(\d+) bytes were stripped\]")
+STRIPPED = re.compile(r"\[([0-9]{1,9}) bytes were stripped\]")
 """What Chrome's net-log has in place of a cookie or a credential: how long it was."""
 
 

@@ -101,8 +101,9 @@ def read_log(path: Path) -> PageLog:
     raw = read_untrusted(path)
     reader = _Reader(str(path))
     text = raw.decode("utf-8", errors="replace")
-    for number, line in enumerate(text.split("\n"), start=1):
-        reader.take(number, line.strip())
+    *lines, rest = text.split("\n")
+    for number, line in enumerate([*lines, rest], start=1):
+        reader.take(number, line.strip(), whole=number <= len(lines))
     reader.finish(number, whole_text="\ufffd" not in text)
     return reader.log
 
@@ -133,8 +134,11 @@ class _Reader:
         self.seen: set[str] = set()
         self.skipped: list[int] = []
 
-    def take(self, number: int, line: str) -> None:
-        """Read the next line: a section begins or ends, a row of it, or something else, which is reported."""
+    def take(self, number: int, line: str, *, whole: bool = True) -> None:
+        """Read the next line: a section begins or ends, a row of it, or something else, which is reported.
+
+        A row that is not `whole`, without an end of line, may lack the end of its URL, and look as if it did not.
+        """
         renamed = RENAMED.fullmatch(line)
         if renamed:
             self.log.renamed[renamed[2]] = renamed[1]
@@ -142,7 +146,7 @@ class _Reader:
             opened = OPENING.search(line)
             if opened:
                 self._open(opened[1], number)
-        elif not line or line == HEADERS.get(self.section) or self._row(line):
+        elif not line or line == HEADERS.get(self.section) or ((whole or self.section not in ROWS) and self._row(line)):
             return
         elif f"</{self.section}>" in line:
             self._close()

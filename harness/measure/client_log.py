@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.har import UNFINISHED
+from harness.files.har import ABORTED, UNFINISHED
 from harness.files.load_event import load_event_of
 from harness.files.text_log import format_log
 from harness.netlog.har import har
 from harness.netlog.load import (
+    HttpTransaction,
     NetLog,
     leave_out_previous_document,
     of_load,
@@ -104,10 +105,7 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
     if limit_reached and load_event is not None:
         failed_after_load[UNFINISHED] += failed.pop(UNFINISHED, 0)
     transactions = of_load(netlog, start_tick, end_tick)
-    documents = [transaction for transaction in transactions
-                 if transaction.main_frame and not transaction.redirect_url]
-    # The load begins with the navigation to the document that is shown: a later one shows nothing (a file, a 204).
-    document = next(iter(documents if timing else reversed(documents)), None)
+    document = _document(transactions, is_shown=bool(timing))
     return {
         "plt_ms": timing.get("loadEventEnd") or None,
         "last_ms": summary.last_ms,
@@ -128,6 +126,19 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
         "left_out": summary.left_out,
         "log_problems": netlog.problems,
     }
+
+
+def _document(transactions: list[HttpTransaction], *, is_shown: bool) -> HttpTransaction | None:
+    """Return the document of a load, the last one where no page is shown.
+
+    The load begins with the navigation to the document that is shown: a later one shows nothing (a file, a 204). But
+    where an answer of https asks for client hints that the request lacked (Critical-CH), Chrome drops it and asks once
+    more, within the same navigation (content/browser/client_hints/critical_client_hints_throttle.cc).
+    """
+    asked = [transaction for transaction in transactions if transaction.main_frame]
+    documents = [document for place, document in enumerate(asked) if not document.redirect_url and not (
+        document.error == ABORTED and any(later.url == document.url for later in asked[place + 1:]))]
+    return next(iter(documents if is_shown else reversed(documents)), None)
 
 
 def _connections(netlog: NetLog, start_tick: float) -> list[dict[str, Any]]:

@@ -15,10 +15,15 @@ from harness.measure.preflight import PageSet
 def measure_valid_load(lab: Laboratory, page_set: PageSet, load: Load) -> LoadRecord:
     """Measure `load` until it is valid; return its record. Says on stderr why a try does not count.
 
-    Raises ExperimentError after `RETRIES` more tries.
+    Raises ExperimentError after `RETRIES` more tries, or when servers, delay line or load_page.py have ended.
     """
     for _ in range(1 + RETRIES):
-        record = measure_load(lab, load)
+        lab.check_companions()
+        try:
+            record = measure_load(lab, load)
+        except OSError:
+            lab.check_companions()      # says it in words where a companion's end was the cause
+            raise
         problems = validity.reasons(record, page_set.document_bytes.get(load.page, ()))
         if not problems:
             return record

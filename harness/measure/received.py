@@ -15,15 +15,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.analysis.timeline import kind_of
-from harness.files.har import UNFINISHED, UNKNOWN
+from harness.files.har import ABORTED, UNFINISHED, UNKNOWN
 from harness.files.load_event import LoadEvent
 from harness.files.load_parts import AnswerKind, ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import FoundAs, ServerRequest
 
 OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)
 """What a WebSocket is answered that was recorded, and one that was not."""
-ABORTED, BLOCKED = "net::ERR_ABORTED", "net::ERR_BLOCKED_BY"
-"""How Chrome's names begin of what a page took back, and of what it may not read."""
+BLOCKED = "net::ERR_BLOCKED_BY"
+"""How Chrome's names begin of what a page may not read."""
 Key = tuple[str, str, str, str]
 
 

@@ -8,11 +8,12 @@ Another load is the same page if it got this, too:
                same status, the same bytes, and no error
     the rest   pictures, fonts, beacons: up to REST_RATIO of the page's answers may be missing, different or additional
 
-Three kinds of answers are not compared: those to requests after the load event, those that the page itself cancelled,
-and those that our time limit cut. Some loads ask for a thing just before the load event and others just after it, which
-is nobody's fault. But a load event that came too soon is: more than MOVED_RATIO of what the other loads got before it
-came after it in this load, and it took less than EARLY_RATIO of the time that it took in the others with the same TFO
-(but for the warm-up with TFO, which begins without cookies).
+Four kinds of answers are not compared: those to requests after the load event, those that the page itself cancelled,
+those that our time limit cut, and those to what Chrome asks for on its own (/favicon.ico, a manifest). Some loads ask
+for a thing just before the load event and others just after it, which is nobody's fault. But a load event that came too
+soon is: more than MOVED_RATIO of what the other loads got before it came after it in this load, and it took less than
+EARLY_RATIO of the time that it took in the others with the same TFO (but for the warm-up with TFO, which begins without
+cookies).
 
 Requests to a host that the replay has no answer for count as one. Some recorded answers differ in volatile values
 only: wsj asks for a script eight times, each time with another random number. Which of these is sent depends on the
@@ -29,6 +30,7 @@ from urllib.parse import urlsplit
 from harness.analysis.answers import PARTS
 from harness.files.load_parts import ReceivedAnswer
 from harness.files.load_record import LoadRecord
+from harness.files.urls import is_asked_by_browser
 from harness.measure.reason import Reason, accident
 from harness.measure.received import is_blocked, is_cancelled, is_cut
 from harness.mirror.masks import mask_target
@@ -54,7 +56,8 @@ OTHER = "got other answers than the page's other loads"
 class Got:
     """How one recorded answer came: `outcome` is its status, bytes and error, `part` whether the page needs it.
 
-    `no_matter`: it is not compared, since it came after the load event, or the page cancelled it, or it was cut.
+    `no_matter`: it is not compared, since it came after the load event, or the page cancelled it, or it was cut, or
+    Chrome asked for it on its own.
     """
 
     outcome: tuple[int, int, str]
@@ -114,9 +117,10 @@ def answers_by_identity(load: LoadRecord) -> dict[str, Got]:
     """
     found: dict[str, Got] = {}
     for answer in load.answers.each if load.answers else ():
+        browsers_own = is_asked_by_browser(answer.url) and not answer.critical
         got = Got((answer.status, answer.bytes, answer.error), answer.purpose in PARTS, bool(answer.critical),
-                  answer.url, late=answer.late,
-                  no_matter=answer.late or is_cancelled(answer) or is_blocked(answer) or is_cut(answer))
+                  answer.url, late=answer.late, no_matter=browsers_own or answer.late or is_cancelled(answer)
+                  or is_blocked(answer) or is_cut(answer))
         key = answer.identity if answer.identity not in ("", "-") else _unrecorded(answer)
         known = found.get(key)
         if known is None or (known.no_matter and not got.no_matter):

@@ -92,7 +92,8 @@ def _network(load: LoadRecord) -> Iterable[Reason]:
     """Give a reason for each SYN that was sent again, or dropped from a full queue: the page did not cause that.
 
     A SYN is sent again after 1 s (RFC 6298, section 2.1). Chrome may be done before that, since it opens a spare
-    connection after 250 ms. So a load ends only after 1.5 s of silence, in which such a SYN is seen.
+    connection after 250 ms. So a load ends only when each SYN is answered (harness.browser.completion), or after 1.5 s
+    of silence, in which such a SYN is seen.
     """
     for where, counters in load.counters.items():
         if counters["TCPSynRetrans"] and not _is_lossy(load):

@@ -34,8 +34,6 @@ from harness.measure.timekeeping import (
 )
 from harness.network.arrivals import Arrivals, Said
 from harness.network.cookies import DOMAIN, sites_of_servers
-from harness.network.links import read_lateness
-from harness.system.lateness import Lateness
 from harness.system.tcp import without_port
 from harness.system.ticker import Ticks, ticking
 from harness.system.untrusted import UnreadableFileError
@@ -48,12 +46,11 @@ MOST_LATE = 20
 
 @dataclass
 class Watch:
-    """What was noted during a load; `lateness` is None until the load is over, and always if there is no delay line."""
+    """What was noted during a load."""
 
     lab: Laboratory
     ticks: Ticks
     arrivals: Arrivals
-    lateness: Lateness | None = None
 
 
 @dataclass(frozen=True)
@@ -67,13 +64,8 @@ class Explained:
 @contextmanager
 def watching(lab: Laboratory) -> Iterator[Watch]:
     """Note what the machine and the delay line do while this lasts."""
-    mark = lab.delay.mark()
-    with lab.noting_arrivals() as arrivals, ticking() as ticks:
-        watch = Watch(lab, ticks, arrivals)
-        try:
-            yield watch
-        finally:
-            watch.lateness = read_lateness(lab.delay, mark)
+    with lab.noting_arrivals() as arrivals, ticking(lab.delay.mark) as ticks:
+        yield Watch(lab, ticks, arrivals)
 
 
 def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: Explained,
@@ -85,7 +77,7 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
     """
     if not record.plt_ms or not record.time_origin_ms:
         return None
-    lab, ticks, lateness = watch.lab, watch.ticks, watch.lateness
+    lab, ticks = watch.lab, watch.ticks
     start_s = (record.time_origin_ms - CLOCK_SHIFT_MS) / 1000
     end_s = start_s + record.plt_ms / 1000
     quiet = _nothing_came(lab, watch.arrivals, _quiet(lab, silences), start_s, record.plt_ms)
@@ -93,7 +85,7 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
         quiet = _home_link(lab, watch.arrivals, start_s, loaded).with_waits(quiet)
     late = [] if lab.one_by_one else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
         if lab.network == "loopback" else _late(lab, quiet, start_s, requests, loaded.path)
-    pressure = ticks.pressure(start_s, end_s)
+    pressure, lateness = ticks.pressure(start_s, end_s), ticks.lateness(start_s, end_s)
     return Timekeeping(
         late=tuple(most_telling(late, record.rtt_ms, record.plt_ms, MOST_LATE)),
         connect_late_ms=_connect_late_ms(lab, record),
@@ -140,9 +132,10 @@ def _nothing_came(lab: Laboratory, arrivals: Arrivals, quiet: Sequence[Quiet], s
 
 
 def _home_link(lab: Laboratory, arrivals: Arrivals, start_s: float, loaded: Explained) -> HomeLink:
-    came_ms = [(at_s - start_s) * 1000 + lab.delay.held_ms[host.address] for host in lab.star.servers.values()
-               for at_s in arrivals.of(host.address, connecting=False)]
-    return HomeLink(lab.speeds.bw_home_mbit, lab.speeds.up_mbit, sent_upwards(loaded.timeline), came_ms)
+    came_ms = sorted((at_s - start_s) * 1000 for host in lab.star.servers.values()
+                     for at_s in arrivals.of(host.address, connecting=False))
+    held_ms = {name: lab.delay.held_ms[host.address] for name, host in lab.star.servers.items()}
+    return HomeLink(lab.speeds.bw_home_mbit, lab.speeds.up_mbit, sent_upwards(loaded.timeline), came_ms, held_ms)
 
 
 def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:

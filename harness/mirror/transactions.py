@@ -5,9 +5,10 @@ The identity of a transaction is the beginning of the SHA-256 of its method, sch
 the query, is the same whenever the recording is read, and is written to the servers' logs.
 
 An exchange is left out if another one can take its place: if it failed and the same URL came whole at another time; if
-it is a 304 or a part and the whole body came, too; if it is an error after parts, and the whole body never came; and if
-the browser took the answer from its cache. One that hung until the page was closed stays: a page that polls waited for
-it. How many 304 came after an answer is kept with it: a page that polls until there is something new asked so often.
+it is a 304 or a part and the whole body came, too; if it is an error after its page's parts of a body that never came
+whole; and if the browser took the answer from its cache. One that hung until the page was closed stays: a page that
+polls waited for it. How many 304 came after an answer is kept with it: a page that polls until there is something new
+asked so often.
 """
 
 import dataclasses
@@ -56,8 +57,11 @@ class Logged:
 
 
 def answer_key(method: str, path_and_query: str) -> str:
-    """Return the key of `Sequences` under which the answers to a request are found."""
-    return path_and_query if method == "GET" else f"{method} {path_and_query}"
+    """Return the key of `Sequences` under which the answers to a request are found.
+
+    Browsers send some methods as scripts write them (``patch``), and HARs may have any of them so.
+    """
+    return path_and_query if method.upper() == "GET" else f"{method.upper()} {path_and_query}"
 
 
 def identity(method: str, origin: Origin, path_and_query: str, number: int) -> str:
@@ -125,6 +129,18 @@ def _parts(items: list[Logged], files: frozenset[str], total: int) -> tuple[Body
                  if exchange.part and exchange.part[1] == total and exchange.file in files and exchange.file)
 
 
+def _beside_parts(exchanges: list[tuple[Logged, Exchange]]) -> list[tuple[Logged, Exchange]]:
+    """Return a page's errors from before its first part of a body that never came whole, and its last part.
+
+    Who asks for what lies behind the end hears so (416) from the parts, too. A page that got errors only keeps them.
+    """
+    parts = [pair for pair in exchanges if pair[1].part and pair[1].file]
+    before = takewhile(lambda pair: not parts or pair is not parts[0], exchanges)
+    errors = [(item, exchange) for item, exchange in before
+              if exchange.status >= HTTPStatus.BAD_REQUEST and not (exchange.failed or exchange.from_cache)]
+    return [*errors, *parts[-1:]]
+
+
 def _worth_replaying(items: list[Logged]) -> list[Logged]:
     """Return which of the transactions of one URL and method are replayed, see the module."""
     exchanges = [(item, item.entry) for item in items if isinstance(item.entry, Exchange)]
@@ -137,9 +153,8 @@ def _worth_replaying(items: list[Logged]) -> list[Logged]:
     full = [pair for pair in final if pair[1].status not in FILE_ANYWAY]
     parts = [pair for pair in exchanges if pair[1].part and pair[1].file]
     if full and parts and all(exchange.status >= HTTPStatus.BAD_REQUEST for _, exchange in full):
-        # Who asks for what lies behind the end hears so (416) from the parts, too.
-        before = takewhile(lambda pair: pair is not parts[0], exchanges)
-        full = [*(pair for pair in before if pair in full), parts[-1]]
+        full = [pair for page in dict.fromkeys(item.page for item, _ in exchanges)
+                for pair in _beside_parts([pair for pair in exchanges if pair[0].page == page])]
     full = full or final[-1:]
     if full:
         # To compare them takes long: there may be thousands.

@@ -10,9 +10,9 @@ URL_REQUEST_START_JOB. Its times, in ticks (ms of Chrome's clock):
                   its head; for a failure the failure
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from email.message import Message
 from http import client
 from itertools import pairwise
 from typing import Any
@@ -27,6 +27,11 @@ PREFETCH = "PREFETCH"
 NO_ORIGIN = "not an origin"
 ESCAPED = "%ESCAPED:\u200b "
 """What Chrome puts before a text that it percent-encodes, since it is not ASCII (net/log/net_log_values.cc)."""
+PARAMETER = re.compile(r';([^=;]*)=[ \t]*("(?:[^"\\]|\\.)*"?|[^;]*)')
+"""A parameter of a Content-Type, its name and its value (RFC 9110, section 5.6.6). Python's email.message reads those
+of mails, too, that are cut in parts (RFC 2231): it ends in a TypeError where such parts make no sense."""
+LARGEST_STATUS = 2**31 - 1
+"""What Chrome makes of a larger one (net/http/http_response_headers.cc)."""
 
 
 @dataclass
@@ -61,13 +66,18 @@ class Hop:
     wire_bytes: int = 0
     content_bytes: int = 0
     cache_read: bool = False
+    goes_out: bool = False
+    """Whether Chrome wanted a connection for it, also where it got none."""
     http2: bool = False
     job: int = 0
 
     @property
     def from_cache(self) -> bool:
-        """Whether the answer came from Chrome's HTTP cache without asking the server."""
-        return self.cache_read and not self.sends
+        """Whether the answer came from Chrome's HTTP cache without asking the server.
+
+        What is too old is read there, too, before the server is asked whether it still holds.
+        """
+        return self.cache_read and not (self.goes_out or self.sends)
 
     def end(self) -> int | None:
         """Return the tick of the last byte or of the failure; None when neither happened before the log ended."""
@@ -85,7 +95,8 @@ class Hop:
         code, _, phrase = rest.partition(" ")
         if not code.isdigit():
             return 0, "", ""
-        return int(code), phrase.strip() or client.responses.get(int(code), ""), version
+        number = min(int(code[:10]), LARGEST_STATUS)
+        return number, phrase.strip() or client.responses.get(number, ""), version
 
 
 def load_flag(constants: Mapping[str, Any], name: str) -> int:
@@ -121,10 +132,9 @@ def mime_type_and_charset(headers: Headers) -> tuple[str, str]:
     """Return the MIME type and charset of a Content-Type header in lower case, "" for what it does not say."""
     for name, value in headers:
         if name.lower() == "content-type":
-            message = Message()
-            message["Content-Type"] = value
-            mime_type = value.partition(";")[0].strip().lower()
-            return mime_type, str(message.get_param("charset", "")).strip().lower()
+            charset = next((said for parameter, said in PARAMETER.findall(value)
+                            if parameter.strip().lower() == "charset"), "")
+            return value.partition(";")[0].strip().lower(), charset.strip().strip('"').lower()
     return "", ""
 
 
@@ -164,13 +174,14 @@ def _sending(hop: Hop, event: Event) -> None:
 
 
 def _request_head(hop: Hop, event: Event) -> None:
+    hop.http2 = False       # also where it is sent again since the server wants HTTP/1.1 for it (HTTP_1_1_REQUIRED)
     hop.request_line = str(event.params.get("line", "")).rstrip("\r\n")
     hop.request_headers = _headers(event)
 
 
 def _request_head_http2(hop: Hop, event: Event) -> None:
-    hop.http2 = True
     _request_head(hop, event)
+    hop.http2 = True
 
 
 def _response_head(hop: Hop, event: Event) -> None:
@@ -190,6 +201,10 @@ def _head_done(hop: Hop, event: Event) -> None:
 
 def _sent(hop: Hop, event: Event) -> None:
     hop.send_end = event.tick
+
+
+def _going_out(hop: Hop, _event: Event) -> None:
+    hop.goes_out = True
 
 
 def _bound(hop: Hop, event: Event) -> None:
@@ -233,6 +248,7 @@ def _closed(hop: Hop, event: Event) -> None:
 
 
 _READERS: dict[tuple[str, int], Callable[[Hop, Event], None]] = {
+    ("HTTP_STREAM_REQUEST", BEGIN): _going_out,
     ("HTTP_STREAM_REQUEST_BOUND_TO_JOB", 0): _bound,
     ("HTTP_TRANSACTION_SEND_REQUEST", BEGIN): _sending,
     ("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", 0): _request_head,

@@ -140,8 +140,8 @@ def _phases(hop: Hop, fresh: Connection | None, look_up: NameResolution | None, 
         cuts.append(min(max(happened, cuts[-1]), end))
     before, sent, head = cuts[1:]
     dns = connect = ssl = NOT_APPLICABLE
-    if fresh is not None and fresh.connected is not None and fresh.connected >= hop.start:
-        ready = fresh.ssl[1] if fresh.ssl else fresh.connected
+    ready = None if fresh is None else fresh.ssl[1] if fresh.ssl else fresh.connected
+    if fresh is not None and ready is not None and ready >= hop.start:      # its TCP may have stood before
         dns = _overlap(look_up.start, look_up.end, hop.start, before) if look_up else NOT_APPLICABLE
         connect = _overlap(fresh.start, ready, hop.start, before)
         ssl = _overlap(*fresh.ssl, hop.start, before) if fresh.ssl else NOT_APPLICABLE

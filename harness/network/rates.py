@@ -1,16 +1,20 @@
 """The rate of user's link and the room before it, each way, as a burst of packets finds them.
 
 More packets than the buffer holds are sent at once. They arrive one after the other, as fast as the link is, and those
-that found no room never do: how fast and how many tells both.
+that found no room never do: how fast and how many tells both. What goes down is sent from the switch's own port: from
+a server packets would come no faster than its link lets them, and meanwhile the buffer would empty.
 """
 
+import errno
 import socket
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.errors import ExperimentError
+from harness.network.arrivals import ETH_P_IP
 from harness.network.star import Host, LinkSpeeds, Star
 from harness.system.netns import inside
 
@@ -18,8 +22,8 @@ TOLERANCE_RATIO = 0.05
 """How far a measured rate or buffer may be off the wanted one."""
 ROUNDING_KB = 1.5
 """A buffer holds whole packets."""
-PACKET_BYTES, HEADERS_BYTES = 1442, 42
-"""Bytes of a burst's packet as the queues count it, and of its headers among them: Ethernet, IP and UDP."""
+PACKET_BYTES, ETHERNET_BYTES, IP_BYTES = 1442, 14, 20
+"""Bytes of a burst's packet as the queues count it, and of its first headers among them."""
 TOO_MANY = 1.5
 """A burst has so many times the bytes that the buffer holds."""
 FEWEST = 60
@@ -28,15 +32,19 @@ SEND_BUFFER_BYTES = 2**25
 """Room for a whole burst at either socket: 32 MiB."""
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 """asm-generic/socket.h; Python has no names for them."""
-SILENCE_S = 1.0
-"""Nothing for so long: that was all. A full packet takes 0.12 s at the slowest rate."""
+SILENCE_S = 1.5
+"""Nothing for so long: that was all. A full packet takes 0.12 s at the slowest rate, and the first one a round trip, of
+under 1 s (harness.network.star, SYN_AGAIN_MS)."""
 PORT = 9
 """The port of the discard protocol (RFC 863), bound by the receiver alone."""
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """What came of a burst: the rate in Mbit/s and the bytes that found room, headers included."""
+    """What came of a burst: the rate in Mbit/s and the bytes that found room, headers included.
+
+    Those that the link carried while the burst was sent are left out.
+    """
 
     rate_mbit: float
     bytes: int
@@ -50,8 +58,9 @@ def check_home_link(star: Star, speeds: LinkSpeeds) -> str:
     makes what came last look late.
     """
     server = next(iter(star.servers.values()))
+    port = replace(server, interface=star.user_port, pid=star.switch_pid)
     found = []
-    for way, sender, receiver, rate_mbit in (("down", server, star.user, speeds.bw_home_mbit),
+    for way, sender, receiver, rate_mbit in (("down", port, star.user, speeds.bw_home_mbit),
                                              ("up", star.user, server, speeds.up_mbit)):
         if rate_mbit >= speeds.bw_net_mbit:
             found.append(f"{way} wider than the servers', which fill up first")
@@ -71,24 +80,44 @@ def check_home_link(star: Star, speeds: LinkSpeeds) -> str:
 
 
 def burst(sender: Host, receiver: Host, packets: int) -> Transfer:
-    """Send `packets` at once from one host to another. Raises ExperimentError when hardly any arrive."""
+    """Send `packets` at once by the interface of one host to another. Raises ExperimentError when hardly any arrive."""
     with ExitStack() as stack:
         with inside(receiver.pid):
             receiving = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         with inside(sender.pid):
-            sending = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            sending = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW))     # receives nothing
         receiving.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, SEND_BUFFER_BYTES)
         sending.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES)
         receiving.bind((receiver.address, PORT))
         receiving.settimeout(SILENCE_S)
-        payload = bytes(PACKET_BYTES - HEADERS_BYTES)
+        packet, began_s = _packet(sender, receiver), time.monotonic()
         for _ in range(packets):
-            sending.sendto(payload, (receiver.address, PORT))
+            _send_if_there_is_room(sending, packet, sender.interface)
+        sent_in_s = time.monotonic() - began_s
         arrived_s = _arrivals_s(receiving)
     if len(arrived_s) < 2:
         raise ExperimentError(f"{sender.name}: of {packets} packets to {receiver.name} only {len(arrived_s)} arrived")
     rate_mbit = (len(arrived_s) - 1) * PACKET_BYTES * 8 / (arrived_s[-1] - arrived_s[0]) / 1e6
-    return Transfer(rate_mbit, len(arrived_s) * PACKET_BYTES)
+    return Transfer(rate_mbit, round(len(arrived_s) * PACKET_BYTES - rate_mbit * 1e6 / 8 * sent_in_s))
+
+
+def _send_if_there_is_room(sending: socket.socket, packet: bytes, interface: str) -> None:
+    try:
+        sending.sendto(packet, (interface, ETH_P_IP))
+    except OSError as error:
+        if error.errno != errno.ENOBUFS:
+            raise
+
+
+def _packet(sender: Host, receiver: Host) -> bytes:
+    """Return a packet of a burst with its headers: Ethernet's, IP's (RFC 791), UDP's (RFC 768, without a checksum)."""
+    ip_bytes, udp_bytes = PACKET_BYTES - ETHERNET_BYTES, PACKET_BYTES - ETHERNET_BYTES - IP_BYTES
+    ip = struct.pack("!BxH4xBB2x4s4s", 0x45, ip_bytes, 64, socket.IPPROTO_UDP, socket.inet_aton(sender.address),
+                     socket.inet_aton(receiver.address))
+    checksum = struct.pack("!H", -sum(struct.unpack("!10H", ip)) % 0xFFFF)
+    ethernet = bytes.fromhex((receiver.mac + sender.mac).replace(":", "")) + struct.pack("!H", ETH_P_IP)
+    udp = struct.pack("!HHHxx", PORT, PORT, udp_bytes)
+    return (ethernet + ip[:10] + checksum + ip[12:] + udp).ljust(PACKET_BYTES, b"\0")
 
 
 def _packets(buffer_kb: float | None) -> int:

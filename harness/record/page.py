@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from harness.errors import DISK_FAILURES
+from harness.files.har import ABORTED
 from harness.files.headers import BODILESS, WITHOUT_BODY, header_in
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
@@ -35,8 +36,6 @@ from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import NUMBER
 from harness.record.store import Store
 from harness.record.visit import Visit
-
-ABORTED = "net::ERR_ABORTED"
 
 
 @dataclass

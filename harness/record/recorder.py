@@ -73,9 +73,9 @@ class RecordingOutcome:
 def record(plan: RecordingPlan, done: Callable[[str], None]) -> RecordingOutcome:
     """Record the plan's pages and return what came of each; `done` is told one line a page.
 
-    A recording of the same name is replaced once the new one is complete. If pages failed it is kept under another
-    name, and if all failed, or the disk is full, nothing is changed. Raises InputError when nothing can be written or
-    added to, OSError when the disk is full or broken.
+    A recording of the same name is moved aside once the new one is complete, for `remove_older`. If all pages failed,
+    or the disk is full, nothing is changed. Raises InputError when nothing can be written or added to, OSError when the
+    disk is full or broken.
     """
     adopt_orphans()         # a browser whose driver was killed becomes our child, and is ended
     store = Store(plan.directory, plan.name)
@@ -87,7 +87,7 @@ def record(plan: RecordingPlan, done: Callable[[str], None]) -> RecordingOutcome
         outcome.verdicts = _record_all(plan, store, done)
         if len(outcome.failed()) == len(outcome.verdicts):
             return outcome
-        if outcome.failed() and store.replaces and not plan.append:
+        if store.replaces and not plan.append:
             outcome.kept = store.free_name()
         store.write_manifest(note=plan.note)
         store.publish(invoking_user(), outcome.kept)
@@ -98,6 +98,16 @@ def record(plan: RecordingPlan, done: Callable[[str], None]) -> RecordingOutcome
         raise
     finally:
         store.clean_up()
+
+
+def remove_older(outcome: RecordingOutcome, directory: Path) -> None:
+    """Remove the recording that the new one replaces, unless pages of this one are not fit: the older may be better.
+
+    For when the pages have been loaded from the new recording, and the verdicts say what came of it.
+    """
+    if outcome.kept and not outcome.failed():
+        Store(directory, outcome.kept).remove()
+        outcome.kept = ""
 
 
 def to_append(directory: Path, name: str, pages: list[Page]) -> list[Page]:

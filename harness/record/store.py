@@ -135,6 +135,14 @@ class Store:
                          *zip((self.mirror, self.fetchlog), self._ends, strict=True),
                          *((old, to) for _, old, to in aside if keep)])
 
+    def remove(self) -> None:
+        """Remove the recording of this name; of a link only the link."""
+        for end in self._ends:
+            if end.is_symlink():
+                end.unlink()
+            else:
+                shutil.rmtree(end, ignore_errors=True)
+
     def clean_up(self) -> None:
         """Remove whatever is hidden: all of it unless it was published. What was moved aside in vain comes back."""
         _put_back(self._hidden, self._ends)

@@ -6,13 +6,14 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from harness.errors import first_few
+from harness.files.har import ABORTED
 from harness.files.urls import document_url, is_asked_by_browser
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
 from harness.netlog.moved_on import moved_on_to
 from harness.netlog.transactions import EVENT_STREAM, HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
-from harness.record.page import ABORTED, CapturedExchange, PageRecording
+from harness.record.page import CapturedExchange, PageRecording
 from harness.record.sources.answers import LACKING, mask
 from harness.record.words import size
 

@@ -7,6 +7,8 @@ from harness.replay.matching import Request
 
 NOT_COMPARED = frozenset(("accept-encoding", "cookie", "host", "origin", "range", "referer", "user-agent", "*"))
 """Headers that `Vary` may name and that a replay has otherwise, or that hold for all requests of a browser."""
+OF_PREFLIGHTS = ("access-control-request-method", "access-control-request-headers")
+"""What a preflight (CORS) asks for: many sites allow just that, and do not say so in `Vary`."""
 
 
 def fitting(candidates: list[RecordedAnswer], request: Request, page: str) -> list[RecordedAnswer]:
@@ -14,8 +16,8 @@ def fitting(candidates: list[RecordedAnswer], request: Request, page: str) -> li
 
     A navigation gets what answered a navigation, or nothing. Everything else is a preference, in this order: what the
     log of the present page has, what answered a request of the same kind (navigation or not, Sec-Fetch-Dest and -Mode),
-    of the same origin (another one may not read it, CORS), with the same values of the headers that `Vary` names, with
-    the same Accept; then the cookies decide.
+    of the same origin (another one may not read it, CORS), what allows the same method and headers, with the same
+    values of the headers that `Vary` names, with the same Accept; then the cookies decide.
     """
     asked = request.asked
     if asked.navigation:
@@ -25,7 +27,7 @@ def fitting(candidates: list[RecordedAnswer], request: Request, page: str) -> li
     tests: list[Callable[[RecordedAnswer], bool]] = [
         lambda answer: answer.page == page,
         lambda answer: asked.navigation is None or answer.asked.navigation in (None, asked.navigation)]
-    tests += [_same_header(name, request) for name in ("sec-fetch-dest", "sec-fetch-mode", "origin",
+    tests += [_same_header(name, request) for name in ("sec-fetch-dest", "sec-fetch-mode", "origin", *OF_PREFLIGHTS,
                                                        *_varying(candidates), "accept")]
     for test in tests:
         candidates = [answer for answer in candidates if test(answer)] or candidates

@@ -51,6 +51,7 @@ class Matcher:
         self._by_path: dict[str, list[str]] = {}
         self._by_form: dict[str, list[str]] = {}
         """Path without its format, of fonts and images."""
+        self._ends = recording.unrecorded_ends      # worked out now: each server's first stand-in would wait for it
         files = recording.unasked_files(host)
         for key in {**dict.fromkeys(recording.answers.get((scheme, host), {})), **dict.fromkeys(_plain_urls(files))}:
             self._masked.setdefault(mask_target(key), []).append(key)
@@ -75,7 +76,9 @@ class Matcher:
         for wanted in dict.fromkeys((key, target)):
             alike = self._answers(self._masked.get(mask_target(wanted), ()))
             alike = [answer for answer in alike if _alike_body(answer.asked.body, request.asked.body)]
-            yield from ((FoundAs.MASKED, group) for group in _most_in_common(target, alike))
+            for known in (True, False):     # those whose body is the same or alike come before those without one
+                same = [answer for answer in alike if (answer.asked.body is not None) == known]
+                yield from ((FoundAs.MASKED, group) for group in _most_in_common(target, same))
         for wanted in dict.fromkeys((key, target)):
             similar = self._answers(self._by_path.get(alike_path(wanted), ()))
             similar = [answer for answer in similar if answer.found != FoundAs.UNANSWERED] or similar
@@ -94,7 +97,7 @@ class Matcher:
 
     def is_unrecorded_end(self, request: Request) -> bool:
         """Say whether a recorded redirect leads to this URL, and the URL itself was not recorded."""
-        return f"{self._scheme}://{self._host}{path_and_query(request.target)}" in self._recording.unrecorded_ends
+        return f"{self._scheme}://{self._host}{path_and_query(request.target)}" in self._ends
 
     def end_of(self, answer: RecordedAnswer) -> str:
         """Return where following a redirect through recorded URLs comes to: RECORDED, UNRECORDED or LOOP."""

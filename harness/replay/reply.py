@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 NOT_RECORDED = b"not in the recording\n"
+OF_PREFLIGHTS = "access-control-request-"
+"""How the names of headers begin that only a browser's own question has (Fetch, section 3.3.2)."""
 Headers = list[tuple[str, str]]
 
 
@@ -98,8 +100,8 @@ def _time_ms(arrival: tuple[float, int]) -> float:
 def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Reply:
     """Return the reply to a request of `site`; `directories` are descriptors of those that hold bodies, by host."""
     asked = request.asked.headers
-    if request.method == "OPTIONS":
-        return _preflight(site, request)
+    if request.method == "OPTIONS" and any(name.startswith(OF_PREFLIGHTS) for name in asked):
+        return _preflight(site, request)    # another OPTIONS is a script's own
     if asked.get("upgrade", "").lower() == "websocket":    # of those that were recorded one was found before
         return Reply(501, FoundAs.LIVE, size=0)
     answer = site.answer(request.target, request.method, request.asked)
@@ -203,6 +205,8 @@ def _headers(answer: RecordedAnswer, asked: Mapping[str, str]) -> Headers:
 def _preflight(site: Site, request: Request) -> Reply:
     """Allow what a page of another origin asks before it asks (CORS), unless the recording says what to allow."""
     recorded, asked = site.recorded_preflight(request.target, request.asked), request.asked.headers
+    if recorded is not None and recorded.hangs:
+        return _without_body(site, recorded, asked, known=False)
     if recorded is not None:
         size = None if recorded.status in WITHOUT_BODY else 0
         return Reply(recorded.status, recorded.found, _headers(recorded, asked), size, answer=recorded.identity,

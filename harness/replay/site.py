@@ -16,7 +16,6 @@ from harness.mirror.masks import mask_target
 from harness.mirror.paths import split_url
 from harness.mirror.recording import Recording
 from harness.mirror.targets import path_and_query
-from harness.mirror.transactions import answer_key
 from harness.replay.choice import answered_a_navigation, choose, fitting, is_known
 from harness.replay.matching import EXACT, LOOP, RECORDED, Matcher, Request
 
@@ -61,9 +60,10 @@ class Site:
             name == "server" and value.lower().startswith(KEEPING_LITTLE_UNSENT) for sequence in answers.values()
             for answer in sequence for name, value in answer.headers or ())
         """Whether its server hands the kernel so little at a time that urgent answers overtake others."""
-        self._recording = recording
         self._live = tuple(recording.live.get((scheme, host), ()))
         self._matcher = Matcher(recording, scheme, host)
+        self._preflights = frozenset(answer.identity for key, sequence in answers.items() for answer in sequence
+                                     if key.startswith("OPTIONS "))
         self._pages = frozenset(answer.page for sequence in answers.values() for answer in sequence)
         self._mark, self._clock = mark or LoadMark(), clock
         self._lock = threading.Lock()
@@ -116,19 +116,22 @@ class Site:
     def recorded_preflight(self, target: str, asked: Asked | None = None) -> RecordedAnswer | None:
         """Return the recorded answer to what a browser asked before it asked (CORS preflight, method OPTIONS).
 
-        Of several each is one that the load is expected to get: Chrome asks once for each of the requests that are
-        under way together.
+        It is this URL's, or that of the same one but for volatile values. Of several each is one that the load is
+        expected to get: Chrome asks once for each of the requests that are under way together.
         """
         request = Request("OPTIONS", target, asked or Asked())
-        answers = self._recording.answers.get((self.scheme, self.host), {})
-        recorded = answers.get(answer_key("OPTIONS", path_and_query(target)), ())
         with self._lock:
-            usable = fitting([*recorded], request, self._present_load(request))
-            if not usable:
-                return None
-            chosen, _ = choose(usable, self._given)
-            self._given.add(chosen.identity)
-            return chosen
+            page = self._present_load(request)
+            for tier, candidates in self._matcher.tiers(request) if self._preflights else ():
+                if tier == FoundAs.BEST_MATCH:
+                    break
+                preflights = [answer for answer in candidates if answer.identity in self._preflights]
+                usable = fitting(preflights, request, page)
+                if usable:
+                    chosen, _ = choose(usable, self._given)
+                    self._given.add(chosen.identity)
+                    return chosen if tier == EXACT else dataclasses.replace(chosen, found=tier)
+        return None
 
     def _still_holds(self, candidates: list[RecordedAnswer], request: Request) -> tuple[RecordedAnswer, bool] | None:
         """Return what the client has and asks about, if the site said more often that it still holds; see `choose`."""

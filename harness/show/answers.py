@@ -9,7 +9,7 @@ from harness.files.load_parts import Coverage
 from harness.files.results import Results
 
 MARK = "*"
-"""Behind a row's improvement when an answer on the critical path of one of its loads was not recorded for its URL."""
+"""Behind a row's improvement when the critical path of one of its loads has a stand-in, or what was not recorded."""
 KINDS = (("exact", "exact"), ("stand_in", "stand-in"), ("missing", "missing"), ("failed", "failed"))
 
 

@@ -63,8 +63,14 @@ def rtt_lines(results: Results) -> Iterator[str]:
             unknown = f", but for {len(assumed)} of which that is not known, which have the median of the others" \
                 if isinstance(assumed, list) and assumed else ""
             # in proportion: with --delays, --sweep-rtt or a factor they are those that were recorded times a number
-            yield f"RTT {experiment.rtt_name} ms: of each of {len(experiment.server_rtts_ms)} servers in proportion " \
-                  f"to the recorded one (--rtt {asked}){unknown}; their median is {experiment.rtt_ms:g} ms."
+            count = len(experiment.server_rtts_ms)
+            if experiment.layout == HOST:
+                yield f"RTT {experiment.rtt_name} ms: of each of {count} servers in proportion to the recorded one " \
+                      f"(--rtt {asked}){unknown}; their median is {experiment.rtt_ms:g} ms."
+            else:
+                yield f"RTT {experiment.rtt_name} ms: of the servers of {count} host names, each in proportion to " \
+                      f"what was recorded of the nearest of its names (--rtt {asked}){unknown}; the median of the " \
+                      f"names' own RTTs is {experiment.rtt_ms:g} ms."
 
 
 def think_lines(results: Results) -> Iterator[str]:

@@ -47,7 +47,7 @@ def table_lines(results: Results, selection: Selection) -> Iterator[str]:
 
 
 def row_cells(selection: Selection, page: str, rtt_ms: float) -> list[str]:
-    """Return the cells of a row: RTT, PLT without and with TFO, improvement, marked if there were stand-ins."""
+    """Return the cells of a row: RTT, PLT without and with TFO, improvement with a mark where it is doubtful."""
     row = improvement(selection, page, rtt_ms)
     mark = MARK if doubtful_in_row(selection, page, rtt_ms) else ""
     return [row.rtt_name, seconds(row.off_ms), seconds(row.on_ms), percent(row.percent) + mark]

@@ -268,7 +268,7 @@ def _when(month: str) -> str:
 def _needs_put(contents: Contents, node: Node) -> bool:
     """Whether a script of this document, or the arrival of one of its resources, requests others."""
     def requests(child: Node) -> bool:
-        if contents.lifted.get(child.index) or (child.kind is NodeKind.SCRIPT and child.children):
+        if child.holds or contents.lifted.get(child.index) or (child.kind is NodeKind.SCRIPT and child.children):
             return True
         return child.kind is not NodeKind.FRAME and any(requests(grandchild) for grandchild in child.children)
 

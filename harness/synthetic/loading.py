@@ -9,7 +9,7 @@ What the real page asked for before its load event, the made one asks for before
 holds that event up: where a short round trip ends all else before they do, what they lead to would come after it, and
 the page would be another one, and a fast one. So ``hold()`` holds it up, by a frame with an open document, which is not
 completely loaded (HTML Standard, document.open()), and returns the function that lets it go. A fetch is "held" when
-something came of it before the load event.
+something came of it before the load event, or when it stands for a font, which holds that event up in browsers.
 """
 
 from collections.abc import Callable, Sequence
@@ -83,6 +83,7 @@ def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByI
     """
     script = _Script(lifted, backgrounds, url)
     at_once = "".join(script.request(node) for node in nodes if not node.waits)
+    script.worked_ms = 0        # what waits worked since the document was parsed: none of that was done before
     waiting = "".join(script.request(node) for node in nodes if node.waits)
     return at_once + (f"late(function(){{{waiting}}});" if waiting else "")
 
@@ -118,7 +119,7 @@ class _Script:
         kind = node.kind.value
         if node.blocking:
             kind = "write" if node.kind is NodeKind.SCRIPT else "wait"
-        elif node.kind is NodeKind.FETCH and any(not child.after_load for child in children):
+        elif node.kind is NodeKind.FETCH and (node.holds or any(not child.after_load for child in children)):
             kind = "held"
         arguments = [f'"{kind}"', f'"{self.url(node.index)}"']
         classes = ",".join(f'"{background_class(image)}"' for image in self.backgrounds.get(node.index, []))
@@ -149,7 +150,7 @@ def tag(node: Node, lifted: NodesByIndex, backgrounds: NodesByIndex, url: Addres
         return f'<img src="{address}"{events} width="1" height="1" alt="">\n'
     if node.kind is NodeKind.IMAGE:
         return f'<img src="{address}"{events} width="96" height="72" alt="">\n'
-    if is_lifting:
+    if is_lifting or node.holds:
         return f"<script>{put_calls([node], lifted, backgrounds, url)}</script>\n"
     return f'<script>fetch("{url(node.index)}")</script>\n'
 

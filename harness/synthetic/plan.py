@@ -23,10 +23,13 @@ Resources that redirect into each other are one *node* of the plan: who loads th
 - **Placed.** Where Chrome said how a resource was found (harness.synthetic.found), it is found so again, at the same
   offset of its document: by a tag, or by a script there. A script that the parser stopped for stops it again. The body
   begins with the first tag that belongs there.
+- **Early.** What was asked for while its document still came in, and nobody knows where in it that stands, stands
+  behind the last tag that was found before. At the document's end it would wait for all scripts that stop the parser.
 - **Measured.** Where a load in today's Chrome was measured (harness.synthetic.measured) it is known what a resource was
   asked for as, which script found what, and how long the page worked or waited in between: none of it is guessed from
   types and times, and whoever requests a node first works and waits for as long. A font is fetched by script.
-- **Before the load.** What a fetch or a timer led to before the load event holds that event up (see `loading`).
+- **Before the load.** What a fetch or a timer led to before the load event holds that event up (see `loading`), and so
+  does a font, for which the real page's waited, too.
 - **After the load.** What was asked for after the load event is asked for at that event, all of it side by side, though
   in the real page one thing led to the next: it holds nothing up, and every load would have to wait for the end of it.
 - **Head.** Stylesheets and scripts up to the first other child stand in the head, and so do stylesheets found before
@@ -42,7 +45,7 @@ from enum import Enum
 from statistics import median_low
 
 from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
-from harness.synthetic.shape import PARSED, PageShape, Resource
+from harness.synthetic.shape import EVENT, PARSED, TAG, PageShape, Resource
 
 SMALLEST_FRAME = 300
 """Bytes; smaller HTML is fetched by script instead of shown in a frame."""
@@ -78,7 +81,7 @@ class Node:
 
     `size_bytes` is of the last. `waits` says that the children's document must be parsed before this node is requested.
     Before it is, whoever requests it waits for the load event if it is to be `after_load`, works for `work_ms` and
-    waits for `idle_ms`.
+    waits for `idle_ms`. What `holds` is fetched by script, but held up the real page's load event.
     """
 
     hops: list[int]
@@ -92,6 +95,7 @@ class Node:
     way: str | None = None
     offset: int = 0
     blocking: bool = False
+    holds: bool = False
     parent: "Node | None" = None
     children: list["Node"] = field(default_factory=list)
 
@@ -146,8 +150,18 @@ def make_plan(shape: PageShape, typical: dict[str | None, int]) -> PagePlan:
             node.parent = script
     for node in nodes[1:]:
         assert node.parent is not None
+        _place_early(node, node.parent, shape.resources)
         node.parent.children.append(node)
     return plan
+
+
+def _place_early(node: Node, document: Node, resources: tuple[Resource, ...]) -> None:
+    """Give a node a place in its document by the rule Early; the document's children so far are in order."""
+    at_once = node.way == EVENT and not (node.after_load or node.work_ms or node.idle_ms or node.blocking)
+    if document.kind in (NodeKind.DOCUMENT, NodeKind.FRAME) and at_once and (
+            resources[node.index].start_ms < resources[document.final].end_ms):
+        node.way = TAG
+        node.offset = max((other.offset for other in document.children if other.way == TAG), default=0)
 
 
 def _before_load(node: Node) -> Node:
@@ -179,7 +193,8 @@ def _node(shape: PageShape, first: Resource, causing: set[int | None], typical: 
         kind = NodeKind.BEACON
     return Node(hops, kind, size_bytes, no_content, work_ms=first.work_ms,
                 idle_ms=0 if first.after_load else first.idle_ms, after_load=first.after_load, way=first.way,
-                offset=first.offset, blocking=first.blocking, waits=first.way == PARSED)
+                offset=first.offset, blocking=first.blocking, waits=first.way == PARSED,
+                holds=final.kind == FONT and not first.after_load)
 
 
 def _kind(final: Resource, size_bytes: int) -> NodeKind:

@@ -1,6 +1,7 @@
 """Single processors: what one had to do, and which one handles the packets that reach a network interface."""
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,13 @@ def steer_packets(pid: int, interface: str, core: int) -> None:
 
 
 def wake_ups(pid: int) -> int:
-    """Return how often a process went to sleep by itself, and was woken up again (proc(5), status)."""
-    words = Path(f"/proc/{pid}/status").read_text().split()
-    return int(words[words.index("voluntary_ctxt_switches:") + 1])
+    """Return how often the threads of a process went to sleep by themselves, and were woken up again (proc(5), status).
+
+    The process's own status tells of its first thread alone. Those that have ended are left out.
+    """
+    found = 0
+    for status in Path(f"/proc/{pid}/task").glob("*/status"):
+        with suppress(FileNotFoundError, ProcessLookupError):       # it ends just now
+            words = status.read_text(errors="replace").split()
+            found += int(words[words.index("voluntary_ctxt_switches:") + 1])
+    return found

@@ -16,6 +16,8 @@ PR_GET_PDEATHSIG = 2
 PR_SET_CHILD_SUBREAPER = 36
 HIGHEST_PRIORITY = -20
 """nice(2); only root may take it."""
+KILLED_S = 3.0
+"""At least so long a process that was sent SIGKILL may take to be gone: on a busy machine it has to wait for that."""
 STAT_BYTES = 512
 """More than /proc/PID/stat has up to the number of the parent (proc(5))."""
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -79,12 +81,12 @@ def killed_with_parent() -> None:
 
 def stop(process: subprocess.Popen[str] | subprocess.Popen[bytes], patience_s: float = 3.0) -> None:
     """End `process` by SIGTERM, or SIGKILL after `patience_s` seconds, and reap it."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, max(patience_s, KILLED_S))):
         if process.poll() is not None:
             break
         process.send_signal(number)
         try:
-            process.wait(patience_s)
+            process.wait(wait_s)
         except subprocess.TimeoutExpired:
             continue
     for stream in (process.stdin, process.stdout, process.stderr):
@@ -157,10 +159,10 @@ def end_strays(known: set[int], patience_s: float = 3.0) -> int:
     """
     strays = _reap(descendants(os.getpid()) - known)
     count = len(strays)
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, max(patience_s, KILLED_S))):
         for pid in strays:
             _signal(pid, number)
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + wait_s
         while strays and time.monotonic() < deadline:
             time.sleep(0.02)
             strays = _reap(descendants(os.getpid()) - known)

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from harness.system.locked_folder import left_behind, locked, remove
 from harness.system.privileges import passable_temp_root
-from harness.system.processes import adopt_orphans, descendants, end_strays
+from harness.system.processes import adopt_orphans, descendants, end_strays, is_running
 
 PREFIX = "tfo-lab-"
 MARK = "TFO_LAB_SCRATCH"
@@ -72,20 +72,21 @@ def _end_all_of(directories: list[Path]) -> None:
 
     Look again until there is none: one of them may have started another while the others were looked at.
     """
+    ended: set[Path] = set()
     for _ in range(MOST_LOOKS):
-        if not sum([_end_if_of(process, directories) for process in Path("/proc").glob("[0-9]*")]):
+        if not sum([_end_if_of(process, directories, ended) for process in Path("/proc").glob("[0-9]*")]):
             break
 
 
-def _end_if_of(entry: Path, directories: list[Path]) -> bool:
+def _end_if_of(entry: Path, directories: list[Path], ended: set[Path]) -> bool:
     """Kill a process, a folder of /proc, if it is of one of the experiments; tell whether to look at all again.
 
     That is so where it was one and is gone, and where it ended before it could be looked at: it may have been one that
-    had just started another.
+    had just started another. `ended` are those of which that is known.
     """
     try:
         if not _is_of(entry, directories):
-            return False
+            return _has_just_ended(entry, ended)
         process = os.pidfd_open(int(entry.name))
         try:
             if _is_of(entry, directories):      # still the same one: its number was not given to another
@@ -94,10 +95,22 @@ def _end_if_of(entry: Path, directories: list[Path]) -> bool:
         finally:
             os.close(process)
     except (FileNotFoundError, ProcessLookupError):
-        return True
+        return _has_just_ended(entry, ended)
     except OSError:                             # another user's
         pass
     return False
+
+
+def _has_just_ended(entry: Path, ended: set[Path]) -> bool:
+    """Tell whether a process has ended that had not at the last look, and note it in `ended`.
+
+    One that nobody has reaped is there still, but says no more whose it was: until Linux 6.16 its environment is empty.
+    Since then it cannot be read, as that of a kernel thread, which has not ended. PID 1 of many a container reaps none.
+    """
+    if entry in ended or is_running(int(entry.name)):
+        return False
+    ended.add(entry)
+    return True
 
 
 def _is_of(process: Path, directories: list[Path]) -> bool:

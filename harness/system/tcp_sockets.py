@@ -14,6 +14,8 @@ UNACKNOWLEDGED_END = ("FIN-WAIT-1", "CLOSING", "LAST-ACK")
 """States in which a FIN of ours has not been acknowledged."""
 THIS_HOST = (ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("::1"))
 OVER = ("TIME-WAIT", "LISTEN", "UNCONN")
+ROUND_TRIPS = 1.5
+"""For so long after what came last more may come: who has sent all that they may waits for an acknowledgement."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class TcpSocket:
     info: dict[str, float]
 
     def waits(self) -> bool:
-        """Tell whether something is to come: an acknowledgement, or the answer to what was sent last.
+        """Tell whether something is to come: an acknowledgement, the answer to what was sent last, or the rest of one.
 
         With times in ms since data last came and went. A connection that never sent anything, as Chrome's spare ones,
         waits for nothing.
@@ -36,7 +38,9 @@ class TcpSocket:
             return True
         if self.state != "ESTAB" or not self.info.get("bytes_sent"):
             return False
-        return not self.info.get("bytes_received") or self.info.get("lastsnd", 0) <= self.info.get("lastrcv", 0)
+        if not self.info.get("bytes_received") or self.info.get("lastsnd", 0) <= self.info.get("lastrcv", 0):
+            return True
+        return self.info.get("lastrcv", 0) <= ROUND_TRIPS * self.info.get("minrtt", 0)
 
 
 def under_way() -> bool:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
 
+from harness.system.lateness import Lateness, lateness_between
 from harness.system.pressure import MS_PER_TICK, Pressure, read_pressure
 from harness.system.processes import descendants
 
@@ -54,7 +55,8 @@ class Ticks:
     `gaps` are (when it should have ticked, ms it was late), `samples` (when, the machine's counts). `waits` are for
     each process of the load (when, ms that its main thread had waited for a processor until then), `names` what they
     are. `worked` are for each process of the experiment (when, ms that it had had a processor until then): those of the
-    load, and the servers, the network and this program itself.
+    load, and the servers, the network and this program itself. `late` are (when, how many packets the delay line had
+    let go how late until then), see harness.system.lateness.
     """
 
     gaps: list[tuple[float, float]] = field(default_factory=list)
@@ -63,6 +65,7 @@ class Ticks:
     waits: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
     worked: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    late: list[tuple[float, list[int]]] = field(default_factory=list)
 
     def largest_gap_ms(self, start_s: float, end_s: float) -> float:
         """Return by how much it was late at most, between two moments."""
@@ -98,6 +101,14 @@ class Ticks:
         """Return for how long the processes of the experiment had processors between two moments."""
         return sum(_grown(counts, start_s, end_s) for counts in self.worked.values())
 
+    def lateness(self, start_s: float, end_s: float) -> Lateness | None:
+        """Return how late packets were let go between two moments, to SAMPLE_S; None where nothing counts that."""
+        if not any(counts for _, counts in self.late):
+            return None
+        _, before = next((noted for noted in reversed(self.late) if noted[0] <= start_s), self.late[0])
+        _, after = next((noted for noted in self.late if noted[0] >= end_s), self.late[-1])
+        return lateness_between(before, after)
+
 
 def _grown(counts: Sequence[tuple[float, float]], start_s: float, end_s: float) -> float:
     """Return how much a count grew from `start_s` to `end_s`: evenly between two readings, and not outside of them."""
@@ -131,7 +142,7 @@ class _Watched:
 
     @property
     def pause_s(self) -> float:
-        """How long to wait between two readings of all processes' times."""
+        """How long to wait between two readings of the times of all processes besides the load's own."""
         return max(SAMPLE_S, READ_S * len(self._beside))
 
     def find(self) -> None:
@@ -157,7 +168,7 @@ class _Watched:
                 self._note(pid, now_s)
 
     def read_times(self, now_s: float) -> None:
-        """Note how long each of them has worked, and waited for a processor, so far; one of the load began with 0."""
+        """Note how long each process of the load has worked, and waited for a processor, so far; it began with 0."""
         for pid, file in self._files.items():
             with suppress(OSError, IndexError, ValueError):     # it may end at any moment
                 so_far_ms = worked_ms(os.pread(file, 512, 0))
@@ -165,6 +176,9 @@ class _Watched:
                 unborn = (now_s - SEARCH_S, 0.0)
                 self._ticks.worked.setdefault(pid, [unborn]).append((now_s, so_far_ms))
                 self._ticks.waits.setdefault(pid, [unborn]).append((now_s, waited_ms))
+
+    def read_times_beside(self, now_s: float) -> None:
+        """Note how long each of the others of the experiment has worked so far."""
         for pid, file in self._beside.items():
             with suppress(OSError, IndexError, ValueError):
                 so_far_ms = worked_ms(os.pread(file, 512, 0))
@@ -214,9 +228,10 @@ def process_name(pid: int) -> str:
 
 
 @contextmanager
-def ticking() -> Iterator[Ticks]:
+def ticking(late: Callable[[], list[int]] = list) -> Iterator[Ticks]:
     """Tick beside whatever happens while this lasts; at its end the ticks are complete.
 
+    `late` tells how many packets were let go how late so far (harness.system.lateness), [] where nothing counts them.
     Raises OSError at its end when they are not, since nothing could be read any more.
     """
     ticks, ended, failures = Ticks(), threading.Event(), list[OSError]()
@@ -224,7 +239,7 @@ def ticking() -> Iterator[Ticks]:
 
     def tick() -> None:
         try:
-            _tick(ticks, watched, ended)
+            _tick(ticks, watched, late, ended)
         except OSError as error:
             failures.append(error)
 
@@ -253,12 +268,13 @@ class _Duty:
             self._what(time.time())
 
 
-def _tick(ticks: Ticks, watched: _Watched, ended: threading.Event) -> None:
+def _tick(ticks: Ticks, watched: _Watched, late: Callable[[], list[int]], ended: threading.Event) -> None:
     with suppress(PermissionError):     # no CAP_SYS_NICE: then its gaps also tell of programs that compute
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
     duties = [_Duty(SAMPLE_S, lambda now_s: ticks.samples.append((now_s, read_pressure()))),
-              _Duty(watched.pause_s, watched.read_times), _Duty(SEARCH_S, lambda _: watched.find()),
-              _Duty(LOOK_S, watched.look)]
+              _Duty(SAMPLE_S, lambda now_s: ticks.late.append((now_s, late()))),
+              _Duty(SAMPLE_S, watched.read_times), _Duty(watched.pause_s, watched.read_times_beside),
+              _Duty(SEARCH_S, lambda _: watched.find()), _Duty(LOOK_S, watched.look)]
     while not ended.is_set():
         due_s = time.monotonic() + TICK_S - time.thread_time()
         for duty in duties:         # here, too, the machine may stand still; only the duties' own work is no gap
@@ -268,5 +284,7 @@ def _tick(ticks: Ticks, watched: _Watched, ended: threading.Event) -> None:
         if late_ms >= LEAST_GAP_MS:
             ticks.gaps.append((time.time() - late_ms / 1000, late_ms))
     ticks.samples.append((time.time(), read_pressure()))
+    ticks.late.append((time.time(), late()))
     watched.read_times(time.time())
+    watched.read_times_beside(time.time())
     watched.close(time.time())

@@ -74,13 +74,16 @@ def test_what_lies_beside_the_path_is_not_on_it() -> None:
     assert saving(load) == 300
 
 
-@pytest.mark.parametrize(("fetched", "on_path"), [(("empty", "no-cors"), False), (("empty", "cors"), True)])
-def test_a_beacon_sets_nothing_off(fetched: tuple[str, str], on_path: bool) -> None:
+@pytest.mark.parametrize(("mode", "method", "on_path"), [
+    ("no-cors", "POST", False), ("cors", "POST", True), ("cors", "GET", True), ("no-cors", "GET", True),
+    ("no-cors", "HEAD", True)])
+def test_a_beacon_sets_nothing_off(mode: str, method: str, on_path: bool) -> None:
     """A script asks for another one after 60 ms of work; meanwhile a beacon ends, or data that it waits for."""
     load = MadeLoad(0.0)
     end = load.add(PAGE, 3, "document", referer="")
     script = load.add("https://a.test/first.js", end + 2)
-    load.add("https://a.test/gen_204", end + 2, "data", wait=155, fetched=fetched)
+    load.add("https://a.test/gen_204", end + 2, "data", wait=155, fetched=("empty", mode),
+             method=method)
     load.plt_ms = load.add("https://a.test/second.js", script + 60) + 3
     assert ("https://a.test/gen_204" in {step.url for step in path_of(load)}) is on_path
 
@@ -88,7 +91,7 @@ def test_a_beacon_sets_nothing_off(fetched: tuple[str, str], on_path: bool) -> N
 def test_a_redirected_beacon_does_not_hold_up_the_load_event() -> None:
     load = chain(2)
     load.add("https://a.test/b", 200, "data", wait=load.plt_ms - 301, redirect="https://a.test/c",
-             fetched=("empty", "no-cors"))
+             fetched=("empty", "no-cors"), method="POST")
     assert "https://a.test/b" not in {step.url for step in path_of(load)}
 
 
@@ -207,6 +210,39 @@ def test_a_load_event_after_the_modules_waits_for_all_of_their_graph() -> None:
     assert [step.url.removeprefix(PAGE) for step in steps if step.kind == "wait"] == ["", "main.js", "deep.js"]
 
 
+@pytest.mark.parametrize("referer", [PAGE, ""])
+def test_a_script_that_tells_no_referer_is_the_pages_too(referer: str) -> None:
+    """<script referrerpolicy="no-referrer">: the load event right after the parser waited for it."""
+    load = MadeLoad(0.0)
+    end = load.add(PAGE, 0, "document", referer="")
+    load.parsed_ms = load.add("http://cdn.test/lib.js", end + 1, referer=referer) + 4
+    load.plt_ms = load.parsed_ms + 1
+    assert connects(path_of(load)) == [PAGE, "http://cdn.test/lib.js"]
+    assert saving(load) == 2 * RTT_MS
+
+
+@pytest.mark.parametrize("referer", [PAGE, ""])
+def test_a_script_that_tells_no_referer_asks_for_others(referer: str) -> None:
+    load = MadeLoad(0.0)
+    end = load.add(PAGE, 0, "document", referer="")
+    end = load.add("http://cdn.test/lib.js", end + 1, referer=referer)
+    load.plt_ms = load.add("http://img.test/i.gif", end + 30, "image") + 1
+    assert len(connects(path_of(load))) == 3
+    assert saving(load) == 3 * RTT_MS
+
+
+@pytest.mark.parametrize("referer", ["", PAGE, "http://gate.test/"])
+def test_a_page_that_a_script_led_to_waits_for_its_document(referer: str) -> None:
+    """It sets a cookie and leads to itself, or comes from a question for consent: its document has a Referer."""
+    load = MadeLoad(0.0)
+    end = load.add(PAGE, 3, "document", referer=referer)
+    load.add("http://frame.test/", end + 1, "document", wait=60)
+    load.parsed_ms = load.add("http://cdn.test/lib.js", end + 1) + 4
+    load.plt_ms = load.parsed_ms + 1
+    assert connects(path_of(load)) == [PAGE, "http://cdn.test/lib.js"]
+    assert saving(load) == 2 * RTT_MS
+
+
 def test_work_of_the_main_thread_hides_handshakes() -> None:
     """The images come while a script of the document runs: the load event waits for the script, not for them."""
     load = MadeLoad(1_710.0, long_tasks=[(205.0, 1500.0)])
@@ -284,11 +320,38 @@ def test_an_image_that_comes_after_the_work_is_on_the_path() -> None:
     assert connects(path_of(load)) == [PAGE, "http://aside.test/i.gif"]
 
 
+@pytest.mark.parametrize("think_ms", [0, 200])
+def test_what_hints_name_waits_for_the_document_that_they_come_before(think_ms: int) -> None:
+    """Over HTTP/2 the 103 is there after a round trip, the document when its server has thought."""
+    load = MadeLoad(0.0)
+    load.add(PAGE, 0, "document", referer="", wait=100 + think_ms)
+    load.entries[-1]["response"]["_earlyHints"] = [{"name": "link", "value": "<//cdn.test/a.css>; rel=preload"}]
+    load.plt_ms = load.add("http://cdn.test/a.css", 201, "style", receive=200) + 3
+    assert connects(path_of(load)) == [PAGE, "http://cdn.test/a.css"]
+    assert saving(load) == 2 * RTT_MS
+
+
 def test_redirects_are_followed_back() -> None:
     load = MadeLoad(0.0)
     end = load.add("http://short.test/", 0, "document", referer="", redirect=PAGE)
     load.plt_ms = load.add(PAGE, end + 2, "document", referer="") + 1
     assert connects(path_of(load)) == ["http://short.test/", PAGE]
+
+
+@pytest.mark.parametrize(("dest", "waited_for"), [("worker", False), ("sharedworker", False), ("script", True)])
+def test_the_load_event_waits_for_no_worker(dest: str, waited_for: bool) -> None:
+    """By chance what the worker imports ends last; TFO saves 2 handshakes of the image and only 1 of the worker."""
+    load = MadeLoad(0.0)
+    end = load.add("https://page.test/", 0, "document", referer="")
+    image_end = load.add("https://cdn.test/i.gif", end + 1, "image", wait=130)
+    worker_end = load.add("https://page.test/w.js", end + 1, connect=-1, connection=1, fetched=(dest, "same-origin"),
+                          referer="https://page.test/")
+    import_end = load.add("https://page.test/lib.js", worker_end + 1, connect=-1, connection=1, wait=140,
+                          fetched=("script", "no-cors"), referer="https://page.test/w.js")
+    assert image_end < import_end
+    load.plt_ms = import_end + 3
+    assert ("https://page.test/lib.js" in {step.url for step in path_of(load)}) is waited_for
+    assert saving(load) == (RTT_MS if waited_for else 2 * RTT_MS)
 
 
 def test_requests_of_a_frame_wait_for_the_frame() -> None:

@@ -23,6 +23,7 @@ from tests.support.connie_hosts import (
     accept_all,
     assert_closed,
     listening,
+    look_up,
     names,
     refusing,
     same_descriptors,
@@ -85,6 +86,7 @@ def test_a_stagger_is_kept_while_nothing_fails_and_ends_with_a_failure(names: Na
 def test_at_most_so_many_at_once(names: Names) -> None:
     with silent() as dead, refusing() as closed, listening() as server:
         names.hosts["blocked.test"] = [dead, server.getsockname()]
+        look_up("blocked.test")
         with same_descriptors(), pytest.raises(TimeoutError) as caught:
             connie_connect("blocked.test", 80, 0.1, max_attempts=1)
         assert isinstance(caught.value, ConnectError)

@@ -14,7 +14,7 @@ import pytest
 import connie.aio
 from connie import CACHE, ConnectError, cached_dns_connect, connie_connect
 from connie.cache import Question
-from tests.support.connie_hosts import Names, listening, names, refusing, same_descriptors, silent
+from tests.support.connie_hosts import Names, listening, look_up, names, refusing, same_descriptors, silent
 
 __all__ = ["names"]
 
@@ -52,6 +52,7 @@ def test_the_error_of_a_name_that_moved_has_old_and_new_addresses(names: Names, 
 def test_the_error_is_like_an_exception_group(names: Names) -> None:
     with refusing() as closed, silent() as dead:
         names.hosts["dead.test"] = [dead, closed]
+        look_up("dead.test")
         with pytest.raises(TimeoutError, match=r"dead\.test") as caught:
             connie_connect("dead.test", 80, 0.05)
     error = caught.value

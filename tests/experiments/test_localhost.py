@@ -9,11 +9,14 @@ import re
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from experiments import localhost
 from harness.analysis.prediction import predict
 from harness.analysis.selection import Cell, Selection, select
 from harness.bootstrap import ROOT
@@ -78,6 +81,38 @@ def test_what_makes_no_experiment_is_told_in_a_line(option: tuple[str, ...], com
     done = subprocess.run([sys.executable, PROGRAM, *option], capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 2
     assert complaint in done.stderr.splitlines()[-1]
+
+
+def test_root_puts_back_what_a_killed_run_left_before_it_has_a_network_of_its_own(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """There it wrote the old net.ipv4.tcp_fastopen into its own network, and said that the machine had it again."""
+    steps = []
+
+    @contextmanager
+    def lock() -> Iterator[None]:
+        steps.append("lock")
+        yield
+
+    def own_network() -> str:
+        steps.append("network")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sys.argv", ["localhost.py"])
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(localhost, "only_experiment", lock, raising=False)
+    monkeypatch.setattr(localhost, "enter_own_network", own_network)
+    with pytest.raises(KeyboardInterrupt):
+        localhost.main()
+    assert steps == ["lock", "network"]
+
+
+@pytest.mark.parametrize(("ends", "status"), [
+    ("sys.exit(1)", 1), ("os.kill(os.getpid(), signal.SIGKILL)", 137), ("", 0)])
+def test_a_table_that_was_not_drawn_is_no_success(tmp_path: Path, ends: str, status: int) -> None:
+    """plot.py was killed for want of memory, say, and the exit status was 0."""
+    program = tmp_path / "plot.py"
+    program.write_text(f"import os, signal, sys\n{ends}\n")
+    assert max(0, localhost.run_program(program)) == status
 
 
 @REAL

@@ -4,12 +4,15 @@ import csv
 import json
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import time
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -21,7 +24,7 @@ from harness.analysis.server_load import LoadSample
 from harness.bootstrap import ROOT
 from harness.measure.pinned_server import PORT
 from harness.system.netns import inside
-from harness.system.processes import descendants
+from harness.system.processes import descendants, is_running
 from tests.support.faults import command_of
 from tests.support.internet.server import NGINX
 from tests.support.project_copy import copy_project, typed
@@ -37,6 +40,19 @@ NEARLY_ALL = 0.95
 STAR_S = 30.0
 PATIENCE_S = 3.0
 """http_load.c's for answers: what waited for them would begin its last request so much later."""
+
+GONE_S = 5.0
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from harness.measure import pinned_server
+from harness.network.star import Host, Star
+pinned_server.PORT = int(sys.argv[2])
+here = Host("server", "127.0.0.1", "", "lo", os.getpid())
+with pinned_server.running_nginx(Star(here, here.pid, {pinned_server.SERVER: here}), Path(sys.argv[1])) as pids:
+    print(*pids, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +85,21 @@ def test_each_request_in_the_syn_saves_the_server_a_packet(project: Path, server
     assert all(0 < float(row["cpu"]) <= 1 for row in samples.values()), "1 where other tests have the core besides"
     assert len(re.findall(rf"^{RATE}\t(?:no TFO|TFO|TFO, cookie refused)\t", said, re.MULTILINE)) == 3
     assert (project / "output-figures" / f"server-load-{server}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_no_nginx_outlives_a_killed_experiment(open_to_all: Path) -> None:
+    """It had lost its bond and its mark: master and worker went on for ever, and with them their host's network."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    done = subprocess.run([sys.executable, "-c", KILLED, open_to_all, str(port)], cwd=ROOT, capture_output=True,
+                          text=True, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    pids = [int(word) for word in done.stdout.split()]
+    assert pids
+    deadline_s = time.monotonic() + GONE_S
+    while any(map(is_running, pids)) and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    assert [pid for pid in pids if is_running(pid)] == []
 
 
 @contextmanager
@@ -128,6 +159,28 @@ def test_the_client_begins_requests_at_its_rate_and_counts_what_was_not_answered
                          said)
     assert found, said
     assert 0.5 <= float(found[1]) < PATIENCE_S, "500 at 1000 a second, and no answer is waited for"
+
+
+@pytest.mark.parametrize(("sent", "answered"), [(5000, 20), (4999, 0), (0, 0)])
+def test_half_an_answer_is_none(tmp_path: Path, sent: int, answered: int) -> None:
+    """An answer that its server broke off counted, and as a quick one."""
+    client = tmp_path / "http_load"
+    subprocess.run([shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm"],
+                   check=True)
+
+    def answer(listener: socket.socket) -> None:
+        for _ in range(20):
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 5000\r\n\r\n" + bytes(sent))
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        answering = pool.submit(answer, listener)
+        said = subprocess.run([client, "127.0.0.1", str(listener.getsockname()[1]), "/", "100", "0.2", "0"],
+                              capture_output=True, text=True, timeout=20, check=True).stdout
+        answering.result(10)
+    assert (json.loads(said)["answered"], json.loads(said)["failed"]) == (answered, 20 - answered)
 
 
 def test_what_was_begun_is_said_as_the_rate_that_it_is(monkeypatch: pytest.MonkeyPatch,

@@ -81,6 +81,15 @@ def test_truncated_log_keeps_its_rows_and_is_not_whole(tmp_path: Path) -> None:
     assert any("<transactions> has no end: the log stops at line 11" in problem for problem in log.problems)
 
 
+@pytest.mark.parametrize("cut", ["http://a.test/old -> http://a.te", "http://a.test/old -> n"])
+def test_the_row_in_which_a_log_stops_is_none(tmp_path: Path, cut: str) -> None:
+    """It would lead to another host, or page, than the recorded one."""
+    whole = "OK | text/css | | http://a.test/a.css -> nil"
+    log = read_text(tmp_path, f"<responses>\n{whole}\nFound | | | {cut}")
+    assert [response.url for response in log.responses] == ["http://a.test/a.css"]
+    assert ":3: this line is no row of <responses>; skipped" in log.problems[1]
+
+
 def test_unterminated_section_ends_where_the_next_begins(tmp_path: Path) -> None:
     log = read_text(tmp_path, format_log(LOG).replace("</resolves>\n", ""))
     assert log.resolves == LOG.resolves

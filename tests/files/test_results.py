@@ -252,7 +252,7 @@ def test_old_logs(tmp_path: Path) -> None:
         "10-0-tfo-0/httpwww.shop.example": 'the page itself was answered "file not found"; '
                                            "only 1 request: nothing but the document was loaded",
         "50-0-tfo-0/httpwww.shop.example": "no <transactions>: the browser crashed"}
-    assert len(results.problems) == 4
+    assert len(results.problems) == 5
     assert all(any(known in problem for known in ("no row of", "has no end", "not UTF-8"))
                for problem in results.problems)
 

@@ -93,6 +93,25 @@ def test_a_file_that_the_page_leads_to_is_not_its_document(tmp_path: Path, statu
     assert figures["document"] == {"url": "http://a.test/", "status": 200, "bytes": 4}
 
 
+@pytest.mark.parametrize("first", ["200 OK", "302 Found"])
+def test_an_answer_that_chrome_drops_to_send_client_hints_is_not_the_document(tmp_path: Path, first: str) -> None:
+    """Critical-CH: of a redirect, too, which is followed only when it comes for the second time."""
+    log = MadeNetLog()
+    log.request("https://a.test/", first, b"pa", "Accept-CH: DPR", "Critical-CH: DPR", main_frame=True, cancelled=True)
+    log.begin("https://a.test/", main_frame=True)
+    if first.startswith("302"):
+        log.head(first, "Location: /home")
+        log.add("URL_REQUEST_REDIRECTED", location="https://a.test/home")
+        log.job("https://a.test/home", main_frame=True)
+    log.head("200 OK")
+    log.body(b"page")
+    log.end()
+    figures = write_client_log(tmp_path, PAGE, log.write(tmp_path / "netlog.json"), {
+        "url": "https://a.test/", "time_origin_ms": 1000.0, "now_ms": 60.0, "document_uri": "https://a.test/",
+        "timing": {"loadEventEnd": 40.0}})
+    assert (figures["document"]["status"], figures["document"]["bytes"]) == (200, 4)
+
+
 @pytest.mark.parametrize(("quiet", "before"), [(True, {"unfinished": 1}), (False, {})])
 def test_what_began_after_the_load_event_or_was_cut_by_our_limit_does_not_count_against_it(
         tmp_path: Path, quiet: bool, before: dict[str, int]) -> None:

@@ -2,8 +2,10 @@
 
 import pytest
 
-from harness.measure.home_link import HomeLink
+from harness.measure.home_link import HomeLink, sent_upwards
 from harness.measure.timekeeping import Answered, Quiet, late_answers
+from tests.support.critical_paths import timeline
+from tests.support.made_har import MadeLoad
 
 UP_MBIT, DOWN_MBIT = 0.256, 4.0
 REQUEST_MS = 1000 * 8 / 256
@@ -34,7 +36,21 @@ def test_a_har_may_have_a_request_sent_a_little_later_than_its_silence_begins() 
 
 
 def test_packets_of_all_servers_queue_before_the_link_down() -> None:
-    assert waits(Quiet("a", 100, 900), [], [50.0, *range(200, 300, 10), 950.0]) == pytest.approx(10 * FRAME_MS)
+    came_ms = [900 - FRAME_MS * number for number in range(10)]
+    assert waits(Quiet("a", 100, 900), [], [50.0, *reversed(came_ms), 950.0]) == pytest.approx(10 * FRAME_MS)
+
+
+def test_nothing_waits_for_a_link_that_is_idle_at_times() -> None:
+    """Packets of others that came long before the answer, or with pauses between them, held up nothing."""
+    assert waits(Quiet("a", 100, 900), [], [*range(200, 600, 4)]) == 0
+    assert waits(Quiet("a", 100, 900), [], [*range(101, 901, 4)]) <= 2 * FRAME_MS
+
+
+def test_the_delay_line_holds_what_has_passed_the_link() -> None:
+    """Each server's as long as its RTT is: what ended the silence had passed it 200 ms before."""
+    came_ms = [700 - FRAME_MS * number for number in range(50)]
+    [found] = HomeLink(DOWN_MBIT, UP_MBIT, [], came_ms[::-1], {"a": 200.0}).with_waits([Quiet("a", 100, 900)])
+    assert found.waited_ms == pytest.approx(50 * FRAME_MS)
 
 
 def test_a_silence_that_was_all_wait_is_none() -> None:
@@ -50,3 +66,14 @@ def test_a_server_may_think_before_the_link_is_full() -> None:
     assert late_answers(quiet, thought, {"a": 20.0}, []) == []
     [late] = late_answers(quiet, [], {"a": 20.0}, [])
     assert late.late_ms == pytest.approx(100, abs=FRAME_MS)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_what_is_posted_goes_up_too(scheme: str) -> None:
+    """20 kB of a beacon take 0.6 s up, and what another server is asked meanwhile waits for them."""
+    load = MadeLoad(2000)
+    load.add(f"{scheme}://a.test/beacon", 100, "data", connect=-1, connection=1)
+    load.entries[-1]["request"]["bodySize"] = 20_000
+    [(sent_ms, _)] = sent = sent_upwards(timeline(load))
+    assert sent_ms == 100
+    assert waits(Quiet("b", 110, 900), sent, []) > 600

@@ -74,6 +74,15 @@ def test_of_answers_that_differ_in_volatile_values_only_each_stands_for_all() ->
     assert "3 missing" in none[0]
 
 
+@pytest.mark.parametrize("kind", ["exact", "missing"])
+def test_what_chrome_asks_for_on_its_own_is_not_compared(kind: str) -> None:
+    """Whether it does so before the load event is chance, and a small page may differ in one answer only."""
+    own: dict[str, dict[str, Any]] = {name: {"url": f"{PAGE}{name}", "kind": kind, "purpose": purpose}
+                                      for name, purpose in (("favicon.ico", "image"), ("site.webmanifest", "data"))}
+    usual, asked = load_of(pictures=3), load_of(pictures=3, more=own)
+    assert verdicts(usual, asked, usual) == verdicts(asked, usual, asked) == [[], [], []]
+
+
 @pytest.mark.parametrize("name", ["document", "frame", "script", "style", "hero"])
 def test_a_part_that_is_missing_makes_another_page(name: str) -> None:
     [usual, poorer, other] = verdicts(USUAL, load_of({name: None}), USUAL)

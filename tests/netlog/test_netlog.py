@@ -21,6 +21,7 @@ from harness.files.text_log import format_log, read_log
 from harness.netlog.file import read_constants, read_events
 from harness.netlog.har import har
 from harness.netlog.load import HttpTransaction, NetLog, page_log, read_netlog, summarise
+from harness.netlog.requests import mime_type_and_charset
 from tests.data.netlog import record
 from tests.data.netlog.small_site import ABSENT, OLD, REFUSED, A, B, Site
 from tests.support.growth import LINEAR, growth
@@ -152,6 +153,25 @@ def test_cache_and_revalidation(scene: str, tmp_path: Path) -> None:
     assert (checked.status, checked.from_cache, checked.body_bytes, checked.content_bytes) == (304, False, 0, 11)
 
 
+@pytest.mark.parametrize("error", [-105, 0])
+def test_what_the_cache_had_but_no_server_confirmed_is_no_answer(error: int, tmp_path: Path) -> None:
+    """It was too old, so the server was to be asked: that failed, or was under way still when the load ended."""
+    log = MadeNetLog()
+    log.request("http://a.test/poll", "200 OK", b"old", "Cache-Control: max-age=0")
+    log.source += 1
+    log.add("REQUEST_ALIVE", 1)
+    log.add("URL_REQUEST_START_JOB", 1, url="http://a.test/poll", method="GET", initiator="http://a.test")
+    log.add("HTTP_CACHE_READ_INFO", 2)
+    log.add("HTTP_STREAM_REQUEST", 1)
+    if error:
+        log.end(error=error)
+    netlog = read_netlog(log.write(tmp_path / "netlog.json"))
+    again = netlog.transactions[1]
+    assert (again.from_cache, again.status, again.error) == (False, 0, "net::ERR_NAME_NOT_RESOLVED" if error else "")
+    entry = har(netlog, "http://a.test/", 0)["log"]["entries"][1]
+    assert ("_fromCache" in entry, bool(entry["_error"])) == (False, True)
+
+
 def test_compressed_bodies_count_as_sent_and_as_read(scene: str, tmp_path: Path) -> None:
     style, = by_url(load(scene, tmp_path), f"{A}/frame.css")
     assert (style.body_bytes, style.content_bytes) == (59, 4018)
@@ -186,6 +206,26 @@ def test_connect_counts_for_the_request_that_waited_for_it_only(scene: str, tmp_
     assert waited
     assert max(waited.values()) == 1
     assert all(hop.phases.connect >= 0 for path in ("1", "2") for hop in by_url(netlog, f"{OLD}/{path}.png"))
+
+
+def test_a_request_that_came_while_tls_was_under_way_waited_for_that(tmp_path: Path) -> None:
+    """The connection was opened for another request, which got one that had become free meanwhile."""
+    log = MadeNetLog()
+    log.source, log.kind = 21, "SOCKET"
+    log.add("TCP_CONNECT", 1)
+    log.add("TCP_CONNECT", 2, remote_address="10.0.0.1:443")
+    log.add("SSL_CONNECT", 1)
+    log.source, log.kind = 1, "URL_REQUEST"
+    log.add("REQUEST_ALIVE", 1)
+    log.source, log.kind = 21, "SOCKET"
+    log.add("SSL_CONNECT", 2)
+    log.add("SOCKET_IN_USE", 1, source_dependency={"id": 11, "type": 9})
+    log.source, log.kind = 1, "URL_REQUEST"
+    log.job("https://a.test/", job=11)
+    log.head("200 OK")
+    log.end()
+    [request] = read_netlog(log.write(tmp_path / "netlog.json")).transactions
+    assert (request.phases.blocked, request.phases.connect, request.phases.ssl) == (4, 1, 1)
 
 
 def test_look_ups_name_hosts_and_mapped_addresses(scene: str, tmp_path: Path) -> None:
@@ -371,6 +411,30 @@ def test_requests_over_http2_belong_to_the_connection_of_their_session(tmp_path:
     assert summarise(netlog, 0).connections_unused == 1
 
 
+def test_what_is_sent_again_over_http1_belongs_to_the_connection_of_that(tmp_path: Path) -> None:
+    """A server may refuse a request over HTTP/2 and want HTTP/1.1 for it: Chrome opens a connection that speaks it."""
+    log = MadeNetLog()
+    for job, socket in ((11, 21), (12, 22)):
+        log.source, log.kind = socket, "SOCKET"
+        log.add("TCP_CONNECT", 1)
+        log.add("TCP_CONNECT", 2, remote_address="10.0.0.1:443")
+        log.add("SOCKET_IN_USE", 1, source_dependency={"id": job, "type": 9})
+    log.source, log.kind = 31, "HTTP2_SESSION"
+    log.add("HTTP2_SESSION_INITIALIZED", source_dependency={"id": 21, "type": 2})
+    log.add("HTTP2_SESSION_SEND_HEADERS", source_dependency={"id": 11, "type": 9})
+    log.source, log.kind = 0, "URL_REQUEST"
+    log.begin("https://a.test/", h2=True, job=11)
+    log.add("HTTP_STREAM_REQUEST_BOUND_TO_JOB", source_dependency={"id": 12, "type": 9})
+    log.add("HTTP_TRANSACTION_SEND_REQUEST", 1)
+    log.add("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", line="GET / HTTP/1.1", headers=["Host: a.test"])
+    log.add("HTTP_TRANSACTION_SEND_REQUEST", 2)
+    log.head("200 OK")
+    log.end()
+    netlog = read_netlog(log.write(tmp_path / "netlog.json"))
+    assert [transaction.connection for transaction in netlog.transactions] == [22]
+    assert summarise(netlog, 0).connections_unused == 0
+
+
 def test_a_redirect_chrome_makes_itself_needs_no_connection(tmp_path: Path) -> None:
     """HSTS: http becomes https inside Chrome."""
     begin = {"method": "GET", "initiator": "http://x"}
@@ -394,6 +458,23 @@ def test_heads_that_are_not_ascii_are_read_as_they_were_sent(raw: str, read: str
         ("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0, {"headers": head}), ("REQUEST_ALIVE", 2, {})]).transactions
     assert (hop.status, hop.status_text) == (404, read)
     assert hop.response_headers == (("X-Town", read), ("X-Plain", "5%25"))
+
+
+@pytest.mark.parametrize(("content_type", "charset"), [
+    ("Text/HTML; name*=utf-8''a; name*0=a; charset=X", "x"), (f"text/html; a*{'0' * 5000}=b", ""),
+    ("text/html; charset*=utf-8''x", ""), ('text/html;a="; charset=b";Charset="X" ;charset=c', "x")])
+def test_parameters_of_a_content_type_are_no_mails(content_type: str, charset: str) -> None:
+    assert mime_type_and_charset([("Content-Type", content_type)]) == ("text/html", charset)
+
+
+@pytest.mark.parametrize(("status", "read"), [("2" * 5000, 2**31 - 1), ("200", 200)])
+def test_numbers_that_python_does_not_take_are_read(status: str, read: int, tmp_path: Path) -> None:
+    """Chrome takes a status of any length; a server may write what Chrome writes for a cookie."""
+    log = MadeNetLog()
+    log.request("http://a.test/", f"{status} x", b"x", f"X-Odd: [{'1' * 5000} bytes were stripped]")
+    netlog = read_netlog(log.write(tmp_path / "netlog.json"))
+    [entry] = har(netlog, "http://a.test/", 0)["log"]["entries"]
+    assert entry["response"]["status"] == read
 
 
 def test_a_long_log_takes_time_in_proportion(tmp_path: Path) -> None:

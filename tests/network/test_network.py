@@ -212,6 +212,18 @@ def test_a_way_that_is_wider_than_the_servers_links_is_not_measured(speeds: Link
         assert re.fullmatch(said, check_home_link(star, speeds))
 
 
+@pytest.mark.parametrize(("down_mbit", "net_mbit"), [(2, 4), (1, 4), (4, 20)])
+def test_a_buffer_before_a_link_that_is_hardly_slower_than_a_servers_is_measured(down_mbit: float,
+                                                                                 net_mbit: float) -> None:
+    """64 kB before 2 Mbit/s were found to be 96 behind a server of 4: all of the burst found room while it came in."""
+    network = "netem" if kernel_has_netem() else "delay-line"
+    speeds = LinkSpeeds(bw_home_mbit=down_mbit, bw_home_up_mbit=1, buffer_kb=64, bw_net_mbit=net_mbit, delay_net_ms=1)
+    with running_network(HOSTS[:1], speeds, network) as star:
+        said = check_home_link(star, speeds)
+    measured = r"[\d.]+ Mbit/s {} behind 6\d kB measured"
+    assert re.fullmatch(f"user's link: {measured.format('down')}, {measured.format('up')}", said)
+
+
 def test_a_link_of_the_client_that_is_not_what_was_asked_for_is_found_out() -> None:
     """Whatever delays packets: on this machine's own network only."""
     network = "netem" if kernel_has_netem() else "delay-line"

@@ -2,14 +2,18 @@
 
 import errno
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from harness.errors import ExperimentError, InputError
+from harness.files.pages import Page
 from harness.mirror.paths import md5_name
+from harness.record.recorder import RecordingOutcome, remove_older
 from harness.record.store import Store
+from harness.record.verdict import Verdict
 from harness.system.privileges import invoking_user
 
 
@@ -84,6 +88,21 @@ def test_the_older_one_can_be_kept(tmp_path: Path) -> None:
     assert {path.name: tree(path) for path in tmp_path.iterdir() if not path.name.endswith(".fetchlog")} == {
         "demo": {"a.test/x": "3"}, "demo.previous": {"a.test/x": "1"}, "demo.previous-2": {"a.test/x": "2"}}
     assert len([*tmp_path.glob("*.fetchlog")]) == 3
+
+
+@pytest.mark.parametrize("reasons", [[], ["its replay is not the page: it is hollow"]])
+def test_the_older_one_goes_when_the_new_one_has_shown_that_it_is_fit(tmp_path: Path, reasons: list[str]) -> None:
+    """That is known only when its pages were loaded from it: the older one was gone by then."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "file").write_text("x")
+    (tmp_path / "demo.previous").symlink_to("elsewhere")
+    (tmp_path / "demo.previous.fetchlog").mkdir()
+    outcome = RecordingOutcome([(Page("http://a.test/", "httpa.test"), Verdict(reasons=reasons))], "demo.previous")
+    remove_older(outcome, tmp_path)
+    there = [os.path.lexists(tmp_path / name) for name in ("demo.previous", "demo.previous.fetchlog")]
+    assert there == [bool(reasons)] * 2
+    assert bool(outcome.kept) == bool(reasons)
+    assert (tmp_path / "elsewhere" / "file").exists()
 
 
 @pytest.mark.parametrize("taken", ["demo.previous", "demo.previous.fetchlog"])

@@ -10,7 +10,8 @@ from tests.support.replay_process import free_port
 from tests.support.secure_replay import Client, Secure, serving
 
 RTT_MS = 250.0
-"""Long beside what another program may delay a server by: an answer that takes two is told from one that takes one."""
+"""Long beside what another program may delay a server by: an answer that takes two is told from one that takes one. But
+who is only given what others leave of the processors may get none for as long: so these tests run alone."""
 RTT_S = RTT_MS / 1000
 
 
@@ -56,6 +57,7 @@ def rtts(began_s: float) -> int:
     return int((time.monotonic() - began_s) / RTT_S)
 
 
+@pytest.mark.timing
 def test_the_first_answer_takes_two_round_trips_and_the_next_one(held: Secure) -> None:
     began_s = time.monotonic()          # before the connect: the server counts from when it accepts
     with held.server.connect() as connection:
@@ -66,6 +68,7 @@ def test_the_first_answer_takes_two_round_trips_and_the_next_one(held: Secure) -
             began_s = time.monotonic()
 
 
+@pytest.mark.timing
 def test_a_connection_opened_ahead_of_need_has_its_handshake_behind_it(held: Secure) -> None:
     with held.server.connect() as connection:
         time.sleep(2 * RTT_S)       # no readiness: that much time is what is tested
@@ -75,6 +78,7 @@ def test_a_connection_opened_ahead_of_need_has_its_handshake_behind_it(held: Sec
         assert rtts(began_s) == 1
 
 
+@pytest.mark.timing
 def test_over_tls_the_hello_takes_two_and_the_request_one(held: Secure) -> None:
     began_s = time.monotonic()
     with held.connect("http/1.1") as connection:
@@ -85,6 +89,7 @@ def test_over_tls_the_hello_takes_two_and_the_request_one(held: Secure) -> None:
         assert rtts(asked_s) == 1
 
 
+@pytest.mark.timing
 def test_requests_that_share_a_connection_are_held_beside_each_other(held_http2: Secure) -> None:
     with held_http2.connect("h2") as connection:
         client = Client(connection)
@@ -95,6 +100,7 @@ def test_requests_that_share_a_connection_are_held_beside_each_other(held_http2:
         assert all(client.answers[stream].headers for stream in streams)
 
 
+@pytest.mark.timing
 def test_the_log_counts_the_servers_own_time_from_when_an_answer_is_due(held: Secure) -> None:
     held.server.get("/")
     own_ms = [request.own_ms for request in held.server.log() if request.own_ms is not None]

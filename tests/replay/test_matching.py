@@ -156,6 +156,16 @@ def test_a_post_without_a_body_answers_none_that_has_its_own_answer(written: Wri
     assert [answer.found for answer in answers] == ["masked", *["plain"] * 5]
 
 
+def test_a_body_counts_where_the_url_differs_by_its_time(written: Written) -> None:
+    """The one without a body came first, and stood in for the other, too."""
+    written.add("/collect?t=100000001", "for none", method="POST")
+    written.add("/collect?t=200000002", "for one", method="POST", post='{"event": "click"}')
+    site = written.site()
+    for post, wanted in ((b'{"event": "click"}', "for one"), (b"", "for none"), (b'{"event": "seen"}', "for none")):
+        answer = site.answer("/collect?t=300000003", "POST", Asked({}, hash_body(post)))
+        assert (body(written, answer), answer.found) == (wanted, "masked")
+
+
 def test_only_what_answered_a_navigation_answers_a_navigation(written: Written) -> None:
     written.add("/list", "the page", asked=NAVIGATION)
     written.add("/list", "a fragment", asked=FETCH | {"hx-request": "true"})
@@ -280,6 +290,20 @@ def test_each_preflight_is_an_answer_of_its_own(written: Written, tmp_path: Path
         assert {reply.answer for reply in replies} == held.keys()
 
 
+def test_a_preflight_allows_what_it_is_asked_for(written: Written) -> None:
+    """Of two that came in another order each got the other one's, and Chrome refused to send what the site allows."""
+    allowed = {"PUT": "content-type", "DELETE": "x-token"}
+    for method, name in allowed.items():
+        written.add("/api", status=204, method="OPTIONS", headers=[
+            ("Access-Control-Allow-Methods", method), ("Access-Control-Allow-Headers", name)], asked={
+            "access-control-request-method": method, "access-control-request-headers": name})
+    site = written.site()
+    for method, name in [*allowed.items()][::-1]:
+        reply = reply_to(site, {}, Request("OPTIONS", "/api", Asked({
+            "access-control-request-method": method, "access-control-request-headers": name})))
+        assert reply.headers == [("access-control-allow-methods", method), ("access-control-allow-headers", name)]
+
+
 def test_what_answered_a_post_is_no_file_that_answers_a_get(written: Written) -> None:
     """It has its URL's name in the mirror, and would be found as a stand-in before the answer that it is."""
     for number in range(2):
@@ -294,6 +318,18 @@ def test_what_answered_a_post_is_no_file_that_answers_a_get(written: Written) ->
     assert site.answer("/api?n=0", "GET", Asked(FETCH)).found == FoundAs.MISSING
 
 
+def test_a_preflight_of_the_same_url_but_for_its_time(written: Written) -> None:
+    """All was allowed, also what the site had refused, and a load was said to lack the recorded answer."""
+    asked = {"origin": "https://b.test", "access-control-request-method": "PUT"}
+    written.add("/api?t=100000001", status=403, method="OPTIONS", asked=asked)
+    written.add("/api?t=100000001", "it", asked=FETCH)
+    site = written.site()
+    replies = [reply_to(site, {}, Request("OPTIONS", target, Asked(asked))) for target in (
+        "/api?t=100000001", "/api?t=200000002", "/other")]
+    assert [(reply.status, reply.found) for reply in replies] == [(403, "status"), (403, "masked"), (204, "status")]
+    assert replies[0].answer == replies[1].answer != replies[2].answer == "-"
+
+
 def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: Written) -> None:
     written.add("/", "are you a robot?", asked=NAVIGATION)
     written.add("/", "the page", method="POST", asked=NAVIGATION, post="no=1")
@@ -301,6 +337,13 @@ def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: Wri
     recording = written.read()
     answers = recording.document_answers("https://a.test/")
     assert [body(written, answer) for answer in answers] == ["are you a robot?", "the page"]
+
+
+def test_a_method_as_a_script_writes_it(written: Written) -> None:
+    """Of fetch's methods browsers write only six in capitals by themselves (Fetch, section 2.2.1): patch got 404."""
+    written.add("/api", "patched", method="patch", post="{}")
+    answer = written.site().answer("/api", "patch", Asked(FETCH, hash_body(b"{}")))
+    assert (body(written, answer), answer.found) == ("patched", "plain")
 
 
 def test_a_stream_of_events_is_sent_once_and_then_ended(written: Written) -> None:
@@ -331,6 +374,14 @@ def test_what_hung_hangs_for_nothing_that_a_load_event_waits_for(written: Writte
     for purpose in ("script", "image"):
         answer = site.answer(target, "GET", Asked(FETCH | {"sec-fetch-dest": purpose, "sec-fetch-mode": "no-cors"}))
         assert (answer.hangs, answer.found) == (False, FoundAs.MISSING)
+
+
+def test_where_redirects_end_is_known_from_the_start(written: Written) -> None:
+    """It took 10 ms for 300 redirects, in each server's first answer that is no exact one."""
+    written.add("/beacon", to="https://b.test/nowhere")
+    recording = written.read()
+    Site(recording, HOST, "https")
+    assert vars(recording)["unrecorded_ends"] == {"https://b.test/nowhere"}
 
 
 def test_what_is_not_recorded_is_missing(written: Written) -> None:

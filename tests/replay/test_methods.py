@@ -12,7 +12,7 @@ LISTED = b"<d:multistatus/>"
 XML = (("Content-Type", "application/xml"),)
 
 
-@pytest.mark.parametrize("method", ["PROPFIND", "REPORT", "SEARCH", "M-SEARCH"])
+@pytest.mark.parametrize("method", ["PROPFIND", "REPORT", "SEARCH", "M-SEARCH", "OPTIONS"])
 def test_methods_of_webdav(tmp_path: Path, method: str) -> None:
     """Over HTTP/1 they got 501, which counted as what was recorded: Nextcloud's pages came without their files."""
     recorded = HttpsRecording(tmp_path)

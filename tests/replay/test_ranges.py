@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.server_log import FoundAs
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
@@ -88,9 +90,9 @@ def test_a_site_that_knew_no_ranges_sends_everything(written: Written) -> None:
     assert (reply.status, body) == (200, b"video")
 
 
-def add_part(written: Written, first: int, last: int) -> None:
+def add_part(written: Written, first: int, last: int, page: str = "page") -> None:
     """Record one part of the body "0123456789"."""
-    written.add("/v.mp4", "0123456789"[first:last + 1], status=206, headers=[
+    written.add("/v.mp4", "0123456789"[first:last + 1], status=206, page=page, headers=[
         ("Content-Range", f"bytes {first}-{last}/10"), ("Content-Type", "video/mp4")], _partial=True)
 
 
@@ -122,6 +124,22 @@ def test_an_error_before_the_first_part_keeps_its_turn(written: Written) -> None
     add_part(written, 0, 9)
     site = written.site()
     assert [fetch(written, site, {"range": "bytes=0-"})[0].status for _ in range(3)] == [403, 206, 206]
+
+
+def test_each_page_has_its_own_errors_beside_parts(written: Written, tmp_path: Path) -> None:
+    """The first page got its error for ever, as the part that was kept was another page's; the third one's went."""
+    recorded: dict[str, list[int]] = {"1": [403, 206], "2": [206], "3": [403]}
+    for page, statuses in recorded.items():
+        for status in statuses:
+            if status == 206:
+                add_part(written, 0, 9, page)
+            else:
+                written.add("/v.mp4", "not without a token", status=status, page=page)
+    make_mark(tmp_path / "mark")
+    site = Site(written.read(), HOST, "https", LoadMark(tmp_path / "mark"))
+    for page, asked in (("1", [403, 206]), ("2", [206, 206]), ("3", [403, 403])):
+        mark_load(tmp_path / "mark", page)
+        assert [fetch(written, site, {"range": "bytes=0-"})[0].status for _ in range(2)] == asked
 
 
 def test_a_gap_between_recorded_parts_is_no_part(written: Written) -> None:

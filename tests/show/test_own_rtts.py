@@ -60,6 +60,17 @@ def test_scaled_rtts_are_not_said_to_be_as_recorded(tmp_path: Path) -> None:
     assert report.count("of each of 3 servers in proportion to the recorded one (--rtt recorded); ") == 2
 
 
+def test_where_names_share_a_server_the_median_is_that_of_the_names(tmp_path: Path) -> None:
+    """Two of three names, recorded at 100, 20 and 60 ms, share the server at 20 ms: no median of those is 60."""
+    client = make_client(tmp_path, delays_ms=[30], urls=[NEWS], rtt="recorded",
+                         layout="domain: 3 host names on 2 servers (01234567)",
+                         server_rtts_ms={"a.x.test": 20, "b.x.test": 20, "c.y.test": 60})
+    report = format_report(*read(client))
+    assert "their median" not in report
+    assert "RTT recorded 20-60 ms: of the servers of 3 host names, each in proportion to what was recorded of the " \
+           "nearest of its names (--rtt recorded); the median of the names' own RTTs is 60 ms." in report
+
+
 def test_details_and_sweep(client: Path) -> None:
     results, selection = read(client)
     assert [line.split("\t")[1] for line in detail_lines(results, selection) if line.startswith("\t")] == [

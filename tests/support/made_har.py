@@ -32,7 +32,7 @@ class MadeLoad:
             connect: float = 100, ssl: float = -1, wait: float = 100, receive: float = 0, connection: int = 0,
             referer: str = PAGE, redirect: str = "", request_bytes: int = 400, error: str = "",
             version: str = "HTTP/1.1", body_bytes: int = 0, synchronous: bool = False,
-            fetched: tuple[str, str] = ("", "")) -> float:
+            fetched: tuple[str, str] = ("", ""), method: str = "GET") -> float:
         """Add a request, on a new connection unless `connect` is below 0 and `connection` is one; return its end.
 
         `fetched` are its Sec-Fetch-Dest and Sec-Fetch-Mode.
@@ -44,8 +44,9 @@ class MadeLoad:
                                      "start_ms": start + queue + max(0.0, dns)})
         entry: dict[str, Any] = {
             "startedDateTime": (ORIGIN + timedelta(milliseconds=start)).isoformat(timespec="milliseconds"),
-            "request": {"url": url, "httpVersion": version, "headers": [{"name": "Accept", "value": ACCEPT[kind]},
-                                                *([{"name": "Referer", "value": referer}] if referer else [])],
+            "request": {"method": method, "url": url, "httpVersion": version,
+                        "headers": [{"name": "Accept", "value": ACCEPT[kind]},
+                                    *([{"name": "Referer", "value": referer}] if referer else [])],
                         "headersSize": request_bytes, "bodySize": 0},
             "response": {"status": 302 if redirect else 200, "redirectURL": redirect, "bodySize": body_bytes,
                          "content": {"mimeType": "" if redirect else TYPES[kind]}},

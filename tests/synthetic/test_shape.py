@@ -115,6 +115,36 @@ def test_a_document_is_made_with_its_children_where_they_stood() -> None:
     assert 4000 <= places[2] < 4400
 
 
+def test_what_was_asked_for_while_the_document_came_in_waits_for_no_script() -> None:
+    """As amazon's sixth image: at the document's end it would wait for the script that stops the parser."""
+
+    def child(index: int, kind: str, mime: str, start_ms: int, *, way: str = "tag", offset: int = 0) -> Resource:
+        return Resource(index, "a.test", "http", mime, None, 500, 9, 0, None, start_ms, start_ms + 200, kind,
+                        way=way, offset=offset, blocking=kind == "script")
+
+    document = Resource(0, "a.test", "http", "text/html", "utf-8", 9000, 1, None, None, 0, 700, "document")
+    shape = PageShape("http://a.test/", "2013-03", (
+        document, child(1, "image", "image/gif", 300, offset=4000), child(2, "image", "image/gif", 400, way="event"),
+        child(3, "script", "text/javascript", 600, offset=5000), child(4, "image", "image/gif", 800, way="event")))
+    page, = make_page_set([shape], seed=1)
+    order = sorted((1, 2, 3, 4), key=lambda index: page.bodies[0].decode().index(page.urls[index]))
+    assert order == [1, 2, 3, 4]
+    assert f'<img src="{page.urls[2]}"' in page.bodies[0].decode()
+
+
+@pytest.mark.parametrize("way", ["tag", "event"])
+@pytest.mark.parametrize(("kind", "after_load", "call"), [
+    ("font", False, "held"), ("font", True, "fetch"), ("media", False, "fetch"), ("data", False, "fetch")])
+def test_a_font_holds_up_the_load_event(kind: str, after_load: bool, call: str, way: str) -> None:
+    """In browsers it does; a page without that lost the font's handshake where the load event waited for it."""
+    font = Resource(1, "b.test", "http", "font/woff2", None, 500, 9, 0, None, 100, 300, kind, after_load=after_load,
+                    way=way)
+    page, = make_page_set([PageShape("http://a.test/", "2013-03", (replace(RESOURCE, size_bytes=9000), font))], seed=1)
+    document = page.bodies[0].decode()
+    assert (f'put("held","{page.urls[1]}")' in document) is (call == "held")
+    assert "function put(" in document or call == "fetch"
+
+
 @pytest.mark.parametrize("after_load", [False, True])
 def test_a_fetch_holds_the_load_event_for_what_came_of_it_before_that(after_load: bool) -> None:
     data = Node([1], NodeKind.FETCH, 100, False)
@@ -129,6 +159,13 @@ def test_work_that_several_requests_waited_for_is_done_once(after_load: bool) ->
              for number, work_ms in enumerate([30, 40, 40], start=1)]
     code = put_calls(nodes, {}, {}, lambda index: f"http://a.test/{index}")
     assert re.findall(r"work\((\d+)\)", code) == ["30", "10"]
+
+
+def test_work_before_the_document_is_parsed_is_none_of_that_behind_it() -> None:
+    early, late = (Node([number], NodeKind.IMAGE, 100, False, work_ms=work_ms, waits=waits)
+                   for number, work_ms, waits in ((1, 45, False), (2, 40, True)))
+    code = put_calls([early, late], {}, {}, lambda index: f"http://a.test/{index}")
+    assert re.findall(r"work\((\d+)\)", code) == ["45", "40"]
 
 
 def test_what_comes_after_the_load_event_is_asked_for_side_by_side() -> None:

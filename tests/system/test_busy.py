@@ -21,7 +21,9 @@ def spinning() -> Iterator[int]:
     subprocess.run(["kill", "-KILL", said.strip()], check=False)
 
 
+@pytest.mark.timing
 def test_a_program_over_a_fifth_of_a_core_is_named(spinning: int) -> None:
+    """Not beside tests that run first: it would get less than a fifth."""
     assert any(f"(pid {spinning}) uses " in words for words in busy_with(0.5))
 
 

@@ -48,3 +48,22 @@ def test_who_sleeps_is_woken_up() -> None:
         time.sleep(0.001)
     assert threading.current_thread() is threading.main_thread()
     assert wake_ups(os.getpid()) - before >= 20
+
+
+def test_so_is_each_of_its_threads() -> None:
+    """The project's own server answers with many, of which only the first was counted."""
+    naps, before, rested, may_end = 200, wake_ups(os.getpid()), threading.Event(), threading.Event()
+
+    def nap() -> None:
+        for _ in range(naps):
+            time.sleep(0.0005)
+        rested.set()
+        may_end.wait()
+
+    thread = threading.Thread(target=nap)
+    thread.start()
+    rested.wait()
+    counted = wake_ups(os.getpid()) - before
+    may_end.set()
+    thread.join()
+    assert counted >= naps

@@ -101,13 +101,12 @@ def test_it_ends_as_the_program_does(program: Path, errors: IO[bytes], arguments
     assert said in read(errors)
 
 
-def test_a_call_that_takes_too_long_is_ended_and_the_next_is_taken(standing: StandingBy, errors: IO[bytes],
-                                                                   tmp_path: Path) -> None:
+def test_a_call_that_takes_too_long_is_ended_and_the_next_is_taken(standing: StandingBy, errors: IO[bytes]) -> None:
+    """However far it came in its time: on a busy machine it may not have begun to hang."""
     with pytest.raises(subprocess.TimeoutExpired):
         standing.call(["hang"], errors, 0.5)
+    assert standing.program.process.pid not in children_by_parent()
     assert standing.call(["tell"], errors, 10) == 0
-    pid = int(next(tmp_path.glob("hangs-*")).name.partition("-")[2])
-    assert not is_running(pid)
 
 
 def hanging_call(standing: StandingBy, folder: Path) -> tuple[int, "Future[int]"]:

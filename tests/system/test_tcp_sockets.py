@@ -28,6 +28,8 @@ def waits(line: str) -> bool:
     ("LISTEN 0 128 0.0.0.0:22 0.0.0.0:* cubic", False),
     (IDLE.replace("lastsnd:600", "lastsnd:100"), True),                 # a request without an answer yet
     (IDLE.replace("bytes_received:5000 ", ""), True),
+    (IDLE.replace("minrtt:100.1", "minrtt:600.1"), True),               # the next packets of an answer are on their way
+    (IDLE.replace("minrtt:100.1", "minrtt:300.1"), False),
     (IDLE.replace("mss", "unacked:2 mss"), True),
     (IDLE.replace("mss", "notsent:2 mss"), True),
     (IDLE.replace("bytes_sent:300 ", ""), False),                       # Chrome's spare connection
