@@ -56,7 +56,7 @@ def wait_for_answer(sock: socket.socket) -> None:
 
 
 RACE_CACHE, ONE_ADDRESS_CACHE = DnsCache(), DnsCache()
-"""A cache for each strategy that remembers names: from a common one each gets answers that the other waited for."""
+"""A cache for each of OWN that remembers names: from a common one each gets answers that the other waited for."""
 
 CACHES = (RACE_CACHE, ONE_ADDRESS_CACHE, CACHE)
 """Whatever remembers names here; CACHE is that of FAST_OPEN."""
@@ -69,8 +69,9 @@ OWN: tuple[Strategy, ...] = (CONNIE, CACHED_DNS, PLAIN)
 
 FAST_OPEN: tuple[Strategy, ...] = (
     Blocking("one address", lambda host, port, timeout_s: connie_connect(host, port, timeout_s, max_attempts=1)),
-    CONNIE,
+    Blocking(CONNIE.name, connie_connect),
     FastOpenStrategy("one address, TFO", max_attempts=1),
     FastOpenStrategy("connie_connect, TFO"),
 )
-"""For the first byte: racing or not, request after the handshake or in the SYN."""
+"""For the first byte: racing or not, request after the handshake or in the SYN. All four have one cache, CACHE: one
+address is the same with TFO and without, and whose turn it is to wait for a lookup is drawn anew in each round."""

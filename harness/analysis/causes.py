@@ -9,7 +9,7 @@ it waited for. In this order:
    its origin; a page may forbid to name any, and so may an element: then it may be any document). Causes are that
    document, and whatever was asked for on its behalf: scripts, style sheets, data. A
    document is a cause as soon as its first bytes are there: the parser requests what it finds while the rest comes in.
-   Where hints came before it (a 103), it is one as soon as it was asked for: when they came is in no HAR.
+   Where hints came before the page's own (a 103), it is one as soon as it was asked for: when they came is in no HAR.
    A script owns what it imports, a worker what it asks for: their requests name it as the Referer, so its end, or that
    of what it imported, is the cause; and what they own belongs to the document that they belong to. (A module runs
    when all that it imports is there, however deep; what it then fetches names the document again.) What is asked for
@@ -31,7 +31,18 @@ which of two scripts that ended together inserted the request.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE, TimedRequest, Timeline
+from harness.analysis.timeline import (
+    DATA,
+    DOCUMENT,
+    FONT,
+    IMAGE,
+    MEDIA,
+    SCRIPT,
+    STYLE,
+    TimedRequest,
+    Timeline,
+    own_documents,
+)
 from harness.files.urls import without_fragment
 
 CLOCK_MS = 2.0
@@ -92,26 +103,16 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
     document and its scripts and style sheets, however late the images had come.
     """
     awaited = [request for request in timeline.requests if holds_up_the_load_event(request)
-               or (request.redirect_to and not request.unread)]
+               or (request.redirect_to and not request.unread and not request.of_worker)]
     parsed = timeline.parsed_ms
     if parsed is None or parsed < timeline.plt_ms - IDLE_MS or any(
             parsed + CLOCK_MS < request.end <= timeline.plt_ms for request in awaited):
         return _latest(timeline.plt_ms, awaited, timeline.long_tasks, is_load_event=True)
-    documents = _own_documents(timeline.requests)
+    documents = own_documents(timeline.requests)
     lineages = _lineages(timeline.requests)
     parts = [request for request in awaited if (request.kind in (SCRIPT, STYLE) or request.synchronous)
              and any(_may_mean(_page_referer(request, lineages), document.url) for document in documents)]
     return _latest(parsed, [*documents, *parts], timeline.long_tasks, is_load_event=False)
-
-
-def _own_documents(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
-    """Return the page's own document and the redirects that led to it, not those of its frames: what comes first.
-
-    A page that leads to itself (by a script or <meta>, once it has set a cookie) names itself as the Referer.
-    """
-    documents = [request for request in requests if request.kind == DOCUMENT]
-    own = next((number for number, request in enumerate(documents) if not request.redirect_to), len(documents))
-    return documents[:own + 1]
 
 
 def holds_up_the_load_event(request: TimedRequest) -> bool:

@@ -78,7 +78,7 @@ class TimedRequest:
     unread: bool = False
     """Whether nothing on the page gets to know its answer, as of a beacon or of what is fetched ahead for later."""
     hinted: bool = False
-    """Whether hints (a 103) came before its answer, for which Chrome asked for things already."""
+    """Whether hints (a 103) came before its answer, for which Chrome asked for things already: not of a frame's."""
     entry: int = field(default=-1, compare=False)
     """Its place among the entries of the HAR."""
 
@@ -139,6 +139,8 @@ def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float) -> Tim
         requests = [_with_held_handshake(request, connections, record.rtt_ms) for request in requests]
     requests.sort(key=lambda request: (request.dispatched, request.start, request.end))
     requests = _with_imports_of_workers(requests)
+    own = own_documents(requests)
+    requests = [replace(request, hinted=request.hinted and request in own) for request in requests]
     tasks = sorted((float(start), float(start) + float(length)) for start, length in record.long_tasks)
     for request in requests:
         tasks = _without(tasks, request) if request.synchronous else tasks
@@ -147,12 +149,17 @@ def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float) -> Tim
 
 
 def _with_imports_of_workers(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
-    """Return the requests; what a worker asks for names its script as the Referer, and is the worker's, too."""
+    """Return the requests; what a worker asks for names its script as the Referer, and is the worker's, too.
+
+    Only scripts ask for others: a service worker that fetches the page, to keep it, owns nothing that the page asks
+    for. Where a worker waits (importScripts(), a synchronous XMLHttpRequest), the page's thread does not stand still.
+    """
     marked: list[TimedRequest] = []
     workers: set[str] = set()
     for request in requests:
-        marked.append(replace(request, of_worker=request.of_worker or request.referer in workers))
-        if marked[-1].of_worker:
+        of_worker = request.of_worker or request.referer in workers
+        marked.append(replace(request, of_worker=of_worker, synchronous=request.synchronous and not of_worker))
+        if request.of_worker or (of_worker and request.kind == SCRIPT):
             workers.add(request.url)
     return marked
 
@@ -164,6 +171,16 @@ def _without(tasks: Sequence[tuple[float, float]], waited: TimedRequest) -> list
         waits = waited.start < end and start < waited.end
         parts += [(start, waited.start), (waited.end, end)] if waits else [(start, end)]
     return [(start, end) for start, end in parts if start < end]
+
+
+def own_documents(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
+    """Return the page's own document and the redirects that led to it, not those of its frames: what comes first.
+
+    A page that leads to itself (by a script or <meta>, once it has set a cookie) names itself as the Referer.
+    """
+    documents = [request for request in requests if request.kind == DOCUMENT]
+    own = next((number for number, request in enumerate(documents) if not request.redirect_to), len(documents))
+    return documents[:own + 1]
 
 
 def _makers(entries: Sequence[dict[str, Any]], starts: Sequence[float]) -> dict[str, tuple[int, float]]:

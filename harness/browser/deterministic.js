@@ -2,8 +2,8 @@
    same randomness each load, so that the URLs a page's scripts put together are the ones in the mirror, and so that they
    take the same branch. performance.now(), which timing comes from, is left alone.
 
-   Time: Date begins at a fixed instant. When a timer ends, as much time has passed as it was set to, and with each
-   frame that is drawn a sixtieth of a second: who debounces, animates or polls by Date goes on as on any day. While the
+   Time: Date begins at a fixed instant. When a timer ends, as much time has passed as it was set to, and from one
+   frame to the next a sixtieth of a second: who debounces, animates or polls by Date goes on as on any day. While the
    network is waited for Date stands still, since that takes another time in each load; but it moves on by a millisecond
    every few questions, so that a script that waits by asking does not wait for ever. What else tells the time of day
    agrees with it: Temporal.Now, Intl.DateTimeFormat without an argument, performance.timeOrigin and .timing,
@@ -21,6 +21,7 @@
   const instant = Date.UTC(2013, 2, 15, 12, 0, 0);
   const questionsPerMs = 20;
   const RealDate = Date;
+  const {apply, construct} = Reflect;   // pages may have one of their own: Haxe's classes stood in the window
   const browsersNow = Date.now;
   let questions = 0;
   let waitedMs = 0;
@@ -44,11 +45,11 @@
   };
   const {toString} = Function.prototype;
   Function.prototype.toString = standsFor(toString, new Proxy(toString, {
-    apply: (target, self, given) => Reflect.apply(target, natives.get(self) || self, given),
+    apply: (target, self, given) => apply(target, natives.get(self) || self, given),
   }));
 
   globalThis.Date = standsFor(RealDate, new Proxy(RealDate, {
-    construct: (target, given, made) => Reflect.construct(target, given.length ? given : [now()], made),
+    construct: (target, given, made) => construct(target, given.length ? given : [now()], made),
     apply: () => new RealDate(now()).toString(),
   }));
   /* Its own, so that pages may replace or freeze it as they may the browser's. */
@@ -66,7 +67,7 @@
       const isText = typeof wanted === 'string' && msOf === delayMs;
       const handler = isText ? () => { inGlobalScope(wanted); } : wanted;
       if (typeof handler !== 'function')
-        return Reflect.apply(native, self, given);
+        return apply(native, self, given);
       let depth = timerDepth + 1;
       let endMs = waitedMs + msOf(delay, depth);
       const waited = function (...found) {
@@ -75,12 +76,12 @@
         timerDepth = msOf === delayMs ? depth : 0;
         lastFrameMs = msOf === untilFrameMs ? waitedMs : lastFrameMs;
         try {
-          return Reflect.apply(handler, this, timed(found));
+          return apply(handler, this, timed(found));
         } finally {
-          forgetDepth(longestChain);
+          forgetDepth();
         }
       };
-      return Reflect.apply(native, self, [waited, delay, ...more]);
+      return apply(native, self, [waited, delay, ...more]);
     }}));
   };
   /* Frames lie a sixtieth of a second apart, whatever timers end between them. If each were as long after the question
@@ -91,16 +92,15 @@
   /* As the browser reads it: Infinity is no wait at all, and of timers that set each other the fifth and all later ones
      wait for 4 ms at least (HTML, section 8.6; Chromium's dom_timer.cc). */
   const delayMs = (delay, depth) => Math.max(depth < 5 ? 0 : 4, delay | 0);
-  let afterPromises;
   let timerDepth = 0;
   /* What a timer's end resolves may set the next timer, at the end of a chain of promises, too: `await sleep(0)` of an
-     async function that waits itself is two of them. The browser forgets the depth behind the last one. */
+     async function that waits itself is two of them. The browser forgets the depth behind the last one. This is done
+     for each timer: by `await`, which stays in V8, where each queueMicrotask leads through Blink. */
   const longestChain = 32;
-  const forgetDepth = left => {
-    if (timerDepth && left)
-      afterPromises(() => forgetDepth(left - 1));
-    else
-      timerDepth = 0;
+  const forgetDepth = async () => {
+    for (let left = longestChain; timerDepth && left; left--)
+      await undefined;
+    timerDepth = 0;
   };
   /* A worker that has not begun has no timers yet: there the first question comes early enough, or the first timer that
      it sets, which may ask later. */
@@ -111,7 +111,6 @@
     for (const name of ['setTimeout', 'setInterval'])
       if ((Object.getOwnPropertyDescriptor(globalThis, name) || {}).get)
         delete globalThis[name];
-    afterPromises = queueMicrotask;
     countWaitsOf('setTimeout', delayMs, false);
     countWaitsOf('setInterval', delayMs, true);
     countWaitsOf('requestAnimationFrame', untilFrameMs, false);
@@ -211,7 +210,7 @@
       const end = cookie && cookie.expires;
       const lastingAsLong = end === undefined || end === null ? cookie :
         Object.create(cookie, {expires: {value: Number(end) - instant - waitedMs + browsersNow()}});
-      return Reflect.apply(set, this, arguments.length ? [lastingAsLong, ...more] : []);
+      return apply(set, this, arguments.length ? [lastingAsLong, ...more] : []);
     }}.set;
   }
 

@@ -24,7 +24,7 @@ DIALOGS_S = 5.0
 
 BROWSERS_OWN = """
 const performance = window[Symbol.for('tfo-lab.performance')] ?? window.performance;
-const own = name => Reflect.get(Document.prototype, name, document);
+const own = name => Object.getOwnPropertyDescriptor(Document.prototype, name).get.call(document);
 """
 """JavaScript with which our scripts begin, since a page may mean something else by a name of the browser's: its own
 object (`var performance = ...`), or an element (document.title, with <form name=title>; own('title') is the title)."""

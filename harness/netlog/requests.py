@@ -30,6 +30,7 @@ ESCAPED = "%ESCAPED:\u200b "
 PARAMETER = re.compile(r';([^=;]*)=[ \t]*("(?:[^"\\]|\\.)*"?|[^;]*)')
 """A parameter of a Content-Type, its name and its value (RFC 9110, section 5.6.6). Python's email.message reads those
 of mails, too, that are cut in parts (RFC 2231): it ends in a TypeError where such parts make no sense."""
+NOT_ASCII = re.compile(rb"[\x80-\xff]")
 LARGEST_STATUS = 2**31 - 1
 """What Chrome makes of a larger one (net/http/http_response_headers.cc)."""
 
@@ -155,7 +156,11 @@ def _headers(event: Event) -> Headers:
 
 
 def _text(logged: Any) -> str:
-    """Return a text as it was before Chrome wrote it down; what is no UTF-8 is taken for Latin-1."""
+    """Return a text as it was before Chrome wrote it down; what is no UTF-8 is taken for Latin-1.
+
+    But not of a Location: Chrome follows it byte for byte (IsRedirect in net/http/http_response_headers.cc), say to
+    /Z%FCrich, and not to /Z%C3%BCrich.
+    """
     text = str(logged)
     if not text.startswith(ESCAPED):
         return text
@@ -163,6 +168,8 @@ def _text(logged: Any) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError:
+        if raw.lower().startswith(b"location:"):
+            return NOT_ASCII.sub(lambda byte: b"%%%02X" % ord(byte[0]), raw).decode()
         return raw.decode("latin-1")
 
 

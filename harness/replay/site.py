@@ -130,7 +130,7 @@ class Site:
                 if usable:
                     chosen, _ = choose(usable, self._given)
                     self._given.add(chosen.identity)
-                    return chosen if tier == EXACT else dataclasses.replace(chosen, found=tier)
+                    return chosen if tier == EXACT or chosen.hangs else dataclasses.replace(chosen, found=tier)
         return None
 
     def _still_holds(self, candidates: list[RecordedAnswer], request: Request) -> tuple[RecordedAnswer, bool] | None:
@@ -171,7 +171,8 @@ class Site:
 def _asked_alike(answer: RecordedAnswer, request: Request) -> bool:
     """Say whether a request is for the same use as the one that was recorded.
 
-    Where that one hung, only such a request may: a script or an image would hold up the load event for ever.
+    Where that one hung, only such a request may: a script or an image would hold up the load event for ever. Over http
+    a script cannot be told from what scripts fetch, and may hang, too.
     """
     recorded, asked = answer.asked.headers, request.asked.headers
     return all(recorded.get(name, "") == asked.get(name, "") for name in ("sec-fetch-dest", "accept"))

@@ -14,7 +14,7 @@ from harness.analysis.stats import improvement_percent
 from harness.errors import InputError
 from harness.files.load_record import LoadRecord
 from harness.files.result_names import CLIENT
-from harness.files.results import Results, read_results
+from harness.files.results import Results, has_loads, read_results
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import LONGEST_WHY, UnitOutcome, of_unit
 from harness.sweep.plan import UnitTask
@@ -101,8 +101,10 @@ def read_rows(folder: SweepFolder, sites: Sequence[SiteRecording], jobs: Sequenc
 def read_row(folder: SweepFolder, outcome: UnitOutcome) -> SiteRow:
     """Return the row of one unit. Loads that are gone, or that cannot be read, are a failure with its reason."""
     client = folder.results(outcome.key) / CLIENT
+    if outcome.status == "failed" and not has_loads(client):    # it failed before its first load, and says why
+        return SiteRow(outcome)
     if not client.is_dir():
-        return SiteRow(_failed(outcome, f"{client}: its loads are gone") if outcome.status != "failed" else outcome)
+        return SiteRow(_failed(outcome, f"{client}: its loads are gone"))
     try:
         return _row_of(outcome, read_results(client))
     except Exception as error:      # noqa: BLE001  # a worker sent them: they hide no other site

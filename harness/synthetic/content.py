@@ -174,8 +174,7 @@ def _placed_html(contents: Contents, node: Node, rng: random.Random) -> bytes:
 def _places(contents: Contents, node: Node) -> list[tuple[int, str, bool]]:
     """Return where in a document what stands that requests its children, and whether it opens the body, in order."""
     tags = [child for child in node.children if child.way == TAG and not child.after_load]
-    places = [(child.offset, _placed_tag(contents, child), child.kind not in (NodeKind.STYLESHEET, NodeKind.SCRIPT))
-              for child in tags]
+    places = [(child.offset, _placed_tag(contents, child), child.opens_body) for child in tags]
     scripts: dict[int, list[Node]] = {}
     for child in node.children:
         if child not in tags:

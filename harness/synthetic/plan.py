@@ -25,6 +25,7 @@ Resources that redirect into each other are one *node* of the plan: who loads th
   begins with the first tag that belongs there.
 - **Early.** What was asked for while its document still came in, and nobody knows where in it that stands, stands
   behind the last tag that was found before. At the document's end it would wait for all scripts that stop the parser.
+  Where that is still in the head, a script asks for it: the body would begin there, and with it the style sheets' wait.
 - **Measured.** Where a load in today's Chrome was measured (harness.synthetic.measured) it is known what a resource was
   asked for as, which script found what, and how long the page worked or waited in between: none of it is guessed from
   types and times, and whoever requests a node first works and waits for as long. A font is fetched by script.
@@ -45,7 +46,7 @@ from enum import Enum
 from statistics import median_low
 
 from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
-from harness.synthetic.shape import EVENT, PARSED, TAG, PageShape, Resource
+from harness.synthetic.shape import EVENT, INLINE, PARSED, TAG, PageShape, Resource
 
 SMALLEST_FRAME = 300
 """Bytes; smaller HTML is fetched by script instead of shown in a frame."""
@@ -109,6 +110,11 @@ class Node:
         """The index of the resource that has the content."""
         return self.hops[-1]
 
+    @property
+    def opens_body(self) -> bool:
+        """Whether its tag stands in no head."""
+        return self.kind not in (NodeKind.STYLESHEET, NodeKind.SCRIPT)
+
 
 @dataclass
 class PagePlan:
@@ -160,8 +166,9 @@ def _place_early(node: Node, document: Node, resources: tuple[Resource, ...]) ->
     at_once = node.way == EVENT and not (node.after_load or node.work_ms or node.idle_ms or node.blocking)
     if document.kind in (NodeKind.DOCUMENT, NodeKind.FRAME) and at_once and (
             resources[node.index].start_ms < resources[document.final].end_ms):
-        node.way = TAG
-        node.offset = max((other.offset for other in document.children if other.way == TAG), default=0)
+        tags = [other for other in document.children if other.way == TAG]
+        node.way = INLINE if node.opens_body and not any(other.opens_body for other in tags) else TAG
+        node.offset = max((other.offset for other in tags), default=0)
 
 
 def _before_load(node: Node) -> Node:

@@ -1,8 +1,9 @@
 """How late a delay queue let its packets go: counted by itself in shared memory, read by whoever measures a load.
 
-The counts only ever grow, each in eight bytes of its own, so nothing has to be asked or locked: read them before and
-after a load, and the difference is that load's. Bucket 0 holds what was under 10 us late, each next one ends 2% later,
-the last holds everything from about 72 s: a percentile or a largest value is at most 2% more than the true one.
+The counts only ever grow, each in eight bytes of its own, so nothing has to be asked or locked: read them at two
+moments, and the difference is of what lies between (harness.system.ticker does so all the while). Bucket 0 holds what
+was under 10 us late, each next one ends 2% later, the last holds everything from about 72 s: a percentile or a largest
+value is at most 2% more than the true one.
 """
 
 import math

@@ -75,6 +75,13 @@ const ticksInWorker = new Promise(resolve => {
     }, 20)`;
   new Worker(URL.createObjectURL(new Blob([code]))).onmessage = message => resolve(message.data);
 });
+const microtasksInWorker = new Promise(resolve => {
+  const code = `const own = queueMicrotask;
+    let asked = 0;
+    self.queueMicrotask = what => { asked++; own(what); };
+    setTimeout(() => setTimeout(() => postMessage(asked), 20))`;
+  new Worker(URL.createObjectURL(new Blob([code]))).onmessage = message => resolve(message.data);
+});
 async function probe() {
   const found = {began: Date.now(), really: performance.now()};
   found.debounced = await debounced(120);
@@ -87,6 +94,7 @@ async function probe() {
   found.paced = await paced(600);
   found.inWorker = await inWorker;
   found.ticksInWorker = await ticksInWorker;
+  found.microtasksInWorker = await microtasksInWorker;
   found.elapsed = Date.now() - found.began;
   found.really = performance.now() - found.really;
   found.polled = await polled(200, timer);
@@ -162,6 +170,7 @@ def test_the_functions_do_what_they_did(found: dict[str, Any]) -> None:
     assert found["text"] == "as text"
     assert "cleared" not in found
     assert found["thrown"] == ["TypeError", "TypeError"]
+    assert found["microtasksInWorker"] == 0, "32 were asked for at the end of each timer"
     assert found["native"] == ["setTimeout", 1]
     names = ("setTimeout", "setInterval", "requestAnimationFrame", "Date", "now", "random", "toString")
     assert found["shown"] == [f"function {name}() {{ [native code] }}" for name in names], "as Sentry looks for it"

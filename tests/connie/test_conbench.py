@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from connie.bench.own_server import running_server
 from connie.bench.peers import Asynchronous, Curl, open_aiohappyeyeballs, open_asyncio, open_peers
 from connie.bench.rounds import run_rounds
-from connie.bench.strategies import OWN
+from connie.bench.strategies import CACHES, FAST_OPEN, OWN
 from connie.bench.summary import CallTimes, format_line, percentile
 from tests.support import forked
 from tests.support.connie_hosts import WAIT_S, Names, names, refusing, silent
@@ -138,6 +138,17 @@ def test_every_strategy_waits_for_its_own_lookups(names: Names) -> None:
             strategy.measure("met-once.test", port, 5)
             asked.append(len(names.asked))
     assert asked == [1, 2, 3, 3, 3, 4]
+
+
+def test_the_ways_of_fast_open_share_their_lookups(names: Names) -> None:
+    """Racing without TFO alone had a cache of its own: it waited for all its lookups, and the others shared theirs."""
+    for cache in CACHES:
+        cache.clear()
+    with running_server(["127.0.0.1"]) as port:
+        names.hosts["fast-open.test"] = [("127.0.0.1", port)]
+        for way in FAST_OPEN:
+            way.measure("fast-open.test", port, 5, b"GET / HTTP/1.0\r\n\r\n")
+    assert len(names.asked) == 1
 
 
 def test_every_strategy_reaches_a_server() -> None:

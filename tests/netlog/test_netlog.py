@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 from harness.errors import ExperimentError
 from harness.files.text_log import format_log, read_log
+from harness.mirror.answers import answer_of_exchange
+from harness.mirror.har import read_exchanges
 from harness.netlog.file import read_constants, read_events
 from harness.netlog.har import har
 from harness.netlog.load import HttpTransaction, NetLog, page_log, read_netlog, summarise
@@ -458,6 +460,23 @@ def test_heads_that_are_not_ascii_are_read_as_they_were_sent(raw: str, read: str
         ("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0, {"headers": head}), ("REQUEST_ALIVE", 2, {})]).transactions
     assert (hop.status, hop.status_text) == (404, read)
     assert hop.response_headers == (("X-Town", read), ("X-Plain", "5%25"))
+
+
+@pytest.mark.parametrize("raw", ["/Z%FCrich", "/Z%C3%BCrich"])
+def test_a_redirect_whose_target_is_not_ascii_leads_where_it_led(raw: str, tmp_path: Path) -> None:
+    """The first one led to the URL of the second one, which was not recorded."""
+    log = MadeNetLog()
+    log.begin("http://a.test/")
+    log.head("302 Found", f"%ESCAPED:\u200b Location: {raw}")
+    log.add("URL_REQUEST_REDIRECTED", location=f"http://a.test{raw}")
+    log.job(f"http://a.test{raw}")
+    log.head("200 OK")
+    log.end()
+    netlog = read_netlog(log.write(tmp_path / "netlog.json"))
+    (tmp_path / "x.har").write_text(json.dumps(har(netlog, "http://a.test/", 0)))
+    exchanges = read_exchanges(tmp_path / "x.har", [], [])
+    assert exchanges is not None
+    assert dict(answer_of_exchange(exchanges[0], "/", frozenset()).headers or ())["location"] == raw
 
 
 @pytest.mark.parametrize(("content_type", "charset"), [

@@ -40,6 +40,21 @@ def test_an_import_that_points_up_is_found(tmp_path: Path) -> None:
     assert "connie.conbench -> harness.errors" in done.stdout
 
 
+IMPORT = re.compile(r"^ *(?:from|import) ([\w.]+)(?: import (\([^)]*\)|[^#\n]+))?", re.MULTILINE)
+
+
+def modules_of(source: str) -> set[str]:
+    """Return the modules that a source may import, each name behind "from ... import" among them."""
+    return {name for module, names in IMPORT.findall(source)
+            for name in (module, *(f"{module}.{each}" for each in re.findall(r"\w+", names)))}
+
+
+def test_each_name_that_is_imported_may_be_a_program() -> None:
+    """The second one was not seen."""
+    assert {"benchmarks.stall", "experiments.layouts"} <= modules_of(
+        "from benchmarks import disturbed, stall\nfrom experiments import (\n    localhost,\n    layouts,\n)\n")
+
+
 def test_nobody_imports_a_program() -> None:
     """What two programs share stands in a module of its own. Tests may import what they test."""
     folders = ("", "benchmarks", "connie", "experiments", "scripts", "tfo-test")
@@ -47,9 +62,9 @@ def test_nobody_imports_a_program() -> None:
     programs = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths
                 if '__name__ == "__main__"' in path.read_text()}
     assert {"tfo", "benchmarks.stall", "experiments.one_page"} <= programs
-    found = [f"{path.name} imports {program}" for path in [*paths, *(ROOT / "harness").rglob("*.py")]
-             for module, name in re.findall(r"(?m)^ *(?:from|import) ([\w.]+)(?: import (\w+))?", path.read_text())
-             for program in programs & {module, f"{module}.{name}"}]
+    packages = [path for folder in ("harness", "connie") for path in (ROOT / folder).rglob("*.py")]
+    found = [f"{path.name} imports {program}" for path in {*paths, *packages}
+             for program in programs & modules_of(path.read_text())]
     assert not found
 
 

@@ -89,6 +89,24 @@ def test_the_answer_to_a_head_tells_the_size_in_every_kind_of_file(tmp_path: Pat
         assert source.find(ArchivedRequest("GET", f"{URL}map")) is None
 
 
+@pytest.mark.parametrize("ending", ["warc.gz", "wacz"])
+def test_heads_that_are_not_ascii_are_written_as_they_were_sent(tmp_path: Path, pages: list[Page], ending: str) -> None:
+    """Such a status line ended it in a traceback; http%3A//a.test/ was written for where such a redirect leads."""
+    har = tmp_path / "made.fetchlog" / f"{pages[0].name}.har"
+    archive = json.loads(har.read_text())
+    response = archive["log"]["entries"][0]["response"]
+    response["statusText"] = "Trouvé"
+    headers = [("Location", "http://a.test/Zürich"), ("Set-Cookie", "town=東京; path=/")]
+    response["headers"] += [{"name": name, "value": value} for name, value in headers]
+    har.write_text(json.dumps(archive))
+    export(tmp_path, "made", pages, tmp_path / f"made.{ending}")
+    with opened(tmp_path / f"made.{ending}") as source:
+        answer = source.find(ArchivedRequest("GET", URL))
+        assert answer is not None
+        assert (answer.reason, answer.header("location")) == ("Trouvé", headers[0][1])
+        assert headers[1] in answer.headers
+
+
 @pytest.mark.parametrize("version", ["h2", "HTTP/2.0", "h3", "h3-29", "http/3"])
 def test_what_the_replay_sends_over_http2_is_exported_as_that(tmp_path: Path, pages: list[Page], version: str) -> None:
     har = tmp_path / "made.fetchlog" / f"{pages[0].name}.har"
@@ -130,6 +148,8 @@ def test_the_index_of_a_wacz_leads_to_the_records(tmp_path: Path, pages: list[Pa
     ("https://www.a.test/", "test,a)/"), ("https://www.a.test", "test,a)/"), ("https://a.test/News/", "test,a)/news"),
     ("http://a.test:8080/x/", "test,a:8080)/x"), ("https://a.test/x/?q=1", "test,a)/x?q=1"),
     ("http://www2.a.test/x", "test,a)/x"), ("http://www.b.www2.a.test/x", "test,a,www2,b)/x"),
+    (f"https://a.test/x?b=1&PHPSESSID={'0aB1' * 8}&a=2", "test,a)/x?a=2&b=1"),
+    (f"https://a.test/x?sid={'0aB1' * 8}", "test,a)/x"), ("https://a.test/x?CFID=1&CFTOKEN=2&z", "test,a)/x?z"),
     ("http://a.test/x//y", "test,a)/x/y"), ("http://a.test/100%25", "test,a)/100%25"),
     ("http://a.test/Caf%C3%A9%2C%20x.png?b=2&a=%2C1&a-b=3&a", "test,a)/caf%c3%a9,%20x.png?a&a=,1&a-b=3&b=2"),
     ("http://a.test/x?u=http%3A%2F%2Fb.test%2F%3Fq%3D1%26r%3D2%23f", "test,a)/x?r=2%23f&u=http://b.test/?q=1")])

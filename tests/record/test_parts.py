@@ -2,11 +2,16 @@
 
 from dataclasses import replace
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from harness.files.headers import header_in
 from harness.record.sources.answers import Entry
+from harness.record.sources.restore import restore
+from harness.record.sources.server import NUMBER
+from tests.support.seen_pages import page_log, seen
 from tests.support.served_archive import FILM, ask, recorded, serving
 
 BODY = b"0123456789"
@@ -42,6 +47,17 @@ def test_a_head_gets_what_a_head_got(told: str) -> None:
         connection.request("HEAD", urlsplit(FILM).path, headers={"Host": "a.test"})
         assert (connection.getresponse().headers["Content-Length"] or "") == told
         connection.close()
+
+
+def test_the_head_of_what_a_get_got_is_recorded_with_its_size(tmp_path: Path) -> None:
+    """HARs' and web archives' answers have no Content-Length: the import's page heard the size, and no replay's did."""
+    with serving(recorded(200, BODY)) as server:
+        ask(server, method="HEAD")
+        log = page_log()
+        log.request(FILM, "200 OK", b"", f"{NUMBER}: 1", f"Content-Length: {len(BODY)}", method="HEAD")
+        page = seen(log, tmp_path)
+        restore(page, server)
+    assert header_in(page.exchanges[-1].transaction.response_headers, "content-length") == str(len(BODY))
 
 
 def test_a_site_that_knew_no_ranges_sends_everything() -> None:

@@ -50,14 +50,15 @@ def test_over_http_1(hanging: Secure, secure: bool) -> None:
                         if line.path == "/poll" and line.scheme == scheme] == [(0, 0, FoundAs.UNANSWERED, None)])
 
 
-def test_a_preflight(tmp_path: Path) -> None:
-    """It got 504 at once, and a page that polls asked again and again."""
+@pytest.mark.parametrize("target", ["/poll?t=100000001", "/poll?t=200000002"])
+def test_a_preflight(tmp_path: Path, target: str) -> None:
+    """It got 504 at once, and a page that polls asked again and again. That of another time counted as failed."""
     recorded = HttpsRecording(tmp_path)
     recorded.add(f"https://{HOST}/", b"page")
-    recorded.add(f"https://{HOST}/poll", status=0, version="", method="OPTIONS", _error="unfinished", time=2500,
-                 connection="1")
+    recorded.add(f"https://{HOST}/poll?t=100000001", status=0, version="", method="OPTIONS", _error="unfinished",
+                 time=2500, connection="1")
     site = Site(read_recording(recorded.finish(f"https://{HOST}/") / "Web", tmp_path / "Web.fetchlog"), HOST, "https")
-    reply = reply_to(site, {}, Request("OPTIONS", "/poll", Asked({"access-control-request-method": "PUT"})))
+    reply = reply_to(site, {}, Request("OPTIONS", target, Asked({"access-control-request-method": "PUT"})))
     assert (reply.hangs, reply.status, reply.found) == (True, 0, FoundAs.UNANSWERED)
 
 

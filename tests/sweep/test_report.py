@@ -245,6 +245,16 @@ def spoil(client: Path, how: str) -> None:
         shutil.rmtree(client)
 
 
+def test_a_site_without_a_load_says_only_why_it_has_none(tmp_path: Path) -> None:
+    """tfo.py makes client/run.log before it measures: "measure some first: sudo ./run.sh" stood behind each reason."""
+    made = Sweep(tmp_path)
+    failed = made.jobs[7].unit
+    (made.folder.results(failed.key) / "client").mkdir()
+    (made.folder.results(failed.key) / "client" / "run.log").write_text("Chrome hangs\n")
+    [row] = [row for row in read_rows(made.folder, made.sites, made.jobs) if row.outcome.key == failed.key]
+    assert (row.status, row.outcome.why) == ("failed", ("<b>Chrome hangs</b>",))
+
+
 @pytest.mark.parametrize(("how", "why"), [
     ("a name that is no UTF-8", ""), ("a run that 64 bits do not hold", ""),
     ("no URL", "its loads cannot be read: Invalid IPv6 URL"), ("a newer format", "its loads cannot be read: "),

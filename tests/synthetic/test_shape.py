@@ -132,6 +132,19 @@ def test_what_was_asked_for_while_the_document_came_in_waits_for_no_script() -> 
     assert f'<img src="{page.urls[2]}"' in page.bodies[0].decode()
 
 
+@pytest.mark.parametrize(("kind", "mime"), [("font", "font/woff2"), ("image", "image/gif"), ("data", "text/plain")])
+def test_what_was_asked_for_before_the_first_tag_leaves_the_style_sheets_in_the_head(kind: str, mime: str) -> None:
+    """As by a header (Link: rel=preload): the body began there, and a style sheet in it stops the parser."""
+    document = Resource(0, "a.test", "http", "text/html", "utf-8", 9000, 1, None, None, 0, 700, "document")
+    early = Resource(1, "a.test", "http", mime, None, 500, 9, 0, None, 50, 90, kind, way="event")
+    style = Resource(2, "a.test", "http", "text/css", None, 500, 9, 0, None, 60, 90, "style", way="tag", offset=1000)
+    image = Resource(3, "a.test", "http", "image/gif", None, 500, 9, 0, None, 70, 90, "image", way="tag", offset=4000)
+    page, = make_page_set([PageShape("http://a.test/", "2013-03", (document, early, style, image))], seed=1)
+    html = page.bodies[0].decode()
+    places = [html.index(text) for text in (page.urls[1], page.urls[2], "<body>", page.urls[3])]
+    assert places == sorted(places)
+
+
 @pytest.mark.parametrize("way", ["tag", "event"])
 @pytest.mark.parametrize(("kind", "after_load", "call"), [
     ("font", False, "held"), ("font", True, "fetch"), ("media", False, "fetch"), ("data", False, "fetch")])

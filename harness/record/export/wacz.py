@@ -26,6 +26,10 @@ from harness.record.export.warc import SOFTWARE, write_warc
 WARC = "data.warc.gz"
 VERSION = "1.1.1"
 WWW = re.compile(r"^www[0-9]*\.")
+OF_SESSIONS = [re.compile(rf"(.*)(?:{name})(?:&(.*))?") for name in (
+    "jsessionid=[0-9a-z]{32}", "phpsessid=[0-9a-z]{32}", "sid=[0-9a-z]{32}", "aspsessionid[a-z]{8}=[a-z]{24}",
+    "cfid=[^&]+&cftoken=[^&]+")]
+"""What is left out of the query in the keys of an index, each as often as surt does it: once."""
 PLAIN = string.punctuation.replace("#", "").replace("%", "")
 """Characters that stand in the keys of an index as they are, beside letters and digits."""
 
@@ -81,14 +85,17 @@ def sort_key(url: str) -> str:
     """Return a URL as indexes sort it (SURT): the host's labels from the last on, the query's parameters in order.
 
     pywb finds nothing but what stands under exactly the key that the Internet Archive's package `surt` makes: that one
-    knows no slash at a path's end, nor two together, and encodes as few characters as it can.
+    knows no slash at a path's end, nor two together, no session in a query, and encodes as few characters as it can.
     """
     parts = urlsplit(url)
     host = WWW.sub("", (parts.hostname or "").lower())
     port = f":{parts.port}" if parts.port not in (None, *PORTS.values()) else ""
     path = re.sub("/{2,}", "/", _encoded_least(parts.path)).removesuffix("/") or "/"
-    parameters = [parameter.partition("=") for parameter in _encoded_least(parts.query).split("&")]
-    query = "?" + "&".join(map("".join, sorted(parameters))) if parts.query else ""
+    query = _encoded_least(parts.query)
+    for session in OF_SESSIONS:
+        if found := session.fullmatch(query):
+            query = found[1] + (found[2] or "")
+    query = "?" + "&".join(map("".join, sorted(each.partition("=") for each in query.split("&")))) if query else ""
     return f"{','.join(reversed(host.split('.')))}{port}){path}{query}"
 
 

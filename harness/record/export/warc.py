@@ -38,7 +38,7 @@ def _response(writer: Any, exchange: RecordedExchange) -> Any:
     if length and exchange.status not in (204, 304):
         headers.append(("Content-Length", length))
     status = " ".join((str(exchange.status), *exchange.reason.split()))     # on one line, whatever others recorded
-    http = StatusAndHeaders(status, _lines(headers), protocol="HTTP/1.1")
+    http = _head(status, headers, protocol="HTTP/1.1")
     more = _named(exchange) | ({} if exchange.whole else {"WARC-Truncated": "unspecified"})
     return writer.create_warc_record(exchange.url, "response", io.BytesIO(exchange.body), len(exchange.body),
                                      http_headers=http, warc_headers_dict=more)
@@ -52,7 +52,7 @@ def _request(writer: Any, exchange: RecordedExchange) -> Any:
         headers.insert(0, ("Host", parts.netloc))
     if exchange.sent:
         headers.append(("Content-Length", str(len(exchange.sent))))
-    http = StatusAndHeaders(f"{exchange.method} {target} HTTP/1.1", _lines(headers), is_http_request=True)
+    http = _head(f"{exchange.method} {target} HTTP/1.1", headers, is_http_request=True)
     return writer.create_warc_record(exchange.url, "request", io.BytesIO(exchange.sent), len(exchange.sent),
                                      http_headers=http, warc_headers_dict=_named(exchange))
 
@@ -62,6 +62,15 @@ def _named(exchange: RecordedExchange) -> dict[str, str]:
     date = exchange.captured.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return {"WARC-Record-ID": f"<urn:uuid:{uuid.uuid4()}>", "WARC-Date": date,
             "WARC-Protocol": "h2" if exchange.http2 else "http/1.1"}
+
+
+def _head(first_line: str, headers: list[tuple[str, str]], **more: Any) -> Any:
+    """Return the head of a message. What is not ASCII stands there as UTF-8, as sites send it: warcio would
+    percent-encode it in a header, and takes none in a status line ("404 Non trouvé").
+    """
+    head = StatusAndHeaders(first_line, _lines(headers), **more)
+    head.to_ascii_bytes = head.to_bytes
+    return head
 
 
 def _lines(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:

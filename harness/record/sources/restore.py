@@ -64,8 +64,11 @@ def _lose(exchange: CapturedExchange, error: str, lost_bytes: int) -> None:
 
 
 def _restore(exchange: CapturedExchange, answer: ArchivedAnswer) -> None:
+    headers, length = answer.headers, header_in(exchange.transaction.response_headers, "content-length")
+    if exchange.transaction.method == "HEAD" and length and not header_in(headers, "content-length"):
+        headers += (("Content-Length", length),)    # of the body that a GET got: pages ask how large it is
     exchange.transaction = replace(exchange.transaction, status_text=" ".join(answer.reason.split()),
-                                   response_headers=answer.headers)
+                                   response_headers=headers)
     exchange.archived = answer
     if answer.stand_in:
         exchange.note = f"a stand-in: recorded for {answer.url}"
