@@ -26,6 +26,7 @@ Resources that redirect into each other are one *node* of the plan: who loads th
 - **Early.** What was asked for while its document still came in, and nobody knows where in it that stands, stands
   behind the last tag that was found before. At the document's end it would wait for all scripts that stop the parser.
   Where that is still in the head, a script asks for it: the body would begin there, and with it the style sheets' wait.
+  It stands before the style sheets and scripts that it would wait for itself. Few frames have room for such a script.
 - **Measured.** Where a load in today's Chrome was measured (harness.synthetic.measured) it is known what a resource was
   asked for as, which script found what, and how long the page worked or waited in between: none of it is guessed from
   types and times, and whoever requests a node first works and waits for as long. A font is fetched by script.
@@ -167,8 +168,10 @@ def _place_early(node: Node, document: Node, resources: tuple[Resource, ...]) ->
     if document.kind in (NodeKind.DOCUMENT, NodeKind.FRAME) and at_once and (
             resources[node.index].start_ms < resources[document.final].end_ms):
         tags = [other for other in document.children if other.way == TAG]
-        node.way = INLINE if node.opens_body and not any(other.opens_body for other in tags) else TAG
-        node.offset = max((other.offset for other in tags), default=0)
+        node.way, node.offset = TAG, max((other.offset for other in tags), default=0)
+        if document.kind is NodeKind.DOCUMENT and node.opens_body and not any(other.opens_body for other in tags):
+            awaited = [other.offset for other in tags if other.blocking or other.kind is NodeKind.STYLESHEET]
+            node.way, node.offset = INLINE, min([node.offset, *(offset - 1 for offset in awaited)])
 
 
 def _before_load(node: Node) -> Node:

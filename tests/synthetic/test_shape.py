@@ -145,6 +145,28 @@ def test_what_was_asked_for_before_the_first_tag_leaves_the_style_sheets_in_the_
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize(("kind", "mime"), [("style", "text/css"), ("script", "text/javascript")])
+def test_what_was_asked_for_while_the_head_came_in_waits_for_nothing_in_it(kind: str, mime: str) -> None:
+    """A script behind a style sheet runs when that is there; one behind a script was not even found before."""
+    document = Resource(0, "a.test", "http", "text/html", "utf-8", 9000, 1, None, None, 0, 700, "document")
+    awaited = Resource(1, "a.test", "http", mime, None, 500, 9, 0, None, 100, 300, kind, way="tag", offset=1000,
+                       blocking=kind == "script")
+    early = Resource(2, "b.test", "http", "image/gif", None, 500, 9, 0, None, 120, 320, "image", way="event")
+    page, = make_page_set([PageShape("http://a.test/", "2013-03", (document, awaited, early))], seed=1)
+    html = page.bodies[0].decode()
+    assert html.index(page.urls[2]) < html.index(page.urls[1]) < html.index("<body>")
+
+
+def test_what_was_asked_for_while_a_small_frame_came_in_stands_in_it() -> None:
+    """The frame had no room for the script that asked for it: the page asked, once all of the frame was there."""
+    document = Resource(0, "a.test", "http", "text/html", "utf-8", 9000, 1, None, None, 0, 700, "document")
+    frame = Resource(1, "b.test", "http", "text/html", "utf-8", 1500, 9, 0, None, 100, 400, "document", way="tag",
+                     offset=4000)
+    early = Resource(2, "c.test", "http", "image/gif", None, 500, 9, 1, None, 250, 450, "image", way="event")
+    page, = make_page_set([PageShape("http://a.test/", "2013-03", (document, frame, early))], seed=1)
+    assert [page.urls[2] in page.bodies[index].decode() for index in (0, 1)] == [False, True]
+
+
 @pytest.mark.parametrize("way", ["tag", "event"])
 @pytest.mark.parametrize(("kind", "after_load", "call"), [
     ("font", False, "held"), ("font", True, "fetch"), ("media", False, "fetch"), ("data", False, "fetch")])

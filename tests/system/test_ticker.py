@@ -151,8 +151,10 @@ def test_what_is_let_go_late_after_the_load_event_is_not_the_loads() -> None:
 
 def test_the_counts_of_late_packets_are_noted_all_the_while() -> None:
     with ticking(lambda: [7]) as ticks:
-        time.sleep(0.35)
-    assert len(ticks.late) > 3
+        deadline = time.monotonic() + 10
+        while len(ticks.late) < 4 and time.monotonic() < deadline:      # its thread may have to wait for a processor
+            time.sleep(0.01)
+    assert len(ticks.late) > 4, "the last one at its end"
     assert all(counts == [7] for _, counts in ticks.late)
 
 
