@@ -27,8 +27,6 @@ Resources that redirect into each other are one *node* of the plan: who loads th
   behind the last tag that was found before. At the document's end it would wait for all scripts that stop the parser.
   Where that is still in the head, a script asks for it: the body would begin there, and with it the style sheets' wait.
   It stands before the style sheets and scripts that it would wait for itself. Few frames have room for such a script.
-- **Large.** A shape does not say how large an image was shown. Those are shown large that Chrome asked for while it
-  still waited for the document's style sheets and blocking scripts, one or two at a time: it does so of large ones.
 - **Measured.** Where a load in today's Chrome was measured (harness.synthetic.measured) it is known what a resource was
   asked for as, which script found what, and how long the page worked or waited in between: none of it is guessed from
   types and times, and whoever requests a node first works and waits for as long. A font is fetched by script.
@@ -53,11 +51,6 @@ from harness.synthetic.shape import EVENT, INLINE, PARSED, TAG, PageShape, Resou
 
 SMALLEST_FRAME = 300
 """Bytes; smaller HTML is fetched by script instead of shown in a frame."""
-MOST_LARGE, LARGE_AT_ONCE, MANY_AWAITED = 5, 2, 2
-"""Chrome (from 117 on) asks for the first five images of a document of over 10,000 square pixels, two at a time, while
-it still waits for two of its style sheets and blocking scripts; for all others when it has these, all at once
-(debugbear.com/blog/chrome-image-request-prioritization). One whose tag does not say its size counts as large."""
-TOGETHER_MS = 30
 LARGEST_BEACON = 100
 """Bytes; a larger resource without a type is taken for a script."""
 PIXEL = 43
@@ -90,8 +83,7 @@ class Node:
 
     `size_bytes` is of the last. `waits` says that the children's document must be parsed before this node is requested.
     Before it is, whoever requests it waits for the load event if it is to be `after_load`, works for `work_ms` and
-    waits for `idle_ms`. What `holds` is fetched by script, but held up the real page's load event. A `large` image is
-    shown so.
+    waits for `idle_ms`. What `holds` is fetched by script, but held up the real page's load event.
     """
 
     hops: list[int]
@@ -106,7 +98,6 @@ class Node:
     offset: int = 0
     blocking: bool = False
     holds: bool = False
-    large: bool = False
     parent: "Node | None" = None
     children: list["Node"] = field(default_factory=list)
 
@@ -164,27 +155,11 @@ def make_plan(shape: PageShape, typical: dict[str | None, int]) -> PagePlan:
             assert node.parent is not None
             node.waits = shape.resources[script.final].end_ms < shape.resources[node.parent.final].end_ms
             node.parent = script
-    large = _large_images(shape.resources)
     for node in nodes[1:]:
         assert node.parent is not None
-        node.large = node.index in large
         _place_early(node, node.parent, shape.resources)
         node.parent.children.append(node)
     return plan
-
-
-def _large_images(resources: tuple[Resource, ...]) -> set[int]:
-    """Return which images were shown large, by the rule Large: those that Chrome asked for early."""
-    found: set[int] = set()
-    for document in {resource.parent for resource in resources}:
-        children = [resource for resource in resources if resource.parent == document]
-        images = [child for child in children if child.kind == IMAGE and child.way == TAG and not child.after_load]
-        awaited = [child for child in children if child.kind == STYLE or child.blocking]
-        early = [image for image in images
-                 if sum(each.start_ms <= image.start_ms < each.end_ms for each in awaited) >= MANY_AWAITED
-                 and sum(abs(each.start_ms - image.start_ms) <= TOGETHER_MS for each in images) <= LARGE_AT_ONCE]
-        found.update(image.index for image in sorted(early, key=lambda image: image.offset)[:MOST_LARGE])
-    return found
 
 
 def _place_early(node: Node, document: Node, resources: tuple[Resource, ...]) -> None:
