@@ -65,13 +65,6 @@ LATE = """\
 function late(f) { if (document.readyState == "loading") document.addEventListener("DOMContentLoaded", f); else f(); }
 """
 
-LARGE, SMALL = (200, 150), (96, 72)
-"""How large images are shown, in pixels. Of those over 10,000 square pixels Chrome asks for the first five of a page
-while it still waits for the head's scripts and style sheets, two at a time, and for others only when these are there
-(since version 117; debugbear.com/blog/chrome-image-request-prioritization)."""
-LARGE_FROM_BYTES = 4096
-"""A shape does not say how large an image was shown; icons mostly have fewer bytes than this, and pictures more."""
-
 Address = Callable[[int], str]
 """Gives the URL of a resource from its index."""
 NodesByIndex = dict[int, list[Node]]
@@ -156,8 +149,7 @@ def tag(node: Node, lifted: NodesByIndex, backgrounds: NodesByIndex, url: Addres
     if node.kind is NodeKind.BEACON:
         return f'<img src="{address}"{events} width="1" height="1" alt="">\n'
     if node.kind is NodeKind.IMAGE:
-        width, height = LARGE if node.size_bytes >= LARGE_FROM_BYTES else SMALL
-        return f'<img src="{address}"{events} width="{width}" height="{height}" alt="">\n'
+        return f'<img src="{address}"{events} width="96" height="72" alt="">\n'
     if is_lifting or node.holds:
         return f"<script>{put_calls([node], lifted, backgrounds, url)}</script>\n"
     return f'<script>fetch("{url(node.index)}")</script>\n'
