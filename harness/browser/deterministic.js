@@ -123,7 +123,6 @@
     countWaits();
   const withFirst = name => Object.defineProperty(globalThis, name, {configurable: true, enumerable: true,
     get() {
-      delete globalThis[name];
       countWaits();
       return globalThis[name];
     },

@@ -38,8 +38,7 @@ class Experiment:
     """What is measured in `lab`: the loads `to_do` and, with a `goal`, more of them until the goal is reached.
 
     `earlier` is what had been measured before, when an experiment is resumed. `description` is what the experiment's
-    file says about all loads, `document_bytes` the recorded sizes of each page's document, `pages` all pages in order,
-    which only a `goal` asks for.
+    file says about all loads, `pages` all pages in order, `document_bytes` the recorded sizes of each page's document.
     """
 
     lab: Laboratory
@@ -47,10 +46,10 @@ class Experiment:
     goal: Goal | None
     seed: int
     retries: int
+    pages: Sequence[Page]
     document_bytes: Mapping[Page, Collection[int]]
     description: Mapping[str, Any]
     earlier: Earlier = EMPTY
-    pages: Sequence[Page] = ()
 
     def measure(self) -> list[Measured]:
         """Do all page loads in order, those that fail by accident again; return every try with its verdict."""

@@ -27,7 +27,7 @@ def check_folders(directory: Path, files: PageFiles, user: User) -> None:
                 raise InputError(f"{path}: is a symbolic link, and none is followed there; put what it leads to in "
                                  "its place, or remove it")
         if (directory / HACK_DNS).is_dir():
-            raise InputError(f"{directory / 'hack_dns'}: is a folder; remove it, since a file of that name is written")
+            raise InputError(f"{directory / HACK_DNS}: is a folder; remove it, since a file of that name is written")
         for folder in (directory, directory / CLIENT, directory / SERVER_LOGS):
             if folder.exists():
                 require_writable(folder, user)

@@ -135,6 +135,11 @@ class Laboratory:
     experiment_id: str
     """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
 
+    @property
+    def queues_at_home(self) -> bool:
+        """Whether packets of the servers, each as fast as its link is, may have to queue before user's link."""
+        return self.network == "star" and self.speeds.home_fills_up(len(self.star.servers))
+
     def check_companions(self) -> None:
         """Raise ExperimentError when delay line, servers, load_page.py or a host have ended, with their last words."""
         self.delay.check()

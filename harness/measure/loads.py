@@ -35,8 +35,7 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
     lab.switch_fastopen(load.tfo)
     logs_before = _ends_of_logs(lab, load)
     before, drops_before, began_s = lab.counters(), lab.delay_line_drops(), time.time()
-    has_queue = lab.network == "star" and lab.speeds.home_fills_up(len(lab.star.servers))
-    full_before = home_drops(lab.star) if has_queue else {}
+    full_before = home_drops(lab.star) if lab.queues_at_home else {}
     servers = {server.pid for server in lab.star.servers.values()}
     listening = open_sockets(servers)
     directory = cell_of(lab, load)

@@ -81,7 +81,7 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
     start_s = (record.time_origin_ms - CLOCK_SHIFT_MS) / 1000
     end_s = start_s + record.plt_ms / 1000
     quiet = _nothing_came(lab, watch.arrivals, _quiet(lab, silences), start_s, record.plt_ms)
-    if lab.network == "star" and lab.speeds.home_fills_up(len(lab.star.servers)):
+    if lab.queues_at_home:
         quiet = _home_link(lab, watch.arrivals, start_s, loaded).with_waits(quiet)
     late = [] if lab.one_by_one else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
         if lab.network == "loopback" else _late(lab, quiet, start_s, requests, loaded.path)

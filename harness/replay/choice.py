@@ -8,7 +8,10 @@ from harness.replay.matching import Request
 NOT_COMPARED = frozenset(("accept-encoding", "cookie", "host", "origin", "range", "referer", "user-agent", "*"))
 """Headers that `Vary` may name and that a replay has otherwise, or that hold for all requests of a browser."""
 OF_PREFLIGHTS = ("access-control-request-method", "access-control-request-headers")
-"""What a preflight (CORS) asks for: many sites allow just that, and do not say so in `Vary`."""
+"""What a preflight (CORS) asks for, which only a browser's own question has (Fetch, section 3.3.2).
+
+Many sites allow just that, and do not say so in `Vary`.
+"""
 
 
 def fitting(candidates: list[RecordedAnswer], request: Request, page: str) -> list[RecordedAnswer]:

@@ -23,7 +23,7 @@ from harness.mirror.paths import open_file
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
 from harness.mirror.targets import path_and_query
 from harness.replay.body import BodyReader, Piece
-from harness.replay.choice import is_known
+from harness.replay.choice import OF_PREFLIGHTS, is_known
 from harness.replay.matching import Request
 from harness.replay.site import MISSING, Site
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 NOT_RECORDED = b"not in the recording\n"
-OF_PREFLIGHTS = "access-control-request-"
-"""How the names of headers begin that only a browser's own question has (Fetch, section 3.3.2)."""
 Headers = list[tuple[str, str]]
 
 
@@ -100,7 +98,7 @@ def _time_ms(arrival: tuple[float, int]) -> float:
 def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Reply:
     """Return the reply to a request of `site`; `directories` are descriptors of those that hold bodies, by host."""
     asked = request.asked.headers
-    if request.method == "OPTIONS" and any(name.startswith(OF_PREFLIGHTS) for name in asked):
+    if request.method == "OPTIONS" and any(name in asked for name in OF_PREFLIGHTS):
         return _preflight(site, request)    # another OPTIONS is a script's own
     if asked.get("upgrade", "").lower() == "websocket":    # of those that were recorded one was found before
         return Reply(501, FoundAs.LIVE, size=0)

@@ -113,13 +113,13 @@ class Site:
                     return self._live[chosen]
         return None
 
-    def recorded_preflight(self, target: str, asked: Asked | None = None) -> RecordedAnswer | None:
+    def recorded_preflight(self, target: str, asked: Asked) -> RecordedAnswer | None:
         """Return the recorded answer to what a browser asked before it asked (CORS preflight, method OPTIONS).
 
         It is this URL's, or that of the same one but for volatile values. Of several each is one that the load is
         expected to get: Chrome asks once for each of the requests that are under way together.
         """
-        request = Request("OPTIONS", target, asked or Asked())
+        request = Request("OPTIONS", target, asked)
         with self._lock:
             page = self._present_load(request)
             for tier, candidates in self._matcher.tiers(request) if self._preflights else ():

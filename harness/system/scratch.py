@@ -15,14 +15,12 @@ from tempfile import TemporaryDirectory
 
 from harness.system.locked_folder import left_behind, locked, remove
 from harness.system.privileges import passable_temp_root
-from harness.system.processes import adopt_orphans, descendants, end_strays, is_running
+from harness.system.processes import KILLED_S, adopt_orphans, descendants, end_strays, is_running
 
 PREFIX = "tfo-lab-"
 MARK = "TFO_LAB_SCRATCH"
 """Environment variable of all that an experiment starts: its temporary directory."""
 MOST_LOOKS = 50
-ENDING_S = 3.0
-"""How long a killed process may take to be gone."""
 
 
 @contextmanager
@@ -91,7 +89,7 @@ def _end_if_of(entry: Path, directories: list[Path], ended: set[Path]) -> bool:
         try:
             if _is_of(entry, directories):      # still the same one: its number was not given to another
                 signal.pidfd_send_signal(process, signal.SIGKILL)
-                return bool(select.select([process], [], [], ENDING_S)[0])
+                return bool(select.select([process], [], [], KILLED_S)[0])
         finally:
             os.close(process)
     except (FileNotFoundError, ProcessLookupError):

@@ -106,19 +106,11 @@ Error.prototype = native.prototype;
 for (const name of ['stackTraceLimit', 'prepareStackTrace'])
   Object.defineProperty(Error, name, {get: () => native[name], set: value => { native[name] = value; }});
 </script>"""
-STACK_OF_PAGE = """
+ASKED_OF_PAGE = """
 driver = start(browser, ChromeSettings(Path(work_dir)))
 try:
     driver.get(words[0])
-    print(json.dumps(driver.execute_script("Math.random(); return new Error('its words').stack")))
-finally:
-    end(driver)
-"""
-UUID_OF_PAGE = """
-driver = start(browser, ChromeSettings(Path(work_dir)))
-try:
-    driver.get(words[0])
-    print(json.dumps(driver.execute_script("return crypto.randomUUID()")))
+    print(json.dumps(driver.execute_script(words[1])))
 finally:
     end(driver)
 """
@@ -208,13 +200,14 @@ def test_crypto_refuses_what_it_refuses(loads: list[dict[str, Any]]) -> None:
 def test_a_uuid_is_one_on_pages_with_an_array_from_of_their_own() -> None:
     """It was 62471220-6109-2357-3184-1581617542117183187225."""
     with serving(lambda _: ("text/html", OLD_LIBRARY)) as web:
-        assert UUID.fullmatch(answer_of(UUID_OF_PAGE, f"{web}/"))
+        assert UUID.fullmatch(answer_of(ASKED_OF_PAGE, f"{web}/", "return crypto.randomUUID()"))
 
 
 def test_errors_keep_their_stack_on_pages_with_an_error_of_their_own() -> None:
     """Each had the URL of one script in its place."""
     with serving(lambda _: ("text/html", OWN_ERROR)) as web:
-        assert answer_of(STACK_OF_PAGE, f"{web}/").startswith("Error: its words\n    at ")
+        stack = answer_of(ASKED_OF_PAGE, f"{web}/", "Math.random(); return new Error('its words').stack")
+    assert stack.startswith("Error: its words\n    at ")
 
 
 def test_scripts_see_no_trace_of_it(loads: list[dict[str, Any]]) -> None:

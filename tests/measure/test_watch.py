@@ -9,6 +9,7 @@ import pytest
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.layout import EACH_ITS_OWN
 from harness.files.load_parts import CookieCounts, CookieMode, LateAnswer
+from harness.measure.laboratory import Laboratory
 from harness.measure.timekeeping import reasons
 from harness.measure.validity import _fastopen
 from harness.measure.watch import MOST_LATE, Explained, Watch, cookies_of, timekeeping_of
@@ -19,6 +20,10 @@ from harness.system.ticker import Ticks
 from tests.support.made_record import made_record
 
 NAMES = ("www.a.test", "cdn.a.test", "b.test")
+
+
+class MadeLab(SimpleNamespace):
+    queues_at_home = Laboratory.queues_at_home
 
 
 @pytest.mark.parametrize(("mode", "first", "visited"), [("cold", 2, 3), ("domain", 1, 2)])
@@ -56,8 +61,8 @@ def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypat
     others = [LateAnswer(f"{number}.test", 100, 90, critical=False) for number in range(MOST_LATE)]
     waited_for = LateAnswer("a.test", 100, 60, critical=True)
     monkeypatch.setattr("harness.measure.watch._late", lambda *_: [*others, waited_for])
-    lab = SimpleNamespace(star=SimpleNamespace(servers={}), speeds=LinkSpeeds(),
-                          one_by_one=False, network="star", measured_rtt_ms={})
+    lab = MadeLab(star=SimpleNamespace(servers={}), speeds=LinkSpeeds(),
+                  one_by_one=False, network="star", measured_rtt_ms={})
     watch = SimpleNamespace(lab=lab, ticks=Ticks(samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0))]),
                             arrivals=Arrivals(lost=True))
     record = made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12)
@@ -76,7 +81,7 @@ def test_servers_that_are_faster_together_than_the_clients_link_wait_for_it(home
     They fill that link. At 9 Mbit/s they do not: the third one's answer passes them, if its server runs.
     """
     servers = {name: Host(name, f"10.0.0.{number}", "", "", 0) for number, name in enumerate(NAMES, 2)}
-    lab = SimpleNamespace(
+    lab = MadeLab(
         star=SimpleNamespace(servers=servers), speeds=LinkSpeeds(bw_home_mbit=home_mbit), one_by_one=False,
         network="star", measured_rtt_ms=dict.fromkeys(NAMES, 20.0), layout=EACH_ITS_OWN, thinks=False,
         delay=SimpleNamespace(held_ms=dict.fromkeys((host.address for host in servers.values()), 0.0)))

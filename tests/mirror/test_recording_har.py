@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from harness.files.pages import sanitise
 from harness.mirror.answers import RecordedAnswer
+from harness.mirror.asked import Asked
 from harness.mirror.har import Exchange, read_exchanges
 from harness.mirror.paths import md5_name
 from harness.mirror.recording import Recording, read_recording
@@ -129,10 +130,10 @@ def test_methods_have_their_own_answers_and_bodies(tmp_path: Path) -> None:
     assert [site.answer("/api", method).file for method in ("GET", "POST", "PUT")] == ["api", posted, "api"]
     assert site.answer("/api", "POST").headers == (("content-type", "application/json"),)
     assert site.answer("/api?x=1", "POST").file == posted
-    preflight = site.recorded_preflight("/api")
+    preflight = site.recorded_preflight("/api", Asked())
     assert preflight is not None
     assert preflight.headers == (("access-control-allow-methods", "PUT"),)
-    assert site.recorded_preflight("/log") is None
+    assert site.recorded_preflight("/log", Asked()) is None
     assert (site.answer("/log", "POST").found, site.answer("/log", "POST").status) == ("plain", 200)
 
 

@@ -69,4 +69,4 @@ class Bench:
                                        "http": "1.0", "server": "threaded"}
         to_do = to_do if to_do is not None else plan_loads([FIRST, SECOND], 3, (0, 1), 1)
         return Experiment(lab=self, earlier=earlier, to_do=to_do, goal=None, seed=1,  # type: ignore[arg-type]
-                          retries=retries, document_bytes={}, description=description).measure()
+                          retries=retries, pages=[FIRST, SECOND], document_bytes={}, description=description).measure()
