@@ -42,7 +42,9 @@ class Document:
 class Initiator:
     """What caused a request to `url`: `type` is DevTools' word for it (parser, script, ...), `by` the URL of the
     document, style sheet or script, `line` and `column` (from 0) where in it. The parser of that document stops for a
-    `blocking` script or style sheet, its scripts for a `synchronous` XMLHttpRequest.
+    `blocking` script or style sheet, its scripts for a `synchronous` XMLHttpRequest. `priority` is what Chrome gave it
+    when it was asked for ("VeryLow" to "VeryHigh", "" where that is not known); an image that is `seen`, within the
+    window, is raised to "High" once Chrome knows that.
     """
 
     url: str
@@ -52,6 +54,8 @@ class Initiator:
     column: Count = 0
     blocking: bool = False
     synchronous: bool = False
+    priority: str = ""
+    seen: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,8 @@ class Coverage:
     """How many recorded answers the recording has for the page, of how many bytes, and how much of it the load got.
 
     `of_a_load`: the recording is what one load of Chrome's asked for up to its load event, so another load asks for it,
-    too. What the scraper of 2013 stored may be more than a load of today asks for.
+    too. What the scraper of 2013 stored may be more than a load of today asks for. Of a page with live connections that
+    holds only for what it had asked for before the first message: `certain` answers, of which it got `got_certain`.
     """
 
     recorded: Count
@@ -104,6 +109,8 @@ class Coverage:
     got: Count
     got_bytes: Count
     of_a_load: bool = False
+    certain: Count = 0
+    got_certain: Count = 0
 
 
 @dataclass(frozen=True)

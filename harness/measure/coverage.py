@@ -8,8 +8,10 @@ A load is hollow for one of two reasons:
                  If even the page's best load gets less than the recording holds, the others are compared with that
                  load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is not hollow. But
                  where the recording is what a load asked for, no load gets enough if even the best one gets less than
-                 WHOLE_RATIO of it. And a load with less than LEAST_RATIO of any recording's answers is hollow even if
-                 all loads agree: recordings of 2013 hold more than today's Chrome asks for, but not that much more.
+                 WHOLE_RATIO of it; with live connections, of what it had asked for before their first message, since
+                 what they tell comes before the load event or after it. And a load with less than LEAST_RATIO of any
+                 recording's answers is hollow even if all loads agree: recordings of 2013 hold more than today's Chrome
+                 asks for, but not that much more.
 """
 
 from collections import Counter, defaultdict
@@ -38,10 +40,14 @@ OF_THE_RECORDING = frozenset((NOT_RECORDED, NO_SUCH_HOST))
 
 @dataclass(frozen=True)
 class RecordedPage:
-    """What a recording holds for a page: the size of each answer's body by its identity. `of_a_load`: see Coverage."""
+    """What a recording holds for a page: the size of each answer's body by its identity.
+
+    `of_a_load` and `certain` (their identities): see Coverage.
+    """
 
     sizes: Mapping[str, int]
     of_a_load: bool = False
+    certain: frozenset[str] = frozenset()
 
 
 def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage:
@@ -51,8 +57,8 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
     documents that a later one took the place of, and what they asked for: a load begins with the document that is
     shown. Nor does a server see what the browser answered itself. Whether there was a load at all shows in the
     headers: a text log, which has none, lists what a scraper stored. What scripts ask for when a live connection tells
-    them something is asked for before the load event or not as it happens, so a page with such connections is not held
-    to what one load asked for.
+    them something is asked for before the load event or not as it happens, so a page with such connections is held only
+    to what the load asked for before it was told anything.
     """
     sizes, logged = {}, recording.transactions(page)
     last = {answer.url: answer.identity for answer in logged if _is_document(answer)}
@@ -68,7 +74,8 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
     of_a_load = bool(logged) and all(answer.headers is not None for answer in logged)
     is_live = any(answer.arrivals for answer in logged) or any(
         connection.page == page for connections in recording.live.values() for connection in connections)
-    return RecordedPage(sizes, of_a_load and not is_live)
+    certain = {answer.identity for answer in logged if not answer.after_message} & sizes.keys() if is_live else set()
+    return RecordedPage(sizes, of_a_load and not is_live, frozenset(certain) if of_a_load else frozenset())
 
 
 def _is_document(answer: RecordedAnswer) -> bool:
@@ -85,7 +92,8 @@ def coverage(answers: ReceivedAnswers, recorded: RecordedPage) -> Coverage:
             if answer.kind in ("exact", "stand-in") or answer.expected or is_cancelled(answer)}
     got = (sent | {*answers.from_cache}) & recorded.sizes.keys()
     return Coverage(len(recorded.sizes), sum(recorded.sizes.values()), len(got),
-                    sum(recorded.sizes[identity] for identity in got), recorded.of_a_load)
+                    sum(recorded.sizes[identity] for identity in got), recorded.of_a_load, len(recorded.certain),
+                    len(got & recorded.certain))
 
 
 def reasons(load: LoadRecord) -> list[Reason]:
@@ -115,9 +123,9 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list
     known = [cover for cover, good in zip(found, are_good, strict=True) if cover and good]
     if not known:
         return [[] for _ in loads]
-    best, best_bytes = max(cover.got for cover in known), max(cover.got_bytes for cover in known)
-    return [_too_little(cover, best, best_bytes) if cover and good else []
-            for cover, good in zip(found, are_good, strict=True)]
+    most = _Most(max(cover.got for cover in known), max(cover.got_bytes for cover in known),
+                 max(cover.got_certain for cover in known))
+    return [_too_little(cover, most) if cover and good else [] for cover, good in zip(found, are_good, strict=True)]
 
 
 def judged_alone(load: LoadRecord, verdict: Sequence[Reason]) -> list[Reason]:
@@ -125,9 +133,22 @@ def judged_alone(load: LoadRecord, verdict: Sequence[Reason]) -> list[Reason]:
     return [*verdict, *compared([load], [not verdict])[0]]
 
 
-def _too_little(cover: Coverage, best: int, best_bytes: int) -> list[Reason]:
-    for got, held, most, unit in ((cover.got, cover.recorded, best, "answers"),
-                                  (cover.got_bytes, cover.recorded_bytes, best_bytes, "bytes")):
+@dataclass(frozen=True)
+class _Most:
+    """The most that any good load of a page got."""
+
+    answers: int
+    size_bytes: int
+    certain: int
+
+
+def _too_little(cover: Coverage, best: _Most) -> list[Reason]:
+    if cover.got_certain < WHOLE_RATIO * cover.certain:
+        reason = accident if best.certain >= WHOLE_RATIO * cover.certain else of_the_page
+        return [reason(f"got {cover.got_certain} of the {cover.certain} answers that the recording holds from before "
+                       "the first message of its live connections")]
+    for got, held, most, unit in ((cover.got, cover.recorded, best.answers, "answers"),
+                                  (cover.got_bytes, cover.recorded_bytes, best.size_bytes, "bytes")):
         if cover.of_a_load and most < WHOLE_RATIO * held:
             return [of_the_page(f"got {got} of the {held} {unit} that the recording holds, and no load got more than "
                                 f"{most}")]

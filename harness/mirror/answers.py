@@ -84,6 +84,8 @@ class RecordedAnswer:
     asked: Asked = field(default_factory=Asked, compare=False)
     wait_ms: float | None = field(default=None, compare=False)
     """How long it was waited for when it was recorded, a round trip included; None where that is not told."""
+    after_message: bool = field(default=False, compare=False)
+    """Whether a live connection had told the page something before it was asked for: that may be why."""
     confirmed: int = field(default=0, compare=False)
     """How many times the site said of it that it still holds (304) before it sent another one."""
 
@@ -144,7 +146,8 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     once. One that hung until the page was closed hangs again: a page that polls would else ask again at once.
     """
     return replace(_answer_of_exchange(exchange, target, files), after_load=exchange.after_load,
-                   before_document=exchange.before_document, asked=exchange.asked, closes=exchange.closes)
+                   after_message=exchange.after_message, before_document=exchange.before_document,
+                   asked=exchange.asked, closes=exchange.closes)
 
 
 def _answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -> RecordedAnswer:

@@ -14,7 +14,7 @@ Requests of one URL are told apart by their headers and their body. The body is 
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from harness.files.har import UNFINISHED, is_over_http2, posted_body
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import BODILESS, REDIRECTS, Headers, header_in, headers_of_har
 from harness.mirror.asked import Asked, BodyHash, hash_body, headers_of
-from harness.mirror.live import Arrivals, LiveConnection, arrivals_of, load_event_s, read_live
+from harness.mirror.live import Arrivals, LiveConnection, arrivals_of, first_message_s, load_event_s, read_live
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 HUNG_MS = 1000.0
@@ -63,6 +63,8 @@ class Exchange:
     """Whether a stream of events had not ended by the load event when it was recorded."""
     after_load: bool = False
     """Whether it was asked for after the load event."""
+    after_message: bool = False
+    """Whether a live connection had told the page something before it was asked for."""
     hung: bool = False
     """Whether it was sent, and no answer came until the page was closed (a long poll)."""
     closes: bool = False
@@ -89,6 +91,7 @@ def read_exchanges(path: Path, problems: list[str], live: list[LiveConnection]) 
         archive = read_untrusted_json(path)
         entries, last_s = archive["log"]["entries"], load_event_s(archive["log"])
         found = [_exchange(entry, last_s) for entry in entries]
+        told_s = first_message_s(entries)
         live += read_live(entries, path.name.removesuffix(".har"), last_s)
     except UnreadableFileError as error:
         problems.append(f"{error}; its headers are not replayed")
@@ -99,7 +102,8 @@ def read_exchanges(path: Path, problems: list[str], live: list[LiveConnection]) 
     exchanges = []
     for exchange in found:
         if exchange is not None and _is_on_its_usual_port(exchange):
-            exchanges.append(exchange)
+            is_after = exchange.started is not None and exchange.started.timestamp() > told_s
+            exchanges.append(replace(exchange, after_message=is_after) if is_after else exchange)
         elif exchange is not None:
             problems.append(f"{path}: cannot be replayed, only ports 80 and 443 are: {exchange.url[:120]}")
     return exchanges

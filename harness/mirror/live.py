@@ -90,6 +90,26 @@ def load_event_s(log: Any) -> float:
     return float("inf")
 
 
+def first_message_s(entries: list[dict[str, Any]]) -> float:
+    """Return when a site first told the page something over a live connection, in s since the epoch; infinity if never.
+
+    Nonsense is left out.
+    """
+    found = [float("inf")]
+    for entry in entries:
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, OverflowError):
+            found += [float(message["time"]) for message in entry.get(MESSAGES) or () if message["type"] == "receive"]
+            began = moment_of(entry.get("startedDateTime")) if entry.get("_arrivals") else None
+            if began is not None:
+                first_ms = min(float(time_ms) for time_ms, _ in entry["_arrivals"])
+                found.append(began.timestamp() + (_until_head_ms(entry) + first_ms) / 1000)
+    return min(found)
+
+
+def _until_head_ms(entry: dict[str, Any]) -> float:
+    return sum(max(0.0, float((entry.get("timings") or {}).get(part, 0))) for part in UNTIL_HEAD)
+
+
 def arrivals_of(entry: dict[str, Any], last_s: float) -> tuple[Arrivals, bool]:
     """Return an entry's `_arrivals` up to `last_s`, in which both numbers ascend, and whether more came later.
 
@@ -98,8 +118,7 @@ def arrivals_of(entry: dict[str, Any], last_s: float) -> tuple[Arrivals, bool]:
     if not entry.get("_arrivals"):
         return (), False
     began = moment_of(entry.get("startedDateTime"))
-    waited_ms = sum(max(0.0, float((entry.get("timings") or {}).get(part, 0))) for part in UNTIL_HEAD)
-    last_ms = (last_s - began.timestamp()) * 1000 - waited_ms if began else float("inf")
+    last_ms = (last_s - began.timestamp()) * 1000 - _until_head_ms(entry) if began else float("inf")
     steps = sorted((min(max(0.0, float(time_ms)), LONGEST_MS), int(size)) for time_ms, size in entry["_arrivals"])
     sizes = accumulate((size for _, size in steps), max)
     came = [(time_ms, size) for (time_ms, _), size in zip(steps, sizes, strict=True) if time_ms <= last_ms]

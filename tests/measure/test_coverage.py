@@ -10,7 +10,7 @@ from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
 from harness.measure.coverage import RecordedPage, compared, coverage, judged_alone, reasons, recorded_page
-from harness.measure.reason import Blame, accident, texts
+from harness.measure.reason import Blame, accident, of_the_page, texts
 from harness.mirror.recording import read_recording
 from tests.support.https_recording import HttpsRecording
 from tests.support.made_record import made_record
@@ -211,10 +211,29 @@ def test_a_page_with_live_connections_is_not_held_to_what_one_load_asked_for(tmp
     made.add(page, b"<script>new EventSource('/news')</script>", (("Content-Type", "text/html"),))
     if is_live:
         made.add(f"{page}news", b"data: /1.png\n\n", (("Content-Type", "text/event-stream"),), _partial=True,
-                 _arrivals=[[50, 15]])
+                 startedDateTime="2026-11-26T10:00:00.000Z", timings={"wait": 100}, _arrivals=[[50, 15]])
+    for second, name in ((0.140, "0.png"), (0.160, "1.png")):
+        made.add(f"{page}{name}", b"GIF", startedDateTime=f"2026-11-26T10:00:0{second:.3f}Z")
     made.finish(page)
     recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
-    assert recorded_page(recording, tmp_path / "Web", sanitise(page)).of_a_load != is_live
+    recorded = recorded_page(recording, tmp_path / "Web", sanitise(page))
+    assert recorded.of_a_load != is_live
+    certain = [url for url in made.urls if {answer.identity for answer in recording.exact_url(url)} & recorded.certain]
+    assert certain == ([page, f"{page}news", f"{page}0.png"] if is_live else []), "what it was not told to ask for"
+
+
+def test_a_page_with_live_connections_is_held_to_what_it_asks_for_before_they_say_anything() -> None:
+    def load(got_certain: int) -> LoadRecord:
+        made = load_of(cover=(100, 9000, 80, 8000))
+        assert made.answers
+        assert made.answers.coverage
+        cover = replace(made.answers.coverage, certain=50, got_certain=got_certain)
+        return replace(made, answers=replace(made.answers, coverage=cover))
+
+    assert compared([load(45)], [True]) == [[]]
+    why = "got 44 of the 50 answers that the recording holds from before the first message of its live connections"
+    assert compared([load(44), load(45)], [True, True]) == [[accident(why)], []]
+    assert compared([load(44), load(45)], [True, False]) == [[of_the_page(why)], []]
 
 
 def test_what_nobody_answered_after_the_load_event_is_nothing_that_a_recording_holds(tmp_path: Path) -> None:
