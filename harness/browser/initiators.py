@@ -26,12 +26,17 @@ def log_initiators(options: Options) -> None:
 
 def read_initiators(driver: webdriver.Chrome) -> list[dict[str, Any]]:
     """Return a harness.files.load_parts.Initiator of each request so far, in Chrome's order, as JSON holds it."""
-    messages = (json.loads(entry["message"])["message"] for entry in driver.get_log(LOG))
-    return initiators([message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"])
+    messages = [json.loads(entry["message"])["message"] for entry in driver.get_log(LOG)]
+
+    def told(method: str) -> list[dict[str, Any]]:
+        return [message["params"] for message in messages if message["method"] == method]
+
+    return initiators(told("Network.requestWillBeSent"), told("Network.resourceChangedPriority"))
 
 
-def initiators(requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the initiator of each request, of which Chrome told so in CDP's words."""
+def initiators(requests: Sequence[dict[str, Any]], changes: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
+    """Return the initiator of each request; Chrome told of them and of `changes` of priority in CDP's words."""
+    raised = {change["requestId"] for change in changes if change["newPriority"] == "High"}
     frames: dict[str, str] = {}
     found = []
     for request in requests:
@@ -40,10 +45,13 @@ def initiators(requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         call = (initiator.get("stack", {}).get("callFrames") or [initiator])[-1]
         url, by = without_fragment(request["request"]["url"]), without_fragment(call.get("url", ""))
         frame = str(request.get("frameId", ""))
-        may_block = request["request"].get("initialPriority") in MAY_BLOCK.get(str(request.get("type")), ())
+        priority = str(request["request"].get("initialPriority", ""))
+        may_block = priority in MAY_BLOCK.get(str(request.get("type")), ())
+        is_seen = request.get("type") == "Image" and (priority == "High" or request.get("requestId") in raised)
         found.append({
             "url": url, "type": initiator["type"], "by": by, "line": max(0, int(call.get("lineNumber", 0))),
             "column": max(0, int(call.get("columnNumber", 0))),
-            "blocking": may_block and frames.get(by) == frame, "synchronous": may_block and request["type"] == "XHR"})
+            "blocking": may_block and frames.get(by) == frame, "synchronous": may_block and request["type"] == "XHR",
+            "priority": priority, "seen": is_seen})
         frames.setdefault(url, frame)
     return found

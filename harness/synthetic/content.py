@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from harness.synthetic import text
 from harness.synthetic.images import make_image
-from harness.synthetic.loading import LATE, PUT, WORK, arrival, background_class, put_calls, tag
+from harness.synthetic.loading import LATE, PUT, SEEN, WORK, arrival, background_class, element_class, put_calls, tag
 from harness.synthetic.plan import Node, NodeKind, PagePlan
 from harness.synthetic.shape import INLINE, TAG, UNKNOWN_MONTH, PageShape
 
@@ -25,6 +25,9 @@ FULL_FRAME = 1500
 STYLE = ("body{margin:0 auto;max-width:960px;font:14px/1.5 sans-serif;color:#222;background:#fff}"
          "header{padding:12px 16px;background:#123a5e;color:#fff}section{padding:0 16px}img{margin:4px}"
          ".links{columns:3}i{display:inline-block;width:24px;height:24px;margin:2px}")
+
+BELOW = f"section{{margin-top:100vh}}.{SEEN}{{position:fixed;bottom:0}}"
+"""What is not seen stands below the window."""
 
 
 class DoesNotFitError(Exception):
@@ -132,7 +135,9 @@ def _html(contents: Contents, node: Node) -> bytes:
     """A document or frame: its head, its children in order with text between them, and its end."""
     rng = contents.rng(node.final)
     if any(child.way for child in node.children):
-        return _placed_html(contents, node, rng)
+        with contextlib.suppress(DoesNotFitError):
+            return _placed_html(contents, node, rng)
+        return _placed_html(contents, _with_tags(node), rng)
     in_head = _in_head(node)
     tags = {child.index: _tag(contents, node, child) for child in node.children}
     pieces = [_head(contents, node) + "".join(tags[child.index] for child in in_head) + _body_start(contents, node),
@@ -149,6 +154,14 @@ def _html(contents: Contents, node: Node) -> bytes:
         html += piece + text.filler(share, text.html_pieces(rng), text.html_comment(rng))
         room -= share
     return (html + end).encode("ascii")
+
+
+def _with_tags(frame: Node) -> Node:
+    """Let a frame without room for scripts ask by tags for what a script of its text asked for."""
+    for child in frame.children:
+        if child.way == INLINE and not (child.idle_ms or child.after_load):
+            child.way = TAG
+    return frame
 
 
 def _placed_html(contents: Contents, node: Node, rng: random.Random) -> bytes:
@@ -233,9 +246,15 @@ def _head(contents: Contents, node: Node) -> str:
     if not _is_full(node):
         return f"<!DOCTYPE html><title>Synthetic</title>{script}"
     charset = contents.plan.resources[node.final].charset or "utf-8"
+    no_icon = '<link rel="icon" href="data:,">'     # no request for /favicon.ico
     return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="{charset}">\n'
             f"<title>Synthetic page: {contents.page_url}</title>\n"
-            f'<link rel="icon" href="data:,">\n<style>{STYLE}</style>\n{script}')    # no request for /favicon.ico
+            f"{no_icon}\n<style>{STYLE}{_below(contents)}</style>\n{script}")
+
+
+def _below(contents: Contents) -> str:
+    """The style that moves what is not seen below the window, where it is known what was seen."""
+    return BELOW if any(resource.priority for resource in contents.plan.resources) else ""
 
 
 def _works_at_last(contents: Contents, node: Node) -> bool:
@@ -243,7 +262,7 @@ def _works_at_last(contents: Contents, node: Node) -> bool:
 
 
 def _body_start(contents: Contents, node: Node) -> str:
-    elements = "".join(f'<i class="{background_class(image)}"></i>' for child in node.children
+    elements = "".join(f'<i class="{element_class(image)}"></i>' for child in node.children
                        for image in contents.backgrounds.get(child.index, []))
     if not _is_full(node):
         return f"<p>Synthetic frame</p>{elements}"

@@ -25,7 +25,8 @@ BEFORE_RUN_MS = 5 * CLOCK_MS
 ALIKE_MS = 100.0
 """By how much longer it may then take over a delay: what waits for an answer takes two round trips longer."""
 PAINT_MS = 600.0
-"""An image of a style sheet is asked for within this time after it, or belongs to an element that came later."""
+"""An image of a style sheet is asked for within this time after it and the start of the body, or belongs to an element
+that came later."""
 UNLIKELY_MS = 20.0
 """Hardly ever does an image cause anything."""
 FAR_OFF = 0.25
@@ -112,7 +113,7 @@ class Finder:
         if found.type == "parser" and by.far.kind == DOCUMENT and self._is_tag(request, by, found):
             return Found(TAG, by, self._as_it_came(by, request.offset or 0), 0.0)
         if by.far.kind == STYLE:
-            if request.far.start - by.far.end < PAINT_MS:
+            if request.far.start - max(by.far.end, self._body_at(by.document or self._root(), request)) < PAINT_MS:
                 return Found(EVENT, by, 0, 0.0)
             return self._event(request)
         distances = [self._since_run(request, by, load) for load in (0, 1)]
@@ -216,6 +217,12 @@ class Finder:
                     (other.offset or 0) <= offset):
                 ends.append(arrived.end)
         return max(ends)
+
+    def _body_at(self, document: Seen, before: Seen) -> float:
+        """Return when, over a delay, the parser came to the first tag of a document's body; 0 where none is known."""
+        offsets = [other.offset for other in self.seen if other.document is document and other.offset is not None
+                   and other.far.kind not in (SCRIPT, STYLE) and other.initiator and other.initiator.type == "parser"]
+        return self._parser_at(document, min(offsets), before, 0) if offsets else 0.0
 
     def _order(self, request: Seen, load: int) -> int:
         found = _of(request, load)

@@ -26,8 +26,8 @@ function hold() {
   return function () { frame.contentDocument.close(); };
 }
 function put(kind, url, then, classes) {
-  var d = document, place = d.body || d.documentElement, tags = {css: "link", frame: "iframe", script: "script",
-    write: "script"}, e, go;
+  var d = document, place = d.body || d.documentElement, tags = {css: "link", print: "link", frame: "iframe",
+    script: "script", write: "script"}, e, go;
   if (kind == "fetch" || kind == "held") {
     go = kind == "held" && hold();
     fetch(url).then(function (r) { return r.arrayBuffer(); }).catch(function () {}).then(then).finally(go || null);
@@ -46,9 +46,11 @@ function put(kind, url, then, classes) {
   e = d.createElement(tags[kind] || "img");
   if (then) e.onload = e.onerror = then;
   (classes || []).forEach(function (name) { place.appendChild(d.createElement("i")).className = name; });
-  if (kind == "css") { e.rel = "stylesheet"; e.href = url; } else e.src = url;
+  if (kind == "seen") { e.className = kind; e.width = 96; e.height = 72; }
+  if (kind == "print") e.media = kind;
+  if (e.tagName == "LINK") { e.rel = "stylesheet"; e.href = url; } else e.src = url;
   if (kind == "beacon") return;
-  (kind == "css" ? d.head : place).appendChild(e);
+  (e.rel ? d.head : place).appendChild(e);
 }
 function wait(f, ms) {
   var go = hold();
@@ -65,6 +67,13 @@ LATE = """\
 function late(f) { if (document.readyState == "loading") document.addEventListener("DOMContentLoaded", f); else f(); }
 """
 
+LARGE, SMALL, PIXEL = (200, 150), (96, 72), (1, 1)
+"""How large images are shown, in pixels. Those of over 10,000 square pixels (and those whose tag tells no size) count
+as large: Chrome (from 117 on) asks for the first five large ones of a document with a higher priority, while it still
+waits for the head's style sheets and scripts (debugbear.com/blog/chrome-image-request-prioritization)."""
+SEEN = "seen"
+"""The class of what stands within the window."""
+
 Address = Callable[[int], str]
 """Gives the URL of a resource from its index."""
 NodesByIndex = dict[int, list[Node]]
@@ -73,6 +82,11 @@ NodesByIndex = dict[int, list[Node]]
 def background_class(node: Node) -> str:
     """The class of the element that shows `node` as its background."""
     return f"bg{node.index}"
+
+
+def element_class(node: Node) -> str:
+    """The classes of that element."""
+    return f"{background_class(node)} {SEEN}" if node.seen else background_class(node)
 
 
 def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByIndex, url: Address) -> str:
@@ -121,8 +135,12 @@ class _Script:
             kind = "write" if node.kind is NodeKind.SCRIPT else "wait"
         elif node.kind is NodeKind.FETCH and (node.holds or any(not child.after_load for child in children)):
             kind = "held"
+        elif node.for_print:
+            kind = "print"
+        elif node.seen and node.kind in (NodeKind.IMAGE, NodeKind.BEACON):
+            kind = SEEN
         arguments = [f'"{kind}"', f'"{self.url(node.index)}"']
-        classes = ",".join(f'"{background_class(image)}"' for image in self.backgrounds.get(node.index, []))
+        classes = ",".join(f'"{element_class(image)}"' for image in self.backgrounds.get(node.index, []))
         if children:
             arguments.append(f"function(){{{put_calls(children, self.lifted, self.backgrounds, self.url)}}}")
         elif classes:
@@ -140,16 +158,17 @@ def tag(node: Node, lifted: NodesByIndex, backgrounds: NodesByIndex, url: Addres
     address = url(node.index).replace("&", "&amp;")
     is_lifting = bool(lifted.get(node.index))
     events = f' onload="after{node.index}()" onerror="after{node.index}()"' if is_lifting else ""
+    seen = f' class="{SEEN}"' if node.seen else ""
     if node.kind is NodeKind.STYLESHEET:
-        return f'<link rel="stylesheet" href="{address}"{events}>\n'
+        media = ' media="print"' if node.for_print else ""
+        return f'<link rel="stylesheet"{media} href="{address}"{events}>\n'
     if node.kind is NodeKind.SCRIPT:
         return f'<script{how} src="{address}"{events}></script>\n'
     if node.kind is NodeKind.FRAME:
-        return f'<iframe src="{address}"{events} width="300" height="80"></iframe>\n'
-    if node.kind is NodeKind.BEACON:
-        return f'<img src="{address}"{events} width="1" height="1" alt="">\n'
-    if node.kind is NodeKind.IMAGE:
-        return f'<img src="{address}"{events} width="96" height="72" alt="">\n'
+        return f'<iframe{seen} src="{address}"{events} width="300" height="80"></iframe>\n'
+    if node.kind in (NodeKind.BEACON, NodeKind.IMAGE):
+        width, height = LARGE if node.large else SMALL if node.kind is NodeKind.IMAGE else PIXEL
+        return f'<img{seen} src="{address}"{events} width="{width}" height="{height}" alt="">\n'
     if is_lifting or node.holds:
         return f"<script>{put_calls([node], lifted, backgrounds, url)}</script>\n"
     return f'<script>fetch("{url(node.index)}")</script>\n'

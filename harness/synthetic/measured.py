@@ -18,7 +18,7 @@ from harness.files.urls import without_fragment
 from harness.mirror.encoding import decode
 from harness.mirror.recording import Recording
 from harness.synthetic.found import Finder, Found, Seen, pair
-from harness.synthetic.shape import EVENT, PageShape, Resource
+from harness.synthetic.shape import EVENT, PRIORITIES, PageShape, Resource
 from harness.system.untrusted import read_untrusted
 
 LONG_MS = 50.0
@@ -75,6 +75,8 @@ def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: Loa
                            blocking=request.blocking or request.synchronous)
         if request.synchronous:
             resource = replace(resource, kind=DATA)
+        if request.initiator is not None and request.initiator.priority in PRIORITIES:
+            resource = replace(resource, priority=request.initiator.priority, seen=request.initiator.seen)
         if number:
             resource = _caused(resource, finder.find(request), request, numbers, near)
         resources.append(resource)

@@ -22,11 +22,15 @@ Resources that redirect into each other are one *node* of the plan: who loads th
   after the document's last byte is ``defer``: Chrome asks for it in its turn behind earlier images.
 - **Placed.** Where Chrome said how a resource was found (harness.synthetic.found), it is found so again, at the same
   offset of its document: by a tag, or by a script there. A script that the parser stopped for stops it again. The body
-  begins with the first tag that belongs there.
+  begins with the first tag that belongs there. A frame that is too small for scripts has tags in their place: a frame's
+  requests do not wait for those of the page around it.
 - **Early.** What was asked for while its document still came in, and nobody knows where in it that stands, stands
   behind the last tag that was found before. At the document's end it would wait for all scripts that stop the parser.
   Where that is still in the head, a script asks for it: the body would begin there, and with it the style sheets' wait.
   It stands before the style sheets and scripts that it would wait for itself. Few frames have room for such a script.
+- **Wanted.** Where Chrome said what priority it gave a request, it gives the same one again. An image that it wanted
+  early ("Medium") is shown large, all others small, and those that stood within the window stand there, all others
+  below. A style sheet that it wanted last ("VeryLow") is one for printing: nothing waits for it.
 - **Measured.** Where a load in today's Chrome was measured (harness.synthetic.measured) it is known what a resource was
   asked for as, which script found what, and how long the page worked or waited in between: none of it is guessed from
   types and times, and whoever requests a node first works and waits for as long. A font is fetched by script.
@@ -47,7 +51,7 @@ from enum import Enum
 from statistics import median_low
 
 from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
-from harness.synthetic.shape import EVENT, INLINE, PARSED, TAG, PageShape, Resource
+from harness.synthetic.shape import EVENT, INLINE, MEDIUM, PARSED, TAG, VERY_LOW, PageShape, Resource
 
 SMALLEST_FRAME = 300
 """Bytes; smaller HTML is fetched by script instead of shown in a frame."""
@@ -83,7 +87,8 @@ class Node:
 
     `size_bytes` is of the last. `waits` says that the children's document must be parsed before this node is requested.
     Before it is, whoever requests it waits for the load event if it is to be `after_load`, works for `work_ms` and
-    waits for `idle_ms`. What `holds` is fetched by script, but held up the real page's load event.
+    waits for `idle_ms`. What `holds` is fetched by script, but held up the real page's load event. By the rule Wanted
+    an image is `large` and `seen` (a frame, if an image in it is), and a style sheet is `for_print`.
     """
 
     hops: list[int]
@@ -98,6 +103,9 @@ class Node:
     offset: int = 0
     blocking: bool = False
     holds: bool = False
+    large: bool = False
+    seen: bool = False
+    for_print: bool = False
     parent: "Node | None" = None
     children: list["Node"] = field(default_factory=list)
 
@@ -155,11 +163,21 @@ def make_plan(shape: PageShape, typical: dict[str | None, int]) -> PagePlan:
             assert node.parent is not None
             node.waits = shape.resources[script.final].end_ms < shape.resources[node.parent.final].end_ms
             node.parent = script
+    _show(nodes)
     for node in nodes[1:]:
         assert node.parent is not None
         _place_early(node, node.parent, shape.resources)
         node.parent.children.append(node)
     return plan
+
+
+def _show(nodes: list[Node]) -> None:
+    """Let those frames be seen in which an image is; all parents are known."""
+    for node in nodes:
+        above = node.parent if node.seen else None
+        while above is not None:
+            above.seen = above.seen or above.kind is NodeKind.FRAME
+            above = above.parent
 
 
 def _place_early(node: Node, document: Node, resources: tuple[Resource, ...]) -> None:
@@ -204,7 +222,8 @@ def _node(shape: PageShape, first: Resource, causing: set[int | None], typical: 
     return Node(hops, kind, size_bytes, no_content, work_ms=first.work_ms,
                 idle_ms=0 if first.after_load else first.idle_ms, after_load=first.after_load, way=first.way,
                 offset=first.offset, blocking=first.blocking, waits=first.way == PARSED,
-                holds=final.kind == FONT and not first.after_load)
+                holds=final.kind == FONT and not first.after_load, large=first.priority == MEDIUM, seen=first.seen,
+                for_print=first.priority == VERY_LOW)
 
 
 def _kind(final: Resource, size_bytes: int) -> NodeKind:

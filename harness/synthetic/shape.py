@@ -1,14 +1,14 @@
 """The figures of pages: which resources they have, where from, of what type and size, and what caused them when.
 
 A page-shape file holds them, and nothing of the pages' content. It is text, its columns separated by tabs, "-" for what
-is unknown. A line ``format<TAB>4`` stands before the first page; files without one are of format 1, which has neither
-the page's last column nor the resources' last seven; format 2 lacks the last three, format 3 the line ``http2``. Lines
-that begin with # are comments.
+is unknown. A line ``format<TAB>5`` stands before the first page; files without one are of format 1, which has neither
+the page's last column nor the resources' last nine; format 2 lacks the last five, formats 3 and 4 the last two, format
+3 the line ``http2``, too. Lines that begin with # are comments.
 
     page        URL, month (``2013-03`` or -), work_ms (see PageShape)
     http2       the page's hosts that spoke HTTP/2 over TLS; no such line where none did, or nobody knows
     resource    index, host, scheme, mime, charset, bytes, path_chars, parent, redirect_to, start_ms, end_ms,
-                kind, work_ms, idle_ms, after_load, way, offset, blocking (see Resource)
+                kind, work_ms, idle_ms, after_load, way, offset, blocking, priority, seen (see Resource)
 """
 
 import re
@@ -23,11 +23,14 @@ from harness.mirror.encoding import LARGEST_BODY
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper.tsv"
-FORMAT = 4
-COLUMNS = {1: 11, 2: 15, 3: 18, 4: 18}
+FORMAT = 5
+COLUMNS = {1: 11, 2: 15, 3: 18, 4: 18, 5: 20}
 KINDS = (DOCUMENT, IMAGE, STYLE, SCRIPT, DATA, FONT, MEDIA)
 TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
 WAYS = (TAG, INLINE, EVENT, PARSED)
+VERY_LOW, MEDIUM = "VeryLow", "Medium"
+PRIORITIES = (VERY_LOW, "Low", MEDIUM, "High", "VeryHigh")
+"""Chrome's words (CDP, Network.ResourcePriority)."""
 UNKNOWN_MONTH = "-"
 MOST_BYTES = 2**30
 """Bytes that all pages of a file may have together: they are made in memory."""
@@ -53,7 +56,8 @@ class Resource:
     `way` is how it was found (one of WAYS): in the text of the document `parent`, or by a script that runs as the
     parser comes to it, both `offset` bytes from the document's start; after the arrival of `parent`; or once the
     document `parent` was parsed. A `blocking` script is one that the parser stopped for; what else is `blocking` was
-    asked for by a synchronous XMLHttpRequest.
+    asked for by a synchronous XMLHttpRequest. `priority` (one of PRIORITIES) is what Chrome gave the request when it
+    was asked for; a `seen` image stood within the window, which raises it.
     """
 
     index: int
@@ -74,6 +78,8 @@ class Resource:
     way: str | None = None
     offset: int = 0
     blocking: bool = False
+    priority: str | None = None
+    seen: bool = False
 
 
 @dataclass(frozen=True)
@@ -186,7 +192,7 @@ def format_shapes(shapes: Sequence[PageShape]) -> str:
             resource.index, resource.host, resource.scheme, resource.mime, resource.charset, resource.size_bytes,
             resource.path_chars, resource.parent, resource.redirect_to, resource.start_ms, resource.end_ms,
             resource.kind, resource.work_ms, resource.idle_ms, int(resource.after_load), resource.way,
-            resource.offset, int(resource.blocking))) + "\n"
+            resource.offset, int(resource.blocking), resource.priority, int(resource.seen))) + "\n"
             for resource in shape.resources]
     return HEADING + "".join(lines)
 
@@ -227,7 +233,9 @@ def _resource(fields: list[str], earlier: list[Resource], version: int) -> Resou
                         redirect_to, start_ms, end_ms)
     if version > 1:
         resource = _measured(resource, *fields[11:15])
-    return resource if version < 3 else _found(resource, *fields[15:])
+    if version > 2:
+        resource = _found(resource, *fields[15:18])
+    return resource if version < 5 else _prioritized(resource, *fields[18:])
 
 
 def _host(name: str) -> str:
@@ -248,3 +256,10 @@ def _found(resource: Resource, way: str, offset: str, blocking: str) -> Resource
     if way not in (*WAYS, "-") or int(offset) < 0 or blocking not in ("0", "1"):
         raise ValueError(f"way {way}, offset {offset}, blocking {blocking}")
     return replace(resource, way=None if way == "-" else way, offset=int(offset), blocking=blocking == "1")
+
+
+def _prioritized(resource: Resource, priority: str, seen: str) -> Resource:
+    """Add how soon Chrome wanted it."""
+    if priority not in (*PRIORITIES, "-") or seen not in ("0", "1"):
+        raise ValueError(f"priority {priority}, seen {seen}")
+    return replace(resource, priority=None if priority == "-" else priority, seen=seen == "1")

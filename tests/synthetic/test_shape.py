@@ -111,7 +111,7 @@ def test_a_document_is_made_with_its_children_where_they_stood() -> None:
               document.index(f'put("img","{page.urls[3]}",function(){{wait(function(){{put("wait"')]
     assert len(document) == 6000
     assert 1000 <= places[0] < places[1] < places[2]
-    assert 2000 <= places[1] < 2400
+    assert 2000 <= places[1] < 2600, "the head holds what the scripts need"
     assert 4000 <= places[2] < 4400
 
 
@@ -203,6 +203,49 @@ def test_work_before_the_document_is_parsed_is_none_of_that_behind_it() -> None:
     assert re.findall(r"work\((\d+)\)", code) == ["45", "40"]
 
 
+WANTED = (
+    Resource(0, "a.test", "http", "text/html", "utf-8", 9000, 1, None, None, 0, 700, "document", priority="VeryHigh"),
+    Resource(1, "a.test", "http", "text/css", None, 500, 9, 0, None, 50, 90, "style", way="tag", priority="VeryLow"),
+    Resource(2, "a.test", "http", "image/gif", None, 500, 9, 0, None, 60, 90, "image", way="tag", priority="Medium"),
+    Resource(3, "a.test", "http", "image/gif", None, 43, 9, 0, None, 60, 90, "image", way="tag", priority="Low",
+             seen=True),
+    Resource(4, "b.test", "http", "text/html", "utf-8", 1600, 9, 0, None, 60, 90, "document", way="tag"),
+    Resource(5, "b.test", "http", "image/gif", None, 500, 9, 4, None, 95, 99, "image", way="tag", seen=True),
+    Resource(6, "a.test", "http", "text/css", None, 500, 9, 0, None, 800, 900, "style", way="event",
+             priority="VeryLow"),
+    Resource(7, "a.test", "http", "image/gif", None, 500, 9, 0, None, 800, 900, "image", way="event", seen=True))
+"""What Chrome wanted last, early, within the window, and in a frame there, by tags and by scripts."""
+
+
+def test_what_chrome_wanted_how_soon_it_wants_again() -> None:
+    page, = make_page_set([PageShape("http://a.test/", "2013-03", WANTED)], seed=1)
+    html, url = page.bodies[0].decode(), page.urls
+    assert [text for text in (
+        f'<link rel="stylesheet" media="print" href="{url[1]}">',
+        f'<img src="{url[2]}" width="200" height="150" alt="">',
+        f'<img class="seen" src="{url[3]}" width="1" height="1" alt="">',
+        f'<iframe class="seen" src="{url[4]}"', f'put("print","{url[6]}");', f'put("seen","{url[7]}");',
+        "section{margin-top:100vh}") if text not in html] == []
+    assert f'<img class="seen" src="{url[5]}" width="96" height="72" alt="">' in page.bodies[4].decode()
+
+
+def test_where_that_is_not_known_all_stands_as_it_comes() -> None:
+    unknown = tuple(replace(resource, priority=None, seen=False) for resource in WANTED)
+    page, = make_page_set([PageShape("http://a.test/", "2013-03", unknown)], seed=1)
+    html = page.bodies[0].decode()
+    assert "100vh" not in html
+    assert 'class="seen"' not in html
+    assert 'width="200"' not in html
+
+
+def test_a_background_stands_where_the_real_one_did() -> None:
+    style = replace(WANTED[1], priority="VeryHigh")
+    images = [replace(WANTED[2], index=index, parent=1, way="event", priority="Low", seen=index == 2)
+              for index in (2, 3)]
+    page, = make_page_set([PageShape("http://a.test/", "2013-03", (WANTED[0], style, *images))], seed=1)
+    assert '<i class="bg2 seen"></i><i class="bg3"></i>' in page.bodies[0].decode()
+
+
 def test_what_comes_after_the_load_event_is_asked_for_side_by_side() -> None:
     def image(index: int, parent: int, idle_ms: int) -> Resource:
         return Resource(index, "a.test", "http", "image/png", None, 500, 9, parent, None, 900, 990, "image",
@@ -236,6 +279,28 @@ def test_what_chrome_says_of_a_request_is_read() -> None:
         ("http://a.test/", 2, 7, False, False), ("http://a.test/s.js", 3, 4, True, True)], "one is another frame's"
 
 
+def test_what_chrome_wants_how_soon_is_read() -> None:
+    """An image that stands within the window is raised once Chrome knows it, or has that priority from the start."""
+    def sent(number: int, kind: str, priority: str) -> dict[str, object]:
+        return {"requestId": str(number), "type": kind, "initiator": {"type": "other"},
+                "request": {"url": f"http://a.test/{number}", "initialPriority": priority}}
+
+    told = initiators([sent(0, "Image", "Low"), sent(1, "Image", "Medium"), sent(2, "Image", "High"),
+                       sent(3, "Image", "Low"), sent(4, "Script", "Low"), sent(5, "Script", "High")],
+                      [{"requestId": "0", "newPriority": "High"}, {"requestId": "3", "newPriority": "VeryLow"},
+                       {"requestId": "4", "newPriority": "High"}])
+    assert [(request["priority"], request["seen"]) for request in told] == [
+        ("Low", True), ("Medium", False), ("High", True), ("Low", False), ("Low", False), ("High", False)]
+
+
+def test_what_chrome_wanted_how_soon_is_in_the_shape() -> None:
+    said = [replace(SAID[0], priority="VeryHigh"), replace(SAID[1], priority="VeryLow"), SAID[2],
+            replace(SAID[3], priority="Low", seen=True), replace(SAID[4], priority="Urgent")]
+    told = make_shape(PAGE, "2026-11", load(0), load(100), LoadDetails(said, {PAGE: TEXT}, 10_000))
+    assert [(resource.priority, resource.seen) for resource in told.resources] == [
+        ("VeryHigh", False), ("VeryLow", False), (None, False), ("Low", True), (None, False)], "one is no word of CDP's"
+
+
 def test_a_page_that_did_not_answer_has_no_shape() -> None:
     timeline = load(0)
     silent = replace(timeline, requests=tuple(replace(request, status=0) for request in timeline.requests))
@@ -245,8 +310,9 @@ def test_a_page_that_did_not_answer_has_no_shape() -> None:
 
 def test_a_file_is_read_as_it_was_written(shape: PageShape, tmp_path: Path) -> None:
     path = tmp_path / "page.shape"
-    path.write_text(format_shapes([shape, replace(shape, url="http://other.test/", work_ms=0)]))
-    assert read_shapes(path) == [shape, replace(shape, url="http://other.test/", work_ms=0)]
+    wanted = replace(shape, url="http://other.test/", work_ms=0, resources=WANTED)
+    path.write_text(format_shapes([shape, wanted]))
+    assert read_shapes(path) == [shape, wanted]
 
 
 ROW = ["0", "a.test", "http", "text/html", "-", "100", "1", "-", "-", "0", "9", "document", "0", "0", "0"]
@@ -312,6 +378,23 @@ def test_what_would_not_be_a_page_is_refused(index: int, column: int, value: str
         read_shapes(path)
 
 
+@pytest.mark.parametrize(("priority", "seen", "problem"), [
+    ("Lowest", "0", "priority Lowest"), ("Low", "2", "seen 2"), ("Low", "", "seen")])
+def test_a_priority_that_chrome_does_not_know_is_refused(priority: str, seen: str, problem: str,
+                                                         tmp_path: Path) -> None:
+    line = "\t".join([*ROW, "-", "0", "0", priority, seen])
+    (tmp_path / "page.shape").write_text(f"format\t5\npage\thttp://a.test/\t2026-11\t0\n{line}\n")
+    with pytest.raises(InputError, match=rf"page\.shape:3: .*{problem}"):
+        read_shapes(tmp_path / "page.shape")
+
+
+def test_a_file_of_an_older_format_knows_no_priorities(tmp_path: Path) -> None:
+    line = "\t".join([*ROW, "-", "0", "1"])
+    (tmp_path / "page.shape").write_text(f"format\t4\npage\thttp://a.test/\t2026-11\t0\n{line}\n")
+    resource = read_shapes(tmp_path / "page.shape")[0].resources[0]
+    assert (resource.blocking, resource.priority, resource.seen) == (True, None, False)
+
+
 @pytest.mark.parametrize("month", ["2026-13", "2026", "11-2026", "today", ""])
 def test_what_is_no_month_is_refused(month: str, tmp_path: Path) -> None:
     (tmp_path / "page.shape").write_text(f"page\thttp://a.test/\t{month}\n" + "\t".join(ROW[:11]) + "\n")
@@ -320,8 +403,8 @@ def test_what_is_no_month_is_refused(month: str, tmp_path: Path) -> None:
 
 
 def test_a_newer_format_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "page.shape").write_text("format\t5\n")
-    with pytest.raises(InputError, match="format 5"):
+    (tmp_path / "page.shape").write_text("format\t6\n")
+    with pytest.raises(InputError, match="format 6"):
         read_shapes(tmp_path / "page.shape")
     with pytest.raises(InputError, match=r"scripts/shape\.py makes one"):
         read_shapes(tmp_path / "none")
