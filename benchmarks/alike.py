@@ -49,8 +49,10 @@ def figures(selection: Selection, page: str, rtt_ms: float) -> Figures | None:
     off, on = (selection.cells.get(Cell(page, rtt_ms, tfo), []) for tfo in (0, 1))
     loads = [(timeline, explanation) for load in off
              if (timeline := read_timeline(load)) and (explanation := explain(load, rtt_ms))]
+    if not loads or not on:
+        return None
     plt_ms = [selection.median_ms(Cell(page, rtt_ms, tfo)) for tfo in (0, 1)]
-    if not loads or not on or plt_ms[0] is None or plt_ms[1] is None:
+    if plt_ms[0] is None or plt_ms[1] is None:
         return None
     answered = [[request for request in timeline.requests if request.status] for timeline, _ in loads]
     return Figures(

@@ -81,8 +81,10 @@ class Finder:
         self.by_url: dict[str, Seen] = {}
         self.blockers: dict[Seen, list[Seen]] = {}
         self.batches: dict[tuple[str, int, int] | None, tuple[Seen, Found]] = {}
+        led_to = {without_fragment(request.far.redirect_to) for request in seen if request.far.redirect_to}
         self.places = Counter((request.initiator.by, request.initiator.line, request.initiator.column)
-                              for request in seen if request.initiator)
+                              for request in seen
+                              if request.initiator and without_fragment(request.far.url) not in led_to)
         for request in seen:
             self._place(request)
             self.by_url.setdefault(without_fragment(request.far.url), request)
@@ -107,7 +109,7 @@ class Finder:
         found = request.initiator
         if found is None or found.type not in ("parser", "script"):
             return self._event(request)
-        by = self.by_url.get(without_fragment(found.by))
+        by = self._named(found)
         if by is None or by is request:
             return self._event(request)
         if found.type == "parser" and by.far.kind == DOCUMENT and self._is_tag(request, by, found):
@@ -128,10 +130,19 @@ class Finder:
     def _root(self) -> Seen:
         return next(request for request in self.seen if request.far.kind == DOCUMENT and not request.far.redirect_to)
 
+    def _named(self, found: Initiator) -> Seen | None:
+        """Return what Chrome says to have asked; it calls a script by the URL that redirected to it."""
+        passed: list[Seen] = []
+        by = self.by_url.get(without_fragment(found.by))
+        while by is not None and by.far.redirect_to and by not in passed:
+            passed.append(by)
+            by = self.by_url.get(without_fragment(by.far.redirect_to), by)
+        return by
+
     def _place(self, request: Seen) -> None:
         """Find out where in a document a request stands, and whether the parser waits for it."""
         found = request.initiator
-        by = self.by_url.get(without_fragment(found.by)) if found is not None else None
+        by = self._named(found) if found is not None else None
         if found is None or by is None:
             return
         if by.far.kind == DOCUMENT:
@@ -182,7 +193,7 @@ class Finder:
             return asked.start - self._parser_at(by, request.offset or 0, request, load)
         began = runner.end
         if by.blocking and by.document is not None:
-            began = max(began, self._parser_at(by.document, by.offset or 0, by, load))
+            began = max(began, self._parser_at(by.document, by.offset or 0, request, load, by))
         return asked.start - began
 
     def _work(self, request: Seen, by: Seen, since_ms: float) -> float:
@@ -204,8 +215,11 @@ class Finder:
                    if other.near is not None and other.near.start <= near.start]
         return max(0.0, min([since_ms, *earlier]))
 
-    def _parser_at(self, document: Seen, offset: int, before: Seen, load: int) -> float:
-        """Return when the parser came to `offset`: all that it waits for before there had arrived."""
+    def _parser_at(self, document: Seen, offset: int, before: Seen, load: int, runner: Seen | None = None) -> float:
+        """Return when the parser came to `offset`: all that it waits for before there had arrived.
+
+        That is what was asked for before `before`; of what stands at `offset` itself, before the script `runner`.
+        """
         itself = _of(document, load)
         if itself is None:
             return 0.0
@@ -213,8 +227,9 @@ class Finder:
         ends = [itself.head + (itself.end - itself.head) * share]
         for other in self.blockers.get(document, []):
             arrived = _of(other, load)
-            if other is not before and arrived is not None and arrived.order < self._order(before, load) and (
-                    (other.offset or 0) <= offset):
+            at = other.offset or 0
+            last = self._order(runner if runner is not None and at == offset else before, load)
+            if other is not before and arrived is not None and arrived.order < last and at <= offset:
                 ends.append(arrived.end)
         return max(ends)
 

@@ -82,6 +82,73 @@ def test_chrome_says_where_in_a_document_a_request_stands() -> None:
     assert [resource.kind for resource in told.resources][-1] == "data", "a synchronous request of a script"
 
 
+def test_a_tag_whose_address_redirects_is_a_tag() -> None:
+    """Chrome tells of both requests that they stand there: they were taken for images of one script."""
+    def page(rtt_ms: float) -> Timeline:
+        made = MadeLoad(0.0)
+        end = made.add(PAGE, 0, "document", referer="", connect=rtt_ms, wait=rtt_ms, receive=20)
+        end = made.add(f"{TWO}s.js", end + 1, connect=rtt_ms, wait=rtt_ms, redirect=f"{TWO}t.js")
+        made.plt_ms = made.add(f"{TWO}t.js", end + 1, connect=rtt_ms, wait=rtt_ms) + 1
+        return make_timeline(made.log(), made.record(), made.plt_ms)
+
+    said = (SAID[0], SAID[2], replace(SAID[2], url=f"{TWO}t.js"))
+    told = make_shape(PAGE, "2026-11", page(0), page(100), LoadDetails(said, {PAGE: TEXT}, 10_000))
+    assert [(resource.way, resource.blocking, resource.redirect_to) for resource in told.resources[:2]] == [
+        (None, False, None), ("tag", True, 2)]
+
+
+def test_what_a_script_asked_for_is_its_own_though_it_came_long_before_it_could_run() -> None:
+    """It comes by a redirect, whose URL Chrome calls it by, and waits for a script that the one before it wrote."""
+    def page(rtt_ms: float) -> Timeline:
+        made = MadeLoad(0.0)
+        end = made.add(PAGE, 0, "document", referer="", connect=rtt_ms, wait=rtt_ms, receive=20)
+        came = made.add(f"{TWO}late.js", end + 1, connect=rtt_ms, wait=rtt_ms, redirect=f"{TWO}end.js")
+        made.add(f"{TWO}end.js", came, connect=rtt_ms, wait=rtt_ms)
+        first = made.add(f"{TWO}s.js", end + 2, connect=rtt_ms, wait=rtt_ms, receive=1000)
+        written = made.add(f"{TWO}written.js", first + 1, connect=rtt_ms, wait=rtt_ms, receive=1000)
+        made.plt_ms = made.add(f"{TWO}i.png", written + WORK_MS, "image", connect=rtt_ms, wait=rtt_ms) + 1
+        return make_timeline(made.log(), made.record(), made.plt_ms)
+
+    late = replace(SAID[2], url=f"{TWO}late.js", column=90)
+    said = (SAID[0], late, replace(late, url=f"{TWO}end.js"), SAID[2], Initiator(
+        f"{TWO}written.js", "script", f"{TWO}s.js", blocking=True), Initiator(f"{TWO}i.png", "script", f"{TWO}late.js"))
+    told = make_shape(PAGE, "2026-11", page(0), page(100), LoadDetails(said, {PAGE: TEXT}, 10_000))
+    names = {resource.path_chars: resource.index for resource in told.resources}
+    image = told.resources[names[len("/i.png")]]
+    assert (image.parent, image.way, image.work_ms, image.idle_ms) == (names[len("/end.js")], "event", WORK_MS, 0)
+
+
+@pytest.mark.parametrize(("after_body_ms", "parent"), [(20, 1), (700, 2)])
+def test_an_image_of_a_style_sheet_waits_for_the_body(after_body_ms: float, parent: int) -> None:
+    """The head's script holds the body up for a second; what comes long after that has another cause."""
+    def page(rtt_ms: float) -> Timeline:
+        made = MadeLoad(0.0)
+        end = made.add(PAGE, 0, "document", referer="", connect=rtt_ms, wait=rtt_ms, receive=20)
+        made.add(f"{TWO}beside.css", end + 1, "style", connect=rtt_ms, wait=rtt_ms)
+        body = made.add(f"{TWO}s.js", end + 2, connect=rtt_ms, wait=rtt_ms, receive=1000)
+        made.add(f"{TWO}i.png", body + 2, "image", connect=rtt_ms, wait=rtt_ms)
+        made.plt_ms = made.add(f"{TWO}b.png", body + after_body_ms, "image", connect=rtt_ms, wait=rtt_ms) + 1
+        return make_timeline(made.log(), made.record(), made.plt_ms)
+
+    text = f"{TEXT}<img src={TWO}i.png>"
+    said = (*SAID[:3], Initiator(f"{TWO}i.png", "parser", PAGE, 1, 80), Initiator(
+        f"{TWO}b.png", "parser", f"{TWO}beside.css"))
+    told = make_shape(PAGE, "2026-11", page(0), page(100), LoadDetails(said, {PAGE: text}, 10_000))
+    assert told.resources[4].parent == parent
+
+
+def test_a_frame_without_room_for_a_script_asks_by_tags() -> None:
+    """Asked for by the page around it, its image would wait in the page's queue."""
+    document = Resource(0, "a.test", "http", "text/html", "utf-8", 9000, 1, None, None, 0, 700, "document")
+    frame = Resource(1, "b.test", "http", "text/html", "utf-8", 800, 9, 0, None, 100, 400, "document", way="tag",
+                     offset=4000)
+    image = Resource(2, "c.test", "http", "image/gif", None, 500, 9, 1, None, 450, 550, "image", 9, way="inline",
+                     offset=300)
+    page, = make_page_set([PageShape("http://a.test/", "2013-03", (document, frame, image))], seed=1)
+    assert f'<img src="{page.urls[2]}"' in page.bodies[1].decode()
+    assert page.urls[2] not in page.bodies[0].decode()
+
+
 def test_a_document_that_came_compressed_has_its_children_as_far_into_it(tmp_path: Path) -> None:
     """Nothing was known of its text, and all of its children stood at its beginning."""
     recorded = HttpsRecording(tmp_path)
