@@ -55,7 +55,8 @@ def judge_together(series: Sequence[Measured], before: Sequence[Measured] = ()) 
     """Return `series`, with a reason added to each load that got other or fewer answers than the page's other loads.
 
     `before` is what was returned when `series` had only so many loads: of pages that were not loaded since, the
-    judgement still holds.
+    judgement still holds. Once there is a measured load, the last try of a warm-up may have got other answers than the
+    page's other loads: it is never counted, and without cookies and caches a page may take another turn.
     """
     new = series[len(before):]
     judged = [*before, *new]
@@ -64,8 +65,12 @@ def judge_together(series: Sequence[Measured], before: Sequence[Measured] = ()) 
         loads = [series[place] for place in places]
         records, are_good = [load.record for load in loads], [not load.why_not for load in loads]
         differing, hollow = sameness.reasons(records, are_good), coverage.compared(records, are_good)
-        for place, *more in zip(places, differing, hollow, strict=True):
-            judged[place] = replace(series[place], why_not=[*series[place].why_not, *more[0], *more[1]])
+        warm_ups = {load.load: place for place, load in zip(places, loads, strict=True) if load.load.run == 0}
+        is_measured = any(load.load.run > 0 and good for load, good in zip(loads, are_good, strict=True))
+        forgiven = set(warm_ups.values()) if is_measured else set()
+        for place, other, less in zip(places, differing, hollow, strict=True):
+            more = less if place in forgiven else [*other, *less]
+            judged[place] = replace(series[place], why_not=[*series[place].why_not, *more])
     return judged
 
 
