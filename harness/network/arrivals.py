@@ -9,7 +9,7 @@ import socket
 import struct
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
@@ -32,6 +32,8 @@ END_OF_OPTIONS, NO_OPERATION = 0, 1
 FAST_OPEN = 34
 """The TCP option that brings a cookie (RFC 7413, section 4.1.1)."""
 NS_PER_S = 1_000_000_000
+STAMP_BYTES = 16
+"""A struct timespec."""
 STAMPS_S, LOOK_S = 5.0, 0.001
 """How long it may take until packets are stamped, and how long each look takes."""
 
@@ -84,11 +86,11 @@ def _open(host: Host) -> socket.socket:
         packets.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES)
         packets.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         packets.bind((host.interface, ETH_P_IP))
-        _wait_for_stamps()
+        wait_for_stamps()
     return packets
 
 
-def _wait_for_stamps() -> None:
+def wait_for_stamps() -> None:
     """Wait until the kernel stamps what arrives: it begins to a moment after it is asked, and until then gives a packet
     the time at which it is read (Linux's net/core/dev.c, net_enable_timestamp, leaves that to a work queue).
     """
@@ -101,25 +103,30 @@ def _wait_for_stamps() -> None:
             looks.sendto(b"?", looks.getsockname())
             time.sleep(LOOK_S)
             read_s = time.time()
-            _, extra, _, _ = looks.recvmsg(1, socket.CMSG_SPACE(16))
-            if any(_stamp_s(data) < read_s for _, kind, data in extra if kind == SO_TIMESTAMPNS):
+            _, extra, _, _ = looks.recvmsg(1, socket.CMSG_SPACE(STAMP_BYTES))
+            if any(at_s < read_s for at_s in stamps_s(extra)):
                 return
     raise ExperimentError(f"the kernel did not begin to stamp packets in {STAMPS_S:g} s: the machine is too busy; end "
                           "other programs and try again")
 
 
 def _drain(packets: socket.socket, arrivals: Arrivals) -> None:
-    room = socket.CMSG_SPACE(16)
+    room = socket.CMSG_SPACE(STAMP_BYTES)
     with suppress(BlockingIOError):
         while True:
             headers, extra, _, _ = packets.recvmsg(HEADERS_BYTES, room)
             address, said = read_packet(headers)
             if said is not Said.NOTHING:
-                arrivals.at_s[address, said] += [_stamp_s(data) for _, kind, data in extra if kind == SO_TIMESTAMPNS]
+                arrivals.at_s[address, said] += stamps_s(extra)
+
+
+def stamps_s(extra: Sequence[tuple[int, int, bytes]]) -> list[float]:
+    """Return when a packet arrived, in s since the epoch, of what recvmsg() gave with it; nothing without a stamp."""
+    return [_stamp_s(data) for _, kind, data in extra if kind == SO_TIMESTAMPNS]
 
 
 def _stamp_s(data: bytes) -> float:
-    seconds, nanoseconds = struct.unpack("qq", data[:16])
+    seconds, nanoseconds = struct.unpack("qq", data[:STAMP_BYTES])
     return float(seconds + nanoseconds / NS_PER_S)
 
 

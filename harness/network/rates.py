@@ -2,7 +2,9 @@
 
 More packets than the buffer holds are sent at once. They arrive one after the other, as fast as the link is, and those
 that found no room never do: how fast and how many tells both. What goes down is sent from the switch's own port: from
-a server packets would come no faster than its link lets them, and meanwhile the buffer would empty.
+a server packets would come no faster than its link lets them, and meanwhile the buffer would empty. When each arrived
+is the kernel's word: the first are read only when the last has been sent, and where that takes a while, as on a busy
+machine, the link would look faster than it is.
 """
 
 import errno
@@ -10,12 +12,13 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
 from harness.errors import ExperimentError
-from harness.network.arrivals import ETH_P_IP
+from harness.network.arrivals import ETH_P_IP, STAMP_BYTES, stamps_s, wait_for_stamps
 from harness.network.star import Host, LinkSpeeds, Star
+from harness.system.delay_queue import SO_TIMESTAMPNS
 from harness.system.netns import inside
 
 TOLERANCE_RATIO = 0.05
@@ -84,6 +87,8 @@ def burst(sender: Host, receiver: Host, packets: int) -> Transfer:
     with ExitStack() as stack:
         with inside(receiver.pid):
             receiving = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            receiving.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+            wait_for_stamps()
         with inside(sender.pid):
             sending = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW))     # receives nothing
         receiving.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, SEND_BUFFER_BYTES)
@@ -92,7 +97,7 @@ def burst(sender: Host, receiver: Host, packets: int) -> Transfer:
         receiving.settimeout(SILENCE_S)
         packet, began_s = _packet(sender, receiver), time.monotonic()
         for _ in range(packets):
-            _send_if_there_is_room(sending, packet, sender.interface)
+            send_if_there_is_room(sending, packet, sender.interface)
         sent_in_s = time.monotonic() - began_s
         arrived_s = _arrivals_s(receiving)
     if len(arrived_s) < 2:
@@ -101,7 +106,8 @@ def burst(sender: Host, receiver: Host, packets: int) -> Transfer:
     return Transfer(rate_mbit, round(len(arrived_s) * PACKET_BYTES - rate_mbit * 1e6 / 8 * sent_in_s))
 
 
-def _send_if_there_is_room(sending: socket.socket, packet: bytes, interface: str) -> None:
+def send_if_there_is_room(sending: socket.socket, packet: bytes, interface: str) -> None:
+    """Send a packet, or leave it where there is no room for it in the queue."""
     try:
         sending.sendto(packet, (interface, ETH_P_IP))
     except OSError as error:
@@ -125,12 +131,11 @@ def _packets(buffer_kb: float | None) -> int:
 
 
 def _arrivals_s(receiving: socket.socket) -> list[float]:
-    arrived_s = []
-    try:
-        while receiving.recv(PACKET_BYTES):
-            arrived_s.append(time.monotonic())
-    except TimeoutError:
-        return arrived_s
+    arrived_s: list[float] = []
+    with suppress(TimeoutError):
+        while True:
+            _, extra, _, _ = receiving.recvmsg(PACKET_BYTES, socket.CMSG_SPACE(STAMP_BYTES))
+            arrived_s += stamps_s(extra)
     return arrived_s
 
 

@@ -21,6 +21,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.measure.server_options import tls_port_beside
+from harness.network import rates
 from harness.network.links import delayed_links, kernel_has_netem
 from harness.network.rates import PACKET_BYTES, burst, check_home_link
 from harness.network.rtt import check_rtts, measure_rtts
@@ -199,6 +200,19 @@ def test_the_clients_own_link_has_its_rates_and_its_buffer(network: str) -> None
     for way, rate_mbit in (("down", 4), ("up", 1)):
         wait_ms = buffer_kb * 8 / rate_mbit - FULL_AFTER_S * 1000
         assert filled_ms[way] - idle_ms == pytest.approx(wait_ms, rel=0.2), f"what is left of 128 kB {way} goes first"
+
+
+def test_a_burst_that_is_sent_slowly_shows_the_same_rate(network: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine sending took 15 ms, the first packets were read that late, and 4 Mbit/s looked like 4.24."""
+    def slowly(sending: socket.socket, packet: bytes, interface: str) -> None:
+        time.sleep(0.0003)
+        send(sending, packet, interface)
+
+    send = rates.send_if_there_is_room
+    speeds = LinkSpeeds(bw_home_mbit=4, buffer_kb=128, bw_net_mbit=1000, delay_net_ms=20)
+    with running_network(HOSTS, speeds, network) as star:
+        monkeypatch.setattr(rates, "send_if_there_is_room", slowly)
+        assert "Mbit/s down" in check_home_link(star, speeds)
 
 
 @pytest.mark.parametrize(("speeds", "said"), [
