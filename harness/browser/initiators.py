@@ -19,6 +19,10 @@ MAY_BLOCK = {"Script": ("Medium", "High", "VeryHigh"), "Stylesheet": ("VeryHigh"
 synchronous XMLHttpRequest. Others have lower ones."""
 
 
+SEEN_AT = "High"
+"""The priority that an image within the window has or is raised to."""
+
+
 def log_initiators(options: Options) -> None:
     """Have chromedriver keep the log that `read_initiators` reads."""
     options.set_capability("goog:loggingPrefs", {LOG: "ALL"})
@@ -36,7 +40,7 @@ def read_initiators(driver: webdriver.Chrome) -> list[dict[str, Any]]:
 
 def initiators(requests: Sequence[dict[str, Any]], changes: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
     """Return the initiator of each request; Chrome told of them and of `changes` of priority in CDP's words."""
-    raised = {change["requestId"] for change in changes if change["newPriority"] == "High"}
+    raised = {change["requestId"] for change in changes if change["newPriority"] == SEEN_AT}
     frames: dict[str, str] = {}
     found = []
     for request in requests:
@@ -47,7 +51,7 @@ def initiators(requests: Sequence[dict[str, Any]], changes: Sequence[dict[str, A
         frame = str(request.get("frameId", ""))
         priority = str(request["request"].get("initialPriority", ""))
         may_block = priority in MAY_BLOCK.get(str(request.get("type")), ())
-        is_seen = request.get("type") == "Image" and (priority == "High" or request.get("requestId") in raised)
+        is_seen = request.get("type") == "Image" and (priority == SEEN_AT or request.get("requestId") in raised)
         found.append({
             "url": url, "type": initiator["type"], "by": by, "line": max(0, int(call.get("lineNumber", 0))),
             "column": max(0, int(call.get("columnNumber", 0))),

@@ -16,7 +16,7 @@ A load is hollow for one of two reasons:
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -123,8 +123,8 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list
     known = [cover for cover, good in zip(found, are_good, strict=True) if cover and good]
     if not known:
         return [[] for _ in loads]
-    most = _Most(max(cover.got for cover in known), max(cover.got_bytes for cover in known),
-                 max(cover.got_certain for cover in known))
+    most = replace(known[0], got=max(cover.got for cover in known), got_bytes=max(cover.got_bytes for cover in known),
+                   got_certain=max(cover.got_certain for cover in known))
     return [_too_little(cover, most) if cover and good else [] for cover, good in zip(found, are_good, strict=True)]
 
 
@@ -133,22 +133,14 @@ def judged_alone(load: LoadRecord, verdict: Sequence[Reason]) -> list[Reason]:
     return [*verdict, *compared([load], [not verdict])[0]]
 
 
-@dataclass(frozen=True)
-class _Most:
-    """The most that any good load of a page got."""
-
-    answers: int
-    size_bytes: int
-    certain: int
-
-
-def _too_little(cover: Coverage, best: _Most) -> list[Reason]:
+def _too_little(cover: Coverage, best: Coverage) -> list[Reason]:
+    """Return why a load got too little; `best` is the most of each that any good load of the page got."""
     if cover.got_certain < WHOLE_RATIO * cover.certain:
-        reason = accident if best.certain >= WHOLE_RATIO * cover.certain else of_the_page
+        reason = accident if best.got_certain >= WHOLE_RATIO * cover.certain else of_the_page
         return [reason(f"got {cover.got_certain} of the {cover.certain} answers that the recording holds from before "
                        "the first message of its live connections")]
-    for got, held, most, unit in ((cover.got, cover.recorded, best.answers, "answers"),
-                                  (cover.got_bytes, cover.recorded_bytes, best.size_bytes, "bytes")):
+    for got, held, most, unit in ((cover.got, cover.recorded, best.got, "answers"),
+                                  (cover.got_bytes, cover.recorded_bytes, best.got_bytes, "bytes")):
         if cover.of_a_load and most < WHOLE_RATIO * held:
             return [of_the_page(f"got {got} of the {held} {unit} that the recording holds, and no load got more than "
                                 f"{most}")]

@@ -65,11 +65,10 @@ def judge_together(series: Sequence[Measured], before: Sequence[Measured] = ()) 
         loads = [series[place] for place in places]
         records, are_good = [load.record for load in loads], [not load.why_not for load in loads]
         differing, hollow = sameness.reasons(records, are_good), coverage.compared(records, are_good)
-        warm_ups = {load.load: place for place, load in zip(places, loads, strict=True) if load.load.run == 0}
-        is_measured = any(load.load.run > 0 and good for load, good in zip(loads, are_good, strict=True))
-        forgiven = set(warm_ups.values()) if is_measured else set()
+        is_measured = any(load.load.run > 0 and not load.why_not for load in loads)
+        forgiven = {id(load) for load in last_tries(loads) if is_measured and load.load.run == 0}
         for place, other, less in zip(places, differing, hollow, strict=True):
-            more = less if place in forgiven else [*other, *less]
+            more = less if id(series[place]) in forgiven else [*other, *less]
             judged[place] = replace(series[place], why_not=[*series[place].why_not, *more])
     return judged
 

@@ -14,7 +14,7 @@ Requests of one URL are told apart by their headers and their body. The body is 
 """
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -90,8 +90,8 @@ def read_exchanges(path: Path, problems: list[str], live: list[LiveConnection]) 
     try:
         archive = read_untrusted_json(path)
         entries, last_s = archive["log"]["entries"], load_event_s(archive["log"])
-        found = [_exchange(entry, last_s) for entry in entries]
         told_s = first_message_s(entries)
+        found = [_exchange(entry, last_s, told_s) for entry in entries]
         live += read_live(entries, path.name.removesuffix(".har"), last_s)
     except UnreadableFileError as error:
         problems.append(f"{error}; its headers are not replayed")
@@ -102,8 +102,7 @@ def read_exchanges(path: Path, problems: list[str], live: list[LiveConnection]) 
     exchanges = []
     for exchange in found:
         if exchange is not None and _is_on_its_usual_port(exchange):
-            is_after = exchange.started is not None and exchange.started.timestamp() > told_s
-            exchanges.append(replace(exchange, after_message=is_after) if is_after else exchange)
+            exchanges.append(exchange)
         elif exchange is not None:
             problems.append(f"{path}: cannot be replayed, only ports 80 and 443 are: {exchange.url[:120]}")
     return exchanges
@@ -116,8 +115,11 @@ def _is_on_its_usual_port(exchange: Exchange) -> bool:
         return False
 
 
-def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
-    """Return an entry of a recording's HAR up to `last_s`; None for what is not over http or https."""
+def _exchange(entry: dict[str, Any], last_s: float, told_s: float) -> Exchange | None:
+    """Return an entry of a recording's HAR up to `last_s`; None for what is not over http or https.
+
+    `told_s` is when a live connection first told the page something.
+    """
     request, response = entry["request"], entry["response"]
     url = str(request["url"])
     scheme = url.partition(":")[0].lower()
@@ -131,16 +133,18 @@ def _exchange(entry: dict[str, Any], last_s: float) -> Exchange | None:
     arrivals, cut = arrivals_of(entry, last_s)
     failed = not arrivals and bool(entry.get("_partial") or (entry.get("_error") and not entry.get("_refetched")))
     asked = Asked(headers_of(headers_of_har(request.get("headers"))), _body(request.get("postData") or {}))
+    started = moment_of(entry.get("startedDateTime"))
     version = str(response.get("httpVersion") or request.get("httpVersion") or "")
     return Exchange(
         url=url, scheme=scheme, method=str(request["method"]).upper(), status=status, http_version=version,
         headers=headers, redirect_url=_redirect(url, status, response, headers),
-        started=moment_of(entry.get("startedDateTime")), failed=failed, content_bytes=size if size >= 0 else None,
+        started=started, failed=failed, content_bytes=size if size >= 0 else None,
         file=str(entry["_file"]).partition("/")[2] if entry.get("_file") else None,
         asked=asked,
         from_cache=bool(entry.get("_fromCache")), part=_part(status, headers, whole=bool(entry.get("_refetched"))),
         early_hints=headers_of_har(response.get("_earlyHints")), arrivals=arrivals,
         stays_open=cut or bool(arrivals and entry.get("_partial")), after_load=bool(entry.get("_afterLoad")),
+        after_message=started is not None and started.timestamp() > told_s,
         hung=not status and _hung(entry, asked), closes=_closes(entry, version, status, headers),
         before_document=bool(entry.get("_beforeDocument")),
         connect_ms=handshake_ms(entry) if status else None,

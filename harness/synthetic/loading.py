@@ -1,9 +1,9 @@
 """The code and tags by which one resource requests another.
 
 Documents define functions in their head where their scripts need them: ``put(kind, url, then, classes)`` requests a
-resource, and calls ``then`` when it has arrived or failed; ``wait(f, ms)`` calls ``f`` so many ms later; ``late(f)``
-calls it once the document is parsed. On measured pages ``work(ms)`` keeps the processor busy for so long, and
-``loaded(f)`` calls ``f`` after the load event.
+resource ("img seen" is one within the window), and calls ``then`` when it has arrived or failed; ``wait(f, ms)`` calls
+``f`` so many ms later; ``late(f)`` calls it once the document is parsed. On measured pages ``work(ms)`` keeps the
+processor busy for so long, and ``loaded(f)`` calls ``f`` after the load event.
 
 What the real page asked for before its load event, the made one asks for before its own. Neither a fetch nor a timer
 holds that event up: where a short round trip ends all else before they do, what they lead to would come after it, and
@@ -27,7 +27,8 @@ function hold() {
 }
 function put(kind, url, then, classes) {
   var d = document, place = d.body || d.documentElement, tags = {css: "link", print: "link", frame: "iframe",
-    script: "script", write: "script"}, e, go;
+    script: "script", write: "script"}, seen = kind.split(" ")[1], e, go;
+  kind = kind.split(" ")[0];
   if (kind == "fetch" || kind == "held") {
     go = kind == "held" && hold();
     fetch(url).then(function (r) { return r.arrayBuffer(); }).catch(function () {}).then(then).finally(go || null);
@@ -46,7 +47,8 @@ function put(kind, url, then, classes) {
   e = d.createElement(tags[kind] || "img");
   if (then) e.onload = e.onerror = then;
   (classes || []).forEach(function (name) { place.appendChild(d.createElement("i")).className = name; });
-  if (kind == "seen") { e.className = kind; e.width = 96; e.height = 72; }
+  if (seen) e.className = seen;
+  if (seen && e.tagName == "IMG") { e.width = 96; e.height = 72; }
   if (kind == "print") e.media = kind;
   if (e.tagName == "LINK") { e.rel = "stylesheet"; e.href = url; } else e.src = url;
   if (kind == "beacon") return;
@@ -137,8 +139,8 @@ class _Script:
             kind = "held"
         elif node.for_print:
             kind = "print"
-        elif node.seen and node.kind in (NodeKind.IMAGE, NodeKind.BEACON):
-            kind = SEEN
+        elif node.seen:
+            kind = f"{NodeKind.IMAGE.value if node.kind is NodeKind.BEACON else kind} {SEEN}"
         arguments = [f'"{kind}"', f'"{self.url(node.index)}"']
         classes = ",".join(f'"{element_class(image)}"' for image in self.backgrounds.get(node.index, []))
         if children:

@@ -222,8 +222,9 @@ def _node(shape: PageShape, first: Resource, causing: set[int | None], typical: 
     return Node(hops, kind, size_bytes, no_content, work_ms=first.work_ms,
                 idle_ms=0 if first.after_load else first.idle_ms, after_load=first.after_load, way=first.way,
                 offset=first.offset, blocking=first.blocking, waits=first.way == PARSED,
-                holds=final.kind == FONT and not first.after_load, large=first.priority == MEDIUM, seen=first.seen,
-                for_print=first.priority == VERY_LOW)
+                holds=final.kind == FONT and not first.after_load,
+                large=final.kind == IMAGE and first.priority == MEDIUM, seen=first.seen,
+                for_print=final.kind == STYLE and first.priority == VERY_LOW)
 
 
 def _kind(final: Resource, size_bytes: int) -> NodeKind:
