@@ -16,7 +16,7 @@ A load is hollow for one of two reasons:
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -42,12 +42,14 @@ OF_THE_RECORDING = frozenset((NOT_RECORDED, NO_SUCH_HOST))
 class RecordedPage:
     """What a recording holds for a page: the size of each answer's body by its identity.
 
-    `of_a_load` and `certain` (their identities): see Coverage.
+    `of_a_load` and `certain` (their identities): see Coverage. `repeats` are other answers with the same body to the
+    same request: the identity of each, and which one of `sizes` it says again.
     """
 
     sizes: Mapping[str, int]
     of_a_load: bool = False
     certain: frozenset[str] = frozenset()
+    repeats: Mapping[str, str] = field(default_factory=dict)
 
 
 def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage:
@@ -59,23 +61,36 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
     headers: a text log, which has none, lists what a scraper stored. What scripts ask for when a live connection tells
     them something is asked for before the load event or not as it happens, so a page with such connections is held only
     to what the load asked for before it was told anything.
+
+    The same body for the same request counts once, however often it was asked for. How often may be chance: Chrome
+    asks for a style sheet a second time if an Early Hint came just in time for the first.
     """
     sizes, logged = {}, recording.transactions(page)
     last = {answer.url: answer.identity for answer in logged if _is_document(answer)}
+    first: dict[tuple[object, ...], str] = {}
+    repeats = {}
     for answer in logged:
         outside = answer.after_load or answer.before_document or answer.internal
         if outside or (_is_document(answer) and answer.identity != last[answer.url]):
             continue
         file = recording.body_file(answer)
-        try:
-            sizes[answer.identity] = (mirror / file).stat().st_size if file else 0
-        except OSError:
-            sizes[answer.identity] = 0
+        said = first.setdefault((answer.url, answer.asked.body, answer.status, file), answer.identity)
+        if file and said != answer.identity:
+            repeats[answer.identity] = said
+            continue
+        sizes[answer.identity] = _body_bytes(mirror / file) if file else 0
     of_a_load = bool(logged) and all(answer.headers is not None for answer in logged)
     is_live = any(answer.arrivals for answer in logged) or any(
         connection.page == page for connections in recording.live.values() for connection in connections)
     certain = {answer.identity for answer in logged if not answer.after_message} & sizes.keys() if is_live else set()
-    return RecordedPage(sizes, of_a_load and not is_live, frozenset(certain) if of_a_load else frozenset())
+    return RecordedPage(sizes, of_a_load and not is_live, frozenset(certain) if of_a_load else frozenset(), repeats)
+
+
+def _body_bytes(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def _is_document(answer: RecordedAnswer) -> bool:
@@ -90,7 +105,8 @@ def coverage(answers: ReceivedAnswers, recorded: RecordedPage) -> Coverage:
     """
     sent = {answer.identity for answer in answers.each
             if answer.kind in ("exact", "stand-in") or answer.expected or is_cancelled(answer)}
-    got = (sent | {*answers.from_cache}) & recorded.sizes.keys()
+    came = sent | {*answers.from_cache}
+    got = {recorded.repeats.get(identity, identity) for identity in came} & recorded.sizes.keys()
     return Coverage(len(recorded.sizes), sum(recorded.sizes.values()), len(got),
                     sum(recorded.sizes[identity] for identity in got), recorded.of_a_load, len(recorded.certain),
                     len(got & recorded.certain))

@@ -153,17 +153,38 @@ def test_a_load_that_is_not_good_otherwise_is_not_the_best() -> None:
 
 def test_of_a_page_that_loaded_itself_again_a_load_shows_the_last_document(tmp_path: Path) -> None:
     recorded = HttpsRecording(tmp_path)
-    for number, body in enumerate((b"consent?", b"the page itself")):
-        recorded.add("https://one.test/", body, _file=f"one.test/{number}")
+    bodies = [("", b"consent?"), ("", b"the page itself"), ("script.js", b"first"), ("script.js", b"other")]
+    for number, (name, body) in enumerate(bodies):
+        recorded.add(f"https://one.test/{name}", body, _file=f"one.test/{number}")
         (tmp_path / "Web" / "one.test" / f"{number}").write_bytes(body)
-    for entry in recorded.entries:
+    for entry in recorded.entries[:2]:
         entry["request"]["headers"].append({"name": "Upgrade-Insecure-Requests", "value": "1"})
-    recorded.add("https://one.test/script.js", b"twice")
-    recorded.add("https://one.test/script.js", b"twice")
     recorded.finish("https://one.test/")
     recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
     sizes = recorded_page(recording, tmp_path / "Web", sanitise("https://one.test/")).sizes
     assert sorted(sizes.values()) == [5, 5, len(b"the page itself")]
+
+
+def test_a_load_that_asked_once_for_what_came_twice_lacks_nothing(tmp_path: Path) -> None:
+    """A page with an Early Hint: whether Chrome asks for its style sheet again is chance."""
+    recorded = HttpsRecording(tmp_path)
+    page = "https://one.test/"
+    recorded.add(page, b"page", (("Content-Type", "text/html"),))
+    for _ in range(3):
+        recorded.add(f"{page}early.css", b"p {}")
+    for query in (b"a", b"b"):
+        recorded.add(f"{page}api", b"yes", method="POST")
+        recorded.entries[-1]["request"]["postData"] = {"text": query.decode()}
+    for _ in range(2):
+        recorded.add(f"{page}seen", status=204)
+    recorded.finish(page)
+    recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
+    held = recorded_page(recording, tmp_path / "Web", sanitise(page))
+    assert sorted(held.sizes.values()) == [0, 0, 3, 3, 4, 4], "beacons, answers to two queries, page, style sheet"
+    sheets = [answer.identity for answer in recording.exact_url(f"{page}early.css")]
+    for identities in (sheets[:1], sheets[1:], sheets):
+        got = ReceivedAnswers(len(identities), 0, 0, 0, tuple(map(_received, identities)))
+        assert (coverage(got, held).got, coverage(got, held).got_bytes) == (1, 4)
 
 
 def test_what_a_recording_holds_for_each_page(tmp_path: Path) -> None:
