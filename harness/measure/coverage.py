@@ -8,10 +8,10 @@ A load is hollow for one of two reasons:
                  If even the page's best load gets less than the recording holds, the others are compared with that
                  load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is not hollow. But
                  where the recording is what a load asked for, no load gets enough if even the best one gets less than
-                 WHOLE_RATIO of it; with live connections, of what it had asked for before their first message, since
-                 what they tell comes before the load event or after it. And a load with less than LEAST_RATIO of any
-                 recording's answers is hollow even if all loads agree: recordings of 2013 hold more than today's Chrome
-                 asks for, but not that much more.
+                 WHOLE_RATIO of it; where live connections told it to ask for something before its load event, of what
+                 it had asked for before that, since they tell it before the load event or after it. And a load with
+                 less than LEAST_RATIO of any recording's answers is hollow even if all loads agree: recordings of 2013
+                 hold more than today's Chrome asks for, but not that much more.
 """
 
 from collections import Counter, defaultdict
@@ -31,6 +31,8 @@ from harness.mirror.answers import FAILED_RATIO, RecordedAnswer
 from harness.mirror.recording import Recording
 
 LEAST_RATIO = 0.50
+PREFLIGHT_ASKS = ("origin", "access-control-request-method", "access-control-request-headers")
+"""What decides the answer to a CORS preflight (Fetch, section 4.8)."""
 NOT_RECORDED, NO_SUCH_HOST = "not in the recording", "no such host"
 WORDS = {"": NOT_RECORDED, "ERR_NAME_NOT_RESOLVED": NO_SUCH_HOST, "ERR_CONNECTION_REFUSED": "connection refused",
          "ERR_EMPTY_RESPONSE": "no answer", "ERR_CONNECTION_RESET": "connection reset", "ERR_TIMED_OUT": "timed out",
@@ -42,53 +44,66 @@ OF_THE_RECORDING = frozenset((NOT_RECORDED, NO_SUCH_HOST))
 class RecordedPage:
     """What a recording holds for a page: the size of each answer's body by its identity.
 
-    `of_a_load` and `certain` (their identities): see Coverage. `repeats` are other answers with the same body to the
-    same request: the identity of each, and which one of `sizes` it says again.
+    `of_a_load` and `certain` (their identities): see Coverage. `alike` are the other answers that say the same to the
+    same request: the identity of each, and which one of `sizes` it says again. `urls` are those of `sizes`.
     """
 
     sizes: Mapping[str, int]
     of_a_load: bool = False
     certain: frozenset[str] = frozenset()
-    repeats: Mapping[str, str] = field(default_factory=dict)
+    alike: Mapping[str, str] = field(default_factory=dict)
+    urls: Mapping[str, str] = field(default_factory=dict)
 
 
 def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage:
     """Return what the recording holds for the page of this name.
 
-    Answers to requests after the load event are left out: they may be due to scrolling, which no load does. So are
-    documents that a later one took the place of, and what they asked for: a load begins with the document that is
-    shown. Nor does a server see what the browser answered itself. Whether there was a load at all shows in the
-    headers: a text log, which has none, lists what a scraper stored. What scripts ask for when a live connection tells
-    them something is asked for before the load event or not as it happens, so a page with such connections is held only
-    to what the load asked for before it was told anything.
+    Whether there was a load at all shows in the headers: a text log, which has none, lists what a scraper stored. What
+    scripts ask for when a live connection tells them something is asked for before the load event or not as it happens,
+    so a page that was told something before its load event is held only to what it had asked for before that.
 
-    The same body for the same request counts once, however often it was asked for. How often may be chance: Chrome
-    asks for a style sheet a second time if an Early Hint came just in time for the first.
+    The same answer to the same request counts once, however often it was asked for. How often is chance: Chrome asks
+    for a style sheet a second time if an Early Hint came just in time for the first, and a second time whether it may
+    ask an API as long as the first answer to that is under way.
     """
-    sizes, logged = {}, recording.transactions(page)
-    last = {answer.url: answer.identity for answer in logged if _is_document(answer)}
-    first: dict[tuple[object, ...], str] = {}
-    repeats = {}
-    for answer in logged:
-        outside = answer.after_load or answer.before_document or answer.internal
-        if outside or (_is_document(answer) and answer.identity != last[answer.url]):
-            continue
-        file = recording.body_file(answer)
-        said = first.setdefault((answer.url, answer.asked.body, answer.status, file), answer.identity)
-        if file and said != answer.identity:
-            repeats[answer.identity] = said
-            continue
-        sizes[answer.identity] = _body_bytes(mirror / file) if file else 0
+    logged = recording.transactions(page)
+    first: dict[tuple[object, ...], RecordedAnswer] = {}
+    for answer in _asked_for_by_a_load(logged):
+        first.setdefault(_said(recording, answer), answer)
+    held = {answer.identity: answer for answer in first.values()}
+    certain = frozenset(identity for identity, answer in held.items() if not answer.after_message)
+    alike = {answer.identity: first[said].identity for answer in logged
+             if (said := _said(recording, answer)) in first and answer.identity not in held}
     of_a_load = bool(logged) and all(answer.headers is not None for answer in logged)
-    is_live = any(answer.arrivals for answer in logged) or any(
-        connection.page == page for connections in recording.live.values() for connection in connections)
-    certain = {answer.identity for answer in logged if not answer.after_message} & sizes.keys() if is_live else set()
-    return RecordedPage(sizes, of_a_load and not is_live, frozenset(certain) if of_a_load else frozenset(), repeats)
+    was_told = len(certain) < len(held)
+    return RecordedPage({identity: _body_bytes(recording, mirror, answer) for identity, answer in held.items()},
+                        of_a_load and not was_told, certain if of_a_load and was_told else frozenset(), alike,
+                        {identity: answer.url for identity, answer in held.items()})
 
 
-def _body_bytes(file: Path) -> int:
+def _asked_for_by_a_load(logged: Sequence[RecordedAnswer]) -> list[RecordedAnswer]:
+    """Return the answers that a load asks servers for up to its load event, and gets again if it is the same page.
+
+    Requests after the load event may be due to scrolling, which no load does. Documents that a later one took the place
+    of, and what they asked for, are not those of a load: it begins with the document that is shown. Nor does a server
+    see what the browser answered itself.
+    """
+    asked = [answer for answer in logged if not (answer.after_load or answer.before_document or answer.internal)]
+    last = {answer.url: answer.identity for answer in asked if _is_document(answer)}
+    return [answer for answer in asked if not _is_document(answer) or answer.identity == last[answer.url]]
+
+
+def _said(recording: Recording, answer: RecordedAnswer) -> tuple[object, ...]:
+    """Return what an answer has in common with those that say the same to the same request."""
+    headers = [answer.asked.headers.get(name) for name in PREFLIGHT_ASKS] if not answer.file else []
+    return (answer.url, answer.asked.body, *headers, answer.of_head, answer.status, answer.redirect_url,
+            recording.body_file(answer))
+
+
+def _body_bytes(recording: Recording, mirror: Path, answer: RecordedAnswer) -> int:
+    file = recording.body_file(answer)
     try:
-        return file.stat().st_size
+        return (mirror / file).stat().st_size if file else 0
     except OSError:
         return 0
 
@@ -101,12 +116,13 @@ def coverage(answers: ReceivedAnswers, recorded: RecordedPage) -> Coverage:
     """Return how much of what was `recorded` a load got, at whatever time.
 
     A page that loads itself again takes from Chrome's cache what it got the first time. Answers to requests that the
-    page itself cancelled need not be there: whether they arrive before that is chance.
+    page itself cancelled need not be there: whether they arrive before that is chance, and whether they are sent.
     """
-    sent = {answer.identity for answer in answers.each
-            if answer.kind in ("exact", "stand-in") or answer.expected or is_cancelled(answer)}
-    came = sent | {*answers.from_cache}
-    got = {recorded.repeats.get(identity, identity) for identity in came} & recorded.sizes.keys()
+    came = {answer.identity for answer in answers.each
+            if answer.kind in ("exact", "stand-in") or answer.expected or is_cancelled(answer)} | {*answers.from_cache}
+    unsent = {answer.url for answer in answers.each if is_cancelled(answer) and not answer.identity}
+    got = {recorded.alike.get(identity, identity) for identity in came} & recorded.sizes.keys()
+    got |= {identity for identity, url in recorded.urls.items() if url in unsent}
     return Coverage(len(recorded.sizes), sum(recorded.sizes.values()), len(got),
                     sum(recorded.sizes[identity] for identity in got), recorded.of_a_load, len(recorded.certain),
                     len(got & recorded.certain))

@@ -1,7 +1,8 @@
 """Finds out whether pages are fit to be measured, before the experiment: each page is loaded once, without any delay.
 
 If that load is hollow (harness.measure.coverage), or its document is not the recorded one, every load of an experiment
-would be so, too. A load that failed by accident is tried once more; if it fails again, that is left to the experiment.
+would be so, too. But what a page asks for may be chance, so a load that is not good is tried once more. If both failed
+by accident, it is left to the experiment.
 """
 
 import sys
@@ -14,7 +15,7 @@ from harness.measure.coverage import judged_alone
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import measure_load
 from harness.measure.plan import Load
-from harness.measure.reason import Blame, Reason, worth_another_try
+from harness.measure.reason import Blame, Reason, verdict_on_the_page
 from harness.network.star import LinkSpeeds
 from harness.system.lock import only_experiment
 
@@ -30,12 +31,11 @@ def unfit_pages(web: ReplayedWeb, chrome: BrowserSettings, speeds: LinkSpeeds) -
 
 
 def _judge(lab: Laboratory, page: Page, document_bytes: Collection[int]) -> str:
-    for run in range(TRIES):
-        record = measure_load(lab, Load(page, run, 0))
-        verdict = judged_alone(record, validity.reasons(record, document_bytes))
-        if not worth_another_try(verdict):
-            break
-    return blamed_on_the_page(page, verdict)
+    verdicts: list[Sequence[Reason]] = []
+    while len(verdicts) < TRIES and all(verdicts):
+        record = measure_load(lab, Load(page, len(verdicts), 0))
+        verdicts.append(judged_alone(record, validity.reasons(record, document_bytes)))
+    return blamed_on_the_page(page, verdict_on_the_page(verdicts))
 
 
 def say_ready(unfit: Sequence[str], what: str) -> int:
@@ -47,7 +47,7 @@ def say_ready(unfit: Sequence[str], what: str) -> int:
     return 1 if unfit else 0
 
 
-def blamed_on_the_page(page: Page, verdict: list[Reason]) -> str:
+def blamed_on_the_page(page: Page, verdict: Sequence[Reason]) -> str:
     """Return the line that says why the page is not fit; "" when no reason in the verdict is the page's fault."""
     own = [reason.text for reason in verdict if reason.kind is Blame.PAGE]
     return f"{page.url}: not fit to be measured: {'; '.join(own)}; record it again, or take it out" if own else ""

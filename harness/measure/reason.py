@@ -1,6 +1,6 @@
 """Why a load does not count: a sentence for people, and whether measuring it again can help."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -39,6 +39,16 @@ def worth_another_try(reasons: Iterable[Reason]) -> bool:
     """Tell whether a load with these reasons should be measured again: there are some, and all are accidents."""
     kinds = {reason.kind for reason in reasons}
     return kinds == {Blame.ACCIDENT}
+
+
+def verdict_on_the_page(verdicts: Sequence[Sequence[Reason]]) -> Sequence[Reason]:
+    """Return what loads of a page say of it: nothing if one is good, else the first verdict that blames the page.
+
+    If none does, the last one.
+    """
+    if not all(verdicts):
+        return []
+    return next((verdict for verdict in verdicts if not worth_another_try(verdict)), verdicts[-1])
 
 
 def texts(reasons: Iterable[Reason]) -> list[str]:

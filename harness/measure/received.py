@@ -22,6 +22,8 @@ from harness.files.server_log import FoundAs, ServerRequest
 
 OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)
 """What a WebSocket is answered that was recorded, and one that was not."""
+CLOCK_S = 0.005
+"""So far the clocks of Chrome's side and of the servers may be apart."""
 BLOCKED = "net::ERR_BLOCKED_BY"
 """How Chrome's names begin of what a page may not read."""
 Key = tuple[str, str, str, str]
@@ -45,7 +47,8 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
             refused += [_refused(request, began, load_event)] if request.status == HTTPStatus.NOT_IMPLEMENTED else []
         elif request.found != FoundAs.SILENT:
             key = request.scheme, request.host, request.method, request.path
-            served[key].append(request)
+            if request.time_s >= began.timestamp() - CLOCK_S:   # not what an earlier document asked for
+                served[key].append(request)
             sent[key] = "" if request.found == FoundAs.MISSING else request.answer
     each, from_cache = [], []
     in_order = sorted(enumerate(entries), key=lambda numbered: _sent_ms(numbered[1]))

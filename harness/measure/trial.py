@@ -1,7 +1,7 @@
-"""Loads each page of a recording once from servers on loopback: without root, without a star, without any delay.
+"""Loads each page of a recording from servers on loopback: without root, without a star, without any delay.
 
-What fails here would fail in every load of an experiment: if too much of a page is missing, or its document is not the
-recorded one, the page is not fit to be measured. Times are not judged, since there is no simulated network here.
+One good load is enough. If none is, none of an experiment would be: too much of the page is missing, say, or its
+document is not the recorded one. Times are not judged: there is no simulated network here.
 """
 
 import shutil
@@ -30,9 +30,10 @@ from harness.measure import validity
 from harness.measure.chrome_run import options_as_recorded
 from harness.measure.client_log import REPORT
 from harness.measure.coverage import coverage, judged_alone, recorded_page
+from harness.measure.fitness import TRIES
 from harness.measure.laboratory import LOAD_PAGE
 from harness.measure.preflight import document_bytes
-from harness.measure.reason import Blame, texts
+from harness.measure.reason import Blame, Reason, texts, verdict_on_the_page
 from harness.measure.received import received_answers
 from harness.mirror.recording import Recording, read_recording
 from harness.network.loopback import loopback_star
@@ -73,7 +74,7 @@ class _Loopback:
 
 
 def try_pages(files: PageFiles, pages: Sequence[Page], timeout_s: float) -> dict[Page, Trial]:
-    """Load each of `pages` once from its recording; its load event must come within `timeout_s`."""
+    """Load each of `pages` from its recording; its load event must come within `timeout_s`."""
     recording = read_recording(files.mirror, files.fetchlog)
     sizes = document_bytes(files, recording, pages)
     with _loopback(files, recording) as servers:
@@ -81,11 +82,15 @@ def try_pages(files: PageFiles, pages: Sequence[Page], timeout_s: float) -> dict
 
 
 def _try(servers: _Loopback, page: Page, timeout_s: float, recorded_bytes: Collection[int]) -> Trial:
-    try:
-        load = _load(servers, page, timeout_s)
-    except (ExperimentError, InputError) as error:
-        return Trial(failed=str(error))
-    verdict = judged_alone(load, validity.of_the_content(load, recorded_bytes))
+    """Load `page` until a load is good, TRIES times at most: what it asks for is chance with some pages."""
+    verdicts: list[Sequence[Reason]] = []
+    while len(verdicts) < TRIES and all(verdicts):
+        try:
+            load = _load(servers, page, timeout_s)
+        except (ExperimentError, InputError) as error:
+            return Trial(failed=str(error))
+        verdicts.append(judged_alone(load, validity.of_the_content(load, recorded_bytes)))
+    verdict = verdict_on_the_page(verdicts)
     own = [reason for reason in verdict if reason.kind is Blame.PAGE]
     return Trial(tuple(texts(own)), "" if own or not verdict else texts(verdict)[0])
 

@@ -180,11 +180,42 @@ def test_a_load_that_asked_once_for_what_came_twice_lacks_nothing(tmp_path: Path
     recorded.finish(page)
     recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
     held = recorded_page(recording, tmp_path / "Web", sanitise(page))
-    assert sorted(held.sizes.values()) == [0, 0, 3, 3, 4, 4], "beacons, answers to two queries, page, style sheet"
+    assert sorted(held.sizes.values()) == [0, 3, 3, 4, 4], "a beacon, answers to two queries, page, style sheet"
     sheets = [answer.identity for answer in recording.exact_url(f"{page}early.css")]
     for identities in (sheets[:1], sheets[1:], sheets):
         got = ReceivedAnswers(len(identities), 0, 0, 0, tuple(map(_received, identities)))
         assert (coverage(got, held).got, coverage(got, held).got_bytes) == (1, 4)
+
+
+def test_a_page_that_loads_itself_again_may_do_so_once_less(tmp_path: Path) -> None:
+    """What the first document asked for says the same as what the second did, and its answers are sent first."""
+    recorded = HttpsRecording(tmp_path)
+    page = "https://one.test/"
+    for before in (True, False):
+        for name in ("", "script.js"):
+            recorded.add(f"{page}{name}", b"same", _beforeDocument=before)
+    for entry in recorded.entries[::2]:
+        entry["request"]["headers"].append({"name": "Upgrade-Insecure-Requests", "value": "1"})
+    recorded.finish(page)
+    recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
+    held = recorded_page(recording, tmp_path / "Web", sanitise(page))
+    assert len(held.sizes) == 2
+    for number in (0, 1):
+        identities = [recording.exact_url(f"{page}{name}")[number].identity for name in ("", "script.js")]
+        assert coverage(ReceivedAnswers(2, 0, 0, 0, tuple(map(_received, identities))), held).got == 2
+
+
+def test_what_the_page_took_back_before_it_was_sent_lacks_nothing(tmp_path: Path) -> None:
+    """fetch() with AbortSignal.timeout(300), at an RTT at which the handshake takes longer."""
+    recorded = HttpsRecording(tmp_path)
+    page = "https://one.test/"
+    recorded.add(page, b"page")
+    recorded.add(f"{page}slow", b"answer")
+    recorded.finish(page)
+    held = recorded_page(read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog"), tmp_path / "Web", sanitise(page))
+    for error, count in (("net::ERR_ABORTED", 1), ("net::ERR_CONNECTION_REFUSED", 0)):
+        unsent = replace(_received("", "failed"), url=f"{page}slow", error=error)
+        assert coverage(ReceivedAnswers(0, 0, 0, 1, (unsent,)), held).got == count
 
 
 def test_what_a_recording_holds_for_each_page(tmp_path: Path) -> None:
@@ -222,6 +253,20 @@ def test_requests_that_the_cache_answered_did_not_fail() -> None:
 
 def _received(identity: str, kind: Any = "exact") -> ReceivedAnswer:
     return ReceivedAnswer("http://one.test/", kind, identity, 200, 4)
+
+
+def test_a_live_connection_that_told_the_page_to_ask_for_nothing_is_no_matter(tmp_path: Path) -> None:
+    """A chat that a page opens after its load event: it is held to all the bytes that it asked for before."""
+    page = f"https://{HOST}/"
+    made = HttpsRecording(tmp_path)
+    made.add(page, b"page", startedDateTime="2026-11-26T10:00:00.000Z")
+    made.add(f"{page}chat", b"data: hello\n\n", (("Content-Type", "text/event-stream"),), _partial=True,
+             _afterLoad=True, startedDateTime="2026-11-26T10:00:01.000Z", _arrivals=[[50, 13]])
+    made.add(f"{page}hello.png", b"GIF", _afterLoad=True, startedDateTime="2026-11-26T10:00:02.000Z")
+    made.finish(page)
+    recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
+    recorded = recorded_page(recording, tmp_path / "Web", sanitise(page))
+    assert (recorded.of_a_load, len(recorded.sizes), recorded.certain) == (True, 1, frozenset())
 
 
 @pytest.mark.parametrize("is_live", [False, True])

@@ -32,4 +32,4 @@ def test_a_link_that_takes_the_mirrors_place_tells_nothing_new(open_to_all: Path
     chrome = SimpleNamespace(**dict.fromkeys(("browser", "predict", "initiators", "limits", "connection_limit",
                                               "cookies", "pcap")))
     found = fields_of_any(cast(ReplayedWeb, web), cast(BrowserSettings, chrome), None, open_to_all, open_to_all)
-    assert found["recorded"] == {"page": RecordedPage({"x": 0})}
+    assert found["recorded"] == {"page": RecordedPage({"x": 0}, urls={"x": ""})}

@@ -62,6 +62,14 @@ def test_of_several_to_one_url_the_first_sent_was_the_first_served() -> None:
     assert [answer.identity for answer in got.each] == ["1", "2", "3"]
 
 
+def test_what_an_earlier_document_asked_for_is_not_what_the_shown_one_got() -> None:
+    """A page that loads itself again: the load begins with its second document, of as many bytes as the first."""
+    requests = [served("/", -0.1, answer="first"), served("/x", -0.05, answer="kept"), served("/", answer="shown")]
+    got = of([entry("http://a.test/"), entry("http://a.test/x", 10, _fromCache="memory")], requests)
+    assert [answer.identity for answer in got.each] == ["shown"]
+    assert got.from_cache == ("kept",)
+
+
 def test_of_several_to_one_url_at_once_each_has_its_own_size() -> None:
     entries = [entry("http://a.test/graphql", method="POST") for _ in range(3)]
     for asked, size in zip(entries, (44, 43, 44), strict=True):

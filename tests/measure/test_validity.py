@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harness.errors import run_main
 from harness.measure import validity
 from harness.measure.left_behind import LeftBehind
-from harness.measure.reason import Blame, texts, worth_another_try
+from harness.measure.reason import Blame, accident, of_the_page, texts, verdict_on_the_page, worth_another_try
 from harness.netlog import moved_on
 from harness.system.fastopen import COUNTERS
 from harness.system.privileges import User
@@ -286,3 +286,11 @@ def test_what_a_full_buffer_of_the_clients_link_lost_is_the_networks_doing() -> 
     assert reasons(record, RECORDED) == []
     put(record, "timekeeping", "gap_ms", 400.0)
     assert [reason.partition(" for")[0] for reason in reasons(record, RECORDED)] == ["the machine stood still"]
+
+
+def test_a_page_is_to_blame_if_one_load_says_so_and_none_is_good() -> None:
+    lost, hollow = [accident("a packet was lost")], [of_the_page("62 of 68 requests failed")]
+    assert verdict_on_the_page([hollow, []]) == []
+    assert verdict_on_the_page([lost, []]) == []
+    assert verdict_on_the_page([hollow, lost]) == verdict_on_the_page([lost, hollow]) == hollow
+    assert verdict_on_the_page([lost, [accident("it was late")]]) == [accident("it was late")]

@@ -20,6 +20,9 @@ WALL = "<script>document.cookie = 'consent=yes'; location.reload()</script>"
 """What /consent is without that cookie."""
 PAGES = {
     "/consent": "<p>You agreed, and here is the whole of the page at last." + "<img src=/a.png><img src=/b.png>",
+    # The server sends the same again: of as many bytes as what came first.
+    "/again": "<script>if (!document.cookie.includes('seen')) { document.cookie = 'seen=1'; location.reload() }"
+              "</script><img src=/c.png><img src=/d.png>",
     "/refreshed": "",
     # As sites do that are plagued by robots: what Chrome says it is when it loads a page is what it said before.
     "/whole": f"<script>if (!navigator.userAgent.includes('Headless')) for (let n = 0; n < {IMAGES}; n++) "
@@ -64,6 +67,7 @@ def test_a_page_whose_replay_is_hollow_is_not_fit(tmp_path: Path) -> None:
                               capture_output=True, text=True, timeout=90, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"http://{HOST}/consent: fit for the experiment" in done.stdout
+    assert f"http://{HOST}/again: fit for the experiment" in done.stdout
     assert f"http://{HOST}/whole: fit for the experiment" in done.stdout
     assert (f"not recorded: http://{HOST}/refreshed; list in x.pages what they lead on to instead"
             in done.stderr.splitlines())
