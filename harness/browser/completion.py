@@ -12,6 +12,8 @@ from harness.system import tcp_sockets
 
 IDLE_S = 0.5
 """Silence after which a page is complete when nothing is under way."""
+LOOK_S = 0.2
+"""So much silence a look tells of at most. Who looks late, since the machine or Chrome stood still, knows no more."""
 
 
 class Unchanged:
@@ -19,14 +21,16 @@ class Unchanged:
 
     def __init__(self, read: Callable[[], int], quiet_s: float) -> None:
         self._read, self._quiet_s = read, quiet_s
-        self._value, self._since = read(), time.monotonic()
+        self._value, self._looked, self._silent_s = read(), time.monotonic(), 0.0
 
     def __call__(self) -> bool:
         """Look once; tell whether the rule holds."""
         value, now = self._read(), time.monotonic()
+        self._silent_s += min(now - self._looked, LOOK_S)
         if value != self._value:
-            self._value, self._since = value, now
-        return now - self._since >= self._quiet_s
+            self._value, self._silent_s = value, 0.0
+        self._looked = now
+        return self._silent_s >= self._quiet_s
 
 
 class Idle:

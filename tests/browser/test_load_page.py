@@ -158,7 +158,7 @@ def test_the_end_of_chromedriver_loses_neither_log_nor_har(start: Callable[..., 
     entries = json.loads((load.work_dir / f"{PAGE}.har").read_text())["log"]["entries"]
     assert entries[0]["request"]["url"] == URL
     assert load.report()["document"]["status"] == 200
-    assert load.left_after(2) == set(), "Chrome is killed with its driver"
+    assert load.left_after(20) == set(), "Chrome is killed with its driver"
 
 
 def test_the_end_of_chrome_is_told(start: Callable[..., Load]) -> None:
@@ -169,7 +169,7 @@ def test_the_end_of_chrome_is_told(start: Callable[..., Load]) -> None:
     load.process.communicate(timeout=20)
     assert load.report()["errors"] == ["Chrome ended in the middle of the load"]
     assert (load.work_dir / PAGE).exists()
-    assert load.left_after(2) == set()
+    assert load.left_after(20) == set()
 
 
 def test_another_network_process_is_told(start: Callable[..., Load]) -> None:
@@ -188,7 +188,7 @@ def test_whatever_ends_load_page_leaves_no_chrome(start: Callable[..., Load], nu
     assert len(load.all_pids) >= 4, "chromedriver, Chrome, its zygotes and renderers"
     load.process.send_signal(number)
     load.process.wait(10)
-    assert load.left_after(2) == set()
+    assert load.left_after(20) == set()
 
 
 def test_chromes_own_words_are_kept(start: Callable[..., Load]) -> None:

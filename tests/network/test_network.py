@@ -198,8 +198,9 @@ def test_the_clients_own_link_has_its_rates_and_its_buffer(network: str) -> None
     print(f"RTT {idle_ms:.1f} ms idle, {filled_ms['down']:.0f} ms with a full buffer down, {filled_ms['up']:.0f} ms up")
     assert idle_ms == pytest.approx(speeds.rtt_ms, abs=3)
     for way, rate_mbit in (("down", 4), ("up", 1)):
-        wait_ms = buffer_kb * 8 / rate_mbit - FULL_AFTER_S * 1000
-        assert filled_ms[way] - idle_ms == pytest.approx(wait_ms, rel=0.2), f"what is left of 128 kB {way} goes first"
+        whole_ms = buffer_kb * 8 / rate_mbit
+        left_ms = whole_ms - FULL_AFTER_S * 1000            # or more, where the burst began late
+        assert 0.8 * left_ms < filled_ms[way] - idle_ms < 1.1 * whole_ms, f"what is left of 128 kB {way} goes first"
 
 
 def test_a_burst_that_is_sent_slowly_shows_the_same_rate(network: str, monkeypatch: pytest.MonkeyPatch) -> None:

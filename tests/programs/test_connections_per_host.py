@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mar
 URL = "http://many.test/"
 IMAGES = 12
 RTT_MS = 200
-TOLERANCE = 0.2
-"""Of the two round trips that TFO saves: 80 ms, where single loads differ by some 20."""
+TOLERANCE = 0.35
+"""Of the two round trips that TFO saves: 140 ms, where single loads differ by some 20, and a handshake takes 200."""
 
 
 @pytest.fixture

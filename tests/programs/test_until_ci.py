@@ -35,7 +35,7 @@ class Experiment:
         """Return of each SYN the browser sent: the cookie, whether it asks for one, and the bytes of data in it."""
         fields = [word for name in ("tcp.options.tfo.cookie", "tcp.options.tfo.request", "tcp.len")
                   for word in ("-e", name)]
-        command = ["tshark", "-r", str(self.client / f"10-{run}-tfo-{tfo}" / f"{PAGE}.pcap"),
+        command = ["tshark", "-r", str(self.client / f"50-{run}-tfo-{tfo}" / f"{PAGE}.pcap"),
                    "-Y", "tcp.flags.syn == 1 && tcp.flags.ack == 0", "-T", "fields", *fields]
         return [line.split("\t") for line in subprocess.check_output(command, text=True).splitlines()]
 
@@ -50,7 +50,7 @@ def experiment(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
 def measured(base: Path, *more: str) -> str:
     """Measure; return what was printed."""
     command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--testruns", "2",
-               "--delaynet", "10", "--until-ci", "99", "--min-pairs", "2", "--max-runs", "5", "--pcap", *more]
+               "--delaynet", "50", "--until-ci", "99", "--min-pairs", "2", "--max-runs", "5", "--pcap", *more]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -66,11 +66,11 @@ def test_pairs_are_added_until_the_interval_is_narrow(experiment: Experiment) ->
 
 def test_a_whole_experiment_is_resumed_in_a_line_that_counts_all_its_loads(experiment: Experiment) -> None:
     """Those beyond --testruns, too."""
-    assert measured(experiment.client.parent, "--resume") == "20 ms: all 6 page loads are there already\n"
+    assert measured(experiment.client.parent, "--resume") == "100 ms: all 6 page loads are there already\n"
 
 
 def test_the_experiment_file_tells_what_was_done(experiment: Experiment) -> None:
-    description = json.loads((experiment.client / "experiment-10.json").read_text())
+    description = json.loads((experiment.client / "experiment-50.json").read_text())
     done = [[record["url"], record["run"], record["tfo"]] for record in experiment.records()]
     assert description["order"] == done
     assert [run for _, run, _ in done] == [0, 0, 1, 1, 2, 2]
@@ -106,7 +106,7 @@ def test_captures_are_whole(experiment: Experiment) -> None:
     for record in experiment.records():
         capture = record["capture"]
         assert (capture["dropped"], capture["problem"]) == (0, None)
-        path = experiment.client / f"10-{record['run']}-tfo-{record['tfo']}" / f"{PAGE}.pcap"
+        path = experiment.client / f"50-{record['run']}-tfo-{record['tfo']}" / f"{PAGE}.pcap"
         read = subprocess.check_output(["tshark", "-r", str(path), "-T", "fields", "-e", "tcp.flags.fin",
                                         "-e", "tcp.analysis.lost_segment", "-e", "tcp.analysis.ack_lost_segment"],
                                        text=True).splitlines()

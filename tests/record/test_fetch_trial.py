@@ -27,9 +27,9 @@ PAGES = {
     # As sites do that are plagued by robots: what Chrome says it is when it loads a page is what it said before.
     "/whole": f"<script>if (!navigator.userAgent.includes('Headless')) for (let n = 0; n < {IMAGES}; n++) "
               "document.write(`<img src=/whole-${n}.png>`)</script>",
-    # How long the page has existed is another number in each load, and stands in the path.
+    # When it began by the real clock is another number in each load, and stands in the path.
     "/hollow": f"<script>for (let n = 0; n < {IMAGES}; n++) document.write("
-               "`<img src=/at-${Math.floor(performance.now() * 10)}-${n}.png>`)</script>"}
+               "`<img src=/at-${Math.floor(performance[Symbol.for('tfo-lab.timeOrigin')]) % 1e7}-${n}.png>`)</script>"}
 
 
 class _Site(BaseHTTPRequestHandler):
