@@ -192,7 +192,7 @@ def trusted_key(certificate_file: Path) -> str:
 
 
 def try_recording(outcome: RecordingOutcome, options: argparse.Namespace) -> list[Page]:
-    """Load each recorded page once from its recording, add what came of that to its verdict, return those unfit."""
+    """Load each recorded page from its recording, add what came of that to its verdict, return those unfit."""
     recorded = [page for page, verdict in outcome.verdicts if verdict.fit]
     if not outcome.published or not options.trial:
         return []
@@ -272,7 +272,7 @@ def parse_arguments() -> argparse.Namespace:
                         help="seconds for fetching again what Chrome gave up half way; 0: do not fetch again "
                              "(%(default)g)")
     parser.add_argument("--no-trial", dest="trial", action="store_false",
-                        help="do not load each page once from its recording at the end")
+                        help="do not load each page from its recording at the end")
     parser.add_argument("--user-agent", default="", help="User-Agent header to send (that of a Chrome with a window)")
     parser.add_argument("--remap", type=Path, help="record from these hosts only: file of hostname ip port [https]")
     parser.add_argument("--ca", type=Path, help="certificate (PEM) of the CA that these hosts' certificates come from")

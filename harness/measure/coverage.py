@@ -29,10 +29,9 @@ from harness.measure.reason import Reason, accident, of_the_page
 from harness.measure.received import is_cancelled
 from harness.mirror.answers import FAILED_RATIO, RecordedAnswer
 from harness.mirror.recording import Recording
+from harness.replay.choice import OF_PREFLIGHTS
 
 LEAST_RATIO = 0.50
-PREFLIGHT_ASKS = ("origin", "access-control-request-method", "access-control-request-headers")
-"""What decides the answer to a CORS preflight (Fetch, section 4.8)."""
 NOT_RECORDED, NO_SUCH_HOST = "not in the recording", "no such host"
 WORDS = {"": NOT_RECORDED, "ERR_NAME_NOT_RESOLVED": NO_SUCH_HOST, "ERR_CONNECTION_REFUSED": "connection refused",
          "ERR_EMPTY_RESPONSE": "no answer", "ERR_CONNECTION_RESET": "connection reset", "ERR_TIMED_OUT": "timed out",
@@ -94,8 +93,11 @@ def _asked_for_by_a_load(logged: Sequence[RecordedAnswer]) -> list[RecordedAnswe
 
 
 def _said(recording: Recording, answer: RecordedAnswer) -> tuple[object, ...]:
-    """Return what an answer has in common with those that say the same to the same request."""
-    headers = [answer.asked.headers.get(name) for name in PREFLIGHT_ASKS] if not answer.file else []
+    """Return what an answer has in common with those that say the same to the same request.
+
+    Without a body there are preflights, which say something to one origin.
+    """
+    headers = [answer.asked.headers.get(name) for name in ("origin", *OF_PREFLIGHTS)] if not answer.file else []
     return (answer.url, answer.asked.body, *headers, answer.of_head, answer.status, answer.redirect_url,
             recording.body_file(answer))
 

@@ -15,11 +15,9 @@ from harness.measure.coverage import judged_alone
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import measure_load
 from harness.measure.plan import Load
-from harness.measure.reason import Blame, Reason, verdict_on_the_page
+from harness.measure.reason import TRIES, Blame, Reason, verdict_on_the_page
 from harness.network.star import LinkSpeeds
 from harness.system.lock import only_experiment
-
-TRIES = 2
 
 
 def unfit_pages(web: ReplayedWeb, chrome: BrowserSettings, speeds: LinkSpeeds) -> list[str]:
@@ -31,11 +29,11 @@ def unfit_pages(web: ReplayedWeb, chrome: BrowserSettings, speeds: LinkSpeeds) -
 
 
 def _judge(lab: Laboratory, page: Page, document_bytes: Collection[int]) -> str:
-    verdicts: list[Sequence[Reason]] = []
-    while len(verdicts) < TRIES and all(verdicts):
-        record = measure_load(lab, Load(page, len(verdicts), 0))
-        verdicts.append(judged_alone(record, validity.reasons(record, document_bytes)))
-    return blamed_on_the_page(page, verdict_on_the_page(verdicts))
+    def judged(run: int) -> Sequence[Reason]:
+        record = measure_load(lab, Load(page, run, 0))
+        return judged_alone(record, validity.reasons(record, document_bytes))
+
+    return blamed_on_the_page(page, verdict_on_the_page(map(judged, range(TRIES))))
 
 
 def say_ready(unfit: Sequence[str], what: str) -> int:

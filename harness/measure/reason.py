@@ -14,6 +14,10 @@ class Blame(Enum):
     """The recording or the page itself: every further load would meet the same."""
 
 
+TRIES = 2
+"""So many loads are made before a page is said to be unfit: what it asks for may be chance."""
+
+
 @dataclass(frozen=True)
 class Reason:
     """One reason against one load. `text` is what people read, in the terminal, the report and the load's JSON."""
@@ -41,13 +45,16 @@ def worth_another_try(reasons: Iterable[Reason]) -> bool:
     return kinds == {Blame.ACCIDENT}
 
 
-def verdict_on_the_page(verdicts: Sequence[Sequence[Reason]]) -> Sequence[Reason]:
+def verdict_on_the_page(tries: Iterable[Sequence[Reason]]) -> Sequence[Reason]:
     """Return what loads of a page say of it: nothing if one is good, else the first verdict that blames the page.
 
-    If none does, the last one.
+    If none does, the last one. `tries` gives the verdict on each load; none is made after a good one.
     """
-    if not all(verdicts):
-        return []
+    verdicts: list[Sequence[Reason]] = []
+    for verdict in tries:
+        if not verdict:
+            return []
+        verdicts.append(verdict)
     return next((verdict for verdict in verdicts if not worth_another_try(verdict)), verdicts[-1])
 
 

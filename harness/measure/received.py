@@ -43,11 +43,13 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
     sent: dict[Key, str] = {}
     refused = []
     for request in sorted(requests, key=lambda request: request.time_s):
+        is_of_the_shown = request.time_s >= began.timestamp() - CLOCK_S     # not what an earlier document asked for
         if request.found == FoundAs.LIVE and request.status in OF_WEBSOCKETS:    # of which Chrome's HAR says nothing
-            refused += [_refused(request, began, load_event)] if request.status == HTTPStatus.NOT_IMPLEMENTED else []
+            if request.status == HTTPStatus.NOT_IMPLEMENTED and is_of_the_shown:
+                refused.append(_refused(request, began, load_event))
         elif request.found != FoundAs.SILENT:
             key = request.scheme, request.host, request.method, request.path
-            if request.time_s >= began.timestamp() - CLOCK_S:   # not what an earlier document asked for
+            if is_of_the_shown:
                 served[key].append(request)
             sent[key] = "" if request.found == FoundAs.MISSING else request.answer
     each, from_cache = [], []

@@ -30,10 +30,9 @@ from harness.measure import validity
 from harness.measure.chrome_run import options_as_recorded
 from harness.measure.client_log import REPORT
 from harness.measure.coverage import coverage, judged_alone, recorded_page
-from harness.measure.fitness import TRIES
 from harness.measure.laboratory import LOAD_PAGE
 from harness.measure.preflight import document_bytes
-from harness.measure.reason import Blame, Reason, texts, verdict_on_the_page
+from harness.measure.reason import TRIES, Blame, texts, verdict_on_the_page
 from harness.measure.received import received_answers
 from harness.mirror.recording import Recording, read_recording
 from harness.network.loopback import loopback_star
@@ -82,15 +81,13 @@ def try_pages(files: PageFiles, pages: Sequence[Page], timeout_s: float) -> dict
 
 
 def _try(servers: _Loopback, page: Page, timeout_s: float, recorded_bytes: Collection[int]) -> Trial:
-    """Load `page` until a load is good, TRIES times at most: what it asks for is chance with some pages."""
-    verdicts: list[Sequence[Reason]] = []
-    while len(verdicts) < TRIES and all(verdicts):
-        try:
-            load = _load(servers, page, timeout_s)
-        except (ExperimentError, InputError) as error:
-            return Trial(failed=str(error))
-        verdicts.append(judged_alone(load, validity.of_the_content(load, recorded_bytes)))
-    verdict = verdict_on_the_page(verdicts)
+    """Load `page` until a load is good, TRIES times at most."""
+    loads = (_load(servers, page, timeout_s) for _ in range(TRIES))
+    try:
+        verdict = verdict_on_the_page(judged_alone(load, validity.of_the_content(load, recorded_bytes))
+                                      for load in loads)
+    except (ExperimentError, InputError) as error:
+        return Trial(failed=str(error))
     own = [reason for reason in verdict if reason.kind is Blame.PAGE]
     return Trial(tuple(texts(own)), "" if own or not verdict else texts(verdict)[0])
 
