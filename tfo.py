@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One experiment: load pages from a mirror over a network with a given delay, without and with TCP Fast Open.
+"""One experiment: load pages from a mirror over a network with one delay after another, without and with TCP Fast Open.
 
                       s0 (switch)
           1000 Mbit/s  /  |  \\      4 Mbit/s, delaynet ms each way, to every server
@@ -7,12 +7,14 @@
                   user server0 server1 ...          RTT = 2 * (delaynet + delayhome), or as recorded (--rtt)
 
 `user` runs headless Chrome; every server replays one web site of the mirror. All pages are loaded `testruns` times
-without and with TFO, interleaved. Run 0 warms up (TFO cookies, caches); the others are measured. With --until-ci pages
-are loaded until each page's improvement is precise enough: until its 95% interval is that narrow. Every load leaves a
-log, a HAR and a record of its proof in client/, every server a log in serverlogs/. plot.py makes the table of them.
+without and with TFO, interleaved, at each delay. Run 0 warms up (TFO cookies, caches), at the first delay only; the
+others are measured. With --until-ci pages are loaded until each page's improvement is precise enough: until its 95%
+interval is that narrow. Every load leaves a log, a HAR and a record of its proof in client/, every server a log in
+serverlogs/. plot.py makes the table of them.
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -23,22 +25,21 @@ use_project_python()
 from harness.files.pages import PageFiles
 from harness.files.result_names import CLIENT
 from harness.measure.chosen import chosen_browser, chosen_links, chosen_web
-from harness.measure.experiment import Experiment, found_in, settings, summarise
+from harness.measure.experiment import Experiment, measure_stages, settings
 from harness.measure.fitness import say_ready, unfit_pages
 from harness.measure.folders import check_folders
-from harness.measure.laboratory import running_laboratory
+from harness.measure.laboratory import running_hosts, running_laboratory
 from harness.measure.options import parse_arguments
-from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_authority, check_browser, check_layout, check_pages, check_room
 from harness.measure.results_folder import open_results
-from harness.measure.resume import EMPTY, loads_to_do, read_earlier
+from harness.measure.stages import Plan
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.on_user import run_on_user
 from harness.network.star import check_host_count
 from harness.system.busy import wait_for_quiet
 from harness.system.fastopen import ON, set_fastopen
-from harness.system.lock import check_alone, only_experiment
+from harness.system.lock import check_alone, machine_fastopen_on, only_experiment
 from harness.system.privileges import acting_as, invoking_user, passable_temp_root, require_root
 from harness.system.signals import run_interruptible
 
@@ -62,10 +63,10 @@ def main() -> int:
     check_host_count([*layout.servers(page_set.hosts)])
 
     # Network: a star with the same rate and delay to every server, or each as far away as it was when it was recorded;
-    # the RTTs are measured before anything is loaded.
+    # one RTT after the other, measured before anything is loaded at it.
     with acting_as(invoking_user()):
-        speeds = chosen_links(arguments, page_set, layout)
-    netem = delays_by_netem(speeds.longest_rtt_ms)
+        links = chosen_links(arguments, page_set, layout)
+    netem = delays_by_netem(max(speeds.longest_rtt_ms for speeds in links))
 
     # Web: each recorded host has a server that answers as it did when it was recorded; Chrome is the only client.
     with acting_as(invoking_user()):
@@ -73,35 +74,35 @@ def main() -> int:
     chrome = chosen_browser(arguments, browser)
 
     # Plan: each page without and with TFO, run by run; less the valid loads of an experiment that is resumed.
-    plan = plan_loads(page_set.pages, arguments.testruns, arguments.tfos, arguments.seed)
-    known = settings(arguments, speeds, web, chrome, netem=netem)
-    earlier = EMPTY
-    if arguments.resume:
-        with acting_as(invoking_user()):
-            earlier = read_earlier(arguments.dir / CLIENT, speeds.delay_net_ms, plan, known)
-    to_do = loads_to_do(plan, earlier, arguments.goal, arguments.seed)
+    plan = Plan(pages=page_set.pages, testruns=arguments.testruns, tfos=arguments.tfos, seed=arguments.seed,
+                goal=arguments.goal)
+    known = [settings(arguments, speeds, web, chrome, netem=netem) for speeds in links]
+    with acting_as(invoking_user()):
+        stages = plan.stages(links, known, arguments.dir / CLIENT if arguments.resume else None)
+    planned = plan.in_words(stages, resume=arguments.resume, paper=arguments.paper)
     if arguments.dry_run:
-        unfit = unfit_pages(web, chrome, speeds) if arguments.dry_run == "load" else []
-        return say_ready(unfit, f"{len(page_set.pages)} pages on {len(page_set.hosts)} hosts, {len(to_do)} page loads")
+        unfit = unfit_pages(web, chrome, links[0]) if arguments.dry_run == "load" else []
+        return say_ready(unfit, f"{len(page_set.pages)} pages on {len(page_set.hosts)} hosts; {planned}")
     if arguments.on_user:
-        with only_experiment(), running_laboratory(speeds, web, chrome, netem=netem, results_dir=arguments.dir) as lab:
+        with only_experiment(), running_laboratory(links[0], web, chrome, netem=netem,
+                                                   results_dir=arguments.dir) as lab:
             set_fastopen(lab.star.pids, ON)
             return run_on_user(lab.star.user, arguments.on_user, invoking_user())
-    if not to_do:
-        print(f"{speeds.rtt_ms:g} ms: all {len(earlier.valid)} page loads are there already")
-        return 0
 
     # Measurement: once the machine is quiet; every load is judged and written down as soon as it is done.
-    with only_experiment(), open_results(arguments.dir, speeds.delay_net_ms, resume=arguments.resume):
-        busy = [*dict.fromkeys([*earlier.busy, *wait_for_quiet(arguments.patience)])]
-        with running_laboratory(speeds, web, chrome, netem=netem, results_dir=arguments.dir,
-                                experiment_id=earlier.experiment_id, patience_s=arguments.patience) as lab:
-            experiment = Experiment(lab=lab, to_do=to_do, earlier=earlier, goal=arguments.goal, seed=arguments.seed,
-                                    pages=page_set.pages, retries=arguments.retries,
-                                    document_bytes=page_set.document_bytes,
-                                    description={**known, **found_in(lab), "busy": busy})
-            series = experiment.measure()
-        return summarise(series, arguments.goal)
+    delays_ms = [speeds.delay_net_ms for speeds in links]
+    with only_experiment() as lock, machine_fastopen_on(lock), \
+            open_results(arguments.dir, delays_ms, resume=arguments.resume, typed=arguments.typed):
+        print(planned, flush=True)
+        to_do = [stage for stage in stages if not stage.says_it_is_done()]
+        if not to_do:
+            return 0
+        experiment = partial(Experiment, seed=arguments.seed, goal=arguments.goal, retries=arguments.retries,
+                             pages=page_set.pages, document_bytes=page_set.document_bytes)
+        busy = wait_for_quiet(arguments.patience)
+        with running_hosts([stage.speeds for stage in to_do], web, chrome, netem=netem,
+                           results_dir=arguments.dir) as hosts:
+            return measure_stages(experiment, hosts, to_do, busy, arguments.patience)
 
 
 if __name__ == "__main__":

@@ -155,7 +155,7 @@ def settings(page_set: PageSet, work_dir: Path, delaynet_ms: float) -> ServerSet
     """Return how the servers answer."""
     return ServerSettings(
         mirror=work_dir / "mirror", fetchlog=page_set.files.fetchlog, port=PORT, tls_port=tls_port_beside(PORT),
-        http="1.0", server="threaded", logdir=work_dir / "serverlogs", delaynet_ms=delaynet_ms, user=invoking_user())
+        http="1.0", server="threaded", logdir=work_dir / "serverlogs", delays_ms=(delaynet_ms,), user=invoking_user())
 
 
 def kernel_namespaces() -> int:

@@ -81,7 +81,7 @@ def one_round(page_set: PageSet, names: list[str], netem: bool, work_dir: Path) 
     """Build, serve, stop and take down once. Raises ExperimentError when something is left."""
     settings = ServerSettings(
         mirror=work_dir / "mirror", fetchlog=page_set.files.fetchlog, port=PORT, tls_port=tls_port_beside(PORT),
-        http="1.0", server="threaded", logdir=work_dir / "serverlogs", delaynet_ms=10, user=invoking_user())
+        http="1.0", server="threaded", logdir=work_dir / "serverlogs", delays_ms=(10.0,), user=invoking_user())
     before = descendants(os.getpid())
     times = [time.perf_counter()]
     with running_star(names, LinkSpeeds(), netem) as star:

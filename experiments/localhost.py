@@ -46,6 +46,7 @@ from harness.system.lock import only_experiment, only_experiment_of_anybody
 from harness.system.options import DELAY_MS, RUNS, SEED, USER_PORT, OptionParser, Several, page_list_name
 from harness.system.own_network import enter_own_network
 from harness.system.privileges import acting_as, invoking_user, passable_temp_root
+from harness.system.progress import counted
 from harness.system.signals import run_interruptible
 
 PLOT = ROOT / "plot.py"
@@ -96,7 +97,7 @@ def measure(arguments: argparse.Namespace, delay_ms: float, web: ReplayedWeb, ch
     results_dir, speeds = arguments.dir / RESULTS, LinkSpeeds(delay_net_ms=delay_ms)
     arguments.tfo = "both" if fastopen.is_real else "0"
     plan = plan_loads(web.page_set.pages, arguments.testruns, [0, 1] if fastopen.is_real else [0], arguments.seed)
-    with open_results(results_dir, delay_ms, resume=True):
+    with open_results(results_dir, [delay_ms], resume=True):
         busy = wait_for_quiet(arguments.patience)
         with running_loopback(speeds, web, chrome, own_network=fastopen is FastOpen.OWN, results_dir=results_dir,
                               patience_s=arguments.patience) as lab:
@@ -104,7 +105,7 @@ def measure(arguments: argparse.Namespace, delay_ms: float, web: ReplayedWeb, ch
             experiment = Experiment(lab=lab, to_do=plan, goal=None, seed=arguments.seed, retries=arguments.retries,
                                     pages=web.page_set.pages, document_bytes=web.page_set.document_bytes,
                                     description={**known, **found_in(lab), "busy": busy})
-            return summarise(experiment.measure(), None)
+            return summarise(experiment.measure(counted(len(plan))), None)
 
 
 def put_back_what_a_killed_run_left() -> None:

@@ -38,7 +38,7 @@ from harness.mirror.rtts import read_rtts
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, Authority, open_authority
 from harness.replay.processes import ServerHost, Service, ServingOptions, run_servers
 from harness.replay.site import Site, Sites
-from harness.system.options import DELAY_MS, PORT, OptionParser
+from harness.system.options import DELAY_MS, PORT, OptionParser, Several
 from harness.system.privileges import User, acting_as
 from harness.system.processes import die_with_parent
 from harness.system.untrusted import UnreadableFileError, read_untrusted_text
@@ -63,20 +63,20 @@ def main() -> int:
         print(f"{options.fetchlog}: {len(recording.problems) - PROBLEMS_SHOWN} more problems", file=sys.stderr)
     hosts = _read_hosts(options.hosts) if options.hosts else [ServerHost((options.host,), options.address, None)]
     _check_hosts(hosts, recording, options)
-    serving = ServingOptions(options.mirror, options.server == "2013", _log_dirs(options), options.user,
+    mark = options.load_mark or LoadMark()    # made here, it is shared by all servers
+    serving = ServingOptions(options.mirror, options.server == "2013", _log_dirs(options), options.user, mark,
                              options.held_rtt)
-    return run_servers(hosts, _services(hosts, recording, options), serving)
+    return run_servers(hosts, _services(hosts, recording, options, mark), serving)
 
 
 def _services(hosts: list[ServerHost], recording: Recording, options: argparse.Namespace,
-              ) -> dict[ServerHost, list[Service]]:
+              mark: LoadMark) -> dict[ServerHost, list[Service]]:
     """Return what each address serves: the schemes its hosts were recorded with, each on its port."""
     authority = None
     if any("https" in recording.schemes(name) for host in hosts for name in host.names):
         with acting_as(options.user) if options.user else nullcontext():
             authority = open_authority(options.authority)
     services: dict[ServerHost, list[Service]] = {}
-    mark = options.load_mark or LoadMark()    # made here, it is shared by all servers
     rtts_ms = {host: rtt_ms for host, (_, rtt_ms) in read_rtts(options.think).items()} if options.think else {}
     for host in hosts:
         for scheme in SCHEMES:
@@ -127,8 +127,8 @@ def _parser() -> OptionParser:
     parser.add_argument("--authority", type=Path, default=AUTHORITY, metavar="DIR",
                         help="the certificate authority of https servers, made if there is none (default: %(default)s)")
     parser.add_argument("--logdir", type=Path, metavar="DIR", help="logs go to DIR/<delaynet>-tfo-<0|1>/<host>")
-    parser.add_argument("--delaynet", type=DELAY_MS, default=0.0, metavar="MS",
-                        help="one-way delay, for the logs' names")
+    parser.add_argument("--delaynet", type=Several(DELAY_MS), default=[0.0], metavar="MS",
+                        help="one-way delays, for the logs' names; the load mark tells which one it is now")
     parser.add_argument("--held-rtt", type=DELAY_MS, default=0.0, metavar="MS", help="hold the first answer on a "
                         "connection back for two round trips of so many ms, or for one if its SYN carried the request, "
                         "and later ones for one: for servers on loopback (0)")
@@ -154,10 +154,11 @@ def _user(text: str) -> User:
     return User("", int(uid), int(gid))
 
 
-def _log_dirs(options: argparse.Namespace) -> tuple[Path, Path] | None:
+def _log_dirs(options: argparse.Namespace) -> dict[float, tuple[Path, Path]]:
     if options.logdir is None:
-        return None
-    return (options.logdir / directory_name(options.delaynet, 0), options.logdir / directory_name(options.delaynet, 1))
+        return {}
+    return {delay_ms: (options.logdir / directory_name(delay_ms, 0), options.logdir / directory_name(delay_ms, 1))
+            for delay_ms in options.delaynet}
 
 
 def _read_hosts(path: Path) -> list[ServerHost]:

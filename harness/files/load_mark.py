@@ -2,8 +2,9 @@
 
 The servers answer several recordings of one URL in recorded order, anew in each load, and prefer what the log of the
 load's page has. When a load begins cannot be seen in requests for sure: so whoever loads a page says it here, before
-the browser starts. The file is a number that grows with each load and, after a line feed, the page's file name; it has
-a fixed size and is mapped, so every server sees a mark with the next request, and reading it costs no system call.
+the browser starts. The file is a number that grows with each load, the one-way delay (which says where servers log),
+and the page's file name, a line each; it has a fixed size and is mapped, so every server sees a mark with the next
+request, and reading it costs no system call.
 """
 
 import mmap
@@ -17,15 +18,15 @@ SIZE = 4096
 
 def make_mark(path: Path) -> None:
     """Make the file: no load has begun."""
-    path.write_bytes(_content(0, ""))
+    path.write_bytes(_content(0, 0.0, ""))
 
 
-def mark_load(path: Path, page: str) -> None:
-    """Say that a load of the page whose file name is `page` begins now."""
+def mark_load(path: Path, page: str, delaynet_ms: float = 0.0) -> None:
+    """Say that a load of the page whose file name is `page` begins now, at this one-way delay in ms."""
     number = int(path.read_bytes().partition(b"\n")[0]) + 1
     file = os.open(path, os.O_WRONLY)
     try:
-        os.pwrite(file, _content(number, page), 0)
+        os.pwrite(file, _content(number, delaynet_ms, page), 0)
     finally:
         os.close(file)
 
@@ -38,7 +39,7 @@ class LoadMark:
         self.own = path is None
         if path is None:
             self._map = mmap.mmap(-1, SIZE)
-            self._map[:] = _content(0, "")
+            self._map[:] = _content(0, 0.0, "")
         else:
             with path.open("rb") as file:
                 self._map = mmap.mmap(file.fileno(), SIZE, access=mmap.ACCESS_READ)
@@ -46,12 +47,16 @@ class LoadMark:
     def read(self) -> tuple[bytes, str]:
         """Return what is different in each load, and the file name of the load's page ("" before the first)."""
         content = self._map[:self._map.find(b"\0")]
-        return content, content.partition(b"\n")[2].decode("utf-8", "surrogateescape")
+        return content, content.split(b"\n", 2)[2].decode("utf-8", "surrogateescape")
+
+    def delaynet_ms(self) -> float:
+        """Return the one-way delay of the load that is under way, in ms."""
+        return float(self._map[:].split(b"\n", 2)[1])
 
     def begin(self, page: str) -> None:
         """Say that a load of `page` begins: for servers without an experiment, which share this since they forked."""
-        self._map[:] = _content(int(self._map[:].partition(b"\n")[0]) + 1, page)
+        self._map[:] = _content(int(self._map[:].partition(b"\n")[0]) + 1, 0.0, page)
 
 
-def _content(number: int, page: str) -> bytes:
-    return f"{number}\n{page}".encode("utf-8", "surrogateescape")[:SIZE - 1].ljust(SIZE, b"\0")
+def _content(number: int, delaynet_ms: float, page: str) -> bytes:
+    return f"{number}\n{delaynet_ms:g}\n{page}".encode("utf-8", "surrogateescape")[:SIZE - 1].ljust(SIZE, b"\0")

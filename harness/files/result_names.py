@@ -8,6 +8,8 @@ FIGURES = "output-figures"
 """Folder: figures and report."""
 HACK_DNS = "hack_dns"
 """File: which address stands for which site (harness.files.hack_dns)."""
+RUN_OPTIONS = "run.options"
+"""File in CLIENT: the options that run.sh was given, a word a line, for its --resume."""
 RUN_LOG = "run.log"
 """File in CLIENT: what was printed."""
 KEPT_LOGS = (".chromedriver.log", ".load_page.log")

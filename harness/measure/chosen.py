@@ -1,6 +1,7 @@
 """The network, the web and the browser of an experiment, as a program's options choose them."""
 
 import argparse
+from dataclasses import replace
 
 from harness.browser.program import Browser
 from harness.files.layout import EACH_ITS_OWN, Layout
@@ -10,18 +11,20 @@ from harness.measure.preflight import PageSet, check_connection_limit
 from harness.network.star import LinkSpeeds
 
 
-def chosen_links(arguments: argparse.Namespace, page_set: PageSet, layout: Layout) -> LinkSpeeds:
-    """Return the star's links: the same to every server or, with --rtt, each with the delay that was recorded.
+def chosen_links(arguments: argparse.Namespace, page_set: PageSet, layout: Layout) -> list[LinkSpeeds]:
+    """Return the star's links at each RTT of the experiment, in turn.
+
+    They are the same to every server or, with --rtt, each with the delay that was recorded.
 
     Raises InputError when the recording does not say how far away the servers were.
     """
     down_mbit, up_mbit = arguments.bwhome
     speeds = LinkSpeeds(bw_home_mbit=down_mbit, bw_home_up_mbit=up_mbit, buffer_kb=arguments.buffer,
-                        bw_net_mbit=arguments.bwnet, delay_home_ms=arguments.delayhome,
-                        delay_net_ms=arguments.delaynet or 0.0)
+                        bw_net_mbit=arguments.bwnet, delay_home_ms=arguments.delayhome)
     if arguments.rtt is None:
-        return speeds
-    return with_recorded_rtts(speeds, arguments.rtt, arguments.delaynet, page_set, layout)
+        return [replace(speeds, delay_net_ms=delay_ms) for delay_ms in arguments.delays]
+    return [with_recorded_rtts(speeds, arguments.rtt, delay_ms, page_set, layout)
+            for delay_ms in arguments.delays or [None]]
 
 
 def chosen_web(arguments: argparse.Namespace, page_set: PageSet, layout: Layout = EACH_ITS_OWN) -> ReplayedWeb:

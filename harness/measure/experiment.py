@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -18,15 +18,17 @@ from harness.files.pages import Page
 from harness.measure import validity
 from harness.measure.adaptive import Goal, expected_loads, first_guess, more_loads, outcome_lines
 from harness.measure.attempts import keep_failed_try, remove_cut_short
-from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb
+from harness.measure.laboratory import BrowserSettings, Hosts, Laboratory, ReplayedWeb
 from harness.measure.latency import latency_settings
 from harness.measure.loads import cell_of, measure_load, write_record
 from harness.measure.plan import Load
 from harness.measure.reason import accident
 from harness.measure.resume import EMPTY, Earlier, recording_digest
 from harness.measure.series import Measured, Series, failed_by_accident, last_tries
+from harness.measure.stages import Stage
 from harness.measure.version import program_digest
 from harness.network.needs import real_time_allowed
+from harness.network.rtt import RttError
 from harness.network.star import LinkSpeeds
 from harness.system import environment
 from harness.system.privileges import acting_as, invoking_user
@@ -50,15 +52,18 @@ class Experiment:
     document_bytes: Mapping[Page, Collection[int]]
     description: Mapping[str, Any]
     earlier: Earlier = EMPTY
+    later: int = 0
+    """How many loads are planned at other RTTs after these, for the time left."""
 
-    def measure(self) -> list[Measured]:
+    def measure(self, progress: Steps) -> list[Measured]:
         """Do all page loads in order, those that fail by accident again; return every try with its verdict."""
         self._describe([])
         series = Series(self.earlier.valid)
         # Without the tries that failed, or where the run was interrupted between two files, they may be judged anew.
         self._write_records([*self.earlier.valid], series.judged)
         try:
-            self._load_all(series)
+            with progress:
+                self._load_all(series, progress)
         except BaseException:
             with suppress(OSError, InputError):     # a full disk, say, must not hide what ended the series
                 self._write_tables(series)
@@ -66,19 +71,18 @@ class Experiment:
         self._write_tables(series)
         return series.judged
 
-    def _load_all(self, series: Series) -> None:
+    def _load_all(self, series: Series, progress: Steps) -> None:
         loads = self.to_do
-        with counted(len(loads)) as progress:
+        if self.goal:
+            progress.expect(first_guess(loads, self.goal) + self.later)
+        while loads:
+            for run in dict.fromkeys(load.run for load in loads):
+                for load in (load for load in loads if load.run == run):
+                    self._load(load, series, progress)
+                self._load_again(series, progress)
+            loads = more_loads(series.judged, self.goal, self.seed, self.pages) if self.goal else []
             if self.goal:
-                progress.expect(first_guess(loads, self.goal))
-            while loads:
-                for run in dict.fromkeys(load.run for load in loads):
-                    for load in (load for load in loads if load.run == run):
-                        self._load(load, series, progress)
-                    self._load_again(series, progress)
-                loads = more_loads(series.judged, self.goal, self.seed, self.pages) if self.goal else []
-                if self.goal:
-                    progress.expect(expected_loads(series.judged, self.goal))
+                progress.expect(expected_loads(series.judged, self.goal) + self.later)
 
     def _load_again(self, series: Series, progress: Steps) -> None:
         """At the end of a run, measure again what failed by accident in it, each load `retries` times at most."""
@@ -196,6 +200,29 @@ def found_in(lab: Laboratory) -> dict[str, Any]:
 def delay_by(*, netem: bool) -> str:
     """Return in words what delays packets; without real-time priority the delay line may be late now and then."""
     return "netem" if netem else "delay line" if real_time_allowed() else "delay line without real-time priority"
+
+
+def measure_stages(experiment: Callable[..., Experiment], hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str],
+                   patience_s: float) -> int:
+    """Measure at one RTT after the other, as `experiment` makes it of a laboratory and its loads; return the status.
+
+    `busy` is what kept the machine busy before. An RTT that is not what it should be costs only its own loads. Raises
+    ExperimentError when servers, delay line or load_page.py have ended.
+    """
+    status, planned = 0, [len(stage.to_do) for stage in stages]
+    progress = counted(sum(planned))
+    for number, stage in enumerate(stages):
+        earlier, later = stage.earlier, sum(planned[number + 1:])
+        try:
+            with hosts.at(stage.speeds, experiment_id=earlier.experiment_id, patience_s=patience_s) as lab:
+                description = {**stage.known, **found_in(lab), "busy": [*dict.fromkeys([*earlier.busy, *busy])]}
+                at_this_rtt = experiment(lab=lab, to_do=stage.to_do, earlier=earlier, later=later,
+                                         description=description)
+                status = max(status, summarise(at_this_rtt.measure(progress), at_this_rtt.goal))
+        except RttError as error:
+            print(f"{stage.speeds.rtt_ms:g} ms: {error}", file=sys.stderr)
+            status = 1
+    return status
 
 
 def summarise(series: list[Measured], goal: Goal | None) -> int:

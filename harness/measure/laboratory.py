@@ -41,6 +41,8 @@ from harness.system.stand_by import StandingBy, standing_by
 from harness.system.untrusted import read_untrusted
 
 LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
+UNUSED_PORT = 1
+"""Nobody listens there on a host of ours: a connection is refused after one RTT, and stands in no server's log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,14 +175,39 @@ class Laboratory:
         return [self.server_log_dir / directory_name(self.delaynet_ms, tfo)]
 
 
-@contextmanager
-def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettings, *, netem: bool,
-                       results_dir: Path | None = None, experiment_id: str | None = None,
-                       patience_s: float = 0) -> Iterator[Laboratory]:
-    """Run star, delay and servers while this lasts, ready for harness.measure.loads.measure_load.
+@dataclass(frozen=True, kw_only=True)
+class Hosts:
+    """The hosts of an experiment, servers and load_page.py with them, before their links have a delay."""
 
-    The delay is netem's or the delay line's. Results go into `results_dir`, or are thrown away with the laboratory.
-    Raises ExperimentError when a measured RTT is not what it should be.
+    star: Star
+    web: ReplayedWeb
+    netem: bool
+    fields: Mapping[str, Any]
+    """Those of a Laboratory that are the same at each RTT."""
+
+    @contextmanager
+    def at(self, speeds: LinkSpeeds, *, experiment_id: str | None = None,
+           patience_s: float = 0) -> Iterator[Laboratory]:
+        """Give the links the delays of `speeds`, measure the RTT to each server, and be a laboratory while this lasts.
+
+        Raises ExperimentError when a measured RTT is not what it should be after `patience_s`.
+        """
+        with delayed_links(self.star, speeds, self.netem) as delay:
+            rtts_ms = proven_rtts_of_star_ms(self.star, UNUSED_PORT, speeds, netem=self.netem, patience_s=patience_s)
+            if speeds.home_is_narrow:
+                print(check_home_link(self.star, speeds), flush=True)
+            yield Laboratory(**self.fields, star=self.star, delaynet_ms=speeds.delay_net_ms, rtt_ms=speeds.rtt_ms,
+                             measured_rtt_ms=rtts_ms, delay=delay, speeds=speeds,
+                             experiment_id=experiment_id or new_experiment_id())
+
+
+@contextmanager
+def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, chrome: BrowserSettings, *, netem: bool,
+                  results_dir: Path | None = None) -> Iterator[Hosts]:
+    """Run the star and its servers while this lasts, for loads over each of `links` in turn (`Hosts.at`).
+
+    `links` differ only in their delay, which netem makes or the delay line. Results go into `results_dir`, or are
+    thrown away at the end. Raises ExperimentError.
     """
     with ExitStack() as stack:
         work_dir = stack.enter_context(temporary_directory())
@@ -188,32 +215,37 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSett
         results_dir = results_dir or _folder_for_nothing(work_dir, user)
         server_log_dir = results_dir / SERVER_LOGS
 
-        star = stack.enter_context(running_star([*web.servers], speeds, netem))
-        delay = stack.enter_context(delayed_links(star, speeds, netem))
-        rtts_ms = proven_rtts_of_star_ms(star, web.port, speeds, netem=netem, patience_s=patience_s)
-        if speeds.home_is_narrow:
-            print(check_home_link(star, speeds), flush=True)
-
+        star = stack.enter_context(running_star([*web.servers], links[0], netem))
         with acting_as(user):
             server_log_dir.mkdir(exist_ok=True)
             authority = open_authority() if web.page_set.secure else None
             remap_hosts(star, web, results_dir / HACK_DNS)        # for people, and for --on-user
-        servers = stack.enter_context(running_servers(star, server_settings(web, speeds, server_log_dir), work_dir))
+        settings = server_settings(web, [speeds.delay_net_ms for speeds in links], server_log_dir)
+        servers = stack.enter_context(running_servers(star, settings, work_dir))
         load_page = stack.enter_context(load_page_standing_by(star))
-        yield Laboratory(
-            **fields_of_any(web, chrome, authority, work_dir, results_dir), star=star,
-            hack_dns=remap_hosts(star, web, work_dir / HACK_DNS), delaynet_ms=speeds.delay_net_ms,
-            rtt_ms=speeds.rtt_ms, measured_rtt_ms=rtts_ms, delay=delay, servers=servers, load_page=load_page,
-            experiment_id=experiment_id or new_experiment_id(), speeds=speeds)
+        yield Hosts(star=star, web=web, netem=netem, fields={
+            **fields_of_any(web, chrome, authority, work_dir, results_dir), "servers": servers, "load_page": load_page,
+            "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)})
 
 
-def server_settings(web: ReplayedWeb, speeds: LinkSpeeds, server_log_dir: Path, *,
-                    held: bool = False) -> ServerSettings:
-    """Return how the servers of `web` answer; `held`: they hold their answers back for the RTT of `speeds`."""
+@contextmanager
+def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettings, *, netem: bool,
+                       results_dir: Path | None = None) -> Iterator[Laboratory]:
+    """Run star, delay and servers of a single RTT while this lasts (see `running_hosts`, `Hosts.at`)."""
+    with running_hosts([speeds], web, chrome, netem=netem, results_dir=results_dir) as hosts, hosts.at(speeds) as lab:
+        yield lab
+
+
+def server_settings(web: ReplayedWeb, delays_ms: Sequence[float], server_log_dir: Path,
+                    held_rtt_ms: float = 0.0) -> ServerSettings:
+    """Return how the servers of `web` answer in loads at these one-way delays.
+
+    With `held_rtt_ms` they hold their answers back for round trips of that length.
+    """
     return ServerSettings(
         mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=web.port, http=web.http,
-        server=web.server, logdir=server_log_dir, delaynet_ms=speeds.delay_net_ms, user=invoking_user(),
-        tls_port=web.tls_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=speeds.rtt_ms if held else 0.0,
+        server=web.server, logdir=server_log_dir, delays_ms=delays_ms, user=invoking_user(),
+        tls_port=web.tls_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=held_rtt_ms,
         names=web.servers)
 
 

@@ -14,8 +14,8 @@ from harness.mirror.rtts import recorded_rtts, scaled
 from harness.network.star import SYN_AGAIN_MS, LinkSpeeds
 from harness.system.options import Decimal, quoted
 
-DELAYNET_MS = 10.0
-"""One-way delay of the servers' links where nothing else is asked for."""
+DELAYS_MS = (10.0, 50.0, 100.0)
+"""One-way delays of the servers' links where nothing else is asked for: the RTTs of the paper's Table 1."""
 RECORDED = "recorded"
 FACTOR = Decimal(0.01, 100)
 
@@ -36,7 +36,7 @@ def recorded_option(text: str) -> AsRecorded:
     match = re.fullmatch(rf"{RECORDED}(?:\*(.+))?", text, re.DOTALL)
     if match is None:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is not recorded, or recorded*2; an RTT that all servers have "
-                                         "is twice --delaynet")
+                                         "is twice one of --delays")
     return AsRecorded(None if match[1] is None else FACTOR(match[1]))
 
 

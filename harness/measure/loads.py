@@ -39,7 +39,7 @@ def measure_load(lab: Laboratory, load: Load) -> LoadRecord:
     servers = {server.pid for server in lab.star.servers.values()}
     listening = open_sockets(servers)
     directory = cell_of(lab, load)
-    mark_load(lab.work_dir / load_mark.NAME, load.page.name)
+    mark_load(lab.work_dir / load_mark.NAME, load.page.name, lab.delaynet_ms)
     cookies = cookies_for_a_load(lab.cookies, lab.star, lab.delay.held_ms, lab.names) if load.tfo else nullcontext()
     with watching(lab) as watch, cookies:
         report = run_chrome(lab, load, directory)

@@ -129,7 +129,7 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettin
             server_log_dir.mkdir(exist_ok=True)
             authority = open_authority() if web.page_set.secure else None
             remap_hosts(star, web, results_dir / HACK_DNS)
-        settings = server_settings(web, speeds, server_log_dir, held=True)
+        settings = server_settings(web, [speeds.delay_net_ms], server_log_dir, held_rtt_ms=speeds.rtt_ms)
         servers = stack.enter_context(running_servers(star, settings, work_dir))
         yield LoopbackLaboratory(
             **fields_of_any(web, chrome, authority, work_dir, results_dir), star=star,

@@ -9,7 +9,7 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.pages import BUNDLED
 from harness.measure.browser_options import add_browser_options, browser_problems
-from harness.measure.latency import DELAYNET_MS
+from harness.measure.latency import DELAYS_MS
 from harness.measure.limits import TimeLimits
 from harness.measure.network_options import add_network_options, as_in_the_paper, network_problems
 from harness.measure.plan_options import add_plan_options, chosen_goal, plan_problems
@@ -28,14 +28,14 @@ def parse_arguments(description: str, words: Sequence[str] | None = None) -> arg
         as_in_the_paper(arguments, words)
     arguments.tfos = [0, 1] if arguments.tfo == "both" else [int(arguments.tfo)]
     arguments.dir = arguments.dir.resolve()
+    arguments.typed = None if arguments.new_run is None else arguments.new_run.splitlines()
     arguments.tls_port = tls_port_beside(arguments.port, arguments.tls_port)
     arguments.limits = TimeLimits(arguments.timeout, arguments.quiet, arguments.quiet_limit)
     arguments.goal = chosen_goal(arguments)
+    arguments.delays = arguments.delays or arguments.sweep_rtt or ([] if arguments.rtt else [*DELAYS_MS])
     for wrong, problem in problems(arguments):
         if wrong:
             raise InputError(f"tfo.py: {problem}")
-    if arguments.delaynet is None and arguments.rtt is None:
-        arguments.delaynet = DELAYNET_MS
     return arguments
 
 
@@ -49,12 +49,13 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     add_server_options(parser)
     add_browser_options(parser)
     add_plan_options(parser)
+    parser.add_argument("--new-run", metavar="WORDS", help=argparse.SUPPRESS)     # run.sh's own: the words it was given
     parser.add_argument("--on-user", metavar="COMMAND", help="load no pages, but run this on `user` while the servers "
                         "are up, such as bash; hack_dns leads to them")
     parser.add_argument("--patience", type=PATIENCE_S, default=30.0, metavar="SECONDS", help="how long to wait for "
                         "other programs to leave the machine alone before anything is measured (30)")
-    parser.add_argument("--resume", action="store_true", help="go on with the experiment at this delay that is in "
-                        "client/: measure only what is missing of it")
+    parser.add_argument("--resume", action="store_true", help="go on with the experiment that is in client/: measure "
+                        "only what is missing of it")
     parser.add_argument("--dry-run", nargs="?", const="load", choices=["load", "check"],
                         help="measure nothing: check that all is ready, and load each page once without delay to see "
                              "whether it is fit (with =check: load nothing)")
@@ -65,6 +66,7 @@ def problems(arguments: argparse.Namespace) -> Problems:
     """Return all that can be wrong with the options: whether it is, and what to say about it then."""
     return (
         *network_problems(arguments), *server_problems(arguments), *browser_problems(arguments),
+        (arguments.resume and arguments.new_run is not None, "--resume: goes on with a run, --new-run begins one"),
         (arguments.resume and arguments.on_user, "--resume: loads pages, and --on-user loads none; leave one out"),
         *plan_problems(arguments),
     )

@@ -90,7 +90,7 @@ def running_own(star: Star, work_dir: Path) -> Iterator[list[int]]:
     give(directory, user)
     settings = ServerSettings(
         mirror=files.mirror, fetchlog=files.fetchlog, port=PORT, tls_port=tls_port_beside(PORT), http="1.0",
-        server="threaded", logdir=directory / "logs", delaynet_ms=0, user=user)
+        server="threaded", logdir=directory / "logs", delays_ms=(0.0,), user=user)
     with running_servers(star, settings, work_dir) as servers:
         pids = [servers.process.pid, *descendants(servers.process.pid)]
         for pid in pids:

@@ -16,6 +16,8 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tfo", choices=["0", "1", "both"], default="both",
                         help="without TFO, with it, or both (both)")
     parser.add_argument("--testruns", type=RUNS, default=4, help="loads of each page; the first warms up (4)")
+    parser.add_argument("--quick", action="store_const", const=2, dest="testruns",
+                        help="one measured load of each page, not three")
     parser.add_argument("--retries", type=RETRIES_ALLOWED, default=RETRIES, metavar="N", help="how often a load that "
                         "failed by accident is measured again, at the end of its run (%(default)s)")
     parser.add_argument("--until-ci", type=Decimal(0.01, 99), metavar="POINTS",

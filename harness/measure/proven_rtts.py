@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 
-from harness.errors import ExperimentError
-from harness.network.rtt import AT_ONCE, AT_ONCE_UP, Nominal, check_rtts, measure_rtts
+from harness.network.rtt import AT_ONCE, AT_ONCE_UP, Nominal, RttError, check_rtts, measure_rtts
 from harness.network.star import LinkSpeeds, Star
 from harness.system.busy import wait_for_quiet
 
@@ -20,7 +19,7 @@ def proven_rtts_ms(measure: Callable[[], RttsMs], wanted_ms: Nominal, in_words: 
     """Return what `measure` returns; print each time what `in_words` makes of it.
 
     When an RTT is not the one that is wanted, `measure` is called again, until `patience_s` are over. Raises
-    ExperimentError when one is still wrong then.
+    RttError when one is still wrong then.
     """
     deadline_s = time.monotonic() + patience_s
     while True:
@@ -29,7 +28,7 @@ def proven_rtts_ms(measure: Callable[[], RttsMs], wanted_ms: Nominal, in_words: 
         try:
             check_rtts(rtts_ms, wanted_ms)
             return rtts_ms
-        except ExperimentError:
+        except RttError:
             if time.monotonic() >= deadline_s:
                 raise
         wait_for_quiet(min(RTT_PAUSE_S, deadline_s - time.monotonic()))

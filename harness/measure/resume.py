@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import InputError
 from harness.files.experiment import ExperimentRecord, experiment_file, read_experiment
 from harness.files.layout import HOST
-from harness.files.pages import PageFiles
+from harness.files.pages import Page, PageFiles
 from harness.files.results import LoadResult, has_loads, read_results
 from harness.measure.adaptive import Goal, more_loads
 from harness.measure.plan import Load, draw_flips, pages_of, plan_run
@@ -100,22 +100,24 @@ def _in_order(valid: Mapping[Load, LoadResult], order: Sequence[tuple[str, int, 
     return [Measured(load, record, []) for load in loads if (record := valid[load].record)]
 
 
-def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed: int) -> list[Load]:
+def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed: int,
+                warm: Collection[Page] = ()) -> list[Load]:
     """Return the loads that are missing, in the order of the plan, with a warm-up for each of their pages.
 
-    The warm-ups are needed because the network is built anew, and its hosts have no TFO cookies yet. So they are for
-    pages of which a load no longer counts beside those that are left: it is measured again at the end of the first run.
+    The warm-ups are needed because the network is built anew, and its hosts have no TFO cookies yet; but not for pages
+    that are `warm`, since they are loaded at another RTT before. They are also for pages of which a load no longer
+    counts beside those that are left: it is measured again at the end of the first run.
     """
     done = {measured.load for measured in earlier.valid}
     begun = _begun_beyond(plan, earlier, goal, seed) if goal else []
-    missing = [load for load in (*plan, *begun) if load not in done]
+    missing = [load for load in (*plan, *begun) if load.run > 0 and load not in done]
     if not missing and goal:
         missing = more_loads(judge_together(earlier.valid), goal, seed, pages_of(plan))
     pages = {load.page for load in missing}
     if missing:
         pages |= {measured.load.page for measured in judge_together(earlier.valid) if measured.why_not}
-    warm_ups = [load for load in plan if load.run == 0 and load.page in pages]
-    return [*warm_ups, *(load for load in missing if load.run > 0)]
+    warm_ups = [load for load in plan if load.run == 0 and load.page in pages and load.page not in warm]
+    return [*warm_ups, *missing]
 
 
 def _begun_beyond(plan: Sequence[Load], earlier: Earlier, goal: Goal, seed: int) -> list[Load]:

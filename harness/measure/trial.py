@@ -102,7 +102,7 @@ def _loopback(files: PageFiles, recording: Recording) -> Iterator[_Loopback]:
                                               in star.servers.items() for scheme in recording.schemes(name)])
         settings = ServerSettings(
             mirror=files.mirror, fetchlog=files.fetchlog, port=ports["http"], tls_port=ports["https"], http="recorded",
-            server="threaded", logdir=directory / "logs", delaynet_ms=0, user=None,
+            server="threaded", logdir=directory / "logs", delays_ms=(0.0,), user=None,
             authority=directory / "authority")
         key = open_authority(directory / "authority").fingerprint
         shim = Path(shutil.copy(require_shim(), directory))

@@ -17,7 +17,7 @@ from pathlib import Path
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.network.needs import NEW_NAMESPACE, check_kernel
-from harness.network.star import Host, LinkSpeeds, Star
+from harness.network.star import Host, LinkSpeeds, Star, netem_limit
 from harness.system.commands import run
 from harness.system.companions import Companion, running
 from harness.system.lateness import Lateness, LatenessCounts, counting, lateness_between
@@ -82,8 +82,11 @@ def read_lateness(delay: Delay, mark: list[int]) -> Lateness | None:
 def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay]:
     """Make the RTT between user and each server what `speeds` say for as long as this lasts.
 
-    With netem the links do so already (see StarTopo), half of it each way. Either way the qdiscs are read back first.
+    With netem the links do so, half of it each way: the delay of each server's link is changed in place, so that a star
+    can have one RTT after another. Either way the qdiscs are read back first.
     """
+    if netem:
+        _change_delays(star, speeds)
     check_qdiscs(star, speeds, netem)
     if netem or speeds.longest_rtt_ms == 0:
         yield Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
@@ -98,12 +101,29 @@ def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay
             yield Delay(line, counts, held_ms)
 
 
+def _change_delays(star: Star, speeds: LinkSpeeds) -> None:
+    """Give both ends of each server's link its delay. Raises ExperimentError with what tc said.
+
+    netem hangs below HTB's class 5:1 there, where Mininet puts it (mininet.link.TCIntf.delayCmds).
+    """
+    def command(interface: str, name: str) -> str:
+        delay_ms = speeds.delay_of(name)
+        return f"qdisc replace dev {interface} parent 5:1 handle 10: netem delay {delay_ms:g}ms " \
+               f"limit {netem_limit(speeds.bw_net_mbit, delay_ms)}"
+
+    ports = [command(server.port, name) for name, server in star.servers.items() if server.port]
+    for pid, commands in [(star.switch_pid, ports),
+                          *((server.pid, [command(server.interface, name)]) for name, server in star.servers.items())]:
+        with inside(pid):
+            run(["tc", "-batch", "-"], "changing the links' delay", given="\n".join(commands) + "\n")
+
+
 def check_qdiscs(star: Star, speeds: LinkSpeeds, netem: bool) -> None:
     """Raise ExperimentError unless every host's interface has the rate (and the delay) that was asked for."""
     home_delay_ms = speeds.delay_home_ms if netem else 0
     _check_interface(star.user, speeds.up_mbit, home_delay_ms, speeds.buffer_kb)
-    if star.user_port:
-        switch = replace(star.user, name="switch", interface=star.user_port, pid=star.switch_pid)
+    if star.user.port:
+        switch = replace(star.user, name="switch", interface=star.user.port, pid=star.switch_pid)
         _check_interface(switch, speeds.bw_home_mbit, home_delay_ms, speeds.buffer_kb)
     for name, server in star.servers.items():
         _check_interface(server, speeds.bw_net_mbit, speeds.delay_of(name) if netem else 0)
@@ -122,7 +142,7 @@ def _check_interface(host: Host, bw_mbit: float, delay_ms: float, buffer_kb: flo
         raise ExperimentError(f"{host.name}: tc gives buffers of {buffers} bytes on {host.interface} instead of "
                               f"{'none' if buffer_kb is None else f'{buffer_kb:g} kB'}")
     delays_ms = [qdisc["options"]["delay"]["delay"] * 1000 for qdisc in qdiscs if qdisc["kind"] == "netem"]
-    if [round(found, 3) for found in delays_ms] != ([round(delay_ms, 3)] if delay_ms else []):
+    if [round(found, 3) for found in delays_ms if found] != ([round(delay_ms, 3)] if delay_ms else []):
         raise ExperimentError(f"{host.name}: tc gives netem delays {delays_ms} ms on {host.interface} "
                               f"instead of {delay_ms:g}")
 
@@ -135,7 +155,7 @@ def parse_rates_mbit(tc_class_output: str) -> list[float]:
 
 def home_drops(star: Star) -> dict[str, int]:
     """Return how many packets the queues before user's link have lost so far, up and down. Raises ExperimentError."""
-    return {"up": _drops(star.user.pid, star.user.interface), "down": _drops(star.switch_pid, star.user_port)}
+    return {"up": _drops(star.user.pid, star.user.interface), "down": _drops(star.switch_pid, star.user.port)}
 
 
 def _drops(pid: int, interface: str) -> int:

@@ -61,7 +61,7 @@ def check_home_link(star: Star, speeds: LinkSpeeds) -> str:
     makes what came last look late.
     """
     server = next(iter(star.servers.values()))
-    port = replace(server, interface=star.user_port, pid=star.switch_pid)
+    port = replace(server, interface=star.user.port, pid=star.switch_pid)
     found = []
     for way, sender, receiver, rate_mbit in (("down", port, star.user, speeds.bw_home_mbit),
                                              ("up", star.user, server, speeds.up_mbit)):

@@ -38,6 +38,10 @@ Nominal = float | Mapping[str, float]
 """What an RTT should be, in ms: that of all servers, or of each by its name."""
 
 
+class RttError(ExperimentError):
+    """The network is there, but the RTT to a server is not the one that was asked for."""
+
+
 def measure_rtts(star: Star, port: int, samples: int = SAMPLES, nominal_ms: Nominal | None = None,
                  at_once: int = AT_ONCE) -> dict[str, float]:
     """Return the median TCP connect time from user to each server in ms, by host name.
@@ -107,13 +111,13 @@ def rtt_tolerance_ms(nominal_ms: float) -> float:
 
 
 def check_rtts(measured_ms: dict[str, float], nominal_ms: Nominal) -> None:
-    """Raise ExperimentError when any measured RTT is off the nominal one by more than `rtt_tolerance_ms`."""
+    """Raise RttError when any measured RTT is off the nominal one by more than `rtt_tolerance_ms`."""
     for name, rtt_ms in measured_ms.items():
         wanted_ms = _of(nominal_ms, name)
         if not is_near(rtt_ms, wanted_ms):
             tolerance_ms = rtt_tolerance_ms(wanted_ms)
-            raise ExperimentError(f"RTT to {name} is {rtt_ms:.1f} ms, not {wanted_ms:g} +- {tolerance_ms:.1f} ms: "
-                                  "nothing was measured; end other programs and try again")
+            raise RttError(f"RTT to {name} is {rtt_ms:.1f} ms, not {wanted_ms:g} +- {tolerance_ms:.1f} ms: "
+                           "nothing was measured; end other programs and try again")
 
 
 def _of(nominal_ms: Nominal, name: str) -> float:

@@ -32,7 +32,8 @@ class ServerSettings:
     http: str
     server: str
     logdir: Path
-    delaynet_ms: float
+    delays_ms: Sequence[float]
+    """One-way delays of the loads to come, after which the logs' folders are named."""
     user: User | None
     think_rtts_ms: Mapping[str, float] | None = None
     held_rtt_ms: float = 0.0
@@ -59,7 +60,7 @@ def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Ite
                "--hosts", str(hosts_file), "--port", str(settings.port), "--tls-port", str(settings.tls_port),
                "--http", settings.http,
                "--server", settings.server, "--logdir", str(settings.logdir),
-               "--delaynet", f"{settings.delaynet_ms:g}", "--load-mark", str(mark)]
+               "--delaynet", " ".join(f"{delay_ms:g}" for delay_ms in settings.delays_ms), "--load-mark", str(mark)]
     if settings.user is not None:
         command += ["--user", f"{settings.user.uid}:{settings.user.gid}"]
     if settings.authority is not None:

@@ -100,24 +100,27 @@ class LinkSpeeds:
 
 @dataclass(frozen=True)
 class Host:
-    """One host of the star: `pid` is a process in its namespace, `interface` its only network interface."""
+    """One host of the star: `pid` is a process in its namespace, `interface` its only network interface.
+
+    `port` is the other end of its link, at the switch; "" where there is none (on loopback).
+    """
 
     name: str
     address: str
     mac: str
     interface: str
     pid: int
+    port: str = ""
 
 
 @dataclass
 class Star:
-    """A running star. `user_port` is the switch's end of user's link."""
+    """A running star."""
 
     user: Host
     switch_pid: int
     servers: dict[str, Host] = field(default_factory=dict)
     """By their names, in the order given: where each mirrored host has a server of its own, the host's."""
-    user_port: str = ""
 
     @property
     def pids(self) -> list[int]:
@@ -153,8 +156,13 @@ def link_options(bw_mbit: float, delay_ms: float, netem: bool, buffer_kb: float 
         options["buffer_bytes"] = round(buffer_kb * 1000)
     if netem and delay_ms > 0:
         options["delay"] = f"{delay_ms:g}ms"
-        options["max_queue_size"] = QUEUE_PACKETS + math.ceil(bw_mbit * 1000 * delay_ms / (8 * FRAME_BYTES))
+        options["max_queue_size"] = netem_limit(bw_mbit, delay_ms)
     return options
+
+
+def netem_limit(bw_mbit: float, delay_ms: float) -> int:
+    """Return the packets that netem's queue needs for a link: those under way, and QUEUE_PACKETS that wait."""
+    return QUEUE_PACKETS + math.ceil(bw_mbit * 1000 * delay_ms / (8 * FRAME_BYTES))
 
 
 def check_host_count(host_names: Sequence[str]) -> None:
@@ -214,15 +222,14 @@ def _file_limit(more: int) -> Iterator[None]:
 
 
 def _describe(net: Any, host_names: Sequence[str]) -> Star:
-    servers = {name: _host(net.get(f"server{index}")) for index, name in enumerate(host_names)}
-    user, switch = net.get("user"), net.get("s0")
-    [(_, port)] = user.connectionsTo(switch)
-    return Star(user=_host(user), switch_pid=switch.pid, servers=servers, user_port=port.name)
+    switch = net.get("s0")
+    servers = {name: _host(net.get(f"server{index}"), switch) for index, name in enumerate(host_names)}
+    return Star(user=_host(net.get("user"), switch), switch_pid=switch.pid, servers=servers)
 
 
-def _host(node: Node) -> Host:
-    interface = node.defaultIntf()
-    return Host(node.name, node.IP(), node.MAC(), interface.name, node.pid)
+def _host(node: Node, switch: Node) -> Host:
+    [(interface, port)] = node.connectionsTo(switch)
+    return Host(node.name, node.IP(), node.MAC(), interface.name, node.pid, port.name)
 
 
 def _set_up(net: Mininet, star: Star) -> None:

@@ -13,16 +13,17 @@ import ssl
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE, EADDRNOTAVAIL
 from pathlib import Path
 
 from harness.errors import ExperimentError, InputError
+from harness.files.load_mark import LoadMark
 from harness.files.server_log import RequestLog
 from harness.replay.connection import ServedPort
-from harness.replay.server import QUEUE_2013, ReplayServer, SingleThreadedServer
+from harness.replay.server import QUEUE_2013, Logs, ReplayServer, SingleThreadedServer
 from harness.replay.site import Sites
 from harness.system.netns import enter
 from harness.system.privileges import User, acting_as, become, unprivileged
@@ -63,15 +64,17 @@ class Service:
 
 @dataclass(frozen=True)
 class ServingOptions:
-    """How all servers serve. `log_dirs` are the directories for TFO off and on, None for no logs.
+    """How all servers serve. `log_dirs` are the directories for TFO off and on by the one-way delay in ms, which
+    `mark` tells; empty for no logs.
 
     `held_rtt_ms`: answers are held back for round trips of this length (harness.replay.held); 0: not at all.
     """
 
     mirror_dir: Path
     single_threaded: bool
-    log_dirs: tuple[Path, Path] | None
+    log_dirs: Mapping[float, tuple[Path, Path]]
     user: User | None
+    mark: LoadMark
     held_rtt_ms: float = 0.0
 
 
@@ -150,7 +153,7 @@ def _make_server(host: ServerHost, services: list[Service], options: ServingOpti
     own = {site.host: site.files for site in sites if site.files}
     directories = _open_directories(frozenset(own).union(*(site.borrowed for site in sites)), options)
     kind = SingleThreadedServer if options.single_threaded else ReplayServer
-    server = kind(endpoints, directories, logs)
+    server = kind(endpoints, directories, logs, options.mark)
     become(unprivileged(options.user))
     for name, files in own.items():
         _check_readable(options.mirror_dir / name, directories[name], files)
@@ -174,16 +177,18 @@ def _listen(host: ServerHost, port: int, options: ServingOptions) -> socket.sock
         raise InputError(f"{host.address}:{port}: {problem}; {advice}") from None
 
 
-def _open_logs(names: Sequence[str], options: ServingOptions) -> tuple[dict[str, RequestLog], dict[str, RequestLog]]:
-    if options.log_dirs is None:
+def _open_logs(names: Sequence[str], options: ServingOptions) -> dict[float, tuple[Logs, Logs]]:
+    """Open each server's logs by the one-way delay (ms) and TFO off and on."""
+    if not options.log_dirs:
         nowhere = dict.fromkeys(names, RequestLog(Path(os.devnull)))
-        return nowhere, nowhere
+        return {0.0: (nowhere, nowhere)}
     try:
         with _acting_as_user(options):
-            off, on = ({name: RequestLog(directory / name) for name in names} for directory in options.log_dirs)
+            return {delaynet_ms: ({name: RequestLog(off / name) for name in names},
+                                  {name: RequestLog(on / name) for name in names})
+                    for delaynet_ms, (off, on) in options.log_dirs.items()}
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror}; give a --logdir that can be written") from None
-    return off, on
 
 
 def _open_directories(names: Iterable[str], options: ServingOptions) -> dict[str, int]:

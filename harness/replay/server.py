@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 
 from harness.files.har import H2
+from harness.files.load_mark import LoadMark
 from harness.files.server_log import RequestLog
 from harness.replay.connection import IDLE_LIMIT_S, Accepted, ServedPort
 from harness.replay.http1 import ReplayHandler
 from harness.replay.http2 import Http2Connection
 from harness.system.fastopen import FastOpenSwitch
 
+Logs = Mapping[str, RequestLog]
+"""A server's logs, by host."""
 QUEUE_2013 = 5
 """The backlog of the 2013 server: socketserver's default."""
 
@@ -31,15 +34,16 @@ class ReplayServer:
     most_threads = 256
 
     def __init__(self, endpoints: list[ServedPort], directories: Mapping[str, int],
-                 logs: tuple[Mapping[str, RequestLog], Mapping[str, RequestLog]]) -> None:
+                 logs: Mapping[float, tuple[Logs, Logs]], mark: LoadMark) -> None:
         """Serve the sites behind `endpoints`, all of one address.
 
         Bodies stand below the descriptors `directories`, by host. `logs` are those of connections made while TFO was
-        off and on, each by host.
+        off and on, by the one-way delay (ms) that `mark` tells.
         """
         self._endpoints = endpoints
         self._directories = directories
-        self._logs = logs
+        self._logs, self._mark = logs, mark
+        self._first_logs = next(iter(logs.values()))
         self._switch = FastOpenSwitch()
         self._connections = itertools.count(1)
         self._lock = threading.Lock()
@@ -72,6 +76,11 @@ class ReplayServer:
                 return endpoint.listener.accept()
             time.sleep(0.01)    # no readiness: descriptors come back when connections end
 
+    def _logs_of_now(self) -> Logs:
+        """Return where requests are logged now: loads at several delays, without and with TFO, take turns."""
+        both = self._logs.get(self._mark.delaynet_ms(), self._first_logs)
+        return both[self._switch.server_enabled()]
+
     def _start_thread(self, endpoint: ServedPort) -> None:
         try:
             threading.Thread(target=self._take_turns, args=(endpoint,), daemon=True).start()
@@ -83,8 +92,7 @@ class ReplayServer:
     def _serve(self, endpoint: ServedPort, connection: socket.socket, address: object) -> None:
         with connection:
             try:
-                # Loads without and with TFO take turns while the server lives: the present setting decides the log.
-                logs = self._logs[self._switch.server_enabled()]
+                logs = self._logs_of_now()
                 accepted = Accepted(connection, address, endpoint, self._directories, logs, next(self._connections),
                                     self.idle_limit_s)
                 with closing(accepted):

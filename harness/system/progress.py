@@ -1,8 +1,6 @@
 """How far a long job is: a bar with the time left on a terminal, one plain line a step when piped."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -19,6 +17,16 @@ class Steps:
         self._console, self._bar, self._total, self._about = console, bar, total, ""
         self._task = bar.add_task("", total=total) if bar else None
         self._count, self._again, self._began_s = 0, 0, time.monotonic()
+
+    def __enter__(self) -> "Steps":
+        """Show the bar, if there is one; what others print meanwhile would spoil it. It can be shown again."""
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
 
     def expect(self, more: int) -> None:
         """Expect `more` steps from here on: an estimate, and marked as one while there are any."""
@@ -62,16 +70,13 @@ class Steps:
         note(line)
 
 
-@contextmanager
-def counted(total: int, what: str = "loads") -> Iterator[Steps]:
-    """Show the progress of `total` steps while this lasts; `what` they are stands before the bar."""
+def counted(total: int, what: str = "loads") -> Steps:
+    """Return the progress of `total` steps, shown by `with`; `what` they are stands before the bar."""
     console = Console(emoji=False, file=uncopied())
     if not console.is_terminal:
-        yield Steps(console, None, total)
-        return
+        return Steps(console, None, total)
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True))
-    with Progress(*columns, console=console) as bar:
-        yield Steps(console, bar, total)
+    return Steps(console, Progress(*columns, console=console), total)
 
 
 def duration(seconds: float) -> str:

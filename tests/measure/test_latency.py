@@ -105,14 +105,16 @@ def test_what_is_no_rtt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     assert "argument --rtt: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("words", "rtt", "delaynet"), [
-    ((), None, 10), (("--rtt", "recorded"), AsRecorded(), None), (("--rtt", "recorded*0.5"), AsRecorded(0.5), None),
-    (("--rtt", "recorded", "--delaynet", "25"), AsRecorded(), 25)])
+@pytest.mark.parametrize(("words", "rtt", "delays_ms"), [
+    ((), None, [10, 50, 100]), (("--rtt", "recorded"), AsRecorded(), []),
+    (("--rtt", "recorded*0.5"), AsRecorded(0.5), []),
+    (("--rtt", "recorded", "--delaynet", "25"), AsRecorded(), [25]),
+    (("--delays", "5 2.5"), None, [5, 2.5]), (("--sweep-rtt", "2,5,20"), None, [1, 2.5, 10])])
 def test_what_goes_together(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], rtt: AsRecorded | None,
-                            delaynet: float | None) -> None:
+                            delays_ms: list[float]) -> None:
     monkeypatch.setattr(sys, "argv", ["tfo.py", *words])
     found = parse_arguments("x")
-    assert (found.rtt, found.delaynet) == (rtt, delaynet)
+    assert (found.rtt, found.delays) == (rtt, delays_ms)
 
 
 def test_servers_whose_thinking_is_not_known(page_set: PageSet) -> None:

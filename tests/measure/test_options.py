@@ -18,7 +18,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch, *words: str) -> argparse.Namespace:
 def test_the_papers_network_and_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     found = parsed(monkeypatch, "--paper", "--delaynet", "100")
     assert (found.bwhome, found.buffer, found.bwnet, found.http, found.predict) == ((4, 0.256), 128, 1000, "1.1", True)
-    assert found.delaynet == 100
+    assert found.delays == [100]
 
 
 @pytest.mark.parametrize("words", [["--http", "1.0"], ["--bwhome=4/0.256"], ["--predict"], ["--buffer", "64"]])

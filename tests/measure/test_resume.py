@@ -235,14 +235,14 @@ def test_older_results_of_this_delay_are_moved_aside_and_others_stay(tmp_path: P
     bench.run(monkeypatch)
     for name in ("client/50-0-tfo-0", "serverlogs/10-tfo-0", "serverlogs/50-tfo-1"):
         (tmp_path / name).mkdir(parents=True)
-    kept = set_aside(tmp_path, 10)
+    kept = set_aside(tmp_path, [10])
     assert kept is not None
     assert sorted(path.name for path in (kept / "client").iterdir()) == [
         *(f"10-{run}-tfo-{tfo}" for run in (0, 1, 2) for tfo in (0, 1)), "experiment-10.json", "loads.csv",
         "loads.jsonl"]
     assert [path.name for path in (kept / "serverlogs").iterdir()] == ["10-tfo-0"]
     assert {path.name for path in (tmp_path / "client").glob("*-tfo-*")} == {"50-0-tfo-0"}
-    assert set_aside(tmp_path, 10) is None
+    assert set_aside(tmp_path, [10]) is None
 
 
 def test_no_table_of_loads_is_left_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +251,7 @@ def test_no_table_of_loads_is_left_without_them(tmp_path: Path, monkeypatch: pyt
     bench.run(monkeypatch)
     table = (bench.client_dir / "loads.csv").read_text()
     assert table.count("\n") == 13
-    kept = set_aside(tmp_path, 10)
+    kept = set_aside(tmp_path, [10])
     assert kept is not None
     assert not [*bench.client_dir.glob("loads.*")]
     assert (kept / "client" / "loads.csv").read_text() == table

