@@ -102,7 +102,7 @@ def test_a_zip_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
     lambda text: f"I saw\n```text\n{text}```\n".encode(),
     lambda text: "".join(f"    {line}\n" for line in text.splitlines()).encode(),
     lambda text: "".join(f"> > {line}\n" for line in text.splitlines()).encode(),
-    lambda text: f"1. At first\n   ```\n{''.join(f'   {line}{chr(10)}' for line in text.splitlines())}   ```\n".encode(),
+    lambda text: "".join(f"   {line}\n" for line in ("```", *text.splitlines(), "```")).encode(),
     lambda text: "".join(f"`{line}`\n" for line in text.splitlines()).encode(),
     lambda text: "".join(f"| {line.replace(chr(9), ' | ')} |\n" for line in text.splitlines()).encode(),
     lambda text: codecs.BOM_UTF16_LE + text.encode("utf-16-le"),
