@@ -67,7 +67,7 @@ def in_words(points: Sequence[Improvement]) -> str:
 
 def _below(points: Sequence[Improvement]) -> Iterator[str]:
     """Say what was seen at the RTTs below the threshold."""
-    nothing = [point for point in points if point.interval and not point.interval.excludes_zero]
+    nothing = [point for point in points if point.interval and not point.significant]
     for found, what in ((nothing, "no effect can be told from noise"),
                         ([point for point in points if point.helps], "all of the interval is above 0, though,"),
                         ([point for point in points if point.hurts], "TFO made it slower"),
