@@ -28,8 +28,8 @@ class Selection:
 
     `left_out` are measured loads that do not count, each with its reason. `cold` are cells that had to take run 0. Two
     selections are never equal, so that what was computed of one can be kept for it (functools.lru_cache). `rtt_names`
-    are those of harness.files.results.Results. `refused` are by cell the tries of measured loads that do not count: those
-    in `left_out`, and those that were made again.
+    are those of harness.files.results.Results. `refused` are by cell the tries of measured loads that do not count:
+    those in `left_out`, and those that were made again.
     """
 
     metric: str

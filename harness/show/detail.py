@@ -9,6 +9,7 @@ from harness.analysis.stats import median_confidence
 from harness.errors import printable
 from harness.files.results import Results
 from harness.show.labels import NOT_KNOWN, percent, seconds
+from harness.show.notes import NoteKind, doubt_lines
 
 COLUMNS = ("Page", "RTT(ms)", "n off", "n on", "off (s)", "on (s)", "MAD off", "MAD on", "Improv.", "95% low", "high",
            "pairs", "excludes 0")
@@ -32,6 +33,7 @@ def detail_lines(results: Results, selection: Selection) -> Iterator[str]:
           "resamples, percentiles, seed 1). Where pairs is less than n, those limits know less than the medians do."
     yield "excludes 0: whether 0, no improvement, lies outside those limits, in a row of which no load waited for a " \
           f"processor. Behind it: how sure, if not 95%, are limits of fewer than {ENOUGH_PAIRS} pairs."
+    yield from map(printable, doubt_lines(results, selection, (NoteKind.LIVE_LEFT_OUT,)))
 
 
 def median_deviation_ms(values_ms: Sequence[float]) -> float | None:

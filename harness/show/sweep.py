@@ -14,6 +14,7 @@ from harness.errors import printable
 from harness.files.results import Results
 from harness.show.interval_bars import draw_intervals
 from harness.show.labels import short_names, synthetic_words
+from harness.show.notes import NoteKind, doubt_lines
 
 SWEEP_NAME = "improvement-vs-rtt"
 LEAST_RTTS = 3
@@ -50,6 +51,7 @@ def sweep_lines(results: Results, selection: Selection) -> Iterator[str]:
         f"; under {ENOUGH_PAIRS} they are too narrow: take it as a hint, and measure with --until-ci 3"
     yield f"  Intervals of {fewest if fewest == most else f'{fewest} to {most}'} pairs of runs{rough}. By chance one " \
           "interval in 40 lies above 0 where there is nothing. Nothing is known between the RTTs measured."
+    yield from map(printable, doubt_lines(results, selection, (NoteKind.LIVE_LEFT_OUT,)))
 
 
 def in_words(points: Sequence[Improvement]) -> str:
