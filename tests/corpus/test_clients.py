@@ -1,8 +1,8 @@
 """Client folders beside what their table must be: ``clients/NAME/client/`` and ``clients/NAME/expected.json``.
 
 The expected file has for each page and RTT in ms ("PAGE at RTT") the medians in s without and with TFO, the improvement
-and its 95% interval in percent (null: "-"), how many loads count, and the kinds of notes on the row; then the loads that
-are left out, and plot.py's exit status.
+and its 95% interval in percent (null: "-"), how many loads count, and the kinds of notes on the row; then the loads
+that are left out, and plot.py's exit status.
 """
 
 import json
