@@ -94,31 +94,3 @@ def test_links_and_files_exist() -> None:
             folder = Path(name).parent if "/" in name.rstrip("/") else folder
             path = ROOT / name if (ROOT / name).exists() else ROOT / folder / name
             assert path.exists(), name
-
-
-def test_every_message_is_explained() -> None:
-    """Each message that the program can print stands in docs/troubleshooting.md, by its longest constant part."""
-    explained = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
-    missing = [words for words in messages() if words not in explained]
-    assert not missing, missing
-
-
-FOLDERS = ("harness", "tfo-test", "connie", "experiments", "scripts")
-RAISED = re.compile(r'(?:InputError|ExperimentError|UsageError|(?:File|Format)Error\([\w.]+,)\(?\s*f?"([^"]+)"')
-"""The text of an error that ends a program, in Python; of an UnreadableFileError, its reason."""
-REFUSED = re.compile(r'bad_use "([^"]+)"')
-"""The same in run.sh."""
-
-
-def messages() -> list[str]:
-    """Return the longest constant part of each message in the code that ends a program."""
-    python = [*ROOT.glob("*.py"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
-    texts = [text for path in python for text in RAISED.findall(path.read_text(encoding="utf-8"))]
-    texts += REFUSED.findall((ROOT / "run.sh").read_text(encoding="utf-8"))
-    found = set()
-    for text in texts:
-        parts = [part.strip(" :;,.()`'") for part in re.split(r"\$?\{[^}]*\}|\$\w+", text)]
-        longest = re.sub(r"^1: ", "", max(parts, key=len))
-        if len(longest) > 8:
-            found.add(longest)
-    return sorted(found)
