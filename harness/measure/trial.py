@@ -34,6 +34,7 @@ from harness.measure.laboratory import LOAD_PAGE
 from harness.measure.preflight import document_bytes
 from harness.measure.reason import TRIES, Blame, texts, verdict_on_the_page
 from harness.measure.received import received_answers
+from harness.mirror.bodies import damage
 from harness.mirror.recording import Recording, read_recording
 from harness.network.loopback import loopback_star
 from harness.network.servers import ServerSettings, running_servers
@@ -73,8 +74,13 @@ class _Loopback:
 
 
 def try_pages(files: PageFiles, pages: Sequence[Page], timeout_s: float) -> dict[Page, Trial]:
-    """Load each of `pages` from its recording; its load event must come within `timeout_s`."""
+    """Load each of `pages` from its recording; its load event must come within `timeout_s`.
+
+    Raises InputError when the recording's bodies are not all there: a disk may say that it has written what it has not.
+    """
     recording = read_recording(files.mirror, files.fetchlog)
+    if damaged := damage(recording.bodies, files.mirror):
+        raise InputError(f"{damaged}; record it again")
     sizes = document_bytes(files, recording, pages)
     with _loopback(files, recording) as servers:
         return {page: _try(servers, page, timeout_s, sizes[page]) for page in pages}
