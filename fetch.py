@@ -27,7 +27,7 @@ import trustme
 
 from harness.browser import program
 from harness.course.rules import rule_breaches
-from harness.errors import InputError, printable
+from harness.errors import InputError, first_few, printable
 from harness.files.foreign_har import read_foreign_har
 from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules
 from harness.files.pages import Page, PageFiles, read_pages
@@ -202,6 +202,10 @@ def try_recording(outcome: RecordingOutcome, options: argparse.Namespace) -> lis
         verdict.reasons += [f"its replay is not the page: {reason}" for reason in trial.unfit]
         if trial.failed:
             verdict.remarks.append(f"whether its replay is the page is not known: {trial.failed}")
+        if trial.coverage and trial.coverage.lost and not trial.unfit:
+            cover = trial.coverage
+            verdict.remarks.append(f"its replay got {cover.got} of the {cover.recorded} answers that the page got "
+                                   f"up to its load event, without {first_few(cover.lost)}")
     return [page for page in recorded if tried[page].unfit]
 
 

@@ -26,6 +26,9 @@ FETCHED = "empty"
 """Sec-Fetch-Dest of what is for no element of a page: fetch(), XMLHttpRequest, beacons."""
 OF_WORKERS = ("worker", "sharedworker", "serviceworker")
 """Sec-Fetch-Dest of a worker's script, which over http Chrome does not say."""
+PASSED_ON = ("navigate", "no-cors")
+"""Sec-Fetch-Mode of what a service worker asks for in a page's place, with the Accept that Chrome gave it: documents,
+pictures, style sheets. No script can fetch a document in the first of these modes, nor set Accept in the second."""
 OF_SCRIPTS = "x-requested-with"
 """A header that only scripts send (jQuery and others, with what they fetch from their own site)."""
 FONT_NAMES = (".woff2", ".woff", ".ttf", ".otf", ".eot")
@@ -274,7 +277,9 @@ def kind_of(entry: Mapping[str, Any]) -> str:
     may say any Accept with what it fetches: text/html for a part of a page (jQuery's load(), Turbo).
     """
     headers, mime_type = _headers(entry), str(entry["response"]["content"]["mimeType"])
-    if headers.get("sec-fetch-dest") == FETCHED or OF_SCRIPTS in headers:
+    is_fetched = headers.get("sec-fetch-dest") == FETCHED and not (
+        headers.get("sec-fetch-mode") in PASSED_ON and headers.get("accept", "*/*") != "*/*")
+    if is_fetched or OF_SCRIPTS in headers:
         return DATA         # whatever its type and its Accept are: no load event waits for what a script reads
     for prefix, kind in (("text/html", DOCUMENT), ("text/css", STYLE), ("image/", IMAGE)):
         if headers.get("accept", "").startswith(prefix):

@@ -80,7 +80,8 @@ class ReceivedAnswer:
     `purpose` is what it was asked for as (harness.analysis.timeline.kind_of), `error` Chrome's name of what went wrong.
     `late`: it was asked for after the load event. `expected`: it got no answer when the page was recorded either, from
     a server that answered others (which then sends a 504, or nothing) or from a host that answered nothing (which then
-    is not there).
+    is not there). `bytes` are the body's when decoded, `wire_bytes` those of it that crossed the network; None in
+    records from before they were kept.
     """
 
     url: str
@@ -93,6 +94,7 @@ class ReceivedAnswer:
     error: str = ""
     late: bool = False
     expected: bool = False
+    wire_bytes: Count | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class Coverage:
     `of_a_load`: the recording is what one load of Chrome's asked for up to its load event, so another load asks for it,
     too. What the scraper of 2013 stored may be more than a load of today asks for. Of a page with live connections that
     holds only for what it had asked for before the first message: `certain` answers, of which it got `got_certain`.
+    `lost` are the URLs of the first few recorded answers that the load did not get.
     """
 
     recorded: Count
@@ -111,6 +114,7 @@ class Coverage:
     of_a_load: bool = False
     certain: Count = 0
     got_certain: Count = 0
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class FoundAs:
     STATUS = "status"
     """A recorded status other than 200, or an error."""
     NO_BODY = "no-body"
-    """Recorded, but its body is not in the mirror: an empty one was sent."""
+    """In logs of earlier versions: recorded, but its body is not in the mirror, and an empty one was sent."""
     MASKED = "masked"
     BEST_MATCH = "best-match"
     ENDED = "ended"

@@ -15,8 +15,10 @@ A load is hollow for one of two reasons:
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from math import inf
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,12 +28,17 @@ from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
 from harness.files.urls import is_asked_by_browser
 from harness.measure.reason import Reason, accident, of_the_page
-from harness.measure.received import is_cancelled
+from harness.measure.received import is_cancelled, is_cut, is_judged
 from harness.mirror.answers import FAILED_RATIO, RecordedAnswer
 from harness.mirror.recording import Recording
 from harness.replay.choice import OF_PREFLIGHTS
 
 LEAST_RATIO = 0.50
+MOST_LOST = 20
+"""So many URLs of what a load lost are kept in its record."""
+GOT = ("exact", "stand-in")
+WITH_LESS = (HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED)
+"""Answers that have less of a body than was recorded, since no more was asked for."""
 NOT_RECORDED, NO_SUCH_HOST = "not in the recording", "no such host"
 WORDS = {"": NOT_RECORDED, "ERR_NAME_NOT_RESOLVED": NO_SUCH_HOST, "ERR_CONNECTION_REFUSED": "connection refused",
          "ERR_EMPTY_RESPONSE": "no answer", "ERR_CONNECTION_RESET": "connection reset", "ERR_TIMED_OUT": "timed out",
@@ -85,9 +92,11 @@ def _asked_for_by_a_load(logged: Sequence[RecordedAnswer]) -> list[RecordedAnswe
 
     Requests after the load event may be due to scrolling, which no load does. Documents that a later one took the place
     of, and what they asked for, are not those of a load: it begins with the document that is shown. Nor does a server
-    see what the browser answered itself.
+    see what the browser answered itself. By what the browser asks for on its own time no load is judged, nor by what
+    the mirror lacks (which is a 404).
     """
-    asked = [answer for answer in logged if not (answer.after_load or answer.before_document or answer.internal)]
+    asked = [answer for answer in logged if not (answer.after_load or answer.before_document or answer.internal
+                                                 or answer.lacks_body or is_asked_by_browser(answer.url))]
     last = {answer.url: answer.identity for answer in asked if _is_document(answer)}
     return [answer for answer in asked if not _is_document(answer) or answer.identity == last[answer.url]]
 
@@ -103,11 +112,13 @@ def _said(recording: Recording, answer: RecordedAnswer) -> tuple[object, ...]:
 
 
 def _body_bytes(recording: Recording, mirror: Path, answer: RecordedAnswer) -> int:
+    """Return how many bytes of an answer's body a load gets: of a stream those that came before the load event."""
     file = recording.body_file(answer)
     try:
-        return (mirror / file).stat().st_size if file else 0
+        size = (mirror / file).stat().st_size if file else 0
     except OSError:
         return 0
+    return min(size, answer.arrivals[-1][1]) if answer.arrivals else size
 
 
 def _is_document(answer: RecordedAnswer) -> bool:
@@ -120,23 +131,50 @@ def coverage(answers: ReceivedAnswers, recorded: RecordedPage) -> Coverage:
     A page that loads itself again takes from Chrome's cache what it got the first time. Answers to requests that the
     page itself cancelled need not be there: whether they arrive before that is chance, and whether they are sent.
     """
-    came = {answer.identity for answer in answers.each
-            if answer.kind in ("exact", "stand-in") or answer.expected or is_cancelled(answer)} | {*answers.from_cache}
+    got = _got(answers, recorded)
+    return Coverage(len(recorded.sizes), sum(recorded.sizes.values()), len(got), sum(got.values()), recorded.of_a_load,
+                    len(recorded.certain), len(got.keys() & recorded.certain), tuple(_lost(got, recorded)[:MOST_LOST]))
+
+
+def _got(answers: ReceivedAnswers, recorded: RecordedPage) -> dict[str, int]:
+    """Return which recorded answers came, by identity, and how many bytes of each."""
+    came: dict[str, float] = defaultdict(float)
+    for answer in answers.each:
+        identity = recorded.alike.get(answer.identity, answer.identity)
+        if answer.expected or is_cancelled(answer) or is_cut(answer):
+            came[identity] = inf        # as much as there was for it
+        elif answer.kind in GOT:
+            came[identity] += inf if answer.wire_bytes is None or answer.status in WITH_LESS else answer.wire_bytes
     unsent = {answer.url for answer in answers.each if is_cancelled(answer) and not answer.identity}
-    got = {recorded.alike.get(identity, identity) for identity in came} & recorded.sizes.keys()
-    got |= {identity for identity, url in recorded.urls.items() if url in unsent}
-    return Coverage(len(recorded.sizes), sum(recorded.sizes.values()), len(got),
-                    sum(recorded.sizes[identity] for identity in got), recorded.of_a_load, len(recorded.certain),
-                    len(got & recorded.certain))
+    came |= dict.fromkeys((recorded.alike.get(identity, identity) for identity in answers.from_cache), inf)
+    came |= dict.fromkeys((identity for identity, url in recorded.urls.items() if url in unsent), inf)
+    return {identity: int(min(size, came[identity])) for identity, size in recorded.sizes.items() if identity in came}
+
+
+def _lost(got: Collection[str], recorded: RecordedPage) -> list[str]:
+    return [url for identity, url in recorded.urls.items() if identity not in got]
+
+
+def at_any_time(load: LoadRecord, recorded: RecordedPage) -> LoadRecord:
+    """Return a trial's `load` as others may go, whose load event comes later than the trial's without any delay.
+
+    What the trial lost after its load event a load at an RTT of 100 ms may lose before it. So what the recording has
+    nothing for counts at any time, at hosts of which the trial lost what the recording got before its own load event.
+    """
+    if load.answers is None:
+        return load
+    hosts = {urlsplit(url).netloc for url in _lost(_got(load.answers, recorded), recorded)}
+    each = tuple(replace(answer, late=False) if answer.kind == "missing" and urlsplit(answer.url).netloc in hosts
+                 else answer for answer in load.answers.each)
+    return replace(load, answers=replace(load.answers, each=each))
 
 
 def reasons(load: LoadRecord) -> list[Reason]:
     """Return why one load, looked at alone, is hollow."""
     if load.plt_ms is None or load.answers is None:     # it has a reason of its own, and may have been cut short
         return []
-    asked = [answer for answer in load.answers.each
-             if not (answer.late or answer.expected or is_cancelled(answer))]
-    failed = [answer for answer in asked if answer.kind in ("failed", "missing") and not _is_browsers_own(answer)]
+    asked = [answer for answer in load.answers.each if is_judged(answer) and not answer.expected]
+    failed = [answer for answer in asked if answer.kind not in GOT]
     reason = of_the_page if {_word(answer) for answer in failed} <= OF_THE_RECORDING else accident
     cover, found = load.answers.coverage, []
     total = len(asked) + len(load.answers.from_cache)
@@ -144,7 +182,7 @@ def reasons(load: LoadRecord) -> list[Reason]:
         found.append(reason(f"{len(failed)} of {total} requests failed: {_told(failed)}"))
     if cover and cover.got < LEAST_RATIO * cover.recorded:
         found.append(reason(f"got only {cover.got} of the {cover.recorded} answers that the recording holds for this "
-                            "page"))
+                            f"page{_without(cover)}"))
     return found
 
 
@@ -172,16 +210,20 @@ def _too_little(cover: Coverage, best: Coverage) -> list[Reason]:
     if cover.got_certain < WHOLE_RATIO * cover.certain:
         reason = accident if best.got_certain >= WHOLE_RATIO * cover.certain else of_the_page
         return [reason(f"got {cover.got_certain} of the {cover.certain} answers that the recording holds from before "
-                       "the first message of its live connections")]
+                       f"the first message of its live connections{_without(cover)}")]
     for got, held, most, unit in ((cover.got, cover.recorded, best.got, "answers"),
                                   (cover.got_bytes, cover.recorded_bytes, best.got_bytes, "bytes")):
         if cover.of_a_load and most < WHOLE_RATIO * held:
             return [of_the_page(f"got {got} of the {held} {unit} that the recording holds, and no load got more than "
-                                f"{most}")]
+                                f"{most}{_without(cover)}")]
         wanted, whose = (held, "the recording holds") if most >= held else (most, "the page's best load got")
         if got < WHOLE_RATIO * wanted:
-            return [accident(f"got {got} of the {wanted} {unit} that {whose}")]
+            return [accident(f"got {got} of the {wanted} {unit} that {whose}{_without(cover)}")]
     return []
+
+
+def _without(cover: Coverage) -> str:
+    return f", without {first_few(cover.lost)}" if cover.lost else ""
 
 
 def _told(failed: Sequence[ReceivedAnswer]) -> str:
@@ -191,10 +233,6 @@ def _told(failed: Sequence[ReceivedAnswer]) -> str:
         hosts[_word(answer)].append(urlsplit(answer.url).hostname or answer.url)
     return "; ".join(f"{_count(len(names), len(failed))}{word} ({_some(names)})"
                      for word, names in sorted(hosts.items(), key=lambda pair: -len(pair[1])))
-
-
-def _is_browsers_own(answer: ReceivedAnswer) -> bool:
-    return answer.kind == "missing" and is_asked_by_browser(answer.url)
 
 
 def _word(answer: ReceivedAnswer) -> str:

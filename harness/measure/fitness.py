@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from harness.errors import printable
 from harness.files.pages import Page
 from harness.measure import validity
-from harness.measure.coverage import judged_alone
+from harness.measure.coverage import RecordedPage, at_any_time, judged_alone
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import measure_load
 from harness.measure.plan import Load
@@ -30,7 +30,8 @@ def unfit_pages(web: ReplayedWeb, chrome: BrowserSettings, speeds: LinkSpeeds) -
 
 def _judge(lab: Laboratory, page: Page, document_bytes: Collection[int]) -> str:
     def judged(run: int) -> Sequence[Reason]:
-        record = measure_load(lab, Load(page, run, 0))
+        recorded = lab.recorded.get(page.name, RecordedPage({}))
+        record = at_any_time(measure_load(lab, Load(page, run, 0)), recorded)
         return judged_alone(record, validity.reasons(record, document_bytes))
 
     return blamed_on_the_page(page, verdict_on_the_page(map(judged, range(TRIES))))

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from harness.browser.connection_limit import CHROMES_OWN, ConnectionLimit, find_limits
 from harness.browser.program import Browser, find_browser, require_shim
-from harness.errors import InputError, printable
+from harness.errors import InputError, first_few, many, printable
 from harness.files.layout import Layout
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
 from harness.mirror.answers import RecordedAnswer
+from harness.mirror.bodies import damage
 from harness.mirror.layouts import make_layout
 from harness.mirror.recording import Recording, read_recording
 from harness.replay.authority import AUTHORITY, open_authority
@@ -104,16 +105,24 @@ def check_room(directory: Path) -> None:
 
 
 def check_pages(files: PageFiles) -> PageSet:
-    """Return the pages with their recording. Raises InputError when a page cannot be replayed from the mirror."""
+    """Return the pages with their recording.
+
+    Raises InputError when a page cannot be replayed from the mirror, or when the mirror's bodies are not as recorded.
+    """
     pages = read_pages(files.pages)
     for directory in (files.mirror, files.fetchlog):
         if not directory.is_dir():
             raise InputError(f"{directory}: no recording of the pages in {files.pages.name}; run: {how_to_make(files)}"
                              f"{_or_rename(directory)}")
     recording = read_recording(files.mirror, files.fetchlog)
+    if damaged := damage(recording.bodies, files.mirror):
+        raise InputError(f"{damaged}; record it again: {how_to_make(files)}")
     _require_documents(files, [page for page in pages if recording.document(page.url) is None], "not in")
     sizes = document_bytes(files, recording, pages)
     _require_documents(files, [page for page in pages if not any(sizes[page])], "empty in")
+    if without := recording.without_body():
+        print(printable(f"{files.mirror.name}/ lacks the bodies of {many(len(without), 'answer')} in its logs; these "
+                        f"are 404 (not found): {first_few(without)}"), file=sys.stderr)
     return PageSet(files, pages, recording, sizes)
 
 

@@ -19,6 +19,7 @@ from harness.files.har import ABORTED, UNFINISHED, UNKNOWN
 from harness.files.load_event import LoadEvent
 from harness.files.load_parts import AnswerKind, ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import FoundAs, ServerRequest
+from harness.files.urls import is_asked_by_browser
 
 OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)
 """What a WebSocket is answered that was recorded, and one that was not."""
@@ -66,7 +67,7 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
         is_critical = None if critical is None else place in critical
         each.append(_expected(_answer(entry, answer, critical=is_critical, late=late), silent))
     each += refused
-    counted = [answer for answer in each if not answer.late and not is_cancelled(answer)]
+    counted = [answer for answer in each if is_judged(answer)]
     counts = Counter(answer.kind for answer in counted if not answer.expected)
     return ReceivedAnswers(counts["exact"], counts["stand-in"], counts["missing"], counts["failed"], tuple(each),
                            from_cache=tuple(from_cache),
@@ -97,6 +98,13 @@ def _answered(entries: Iterable[tuple[int, dict[str, Any]]], served: Mapping[Key
         if left[key]:
             found[place] = left[key].popleft()
     return found
+
+
+def is_judged(answer: ReceivedAnswer) -> bool:
+    """Tell whether a load is judged by an answer: not by what it asked for after its load event, what the page itself
+    cancelled, and what Chrome asks for on its own time.
+    """
+    return not (answer.late or is_cancelled(answer) or is_asked_by_browser(answer.url))
 
 
 def is_cancelled(answer: ReceivedAnswer) -> bool:
@@ -136,7 +144,11 @@ def _answer(entry: dict[str, Any], served: ServerRequest | None, *, critical: bo
         expected=served is not None and served.found == FoundAs.UNANSWERED,
         url=str(asked["url"]), kind=kind, identity=served.answer if served else "", status=max(0, int(got["status"])),
         bytes=max(0, int(got["content"]["size"])), critical=critical,
-        purpose=kind_of(entry), error=error, late=late)
+        purpose=kind_of(entry), error=error, late=late, wire_bytes=_known(got.get("bodySize", UNKNOWN)))
+
+
+def _known(size: Any) -> int | None:
+    return None if int(size) == UNKNOWN else max(0, int(size))
 
 
 def _expected(answer: ReceivedAnswer, silent: Collection[tuple[str, str]]) -> ReceivedAnswer:

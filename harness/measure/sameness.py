@@ -30,9 +30,8 @@ from urllib.parse import urlsplit
 from harness.analysis.answers import PARTS
 from harness.files.load_parts import ReceivedAnswer
 from harness.files.load_record import LoadRecord
-from harness.files.urls import is_asked_by_browser
 from harness.measure.reason import Reason, accident
-from harness.measure.received import is_blocked, is_cancelled, is_cut
+from harness.measure.received import is_blocked, is_cut, is_judged
 from harness.mirror.masks import mask_target
 
 REST_RATIO = 0.05
@@ -117,10 +116,9 @@ def answers_by_identity(load: LoadRecord) -> dict[str, Got]:
     """
     found: dict[str, Got] = {}
     for answer in load.answers.each if load.answers else ():
-        browsers_own = is_asked_by_browser(answer.url) and not answer.critical
         got = Got((answer.status, answer.bytes, answer.error), answer.purpose in PARTS, bool(answer.critical),
-                  answer.url, late=answer.late, no_matter=browsers_own or answer.late or is_cancelled(answer)
-                  or is_blocked(answer) or is_cut(answer))
+                  answer.url, late=answer.late,
+                  no_matter=not is_judged(answer) or is_blocked(answer) or is_cut(answer))
         key = answer.identity if answer.identity not in ("", "-") else _unrecorded(answer)
         known = found.get(key)
         if known is None or (known.no_matter and not got.no_matter):

@@ -22,6 +22,7 @@ from harness.errors import ExperimentError, InputError
 from harness.files import load_mark
 from harness.files.hack_dns import Remap, write_hack_dns
 from harness.files.load_har import read_har_log
+from harness.files.load_parts import Coverage
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.files.result_names import HACK_DNS
@@ -29,11 +30,12 @@ from harness.files.server_log import ServerRequest, directory_name, read_server_
 from harness.measure import validity
 from harness.measure.chrome_run import options_as_recorded
 from harness.measure.client_log import REPORT
-from harness.measure.coverage import coverage, judged_alone, recorded_page
+from harness.measure.coverage import at_any_time, coverage, judged_alone, recorded_page
 from harness.measure.laboratory import LOAD_PAGE
 from harness.measure.preflight import document_bytes
-from harness.measure.reason import TRIES, Blame, texts, verdict_on_the_page
+from harness.measure.reason import TRIES, Blame, Reason, texts, verdict_on_the_page
 from harness.measure.received import received_answers
+from harness.mirror.bodies import damage
 from harness.mirror.recording import Recording, read_recording
 from harness.network.loopback import loopback_star
 from harness.network.servers import ServerSettings, running_servers
@@ -51,10 +53,14 @@ MARGIN_S = 40.0
 
 @dataclass(frozen=True)
 class Trial:
-    """The result for one page. `unfit` says why it is not fit to be measured, `failed` why that is not known."""
+    """The result for one page. `unfit` says why it is not fit to be measured, `failed` why that is not known.
+
+    `coverage` is what the last load got of the recording, None where there was no load event.
+    """
 
     unfit: tuple[str, ...] = ()
     failed: str = ""
+    coverage: Coverage | None = None
 
 
 @dataclass(frozen=True)
@@ -73,23 +79,41 @@ class _Loopback:
 
 
 def try_pages(files: PageFiles, pages: Sequence[Page], timeout_s: float) -> dict[Page, Trial]:
-    """Load each of `pages` from its recording; its load event must come within `timeout_s`."""
+    """Load each of `pages` from its recording; its load event must come within `timeout_s`.
+
+    Raises InputError when the recording's bodies are not all there: a disk may say that it has written what it has not.
+    """
     recording = read_recording(files.mirror, files.fetchlog)
+    if damaged := damage(recording.bodies, files.mirror):
+        raise InputError(f"{damaged}; record it again")
     sizes = document_bytes(files, recording, pages)
     with _loopback(files, recording) as servers:
         return {page: _try(servers, page, timeout_s, sizes[page]) for page in pages}
 
 
+def load_once(files: PageFiles, page: Page, timeout_s: float) -> LoadRecord:
+    """Load `page` once from its recording; return which answers came. Raises ExperimentError, InputError."""
+    with _loopback(files, read_recording(files.mirror, files.fetchlog)) as servers:
+        return _load(servers, page, timeout_s)
+
+
 def _try(servers: _Loopback, page: Page, timeout_s: float, recorded_bytes: Collection[int]) -> Trial:
     """Load `page` until a load is good, TRIES times at most."""
-    loads = (_load(servers, page, timeout_s) for _ in range(TRIES))
+    got: Coverage | None = None
+
+    def judged() -> Iterator[Sequence[Reason]]:
+        nonlocal got
+        for _ in range(TRIES):
+            load = _load(servers, page, timeout_s)
+            got = load.answers.coverage if load.answers else None
+            yield judged_alone(load, validity.of_the_content(load, recorded_bytes))
+
     try:
-        verdict = verdict_on_the_page(judged_alone(load, validity.of_the_content(load, recorded_bytes))
-                                      for load in loads)
+        verdict = verdict_on_the_page(judged())
     except (ExperimentError, InputError) as error:
         return Trial(failed=str(error))
     own = [reason for reason in verdict if reason.kind is Blame.PAGE]
-    return Trial(tuple(texts(own)), "" if own or not verdict else texts(verdict)[0])
+    return Trial(tuple(texts(own)), "" if own or not verdict else texts(verdict)[0], got)
 
 
 @contextmanager
@@ -159,4 +183,4 @@ def _record(report: Any, page: Page, har: Path, requests: Sequence[ServerRequest
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise ExperimentError(f"what Chrome's side says of the load makes no sense ({error})") from None
     recorded = recorded_page(servers.recording, servers.files.mirror, page.name)
-    return replace(record, answers=replace(answers, coverage=coverage(answers, recorded)))
+    return at_any_time(replace(record, answers=replace(answers, coverage=coverage(answers, recorded))), recorded)

@@ -10,7 +10,7 @@ from harness.files.load_parts import CookieCounts
 from harness.files.load_record import LoadRecord
 from harness.measure import coverage, timekeeping
 from harness.measure.reason import Reason, accident, of_the_page
-from harness.measure.received import is_cancelled, is_cut
+from harness.measure.received import is_cancelled, is_cut, is_judged
 from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog.moved_on import LED_ON
 from harness.network.cookies import DOMAIN, WARM
@@ -73,7 +73,7 @@ def _unanswered(load: LoadRecord) -> int:
     """
     if load.answers is None:
         return (load.failed_requests or {}).get(UNFINISHED, 0)
-    return sum(answer.error == UNFINISHED and not answer.late and not is_cut(answer) for answer in load.answers.each)
+    return sum(answer.error == UNFINISHED and is_judged(answer) and not is_cut(answer) for answer in load.answers.each)
 
 
 def _document(load: LoadRecord, recorded_bytes: Collection[int]) -> Iterable[Reason]:

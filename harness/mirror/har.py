@@ -16,6 +16,7 @@ Requests of one URL are told apart by their headers and their body. The body is 
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -26,6 +27,7 @@ from harness.files.har import UNFINISHED, is_over_http2, posted_body
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import BODILESS, REDIRECTS, Headers, header_in, headers_of_har
 from harness.mirror.asked import Asked, BodyHash, hash_body, headers_of
+from harness.mirror.bodies import Body
 from harness.mirror.live import Arrivals, LiveConnection, arrivals_of, first_message_s, load_event_s, read_live
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
@@ -38,7 +40,8 @@ class Exchange:
     """One request and its response. `status` 0: there was no response. `failed`: the response did not come whole.
 
     `started` is when the request was sent. `content_bytes` is the body's size when decoded, `file` where the body is,
-    relative to its host's directory; both are None if the HAR does not say it. `asked` is what the request said besides
+    relative to its host's directory; both are None if the HAR does not say it. `body` is that file, ``host/file``, with
+    the size that it has; "" and None where that is not told. `asked` is what the request said besides
     its URL, `from_cache` that the browser had the answer already.
     """
 
@@ -53,6 +56,7 @@ class Exchange:
     failed: bool
     content_bytes: int | None
     file: str | None
+    body: tuple[str, Body] = ("", Body())
     asked: Asked = field(default_factory=Asked)
     from_cache: bool = False
     part: tuple[int, int] | None = None
@@ -140,7 +144,7 @@ def _exchange(entry: dict[str, Any], last_s: float, told_s: float) -> Exchange |
         headers=headers, redirect_url=_redirect(url, status, response, headers),
         started=started, failed=failed, content_bytes=size if size >= 0 else None,
         file=str(entry["_file"]).partition("/")[2] if entry.get("_file") else None,
-        asked=asked,
+        body=(str(entry.get("_file") or ""), Body(_file_bytes(entry, status))), asked=asked,
         from_cache=bool(entry.get("_fromCache")), part=_part(status, headers, whole=bool(entry.get("_refetched"))),
         early_hints=headers_of_har(response.get("_earlyHints")), arrivals=arrivals,
         stays_open=cut or bool(arrivals and entry.get("_partial")), after_load=bool(entry.get("_afterLoad")),
@@ -149,6 +153,16 @@ def _exchange(entry: dict[str, Any], last_s: float, told_s: float) -> Exchange |
         before_document=bool(entry.get("_beforeDocument")),
         connect_ms=handshake_ms(entry) if status else None,
         wait_ms=None if entry.get("_refetched") else time_ms((entry.get("timings") or {}).get("wait")))
+
+
+def _file_bytes(entry: dict[str, Any], status: int) -> int | None:
+    """Return how large the file of an answer's body is; None where the HAR tells the size of something else.
+
+    Of what broke off it tells the size of all, of a part that of the part, of what the browser had nothing.
+    """
+    size = int(entry["response"].get("bodySize") or 0)
+    is_of_the_file = status != HTTPStatus.PARTIAL_CONTENT and not (entry.get("_partial") or entry.get("_fromCache"))
+    return size if size > 0 and is_of_the_file else None
 
 
 def _hung(entry: dict[str, Any], asked: Asked) -> bool:

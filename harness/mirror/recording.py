@@ -6,6 +6,7 @@ code is derived from the words.
 """
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from harness.files.host_names import is_host_name
 from harness.files.text_log import read_log
 from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO, RecordedAnswer, find_file
+from harness.mirror.bodies import Body
 from harness.mirror.forms import is_never_empty
 from harness.mirror.har import Exchange, read_exchanges
 from harness.mirror.live import LiveConnection
@@ -46,6 +48,8 @@ class Recording:
     rtts_ms: dict[str, float] = field(default_factory=dict)
     """The shortest TCP handshake with each host that a HAR tells of, in ms; hosts without one are not in it."""
     manifest: Manifest = field(default_factory=Manifest)
+    bodies: Mapping[str, Body] = field(default_factory=dict)
+    """The files that have to be in its mirror, ``host/file``: see harness.mirror.bodies."""
     problems: list[str] = field(default_factory=list)
 
     def hosts(self) -> list[str]:
@@ -136,6 +140,11 @@ class Recording:
             return None
         return f"{recorded.file_host or split_url(recorded.url)[0]}/{recorded.file}"
 
+    def without_body(self) -> list[str]:
+        """Return the URLs of the answers whose body is not in the mirror: a request for one of them gets a 404."""
+        return [answer.url for of_origin in self.answers.values() for sequence in of_origin.values()
+                for answer in sequence if answer.lacks_body]
+
     def document(self, url: str) -> str | None:
         """Return the URL that `url` leads to through recorded redirects, if it answers; None: it cannot be replayed."""
         found = self._document(url)
@@ -197,6 +206,7 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     recording.manifest = read_manifest(fetchlog_dir, recording.problems)
     logged = [item for log in _logs(fetchlog_dir) for item in _read_page(log, recording)]
     exchanges = [(item.origin, item.entry) for item in logged if isinstance(item.entry, Exchange)]
+    recording.bodies = recording.manifest.bodies or _bodies_of(exchange for _, exchange in exchanges)
     # A host that never answered does not get a server: in the replay, too, nobody can reach it. One that let a request
     # hang could be reached.
     silent = {origin for origin, _ in exchanges} - {origin for origin, exchange in exchanges
@@ -208,6 +218,12 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     recording.http2_hosts = {host for (scheme, host), exchange in exchanges if scheme == "https" and exchange.http2}
     recording.http2_hosts |= recording.manifest.http2_hosts
     return recording
+
+
+def _bodies_of(exchanges: Iterable[Exchange]) -> dict[str, Body]:
+    """Return the files that HARs name, with their sizes: of a file that several name, as one of them tells it."""
+    named = [exchange.body for exchange in exchanges if exchange.body[0]]
+    return dict(sorted(named, key=lambda body: body[1].bytes is not None))
 
 
 def _bodies(host_dir: Path) -> frozenset[str]:

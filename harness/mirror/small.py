@@ -1,12 +1,11 @@
 """Write a recording of a few resources that a program makes itself, as fetch.py writes that of a page it records."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.files.pages import PageFiles, sanitise
 from harness.files.text_log import PageLog, Response, Transaction, format_log
-from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
+from harness.mirror.manifest import write_manifest
 from harness.mirror.paths import write_file
 
 
@@ -30,6 +29,5 @@ def write_small_recording(files: PageFiles, resources: Mapping[str, MadeResource
                   [Response("OK", resource.mime_type, "utf-8", url, None) for url, resource in resources.items()], True)
     files.fetchlog.mkdir()
     (files.fetchlog / sanitise(page)).write_text(format_log(log), encoding="ascii")
-    manifest = {"format": MANIFEST_FORMAT, "source": "made", "note": note}
-    (files.fetchlog / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
+    write_manifest(files.fetchlog, files.mirror, "made", note=note)
     files.pages.write_text(f"{page}\n", encoding="ascii")

@@ -95,6 +95,7 @@ def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[NameRe
     errors = {int(code): f"net::{name}" for name, code in (constants.get("netError") or {}).items()}
     awaited = load_flag(constants, IGNORE_LIMITS)
     look_up_of = {look_up.job: look_up for look_up in look_ups}
+    shown: set[str] = set()
     answered: dict[tuple[str, bool], Hop] = {}
     transactions = []
     for hop in hops:
@@ -102,12 +103,24 @@ def make_transactions(hops: list[Hop], carriers: Carriers, look_ups: list[NameRe
         fresh = connection if connection and connection.jobs[:1] == [hop.job] else None
         look_up = look_up_of.get(fresh.connect_job) if fresh else None
         key = urldefrag(hop.url).url, hop.redirect_url is not None
+        hop.main_frame = hop.main_frame or (key[0] in shown and _is_a_workers_navigation(hop))
+        shown |= {key[0]} if hop.main_frame else set()
         if hop.from_cache and not hop.status_line and key in answered:      # the log leaves out a cached answer's head
             hop.status_line, hop.response_headers = answered[key].status_line, answered[key].response_headers
         elif hop.sends and hop.method == "GET" and hop.status()[0] not in (0, 304):
             answered[key] = hop
         transactions.append(_transaction(hop, connection, _phases(hop, fresh, look_up, log_end), errors, awaited))
     return transactions
+
+
+def _is_a_workers_navigation(hop: Hop) -> bool:
+    """Tell whether a service worker asked for a document that it was asked for: to it Chrome sends no request itself.
+
+    The worker's request is for nothing of its own (Fetch, section 5.4: a new Request has the destination ""); one for
+    a frame looks alike, but is for another URL than the page's.
+    """
+    headers = {name.lower(): value for name, value in hop.request_headers}
+    return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "empty"
 
 
 def _transaction(hop: Hop, connection: Connection | None, phases: Phases, errors: dict[int, str],

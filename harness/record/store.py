@@ -8,7 +8,6 @@ What a recorder that was killed has left is removed by the next one in the same 
 the middle of the exchange, that is finished or taken back.
 """
 
-import json
 import os
 import re
 import shutil
@@ -23,8 +22,10 @@ from typing import Any
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles
 from harness.files.urls import without_fragment
-from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
+from harness.mirror.bodies import damage
+from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT, write_manifest
 from harness.mirror.paths import md5_name, mirror_file, split_url, write_file
+from harness.mirror.recording import read_recording
 from harness.system.atomic import move
 from harness.system.locked_folder import left_behind, locked, remove
 from harness.system.privileges import User, give
@@ -69,8 +70,8 @@ class Store:
     def continue_from_existing(self) -> None:
         """Copy the recording that is there, to add to it.
 
-        Raises InputError when it was not made by fetch.py, or has a link in it: what is added would be written to where
-        that leads.
+        Raises InputError when it was not made by fetch.py, when its bodies are not all there, or when it has a link in
+        it: what is added would be written to where that leads.
         """
         mirror, fetchlog = self._ends
         try:
@@ -88,6 +89,8 @@ class Store:
         except shutil.Error as error:           # one tuple a file: from, to, why
             file, _, why = error.args[0][0]
             raise ExperimentError(f"{file}: cannot be copied ({why}); make room, or give another --dir") from None
+        if damaged := damage(read_recording(mirror, fetchlog).bodies, mirror):
+            raise InputError(f"{damaged}; record it again")
 
     def put(self, url: str, method: str, body: bytes) -> str:
         """Keep the body of an answer and return its file, ``host/file``.
@@ -110,8 +113,7 @@ class Store:
     def write_manifest(self, note: str = "") -> None:
         """Write the manifest; `note` is about what was recorded now, and stands behind those of what was there."""
         notes = NEXT_NOTE.join(dict.fromkeys(filter(None, (*self._notes, note))))
-        content = {"format": MANIFEST_FORMAT, "source": "recorded", "pages": self.pages, "note": notes}
-        (self.fetchlog / MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")
+        write_manifest(self.fetchlog, self.mirror, "recorded", pages=self.pages, note=notes)
 
     def free_name(self) -> str:
         """Return a name under which what is there can be kept, since nothing has it: NAME.previous, NAME.previous-2."""

@@ -99,10 +99,10 @@ def left_for(recording: PageRecording) -> str:
 
 
 def taken_over(recording: PageRecording) -> str:
-    """Return in words that no server was asked for the document that is shown, "" if one was."""
+    """Return in words that no server was asked for the document that is shown, "" if one was, by Chrome or a worker."""
     if any(document.transaction.start >= recording.navigated_tick for document in recording.documents()):
         return ""
-    return "it loads itself anew, and then no server is asked for it: its service worker, or a script, has it"
+    return "it loads itself anew, and no server is asked for its URL then: its service worker, or a script, answers"
 
 
 def live_connections(recording: PageRecording) -> Counter[str]:

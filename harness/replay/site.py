@@ -87,7 +87,7 @@ class Site:
                 if again and (chosen.live or self._matcher.end_of(chosen) == LOOP):
                     return ended(chosen, request.asked)
                 held = chosen.live and not chosen.arrivals
-                found = FoundAs.NO_BODY if chosen.lacks_body else FoundAs.LIVE if held else tier
+                found = FoundAs.LIVE if held else tier
                 if found == EXACT and answered_a_navigation(chosen, request):
                     found = FoundAs.BEST_MATCH      # a server that tells them apart would have sent something else
                 return chosen if found == EXACT or chosen.hangs else dataclasses.replace(chosen, found=found)
@@ -143,13 +143,13 @@ class Site:
         return None
 
     def _usable(self, candidates: list[RecordedAnswer], request: Request, found: str) -> list[RecordedAnswer]:
-        if found != EXACT:
-            candidates = [answer for answer in candidates
-                          if not answer.lacks_body and (not answer.hangs or _asked_alike(answer, request))]
-            if self._matcher.is_unrecorded_end(request):
-                return [answer for answer in candidates if self._matcher.end_of(answer) == RECORDED]
-        # A recording with headers knows the body's size: what should be there and is not is a gap in the mirror.
-        return [answer for answer in candidates if not answer.lacks_body or answer.headers is None]
+        """Return which of the candidates can be sent: none whose body is gone, since an empty one is another answer."""
+        candidates = [answer for answer in candidates if not answer.lacks_body]
+        if found == EXACT:
+            return candidates
+        if self._matcher.is_unrecorded_end(request):
+            return [answer for answer in candidates if not answer.hangs and self._matcher.end_of(answer) == RECORDED]
+        return [answer for answer in candidates if not answer.hangs or _asked_alike(answer, request)]
 
     def _present_load(self, request: Request) -> str:
         """Forget what was given in an earlier load; return the present load's page, "" where that is not known."""

@@ -7,7 +7,6 @@ replaced.
 
 import contextlib
 import hashlib
-import json
 import os
 import shutil
 import uuid
@@ -18,7 +17,8 @@ from pathlib import Path
 from harness.errors import InputError, many
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.text_log import format_log
-from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
+from harness.mirror.bodies import damage
+from harness.mirror.manifest import MANIFEST, read_manifest, write_manifest
 from harness.mirror.paths import write_file
 from harness.synthetic.content import make_contents
 from harness.synthetic.fetchlog import make_log
@@ -81,7 +81,7 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
             return f"{mirror}/ is a recording: left as it is"
         raise InputError(f"{mirror}:1: mirror and {logs.name} belong together, one is missing; move the other one away")
     wanted = {"seed": seed, "made_from": source, "pages": [page.url for page in pages]}
-    if manifest is not None and _has_all(manifest, wanted, mirror):
+    if manifest is not None and _has_all(manifest, wanted, files):
         return f"{mirror}/ is complete (synthetic, seed {seed}): nothing to do"
     shapes = [_shape_of(page, known, files.pages) for page in pages]
     note = NOTE.format(name=shape_file.name)
@@ -106,10 +106,7 @@ def _put_in_place(hidden: Path, mirror: Path, logs: Path) -> None:
 
 
 def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: dict[str, object]) -> None:
-    """Write mirror and logs below `hidden`; in the manifest stands how many files and bytes they are.
-
-    Text logs do not tell which hosts spoke HTTP/2, so the manifest does.
-    """
+    """Write mirror and logs below `hidden`. Text logs do not tell which hosts spoke HTTP/2, so the manifest does."""
     mirror, logs = hidden / "mirror", hidden / "logs"
     logs.mkdir()
     for synthetic, page in zip(made, pages, strict=True):
@@ -118,11 +115,8 @@ def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: d
         heading = f"Synthetic page: made from figures of {synthetic.shape.month}, not recorded.\n\n"
         log = format_log(make_log(synthetic.plan, synthetic.urls))
         (logs / page.name).write_text(heading + log, encoding="ascii")
-    files, size_bytes = _extent(mirror)
     http2_hosts = sorted({host for synthetic in made for host in synthetic.shape.http2_hosts})
-    manifest = {"format": MANIFEST_FORMAT, "source": "synthetic", **wanted, "http2_hosts": http2_hosts,
-                "files": files, "bytes": size_bytes}
-    (logs / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
+    write_manifest(logs, mirror, "synthetic", **wanted, http2_hosts=http2_hosts)
 
 
 @contextlib.contextmanager
@@ -159,14 +153,11 @@ def _manifest(logs: Path) -> dict[str, object] | None:
     return manifest if isinstance(manifest, dict) and manifest.get("source") == "synthetic" else None
 
 
-def _has_all(manifest: dict[str, object], wanted: dict[str, object], mirror: Path) -> bool:
+def _has_all(manifest: dict[str, object], wanted: dict[str, object], files: PageFiles) -> bool:
+    """Say whether what is there was made of the same, and is all there."""
+    bodies = read_manifest(files.fetchlog, []).bodies
     same = all(manifest.get(key) == value for key, value in wanted.items())
-    return same and mirror.is_dir() and _extent(mirror) == (manifest.get("files"), manifest.get("bytes"))
-
-
-def _extent(mirror: Path) -> tuple[int, int]:
-    sizes = [path.stat().st_size for path in mirror.rglob("*") if path.is_file()]
-    return len(sizes), sum(sizes)
+    return same and bool(bodies) and files.mirror.is_dir() and not damage(bodies, files.mirror)
 
 
 def _shape_of(page: Page, known: list[PageShape], pages_file: Path) -> PageShape:

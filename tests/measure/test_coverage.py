@@ -9,8 +9,17 @@ import pytest
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
-from harness.measure.coverage import RecordedPage, compared, coverage, judged_alone, reasons, recorded_page
+from harness.measure.coverage import (
+    RecordedPage,
+    at_any_time,
+    compared,
+    coverage,
+    judged_alone,
+    reasons,
+    recorded_page,
+)
 from harness.measure.reason import Blame, accident, of_the_page, texts
+from harness.measure.received import is_judged
 from harness.mirror.recording import read_recording
 from tests.support.https_recording import HttpsRecording
 from tests.support.made_record import made_record
@@ -235,13 +244,62 @@ def test_what_a_recording_holds_for_each_page(tmp_path: Path) -> None:
     assert 4 not in recorded_page(recording, base / "small", sanitise("http://one.test")).sizes.values()
     style = next(identity for identity, size in sizes.items() if size == 4)
     got = ReceivedAnswers(2, 0, 0, 0, tuple(_received(identity) for identity in (style, style, "other")))
-    assert coverage(got, recorded) == Coverage(3, sum(sizes.values()), 1, 4)
+    assert coverage(got, recorded) == Coverage(3, sum(sizes.values()), 1, 4,
+                                               lost=("http://one.test/", "http://one.test/go"))
     assert coverage(ReceivedAnswers(0, 0, 1, 0, (_received(style, "missing"),)), recorded).got == 0
     assert coverage(ReceivedAnswers(0, 0, 0, 0, from_cache=(style, "")), recorded).got == 1
     for error, count in (("net::ERR_ABORTED", 1), ("net::ERR_CONNECTION_RESET", 0)):
         broken_off = replace(_received(style, "failed"), error=error)
         covered = coverage(ReceivedAnswers(0, 0, 0, 1, (broken_off,)), recorded)
         assert covered.got == count, "by the page, or by the server"
+
+
+@pytest.mark.parametrize(("answers", "bytes_got"), [
+    ([{"wire_bytes": 9}], 9), ([{"wire_bytes": 0}], 0), ([{"wire_bytes": 4}, {"wire_bytes": 3}], 7),
+    ([{"wire_bytes": 99}], 9), ([{"wire_bytes": None}], 9),
+    ([{"wire_bytes": 1, "status": 206}], 9), ([{"wire_bytes": 0, "status": 304}], 9),
+    ([{"wire_bytes": 2, "error": "net::ERR_ABORTED"}], 9), ([{"wire_bytes": 2, "error": "unfinished"}], 9)])
+def test_what_came_of_a_body_counts_and_not_what_was_recorded(answers: list[dict[str, Any]], bytes_got: int) -> None:
+    each = tuple(ReceivedAnswer(**answer("x", **known)) for known in answers)
+    cover = coverage(ReceivedAnswers(len(each), 0, 0, 0, each), RecordedPage({"x": 9}, urls={"x": "http://a.test/x"}))
+    assert (cover.got, cover.got_bytes, cover.lost) == (1, bytes_got, ())
+
+
+@pytest.mark.parametrize("name", ["favicon.ico", "manifest.json", "site.webmanifest"])
+def test_what_a_browser_asks_for_on_its_own_time_is_of_no_page(tmp_path: Path, name: str) -> None:
+    """A page behind a sign-in: Chrome asks the host of the form for its picture, or not in time."""
+    page = "https://one.test/"
+    recorded = HttpsRecording(tmp_path)
+    recorded.add(page, b"page", (("Content-Type", "text/html"),))
+    recorded.add(f"https://idp.test/{name}", b"not found", status=404)
+    recorded.finish(page)
+    recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
+    assert [*recorded_page(recording, tmp_path / "Web", sanitise(page)).urls.values()] == [page]
+    own = answer("", url=f"https://idp.test/{name}")
+    for known in ({"kind": "missing", "status": 404}, {"kind": "failed", "error": REFUSED}, {"error": "unfinished"}):
+        assert not is_judged(ReceivedAnswer(**{**own, **known}))
+        assert reasons(load_of(answer("page"), {**own, **known})) == []
+
+
+@pytest.mark.parametrize(("host", "counts"), [("b.test", True), ("c.test", False)])
+def test_what_a_trial_loses_counts_at_any_time(host: str, counts: bool) -> None:
+    """Without delay it came after the load event, with some before it: then no load of the experiment was valid."""
+    held = RecordedPage(dict.fromkeys("012345678x", 9), urls={"x": "http://b.test/id-1/x"})
+    tries = [answer(f"try {number}", url=f"http://{host}/id-{number}/x", identity="", kind="missing", status=404,
+                    late=True) for number in range(3)]
+    trial = load_of(*good(9), *tries)
+    assert reasons(trial) == []
+    assert bool(reasons(at_any_time(trial, held))) == counts
+    found = load_of(*good(9), answer("x", late=True), *tries)
+    assert reasons(at_any_time(found, held)) == [], "nothing was lost"
+
+
+def test_a_reason_names_what_was_lost() -> None:
+    lost = Coverage(10, 100, 8, 80, of_a_load=True, lost=("http://b.test/id-1/x", "http://b.test/y"))
+    load = load_of(*good(8))
+    assert load.answers
+    [reason] = judged_alone(replace(load, answers=replace(load.answers, coverage=lost)), [])
+    assert all(url in reason.text for url in lost.lost)
 
 
 def test_requests_that_the_cache_answered_did_not_fail() -> None:

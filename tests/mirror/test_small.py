@@ -1,5 +1,6 @@
 """A recording that a program made is one, as the replay and tfo.py read it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from harness.files.pages import PageFiles
@@ -20,5 +21,5 @@ def test_it_is_read_as_a_recording(tmp_path: Path) -> None:
     assert sorted(page_set.hosts) == ["cdn.test", "www.one.test"]
     recording = read_recording(files.mirror, files.fetchlog)
     assert [recording.exact_url(url)[0].mime_type for url in (PAGE, SCRIPT)] == ["text/html", "text/javascript"]
-    assert recording.manifest == Manifest("made", note="by hand")
+    assert replace(recording.manifest, bodies={}) == Manifest("made", note="by hand")
     assert (files.mirror / "cdn.test/a/s.js?v=1").read_bytes() == b"1"

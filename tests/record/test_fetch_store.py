@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,7 @@ def test_adding_to_a_recording_leaves_what_is_there_alone(tmp_path: Path, store:
 
 def test_what_is_added_is_written_to_no_place_that_a_link_leads_to(tmp_path: Path, store: Store) -> None:
     (tmp_path / "mine").mkdir()
+    store.put("http://a.test/x", "GET", b"first")
     store.write_manifest()
     (store.mirror / "b.test").symlink_to(tmp_path / "mine")
     store.publish(invoking_user())
@@ -190,6 +192,7 @@ def test_what_is_added_is_written_to_no_place_that_a_link_leads_to(tmp_path: Pat
 
 
 def test_what_is_added_leaves_the_note_on_what_is_there(tmp_path: Path, store: Store) -> None:
+    store.put("http://a.test/x", "GET", b"first")
     store.write_manifest("brought from a.har")
     store.publish(invoking_user())
     for note in ("", "brought from b.har", "brought from b.har"):
@@ -211,6 +214,22 @@ def test_nothing_is_added_to_a_recording_of_others(tmp_path: Path, store: Store,
     (tmp_path / "demo.fetchlog" / "manifest.json").write_text(manifest)
     with pytest.raises(InputError, match=r"manifest\.json:1: "):
         store.continue_from_existing()
+
+
+@pytest.mark.parametrize("spoil", [Path.unlink, lambda body: body.write_bytes(b"firsT")])
+def test_nothing_is_added_to_a_recording_that_is_not_all_there(tmp_path: Path, store: Store,
+                                                               spoil: Callable[[Path], object]) -> None:
+    """Its new list of bodies would hide what is wrong."""
+    store.put("http://a.test/x", "GET", b"first")
+    store.put("http://a.test/y", "GET", b"other")
+    store.write_manifest()
+    store.publish(invoking_user())
+    spoil(tmp_path / "demo" / "a.test" / "x")
+    more = Store(tmp_path, "demo")
+    more.make()
+    with pytest.raises(InputError, match=r"^1 of 2 bodies of demo/ is .*a\.test/x; "):
+        more.continue_from_existing()
+    more.clean_up()
 
 
 def test_a_recording_that_cannot_be_copied_is_not_added_to(tmp_path: Path, store: Store,

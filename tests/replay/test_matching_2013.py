@@ -62,10 +62,11 @@ def test_2013_the_end_of_a_redirect_has_the_file_of_its_beginning(tmp_path: Path
     assert Site(recording, HOST).borrowed == {"www.a.test"}
 
 
-def test_2013_a_recorded_answer_without_its_body_is_empty_and_says_so(tmp_path: Path) -> None:
+def test_2013_a_recorded_answer_without_its_body_is_not_found_and_is_named(tmp_path: Path) -> None:
     recording = text_recording(tmp_path, {"a.test/index.html": ""}, [ok("http://a.test/i.gif", mime="image/gif")])
     answer = Site(recording, HOST).answer("/i.gif")
-    assert (answer.status, answer.mime_type, answer.file, answer.found) == (200, "image/gif", None, "no-body")
+    assert (answer.status, answer.file, answer.found) == (404, None, "missing")
+    assert recording.without_body() == ["http://a.test/i.gif"]
 
 
 def test_2013_a_file_whose_name_lost_its_question_mark(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from harness.files.pages import Page, PageFiles
 from harness.files.text_log import PageLog, read_log
 from harness.files.urls import document_url, without_fragment
 from harness.mirror.answers import PARTIAL, RecordedAnswer
+from harness.mirror.bodies import damage
 from harness.mirror.content_type import content_type
 from harness.mirror.encoding import LARGEST_BODY
 from harness.mirror.headers import OF_NO_RECORDING
@@ -53,6 +54,8 @@ def recorded_exchanges(directory: Path, name: str, pages: list[Page]) -> Iterato
     files = PageFiles(directory, name)
     mirror, fetchlog = files.mirror, files.fetchlog
     recording = read_recording(mirror, fetchlog)
+    if damaged := damage(recording.bodies, mirror):
+        raise InputError(f"{damaged}; record it again")
     missing = [page for page in pages if not (fetchlog / page.name).is_file()]
     if missing:
         raise InputError(f"{fetchlog / missing[0].name}:1: no log of {missing[0].url}; record it with ./fetch.py "

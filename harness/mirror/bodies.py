@@ -1,0 +1,76 @@
+"""Whether a recording's bodies are all there, and as they were recorded.
+
+``manifest.json`` lists the files of the mirror with their sizes and SHA-256 (`list_bodies`). Older recordings have no
+such list, but their HARs name the file of each body and tell its size. Recordings of 2013's format tell neither.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from harness.errors import shortened
+from harness.mirror.paths import list_files, open_file
+
+CHUNK_BYTES = 2**20
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a recording says of one file of its mirror; `bytes` None and `sha256` "" where it does not say it."""
+
+    bytes: int | None = None
+    sha256: str = ""
+
+
+class State(Enum):
+    """What has become of a body since it was recorded; the value says it in words."""
+
+    AS_RECORDED = "as recorded"
+    MISSING = "missing"
+    CHANGED = "not as recorded"
+
+
+def list_bodies(mirror: Path) -> dict[str, Body]:
+    """Return every file of a mirror, ``host/file``, with what it holds."""
+    return {name: _read(mirror / name) for name in sorted(list_files(mirror)) if "/" in name and _is_text(name)}
+
+
+def damage(bodies: Mapping[str, Body], mirror: Path) -> str:
+    """Return in words which of the recorded `bodies` are missing from the mirror or are others now, "" when none is."""
+    directory = os.open(mirror, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        states = {name: _state(directory, name, recorded) for name, recorded in bodies.items()}
+    finally:
+        os.close(directory)
+    found = {what: [name for name, state in states.items() if state is what] for what in (State.MISSING, State.CHANGED)}
+    return "; ".join(f"{len(names)} of {len(bodies)} bodies of {mirror.name}/ {'is' if len(names) == 1 else 'are'} "
+                     f"{what.value}, first {shortened(names[0])}" for what, names in found.items() if names)
+
+
+def _state(directory: int, name: str, recorded: Body) -> State:
+    try:
+        descriptor = open_file(directory, name)
+    except OSError:
+        return State.MISSING
+    with os.fdopen(descriptor, "rb") as file:
+        if recorded.bytes not in (None, os.fstat(descriptor).st_size):
+            return State.CHANGED
+        if not recorded.sha256:
+            return State.AS_RECORDED
+        digest = hashlib.sha256()
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
+    return State.AS_RECORDED if digest.hexdigest() == recorded.sha256 else State.CHANGED
+
+
+def _read(path: Path) -> Body:
+    content = path.read_bytes()
+    return Body(len(content), hashlib.sha256(content).hexdigest())
+
+
+def _is_text(name: str) -> bool:
+    """Say whether JSON can hold the name: it cannot where the file system's is no UTF-8."""
+    return name.isascii() or name.encode("utf-8", "replace").decode() == name
