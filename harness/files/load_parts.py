@@ -158,9 +158,8 @@ class Timekeeping:
     was late at most. `suspended_ms`: growth of CLOCK_BOOTTIME over CLOCK_MONOTONIC. `page_waited_ms`: the main thread
     of Chrome's renderer could have run and got no processor; `page_waited_for_others_ms`: the most of that
     for which others than Chrome can have been the reason, after the document's first byte. `others_busy_ms`: processor
-    time, summed over all
-    processors, of programs that are not of the experiment and are as important (nice(1)). `stopped_ms`: how long
-    processes of Chrome stood stopped, by name.
+    time, summed over all processors, of programs that are not of the experiment and are as important (nice(1)).
+    `stopped_ms`: how long processes of Chrome stood stopped, by name.
     """
 
     late: tuple[LateAnswer, ...] = ()

@@ -109,7 +109,7 @@ def test_servers_that_are_faster_together_than_the_clients_link_wait_for_it(home
     (0, 600, 0, 0), (200, 800, 0, 200), (0, 700, 0, 100), (100, 750, 50, 200), (1000, 1600, 0, 300), (30, 0, 0, 30)])
 def test_a_page_waited_for_others_no_longer_than_they_worked(servers_ms: float, busy_ms: float, steal_ms: float,
                                                              waited_ms: float) -> None:
-    """Chrome worked for 600 ms of this second, and its page waited for 300: for Chrome's own processes, or for these."""
+    """Chrome worked for 600 ms of this second, and its page waited for 300: for Chrome itself, or for these."""
     ticks = Ticks(
         samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0)), (1.0, Pressure(steal_ms, busy_ms, 0, 0, 0, 0))],
         worked={1: [(0.0, 0.0), (1.0, 600.0)], 2: [(0.0, 50.0), (1.0, 50.0 + servers_ms)]},
