@@ -1,4 +1,4 @@
-"""Loads whose page had to wait for a processor, whoever had it: another program, or the experiment's own servers."""
+"""Loads whose page had to wait for a processor that others had: another program, or the experiment's own servers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,12 +22,11 @@ class Waited:
 
 
 def waited_ms(kept: Timekeeping) -> float | None:
-    """Return how long a page waited for a processor, as far as that can have made its load longer; None: not known.
+    """Return how long a page waited for a processor that others than Chrome had; None where that is not known.
 
-    Before the document's first byte a page has nothing to do but to wait for the network, while Chrome starts. Records
-    of earlier versions do not tell that part from the rest.
+    Records of earlier versions do not tell that part from the rest.
     """
-    return kept.page_waited_ms if kept.page_waited_since_head_ms is None else kept.page_waited_since_head_ms
+    return kept.page_waited_ms if kept.page_waited_for_others_ms is None else kept.page_waited_for_others_ms
 
 
 def loads_that_waited(selection: Selection, page: str, rtt_ms: float) -> Iterator[Waited]:

@@ -96,9 +96,21 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
         gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=pressure.suspended_ms,
         others_busy_ms=max(0.0, pressure.busy_ms - ticks.worked_ms(start_s, end_s)),
         page_waited_ms=ticks.waited_ms(PAGE_PROCESS, start_s, end_s),
-        page_waited_since_head_ms=ticks.waited_ms(
-            PAGE_PROCESS, min(end_s, start_s + (record.first_byte_ms or 0.0) / 1000), end_s),
+        page_waited_for_others_ms=waited_for_others_ms(
+            ticks, min(end_s, start_s + (record.first_byte_ms or 0.0) / 1000), end_s),
         stopped_ms=ticks.stopped_ms(start_s, end_s))
+
+
+def waited_for_others_ms(ticks: Ticks, start_s: float, end_s: float) -> float:
+    """Return for how long at most the page's thread waited for a processor because others than Chrome had one.
+
+    Chrome's processes wait for each other on any machine, and that belongs to the page. The others are other programs,
+    the experiment's own servers and network, and a hypervisor: they made it wait for no longer than they worked.
+    """
+    pressure = ticks.pressure(start_s, end_s)
+    of_chrome_ms = ticks.worked_ms(start_s, end_s, of_load=True)
+    others_ms = max(ticks.worked_ms(start_s, end_s), pressure.busy_ms) - of_chrome_ms + pressure.steal_ms
+    return min(ticks.waited_ms(PAGE_PROCESS, start_s, end_s), max(0.0, others_ms))
 
 
 def _late(lab: Laboratory, quiet: Sequence[Quiet], start_s: float, requests: Sequence[ServerRequest],

@@ -38,6 +38,8 @@ def _came(entry: dict[str, Any]) -> Iterator[tuple[float, int]]:
             if message["type"] == "receive":
                 yield float(message["time"]), len(str(message["data"]))
         began, before = moment_of(entry.get("startedDateTime")), 0
-        for time_ms, so_far in (entry.get("_arrivals") or ()) if began else ():
+        for time_ms, so_far in entry.get("_arrivals") or ():
+            if began is None:
+                return
             yield began.timestamp() + (until_head_ms(entry) + float(time_ms)) / 1000, int(so_far) - before
             before = int(so_far)

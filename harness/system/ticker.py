@@ -97,9 +97,10 @@ class Ticks:
         return max((_grown(counts, start_s, end_s) for pid, counts in self.waits.items()
                     if self.names.get(pid, "").endswith(ending)), default=0.0)
 
-    def worked_ms(self, start_s: float, end_s: float) -> float:
-        """Return for how long the processes of the experiment had processors between two moments."""
-        return sum(_grown(counts, start_s, end_s) for counts in self.worked.values())
+    def worked_ms(self, start_s: float, end_s: float, *, of_load: bool = False) -> float:
+        """Return for how long the experiment's processes, or those of the load only, had processors in that time."""
+        return sum(_grown(counts, start_s, end_s) for pid, counts in self.worked.items()
+                   if not of_load or pid in self.waits)
 
     def lateness(self, start_s: float, end_s: float) -> Lateness | None:
         """Return how late packets were let go between two moments, to SAMPLE_S; None where nothing counts that."""

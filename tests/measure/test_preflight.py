@@ -283,7 +283,7 @@ def test_a_driver_of_chromes_version(chrome: str, on_path: list[str], of_package
         package = types.ModuleType("chromedriver_binary")
         if of_package:
             package.__spec__ = importlib.machinery.ModuleSpec("chromedriver_binary", None)
-            package.chromedriver_filename = str(says(here / "package", of_package))
+            vars(package)["chromedriver_filename"] = str(says(here / "package", of_package))
             monkeypatch.setitem(sys.modules, "chromedriver_binary", package)
         given = json.dumps({"logs": [], "result": {"code": 0, "driver_path": str(
             says(here / "manager", of_manager)) if of_manager else ""}})

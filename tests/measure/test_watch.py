@@ -12,7 +12,15 @@ from harness.files.load_parts import CookieCounts, CookieMode, LateAnswer
 from harness.measure.laboratory import Laboratory
 from harness.measure.timekeeping import reasons
 from harness.measure.validity import _fastopen
-from harness.measure.watch import MOST_LATE, Explained, Watch, cookies_of, timekeeping_of
+from harness.measure.watch import (
+    MOST_LATE,
+    PAGE_PROCESS,
+    Explained,
+    Watch,
+    cookies_of,
+    timekeeping_of,
+    waited_for_others_ms,
+)
 from harness.network.arrivals import Arrivals, Said
 from harness.network.star import Host, LinkSpeeds
 from harness.system.pressure import Pressure
@@ -95,3 +103,15 @@ def test_servers_that_are_faster_together_than_the_clients_link_wait_for_it(home
     kept = timekeeping_of(cast(Watch, watch), record, [["10.0.0.4", 100.0, 500.0, False]], Explained(None, []), [])
     assert kept is not None
     assert bool(reasons(kept, 20, 2000)) == is_late
+
+
+@pytest.mark.parametrize(("servers_ms", "busy_ms", "steal_ms", "waited_ms"), [
+    (0, 600, 0, 0), (200, 800, 0, 200), (0, 700, 0, 100), (100, 750, 50, 200), (1000, 1600, 0, 300), (30, 0, 0, 30)])
+def test_a_page_waited_for_others_no_longer_than_they_worked(servers_ms: float, busy_ms: float, steal_ms: float,
+                                                             waited_ms: float) -> None:
+    """Chrome worked for 600 ms of this second, and its page waited for 300: for Chrome itself, or for these."""
+    ticks = Ticks(
+        samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0)), (1.0, Pressure(steal_ms, busy_ms, 0, 0, 0, 0))],
+        worked={1: [(0.0, 0.0), (1.0, 600.0)], 2: [(0.0, 50.0), (1.0, 50.0 + servers_ms)]},
+        waits={1: [(0.0, 0.0), (1.0, 300.0)]}, names={1: f"chrome {PAGE_PROCESS}"})
+    assert waited_for_others_ms(ticks, 0.0, 1.0) == waited_ms
