@@ -41,6 +41,7 @@ from harness.system.atomic import write_atomically
 from harness.system.lock import only_experiment
 from harness.system.options import TIMEOUT_S, OptionParser, page_list_name
 from harness.system.privileges import acting_as, invoking_user, passable_temp_root, require_root
+from harness.system.progress import counted
 from harness.system.signals import run_interruptible
 
 DELAYS_MS = (0.0, 50.0)
@@ -95,7 +96,7 @@ def load_all(arguments: argparse.Namespace, page_set: PageSet, pages: Sequence[P
         series = Experiment(lab=lab, to_do=plan, goal=None, seed=arguments.seed, retries=RETRIES,
                             pages=pages, document_bytes=page_set.document_bytes,
                             description={**settings(arguments, speeds, web, chrome, netem=netem),
-                                         **found_in(lab)}).measure()
+                                         **found_in(lab)}).measure(counted(len(plan)))
         accidents = {reason.text for measured in series for reason in measured.why_not if worth_another_try([reason])}
         results = read_results(lab.client_dir)
         return each_usable(pages, lambda page: read_page(

@@ -156,7 +156,8 @@ def test_the_demo_is_made_and_knows_how_far_its_servers_were(project: Path) -> N
 
 
 BAD_USE = [
-    ["--delays", "ten"], ["--delays", " "], ["--testruns", "1"], ["--name", "../x"], ["--name=-x"], ["--name"], ["--rtt="],
+    ["--delays", "ten"], ["--delays", " "], ["--testruns", "1"], ["--name", "../x"], ["--name=-x"], ["--name"],
+    ["--rtt="],
     ["--until-ci", "", "--quick"], ["--testruns=1"], ["--testruns", "010"], ["--testruns", "4294967296"],
     ["--delays", "10 10.0"], ["--delays", "٣"], ["--dir", "/tmp"], ["--dir=/tmp"], ["--dry-run=check"],
     ["--on-user", "bash"], ["--tfo", "2"], ["--resume"], ["--format", "gif"], ["--sweep-rtt", "2;5"],
