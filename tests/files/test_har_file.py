@@ -8,17 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files import har_file
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_har import read_foreign_har
 from harness.files.har_file import read_har_file
 from tests.support.foreign_hars import PAGE, entry, har
-
-PLAYWRIGHT = ROOT / "tests" / "data" / "har" / "playwright-secure.zip"
-"""The page `secure` of the test internet, recorded on 2026-11-25 by Playwright 1.65 with Chromium 156, as it does by
-itself where record_har_path ends with .zip."""
 
 
 def attached(path: Path, *, file: object = "body.html", post: str = "") -> Path:
@@ -43,17 +38,6 @@ def only(path: Path) -> ForeignEntry:
     found = read_foreign_har(path)
     assert len(found) == 1
     return found[0]
-
-
-def test_playwrights_zip_is_read_as_it_is() -> None:
-    entries = read_foreign_har(PLAYWRIGHT)
-    assert [(entry.url, entry.status) for entry in entries] == [
-        ("http://cdn.gamma.test/secure", 301), ("https://cdn.gamma.test/secure", 200),
-        ("https://cdn.gamma.test/twice.png", 200)]
-    document, picture = (entry.body or b"" for entry in entries[1:])
-    assert document == b"<title>safe</title><img src=/twice.png>"
-    assert picture.startswith(b"\x89PNG")
-    assert len(picture) == entries[2].wire_bytes
 
 
 def test_bodies_lie_beside_the_har(tmp_path: Path) -> None:
