@@ -5,6 +5,8 @@ from typing import Any
 Headers = tuple[tuple[str, str], ...]
 REDIRECTS = (301, 302, 303, 307, 308)
 """Statuses of an answer that leads to another URL (RFC 9110, section 15.4)."""
+EVENT_STREAM = "text/event-stream"
+"""What an EventSource is answered with (HTML, section 9.2)."""
 WITHOUT_BODY = (204, 205)
 BODILESS = (*WITHOUT_BODY, 304)
 """Statuses of answers that browsers read no body of, whatever their headers say (RFC 9110, section 15)."""

@@ -59,6 +59,9 @@ class RecordedPage:
     certain: frozenset[str] = frozenset()
     alike: Mapping[str, str] = field(default_factory=dict)
     urls: Mapping[str, str] = field(default_factory=dict)
+    paced: Mapping[str, RecordedAnswer] = field(default_factory=dict)
+    """By identity, the answers for which their server takes its time, whatever --think says: long polls, and those that
+    it sends in pieces."""
 
 
 def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage:
@@ -84,7 +87,8 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
     was_told = len(certain) < len(held)
     return RecordedPage({identity: _body_bytes(recording, mirror, answer) for identity, answer in held.items()},
                         of_a_load and not was_told, certain if of_a_load and was_told else frozenset(), alike,
-                        {identity: answer.url for identity, answer in held.items()})
+                        {identity: answer.url for identity, answer in held.items()},
+                        {answer.identity: answer for answer in logged if answer.slow_ms or answer.arrivals})
 
 
 def _asked_for_by_a_load(logged: Sequence[RecordedAnswer]) -> list[RecordedAnswer]:

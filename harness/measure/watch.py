@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
     if lab.queues_at_home:
         quiet = _home_link(lab, watch.arrivals, start_s, loaded).with_waits(quiet)
     late = [] if lab.one_by_one else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
-        if lab.network == "loopback" else _late(lab, quiet, start_s, requests, loaded.path)
+        if lab.network == "loopback" else _late(lab, quiet, list(_answered(lab, record.page, start_s, requests)), loaded.path)
     pressure, lateness = ticks.pressure(start_s, end_s), ticks.lateness(start_s, end_s)
     return Timekeeping(
         late=tuple(most_telling(late, record.rtt_ms, record.plt_ms, MOST_LATE)),
@@ -113,14 +114,25 @@ def waited_for_others_ms(ticks: Ticks, start_s: float, end_s: float) -> float:
     return min(ticks.waited_ms(PAGE_PROCESS, start_s, end_s), max(0.0, others_ms))
 
 
-def _late(lab: Laboratory, quiet: Sequence[Quiet], start_s: float, requests: Sequence[ServerRequest],
+def _late(lab: Laboratory, quiet: Sequence[Quiet], answered: Sequence[Answered],
           path: Sequence[Step]) -> list[LateAnswer]:
-    answered = [Answered(lab.layout.server_of(request.host), (request.time_s - start_s) * 1000 + request.own_ms,
-                         own_time_ms(request, thinks=lab.thinks)) for request in requests if request.own_ms is not None]
     allowed_ms = {name: silence_ms(rtt_ms, lab.speeds.narrowest_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
     late = late_answers(quiet, answered, allowed_ms, path, lab.layout)
     own_ms = lab.speeds.rtts_ms(lab.speeds.own_delays_ms)
     return [replace(answer, rtt_ms=own_ms.get(answer.host)) for answer in late]
+
+
+def _answered(lab: Laboratory, page: str, start_s: float, requests: Sequence[ServerRequest]) -> Iterator[Answered]:
+    """Yield the answers of a load of `page`, and the pieces of those that their servers send with pauses."""
+    paced = lab.recorded.get(page, RecordedPage({})).paced
+    for request in requests:
+        if request.own_ms is not None:
+            server, begun_ms = lab.layout.server_of(request.host), (request.time_s - start_s) * 1000 + request.own_ms
+            answer = paced.get(request.answer)
+            thinks = lab.thinks or (answer is not None and answer.slow_ms > 0)
+            yield Answered(server, begun_ms, own_time_ms(request, thinks=thinks))
+            for (before_ms, _), (after_ms, _) in pairwise(answer.arrivals if answer else ()):
+                yield Answered(server, begun_ms + after_ms, after_ms - before_ms)
 
 
 def _quiet(lab: Laboratory, silences: object) -> list[Quiet]:

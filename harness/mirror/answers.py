@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
-from harness.files.headers import REDIRECTS, WITHOUT_BODY, Headers, header_in
+from harness.files.headers import EVENT_STREAM, REDIRECTS, WITHOUT_BODY, Headers, header_in
 from harness.files.server_log import FoundAs
 from harness.files.text_log import Response
 from harness.mirror.asked import Asked
@@ -63,7 +63,7 @@ class RecordedAnswer:
     early_hints: Headers = ()
     """What was sent before the answer with the status 103 (RFC 8297)."""
     arrivals: Arrivals = ()
-    """For a stream of events: when to send how much of it."""
+    """For a stream of events, and an answer that its server sent with pauses: when to send how much of it."""
     stays_open: bool = False
     """Whether it has no end."""
     closes: bool = False
@@ -84,6 +84,8 @@ class RecordedAnswer:
     asked: Asked = field(default_factory=Asked, compare=False)
     wait_ms: float | None = field(default=None, compare=False)
     """How long it was waited for when it was recorded, a round trip included; None where that is not told."""
+    slow_ms: float = field(default=0.0, compare=False)
+    """Of a long poll (harness.mirror.polls): for how long the site had nothing to say; 0 for all other answers."""
     after_message: bool = field(default=False, compare=False)
     """Whether a live connection had told the page something before it was asked for: that may be why."""
     confirmed: int = field(default=0, compare=False)
@@ -102,7 +104,7 @@ class RecordedAnswer:
     @property
     def live(self) -> bool:
         """Whether it is a stream of events that goes on for as long as the page is open (HTML, section 9.2)."""
-        return dict(self.headers or ()).get("content-type", "").startswith("text/event-stream")
+        return dict(self.headers or ()).get("content-type", "").startswith(EVENT_STREAM)
 
     @property
     def lacks_body(self) -> bool:

@@ -2,7 +2,8 @@
 
 A WebSocket stands in a page's HAR as Chrome's DevTools write it: an entry for a ``ws:`` or ``wss:`` URL whose
 `_webSocketMessages` are {"type": "send" or "receive", "time": s since the epoch, "opcode": 1 text, 2 binary (base64),
-8 close (the code), "data": text}. An answer that stays open has `_arrivals`: [ms since its head, bytes so far] each.
+8 close (the code), "data": text}. An answer that stays open has `_arrivals`: [ms since its head, bytes so far] each. So
+has one with an end that its server sent with pauses: of it nothing is left out.
 
 What came after the recorded load event is left out. In a replay (at a longer round trip, say) it could come before the
 load event, and the load would then wait for something that the recorded page did not wait for.
@@ -21,6 +22,7 @@ from typing import Any
 from wsproto.frame_protocol import Opcode
 
 from harness.files.foreign_har import MESSAGES
+from harness.files.headers import EVENT_STREAM, header_in, headers_of_har
 from harness.files.moments import moment_of
 
 HTTP_SCHEMES = {"ws": "http", "wss": "https"}
@@ -99,7 +101,7 @@ def first_message_s(entries: list[dict[str, Any]]) -> float:
     for entry in entries:
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, OverflowError):
             found += [float(message["time"]) for message in entry.get(MESSAGES) or () if message["type"] == "receive"]
-            began = moment_of(entry.get("startedDateTime")) if entry.get("_arrivals") else None
+            began = moment_of(entry.get("startedDateTime")) if entry.get("_arrivals") and _stays_open(entry) else None
             if began is not None:
                 first_ms = min(float(time_ms) for time_ms, _ in entry["_arrivals"])
                 found.append(began.timestamp() + (until_head_ms(entry) + first_ms) / 1000)
@@ -111,14 +113,21 @@ def until_head_ms(entry: dict[str, Any]) -> float:
     return sum(max(0.0, float((entry.get("timings") or {}).get(part, 0))) for part in UNTIL_HEAD)
 
 
-def arrivals_of(entry: dict[str, Any], last_s: float) -> tuple[Arrivals, bool]:
-    """Return an entry's `_arrivals` up to `last_s`, in which both numbers ascend, and whether more came later.
+def _stays_open(entry: dict[str, Any]) -> bool:
+    """Say whether an entry is a stream: of events, or one that had no end when the recording ended."""
+    headers = headers_of_har((entry.get("response") or {}).get("headers"))
+    return bool(entry.get("_partial")) or header_in(headers, "content-type").startswith(EVENT_STREAM)
 
+
+def arrivals_of(entry: dict[str, Any], last_s: float) -> tuple[Arrivals, bool]:
+    """Return an entry's `_arrivals`, in which both numbers ascend, and whether more came later.
+
+    A stream's are those up to `last_s`.
     Raises ValueError, TypeError, KeyError and AttributeError for nonsense.
     """
     if not entry.get("_arrivals"):
         return (), False
-    began = moment_of(entry.get("startedDateTime"))
+    began = moment_of(entry.get("startedDateTime")) if _stays_open(entry) else None
     last_ms = (last_s - began.timestamp()) * 1000 - until_head_ms(entry) if began else float("inf")
     steps = sorted((min(max(0.0, float(time_ms)), LONGEST_MS), int(size)) for time_ms, size in entry["_arrivals"])
     sizes = accumulate((size for _, size in steps), max)

@@ -23,6 +23,7 @@ from harness.files.text_log import Response
 from harness.mirror.answers import FILE_ANYWAY, BodyPart, RecordedAnswer, answer_of_exchange, answer_of_response
 from harness.mirror.har import Exchange
 from harness.mirror.masks import mask_target
+from harness.mirror.polls import long_polls
 
 IDENTITY_DIGITS = 12
 """Hexadecimal ones: 48 bits tell the transactions of a recording apart."""
@@ -89,6 +90,7 @@ def sequences(logged: Iterable[Logged], files: dict[str, frozenset[str]]) -> Seq
     kept |= {id(item) for item in logged if isinstance(item.entry, Response)}   # other pages' HARs do not tell of it
     confirmed = Counter(place for items in by_key.values() for place in _confirmed(items, kept))
     tells = {item.page for item in logged if isinstance(item.entry, Exchange) and item.entry.asked.navigation}
+    slow_ms = _long_polls(logged)
     numbers: Counter[str] = Counter()
     found: dict[Origin, dict[str, list[RecordedAnswer]]] = {}
     for item in logged:
@@ -107,9 +109,17 @@ def sequences(logged: Iterable[Logged], files: dict[str, frozenset[str]]) -> Seq
             dataclasses.replace(answer, identity=name, url=item.url, page=item.page,
                                 after_load=answer.after_load or item.after_load,
                                 wait_ms=item.entry.wait_ms if isinstance(item.entry, Exchange) else None,
-                                confirmed=confirmed[id(item)],
+                                slow_ms=slow_ms.get(id(item.entry), 0.0), confirmed=confirmed[id(item)],
                                 asked=dataclasses.replace(answer.asked, tells_navigations=item.page in tells)))
     return {origin: {key: tuple(answers) for key, answers in of_origin.items()} for origin, of_origin in found.items()}
+
+
+def _long_polls(logged: Iterable[Logged]) -> dict[int, float]:
+    pages: dict[str, list[Exchange]] = {}
+    for item in logged:
+        if isinstance(item.entry, Exchange):
+            pages.setdefault(item.page, []).append(item.entry)
+    return {key: slow_ms for exchanges in pages.values() for key, slow_ms in long_polls(exchanges).items()}
 
 
 def _confirmed(items: list[Logged], kept: set[int]) -> Iterator[int]:

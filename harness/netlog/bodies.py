@@ -17,7 +17,7 @@ from typing import Any
 
 from harness.netlog.file import BEGIN, read_constants, read_events
 
-START, SEND = "URL_REQUEST_START_JOB", "HTTP_TRANSACTION_SEND_REQUEST"
+START, SEND, WAIT = "URL_REQUEST_START_JOB", "HTTP_TRANSACTION_SEND_REQUEST", "HTTP_TRANSACTION_READ_BODY"
 RAW, DECODED = "URL_REQUEST_JOB_BYTES_READ", "URL_REQUEST_JOB_FILTERED_BYTES_READ"
 
 
@@ -31,11 +31,23 @@ class ResponseBody:
 
     arrivals: list[tuple[int, int]] = field(default_factory=list)
     """When how many bytes of `wire` had come: ticks and sizes."""
+    waits: list[tuple[int, int, int]] = field(default_factory=list)
+    """From when to when Chrome waited for the next bytes, in ticks, and how many bytes of `wire` had come before.
+
+    What Chrome itself leaves unread for a while, since the page is busy, say, is no wait.
+    """
+    _asked: int | None = None
 
     @property
     def wire(self) -> bytes:
         """The bytes as they came over the wire, without the chunks or frames of the transfer."""
         return bytes(self.encoded or self.decoded)
+
+    def note_wait(self, tick: int, *, begins: bool) -> None:
+        """Note that Chrome asks for the next bytes at `tick`, or that it has them, or the end of the body."""
+        if not begins and self._asked is not None and tick > self._asked:
+            self.waits.append((self._asked, tick, len(self.encoded or self.decoded)))
+        self._asked = tick if begins else None
 
 
 def read_bodies(path: Path) -> dict[tuple[int, int], ResponseBody]:
@@ -49,13 +61,13 @@ def read_bodies(path: Path) -> dict[tuple[int, int], ResponseBody]:
     types = read_constants(path).get("logEventTypes")
     if not isinstance(types, dict):
         return bodies
-    names = {types[name]: name for name in (START, SEND, RAW, DECODED) if name in types}
+    names = {types[name]: name for name in (START, SEND, WAIT, RAW, DECODED) if name in types}
     for event in read_events(path, []):     # read_netlog of the same file tells of its problems
         with contextlib.suppress(KeyError, TypeError, ValueError):      # no event, or one of a log without bytes
             name = names.get(event["type"])
             if name is not None:
                 _read_event(name, event, hops, bodies)
-    return bodies
+    return {key: body for key, body in bodies.items() if body.arrivals}
 
 
 def _read_event(name: str, event: dict[str, Any], hops: dict[int, int],
@@ -70,6 +82,9 @@ def _read_event(name: str, event: dict[str, Any], hops: dict[int, int],
     key = (source, hops.get(source, 0))
     if name == SEND:                        # sent again on another connection: what came before is void
         bodies.pop(key, None)
+        return
+    if name == WAIT:
+        bodies.setdefault(key, ResponseBody()).note_wait(int(event["time"]), begins=event["phase"] == BEGIN)
         return
     data = base64.b64decode(event["params"]["bytes"])
     body = bodies.setdefault(key, ResponseBody())

@@ -41,8 +41,8 @@ class Silence:
 def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence]:
     """Return the silences of SHORTEST_MS and more between two ticks, in order of their start.
 
-    One that lasts beyond `end_tick` is cut there. Requests that got no answer at all, by then or later, are left out:
-    they may have got none when the page was recorded either. Whether they did, harness.measure.validity looks at.
+    One that lasts beyond `end_tick` is cut there. Requests that had no head of an answer by then are left out: they may
+    have had none when the page was recorded either (a long poll). Whether they did, harness.measure.validity looks at.
     """
     hosts: dict[str, _ServerSpans] = defaultdict(_ServerSpans)
     by_id = {connection.id: connection for connection in netlog.connections}
@@ -107,7 +107,8 @@ def _waiting(transaction: HttpTransaction, connection: Connection, end_tick: flo
     end = transaction.end
     if transaction.is_stream(over=end is not None and end <= end_tick):
         return sent, transaction.start + transaction.phases.until_head     # what is new comes when it is new
-    if not transaction.status and (end is None or end > end_tick):
+    if (end is None or end > end_tick) and (not transaction.status
+                                            or transaction.start + transaction.phases.until_head > end_tick):
         return sent, sent
     if end is None:
         return sent, end_tick

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urldefrag
 
+from harness.files.headers import EVENT_STREAM
 from harness.netlog.connections import Carriers, Connection, NameResolution
 from harness.netlog.requests import NO_ORIGIN, Hop, load_flag, mime_type_and_charset
 
@@ -12,8 +13,6 @@ NOT_APPLICABLE = -1.0
 IGNORE_LIMITS = "IGNORE_LIMITS"
 """The flag of requests that a page's thread waits for: none of Chrome's limits may hold them back, or it would stand
 still for ever (Chromium's net/base/load_flags_list.h)."""
-EVENT_STREAM = "text/event-stream"
-"""What an EventSource is answered with (HTML, section 9.2)."""
 
 
 @dataclass(frozen=True)

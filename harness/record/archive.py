@@ -4,7 +4,8 @@ What it says beyond harness.netlog.har: httpVersion is "h2" where that was spoke
 `_file` (``host/file`` in the mirror) is the body of exactly this answer, still content-encoded; `_partial` is true when
 only its beginning came (then `_error` says why), `_refetched` when requests, not Chrome, brought it, `_afterLoad` when
 it was asked for after the load event, `_beforeDocument` when by a document that the page's own took the place of;
-`_arrivals` is when how much of a stream had come, and `_webSocketMessages` what a WebSocket said (harness.mirror.live);
+`_arrivals` is when how much had come of a stream, or of an answer that its server sent with pauses
+(harness.netlog.pauses), and `_webSocketMessages` what a WebSocket said (harness.mirror.live);
 `_afterMessage` is whether, of a page that others recorded, whose answers keep the dates that they had there, it was
 asked for after a WebSocket first told the page something; `_connectMs` is how long the TCP handshake took of the
 connection it went over. harness.mirror.har reads them.
@@ -49,8 +50,8 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
             entry["_beforeDocument"] = True
         if (tcp_ms := connect_ms.get(exchange.transaction.connection or 0)) is not None:
             entry["_connectMs"] = tcp_ms
-        if exchange.arrivals:
-            entry["_arrivals"] = _in_steps(exchange.arrivals)
+        if exchange.arrivals or exchange.pieces:
+            entry["_arrivals"] = _in_steps(exchange.arrivals or exchange.pieces)
     shift_ms = CLOCK_SHIFT_MS if recording.brought_from else 0.0
     archive["log"]["entries"] += [_websocket_entry(websocket, netlog, shift_ms) for websocket in recording.websockets]
     if recording.brought_from:

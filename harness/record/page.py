@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from http import HTTPStatus
-from itertools import pairwise
 from pathlib import Path
 
 from harness.errors import DISK_FAILURES
@@ -28,6 +27,7 @@ from harness.netlog.load import (
     page_log,
     read_netlog,
 )
+from harness.netlog.pauses import Pieces, server_pieces
 from harness.netlog.requests import mime_type_and_charset
 from harness.netlog.sent import read_sent_bodies
 from harness.netlog.websockets import WebSocket, read_websockets
@@ -57,10 +57,10 @@ class CapturedExchange:
     """The size of the body that a source says it had, but lacks; 0 where nobody knows."""
     archived: ArchivedAnswer | None = None
     """What a source has written down of it, where it did not come from the Internet."""
-    arrivals: tuple[tuple[float, int], ...] = ()
+    arrivals: Pieces = ()
     """Of an answer that stays open: how long after its head, in ms, how many bytes of the body had come."""
-    pause_ms: float = 0.0
-    """Of an answer of unknown length that had an end: for how long at most nothing came of its body."""
+    pieces: Pieces = ()
+    """Of one that had an end, and that its server sent with pauses: when, in ms since its head, it had how much."""
     note: str = ""
     file: str = ""
 
@@ -180,11 +180,15 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, refetcher: Refetcher | N
     """Read what a visit left behind; `refetcher` fetches what Chrome gave up half way. Raises ExperimentError."""
     netlog = read_netlog(netlog_file)
     bodies = read_bodies(netlog_file)
+    pieces = server_pieces(netlog, bodies)
     documents = [transaction.start for transaction in netlog.transactions
                  if transaction.main_frame and transaction.start >= visit.start_tick - SLACK_MS]
     start_tick = float(documents[0]) if documents else visit.start_tick
     exchanges = [_captured(transaction, bodies.get((transaction.source, transaction.hop)), visit.end_tick)
                  for transaction in of_load(netlog, start_tick, visit.end_tick)]
+    for exchange in exchanges:
+        if exchange.whole and not exchange.arrivals:
+            exchange.pieces = pieces.get((exchange.transaction.source, exchange.transaction.hop), ())
     _add_sent_bodies(exchanges, netlog_file)
     if refetcher is not None:
         _refetch(exchanges, refetcher)
@@ -236,14 +240,9 @@ def _captured(transaction: HttpTransaction, body: ResponseBody | None, end_tick:
             exchange.note = f"still arriving when the recording ended; {len(exchange.body)} bytes are kept"
         elif not exchange.whole:
             exchange.note = f"{transaction.error or 'incomplete'}; {len(exchange.body)} bytes are kept"
-        if body:
+        if body and transaction.is_stream(over=exchange.over):
             head_tick = transaction.start + transaction.phases.until_head
-            came = tuple((max(0.0, tick - head_tick), size) for tick, size in body.arrivals)
-            if transaction.is_stream(over=exchange.over):
-                exchange.arrivals = came
-            elif exchange.over and not length:
-                times_ms = (0.0, *(time_ms for time_ms, _ in came))
-                exchange.pause_ms = max((later - earlier for earlier, later in pairwise(times_ms)), default=0.0)
+            exchange.arrivals = tuple((max(0.0, tick - head_tick), size) for tick, size in body.arrivals)
     return exchange
 
 

@@ -7,11 +7,12 @@ from urllib.parse import urlsplit
 
 from harness.errors import first_few
 from harness.files.har import ABORTED
+from harness.files.headers import EVENT_STREAM
 from harness.files.urls import document_url, is_asked_by_browser
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
 from harness.netlog.moved_on import moved_on_to
-from harness.netlog.transactions import EVENT_STREAM, HttpTransaction
+from harness.netlog.transactions import HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import CapturedExchange, PageRecording
 from harness.record.sources.answers import LACKING, mask
@@ -25,8 +26,6 @@ FEWEST_RECORDED = 10
 TEXTS = ("text/html", "text/css", "text/javascript", "application/javascript", "application/json")
 MANY_TEXTS_BYTES = 100_000
 """From here on hardly any site leaves all of them as they are; of small ones many do."""
-LONG_PAUSE_MS = 1000
-"""Longer than what loss on the way usually takes: a server that lets its answer wait."""
 TOO_MUCH = f"WebSocket with more than {MOST_BYTES // 1_000_000} MB"
 
 
@@ -144,12 +143,6 @@ def is_mostly_late(recording: PageRecording) -> bool:
             before = size_so_far
     late = sum(count for tick, count in came if tick > recording.load_event.end_ms)
     return 2 * late > sum(count for _, count in came)
-
-
-def paused(recording: PageRecording) -> list[CapturedExchange]:
-    """Return the answers up to the load event that came in pieces with long pauses, which no replay makes."""
-    return [exchange for exchange in recording.exchanges
-            if exchange.pause_ms >= LONG_PAUSE_MS and not recording.is_late(exchange)]
 
 
 def _counts(exchange: CapturedExchange, recording: PageRecording) -> bool:

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from http import client
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 from harness.errors import first_few, many
@@ -166,11 +167,12 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
     if any(recording.is_of_replaced(exchange) for exchange in recording.exchanges):
         verdict.remarks.append("another document came before the one that is shown (a question for consent, say): its "
                                "loads are timed from there, and some connections stand by then")
-    if paused := truth.paused(recording):
-        longest_s = max(exchange.pause_ms for exchange in paused) / 1000
+    if paused := [exchange for exchange in recording.exchanges if exchange.pieces]:
+        longest_ms = max(later - earlier for exchange in paused
+                         for (earlier, _), (later, _) in pairwise(exchange.pieces))
         named = first_few([exchange.url for exchange in paused])
-        verdict.remarks.append(f"{many(len(paused), 'answer')} came in pieces, with pauses of up to {longest_s:.1f} "
-                               f"s, which are not replayed: {named}")
+        verdict.remarks.append(f"the server sent {many(len(paused), 'answer')} in pieces, with pauses of up to "
+                               f"{longest_ms:.0f} ms, which are replayed: {named}")
     inline = Counter({scheme: count for scheme, count in visit.inline.items() if count})
     if inline:
         verdict.remarks.append(f"nothing to record, they need no network: {counted(inline)}")

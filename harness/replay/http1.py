@@ -190,65 +190,54 @@ class ReplayHandler(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply) -> Iterator[int]:
         """Send `reply` and yield, after each write, how many bytes of the body were sent."""
-        self.close_connection = self.close_connection or reply.closes or reply.hangs
+        self.close_connection = self.close_connection or reply.closes or reply.hangs or reply.stays_open
         if reply.hangs:
             self._leaves_before(time.monotonic() + self.accepted.idle_limit_s)
             return
         if reply.think_ms and self._left_within(reply.think_ms / 1000):
             self.close_connection = True
             return
-        if reply.arrivals and self.command != "HEAD":
-            yield from self._send_timed(reply)
-            return
         self.send_response_only(reply.status)
         for name, value in reply.headers:
             self.send_header(name.title(), value)
         self.send_header("Connection", "close" if self.close_connection else "keep-alive")
-        if reply.size is not None:
+        if reply.size is not None and not reply.stays_open:
             self.send_header("Content-Length", str(reply.size))
         self.end_headers()
+        # Before anything is written: a full socket is the network's time.
+        self.begun_s, begun = time.time() - self.overslept_s, time.monotonic()
         sent, left = 0, 0 if self.command == "HEAD" else reply.size or 0    # a file that grows meanwhile is cut
         while True:
-            chunk = reply.read(min(left, CHUNK))
-            # Before it is written: a full socket is the network's time.
-            self.begun_s = self.begun_s or time.time() - self.overslept_s
+            since_ms = (time.monotonic() - begun) * 1000
+            chunk = reply.read(min(left, CHUNK, reply.allowed(since_ms, sent)))
             self.wfile.write(chunk)
             self.wfile.flush()
             sent, left = sent + len(chunk), left - len(chunk)
             yield sent
-            if not chunk or not left:
+            next_ms = None if chunk else reply.next_ms(since_ms)
+            if not left or not (chunk or next_ms):
+                break
+            if next_ms and self._is_left_before(begun + next_ms / 1000):
                 return
-
-    def _send_timed(self, reply: Reply) -> Iterator[int]:
-        """Send a stream as it came, ended by the connection's end; yield as `_send` does."""
-        self.close_connection = True
-        self.send_response_only(reply.status)
-        for name, value in reply.headers:
-            self.send_header(name.title(), value)
-        self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.flush()
-        self.begun_s, begun, sent = time.time() - self.overslept_s, time.monotonic(), 0
-        for time_ms, _ in reply.arrivals:
-            if self._leaves_before(begun + time_ms / 1000):
-                return
-            while chunk := reply.read(min(CHUNK, reply.allowed(time_ms, sent))):
-                self.wfile.write(chunk)
-                self.wfile.flush()
-                sent += len(chunk)
-                yield sent
-        if reply.stays_open:
+        if reply.stays_open and self.command != "HEAD":
             self._leaves_before(time.monotonic() + self.accepted.idle_limit_s)
 
+    def _is_left_before(self, deadline: float) -> bool:
+        """Wait until `deadline`, or until the client leaves, as far as that can be seen; say whether it did."""
+        if self.close_connection:
+            return self._leaves_before(deadline)
+        self.close_connection = self._left_within(deadline - time.monotonic())
+        return self.close_connection
+
     def _left_within(self, seconds: float) -> bool:
-        """Wait for so long; say whether the client left meanwhile. What it may send is left for later.
+        """Wait for so long, if at all; say whether the client left meanwhile. What it may send is left for later.
 
         A server that stood still when the wait was over is late: that is not its own time.
         """
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + max(0.0, seconds)
         poll = select.poll()        # select() takes no descriptor over 1023
         poll.register(self.connection, select.POLLIN)
-        if poll.poll(int(seconds * 1000)):
+        if poll.poll(int(max(0.0, seconds) * 1000)):
             with suppress(ValueError):      # TLS lets nobody look ahead
                 if not self.connection.recv(1, socket.MSG_PEEK):
                     return True

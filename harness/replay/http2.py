@@ -255,7 +255,7 @@ class Http2Connection:
         body = 0 if method == "HEAD" else reply.size or 0
         headers = [(b":status", str(reply.status).encode()),
                    *_encoded(reply.headers)]
-        if reply.size is not None and not reply.arrivals:
+        if reply.size is not None and not reply.stays_open:
             headers.append((b"content-length", str(reply.size).encode()))
         answer = Outgoing(stream, site, reply, number, received_s, method, target, int(urgency[1]) if urgency else
                         DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)), body, headers)
@@ -327,8 +327,9 @@ class Http2Connection:
     def _window(self, answer: Outgoing) -> int:
         """Return how many bytes the client takes now; flow control counts a stream's and the connection's."""
         allowed = answer.reply.allowed(answer.since_head_ms, answer.sent)
-        return min(self._h2.local_flow_control_window(answer.stream), self._h2.max_outbound_frame_size, FRAME,
-                   BUFFER - answer.sent % BUFFER, allowed)
+        # A client that lowers INITIAL_WINDOW_SIZE makes windows that are less than nothing (RFC 9113, section 6.9.2).
+        return max(0, min(self._h2.local_flow_control_window(answer.stream), self._h2.max_outbound_frame_size, FRAME,
+                          BUFFER - answer.sent % BUFFER, allowed))
 
     def _send_piece(self, answer: Outgoing, room: int) -> None:
         piece = answer.reply.read(min(answer.left, room))

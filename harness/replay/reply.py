@@ -139,7 +139,7 @@ def _without_body(site: Site, answer: RecordedAnswer, asked: Mapping[str, str], 
 
 def _keep_times(reply: Reply, answer: RecordedAnswer) -> None:
     """Have the answer sent as it came; one that was asked for in parts, or made, is sent at once."""
-    if reply.body is not None and reply.status == HTTPStatus.OK:
+    if reply.body is not None and reply.status == answer.status:
         reply.arrivals, reply.stays_open = answer.arrivals, answer.stays_open
         reply.size = min(reply.size or 0, answer.arrivals[-1][1])
 

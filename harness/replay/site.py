@@ -15,7 +15,8 @@ from harness.mirror.live import LiveConnection
 from harness.mirror.masks import mask_target
 from harness.mirror.paths import split_url
 from harness.mirror.recording import Recording
-from harness.mirror.targets import path_and_query
+from harness.mirror.targets import alike_path, path_and_query
+from harness.mirror.transactions import answer_key
 from harness.replay.choice import answered_a_navigation, choose, fitting, is_known
 from harness.replay.matching import EXACT, LOOP, RECORDED, Matcher, Request
 
@@ -65,6 +66,9 @@ class Site:
         self._preflights = frozenset(answer.identity for key, sequence in answers.items() for answer in sequence
                                      if key.startswith("OPTIONS "))
         self._pages = frozenset(answer.page for sequence in answers.values() for answer in sequence)
+        self._polls = {alike_path(key): answer for key, sequence in answers.items()
+                       for answer in sequence if answer.slow_ms}
+        """A long poll of each path that has one, by method and path without volatile values."""
         self._mark, self._clock = mark or LoadMark(), clock
         self._lock = threading.Lock()
         self._load, self._asked_s = b"", 0.0
@@ -78,11 +82,15 @@ class Site:
         request = Request(method, target, asked or Asked())
         with self._lock:
             page = self._present_load(request)
+            polled: RecordedAnswer | None = None
             for tier, candidates in self._matcher.tiers(request):
                 usable = fitting(self._usable(candidates, request, tier), request, page)
                 if not usable:
                     continue
                 chosen, again = self._still_holds(usable, request) or choose(usable, self._given)
+                if again and self._is_polled(request):
+                    polled = polled or chosen
+                    continue
                 self._given.add(chosen.identity)
                 if again and (chosen.live or self._matcher.end_of(chosen) == LOOP):
                     return ended(chosen, request.asked)
@@ -92,11 +100,18 @@ class Site:
                     found = FoundAs.BEST_MATCH      # a server that tells them apart would have sent something else
                 return chosen if found == EXACT or chosen.hangs else dataclasses.replace(chosen, found=found)
             led_here = self._matcher.is_unrecorded_end(request)
+        if polled is not None:
+            return dataclasses.replace(polled, hangs=True, found=FoundAs.UNANSWERED)
         return ended(MISSING, request.asked) if led_here else MISSING
 
     def think_ms(self, answer: RecordedAnswer) -> float:
-        """Return how long to wait before an answer: what it was waited for when it was recorded, less a round trip."""
-        return 0.0 if self._rtt_ms is None or answer.wait_ms is None else max(0.0, answer.wait_ms - self._rtt_ms)
+        """Return how long to wait before an answer: what it was waited for when it was recorded, less a round trip.
+
+        Without a round trip that is known only long polls are waited for (harness.mirror.polls).
+        """
+        if self._rtt_ms is None or answer.wait_ms is None:
+            return answer.slow_ms
+        return max(0.0, answer.wait_ms - self._rtt_ms)
 
     def live_connection(self, target: str) -> LiveConnection | None:
         """Return the WebSocket that was opened with this URL, or with the most alike one that has its path."""
@@ -141,6 +156,11 @@ class Site:
                 self._confirmed[answer.identity] += 1
                 return answer, False
         return None
+
+    def _is_polled(self, request: Request) -> bool:
+        """Say whether such requests got a long poll's answer: one more than was recorded is left open."""
+        slow = self._polls.get(alike_path(answer_key(request.method, path_and_query(request.target))))
+        return slow is not None and _asked_alike(slow, request)
 
     def _usable(self, candidates: list[RecordedAnswer], request: Request, found: str) -> list[RecordedAnswer]:
         """Return which of the candidates can be sent: none whose body is gone, since an empty one is another answer."""

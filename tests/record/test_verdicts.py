@@ -135,9 +135,9 @@ def test_a_page_that_reloads_is_the_same_page(log: MadeNetLog, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("ms", "header", "remarked"), [
-    (2500, "Content-Type: text/html", True), (900, "Content-Type: text/html", False),
-    (2500, "Content-Length: 4", False)])
-def test_the_pauses_of_a_stream_that_ended_are_said_not_to_be_replayed(log: MadeNetLog, tmp_path: Path, ms: int,
+    (2500, "Content-Type: text/html", True), (40, "Content-Type: text/html", False),
+    (60, "Content-Length: 4", True)])
+def test_the_pauses_of_an_answer_in_pieces_are_named(log: MadeNetLog, tmp_path: Path, ms: int,
                                                                        header: str, *, remarked: bool) -> None:
     log.begin(STREAMED)
     log.head("200 OK", header)

@@ -29,7 +29,7 @@ def restore(recording: PageRecording, server: ArchiveServer) -> None:
     lost_by_name = {same_name(url): lost_bytes for url, lost_bytes in server.source.without_body.items()}
     changed: dict[int, HttpTransaction] = {}
     for exchange in recording.exchanges:
-        exchange.arrivals, exchange.pause_ms = (), 0.0     # the source's own
+        exchange.arrivals = exchange.pieces = ()     # of loading from loopback
         number = _number_in(exchange.transaction.response_headers, server)
         if number is None:
             continue

@@ -1,0 +1,42 @@
+"""Long polls: requests of scripts that a site answered only when it had something to say, whatever --think says.
+
+A page asks again as soon as such an answer is there. Answered at once it would ask hundreds of times a second, as
+Socket.IO does. So a long poll takes as long as it did, and one that the recording has no answer to is left open
+(harness.replay.site). What else a server took its time for is thinking, which tfo.py --think decides about.
+"""
+
+from collections.abc import Sequence
+from statistics import median
+
+from harness.files.headers import EVENT_STREAM, header_in
+from harness.mirror.har import Exchange
+
+SLOW_MS = 500.0
+"""What takes less, beyond the round trip, keeps a page from asking more often than twice a second."""
+SLOW_RATIO = 5.0
+"""A long poll takes so many times as long as the page's other answers: some sites are slow throughout."""
+OF_PARTS = ("image/", "text/css", "font/", "text/javascript", "application/javascript", "application/x-javascript")
+"""How the types of answers begin that pages themselves are made of."""
+
+
+def long_polls(exchanges: Sequence[Exchange]) -> dict[int, float]:
+    """Return the long polls among the exchanges of a page by their `id`, and how long the site let each wait, in ms.
+
+    The round trip, as long as its connection's handshake, is taken off.
+    """
+    waits = {id(exchange): exchange.wait_ms - (exchange.connect_ms or 0.0) for exchange in exchanges
+             if exchange.status and exchange.wait_ms is not None and not exchange.from_cache}
+    slow = {id(exchange): waits[id(exchange)] for exchange in exchanges
+            if waits.get(id(exchange), 0.0) >= SLOW_MS and _is_of_a_script(exchange)}
+    others = [wait_ms for key, wait_ms in waits.items() if key not in slow]
+    usual_ms = median(others) if others else 0.0
+    return {key: wait_ms for key, wait_ms in slow.items() if wait_ms >= SLOW_RATIO * usual_ms}
+
+
+def _is_of_a_script(exchange: Exchange) -> bool:
+    """Say whether a script asked (fetch); where no request says what it is for, by the type of the answer."""
+    if exchange.asked.navigation or exchange.method == "OPTIONS" or exchange.redirect_url is not None:
+        return False
+    kind = header_in(exchange.headers, "content-type").lower()
+    purpose = exchange.asked.headers.get("sec-fetch-dest")
+    return not kind.startswith(EVENT_STREAM) and (purpose == "empty" if purpose else not kind.startswith(OF_PARTS))
