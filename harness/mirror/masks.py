@@ -26,7 +26,7 @@ TOKEN = re.compile(r"[0-9A-Za-z_\-]{16,}")
 CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 """Where a capital or a digit follows another kind of character, or a letter a digit; not where a word begins (`Ab`)."""
 FEWEST_CHANGES = 1 / 5
-"""A path's token has so many changes for each of its characters: in base 36 random ones have 0.4, in base 64 as many, and
+"""A path's token has so many changes for each of its characters: random ones have 0.4, in base 36 and in base 64, and
 words, also in camel case and with dates between them, 0.15 and less."""
 IN_BODY = re.compile(f"{BOUNDARY}|{UUID}|{HEX}|{LONG_FLOAT}|{DIGITS}")
 

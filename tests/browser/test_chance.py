@@ -1,4 +1,4 @@
-"""What scripts draw, and the keys they make, in a real Chrome: the same in each load, in whatever order scripts come."""
+"""What scripts draw, and the keys they make, in Chrome: the same in each load, in whatever order scripts come."""
 
 import itertools
 from typing import Any
@@ -114,7 +114,8 @@ ALGORITHMS: list[tuple[str, str]] = [
     *((f"{{name: 'ECDH', namedCurve: 'P-{bits}'}}", "['deriveBits']") for bits in (256, 384, 521)),
     *((f"{{name: '{name}', modulusLength: {bits}, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256'}}", usages)
       for bits in (1024, 2048, 3072, 4096) for name, usages in (
-          ("RSASSA-PKCS1-v1_5", "['sign', 'verify']"), ("RSA-PSS", "['sign']"), ("RSA-OAEP", "['encrypt', 'decrypt']"))),
+          ("RSASSA-PKCS1-v1_5", "['sign', 'verify']"), ("RSA-PSS", "['sign']"),
+          ("RSA-OAEP", "['encrypt', 'decrypt']"))),
     ("{name: 'rsa-oaep', modulusLength: 2048, publicExponent: new Uint8Array([3]), hash: 'SHA-1'}", "['decrypt']"),
     ("'Ed25519'", "['sign', 'verify']"), ("{name: 'X25519'}", "['deriveKey']"),
     *((f"{{name: '{name}', length: {bits}}}", usages) for bits in (128, 256) for name, usages in (
@@ -154,7 +155,7 @@ WHAT_IS_REFUSED = f"""async () => Promise.all([{", ".join(
     f"crypto.subtle.generateKey({given}).then(() => '', problem => problem.name)" for given in REFUSED.values())}])"""
 IN_WORKER = """() => new Promise(resolve => {
   const code = `crypto.subtle.generateKey('Ed25519', true, ['sign']).then(({publicKey}) =>
-    crypto.subtle.exportKey('jwk', publicKey)).then(key => postMessage(key.x), problem => postMessage(String(problem)))`;
+    crypto.subtle.exportKey('jwk', publicKey)).then(key => postMessage(key.x), problem => postMessage('' + problem))`;
   new Worker(URL.createObjectURL(new Blob([code]))).onmessage = message => resolve(message.data);
 })"""
 
