@@ -41,7 +41,8 @@ def served(case: str, directory: Path) -> Iterator[None]:
     command = [sys.executable, "-m", "tests.corpus.pages.site", case, str(directory)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         try:
-            assert server.stdout is not None and server.stdout.readline() == "ready\n"
+            assert server.stdout is not None
+            assert server.stdout.readline() == "ready\n"
             yield
         finally:
             server.kill()

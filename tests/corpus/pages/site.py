@@ -34,7 +34,7 @@ class Asked(BaseHTTPRequestHandler):
         self.sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.hosts[self.headers["Host"]](self)
 
-    do_POST = do_GET
+    do_POST = do_GET    # noqa: N815 - the name it has in http.server
 
     def answer(self, body: str = "", kind: str = "text/html", status: int = 200, **headers: str) -> None:
         """Send it at once. `headers`: with `_` for `-`."""
@@ -95,7 +95,7 @@ def serve(case: str, directory: Path) -> None:
 
 
 def _context(authority: trustme.CA, names: list[str], directory: Path) -> ssl.SSLContext:
-    """Return a TLS server's context for `names`; it sends the authority's certificate, too, by which Chrome knows it."""
+    """Return a TLS server's context for `names`; its chain ends in the authority, by which Chrome knows it."""
     certificate = authority.issue_cert(*names)
     chain = directory / "chain.pem"
     chain.write_bytes(b"".join(part.bytes() for part in (certificate.private_key_pem, *certificate.cert_chain_pems,
