@@ -95,7 +95,8 @@ def _malformed(address: Address) -> Iterator[None]:
 def _send_syn(sock: socket.socket, address: Address, data: bytes) -> int:
     """Begin the handshake; return how many bytes of the data the SYN took."""
     # connect() would look a name up, which takes its time. A scope (fe80::1%eth0) is part of an address.
-    if address.family in {socket.AF_INET, socket.AF_INET6} and not is_numeric(address.sockaddr[0].partition("%")[0]):
+    host = str(address.sockaddr[0]).partition("%")[0]
+    if address.family in {socket.AF_INET, socket.AF_INET6} and not is_numeric(host):
         raise ValueError("not an IP address")
     sent = _send_fast_open(sock, address.sockaddr, data)
     if sent is None:

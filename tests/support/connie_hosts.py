@@ -1,12 +1,14 @@
 """Made-up names with addresses to order, all on loopback, for connie's tests."""
 
 import errno
+import os
+import resource
 import socket
 import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,26 @@ def same_descriptors() -> Iterator[None]:
     while _descriptors() != before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert _descriptors() == before
+
+
+@contextmanager
+def few_descriptors(free: int | None) -> Iterator[None]:
+    """Leave this process so many descriptors that it can open; None: as many as there are."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken: list[int] = []
+    try:
+        if free is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, _descriptors())) + 2 + free, before[1]))
+            with suppress(OSError):
+                while True:
+                    taken.append(os.open(os.devnull, os.O_RDONLY))
+            for _ in range(free):
+                os.close(taken.pop())
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for descriptor in taken:
+            os.close(descriptor)
 
 
 def _descriptors() -> dict[str, str]:
