@@ -80,6 +80,10 @@ def _run_trio(measure: Callable[[], Awaitable[Sample]], timeout_s: float) -> Sam
         return trio.run(limited)
     except trio.TooSlowError:
         raise TimeoutError("timed out") from None
+    except BaseException as error:                  # Ctrl-C comes in an exception group
+        if isinstance(getattr(error, "exceptions", [None])[0], KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
 
 
 IN_LOOPS: dict[str, tuple[Open, Run]] = {"asyncio": (_asyncio, _run_asyncio),

@@ -65,12 +65,19 @@ def test_the_error_is_like_an_exception_group(names: Names) -> None:
     assert others.exceptions == error.exceptions[:1]
     assert error.subgroup(lambda failure: isinstance(failure, PermissionError)) is None
 
+
+def connect_in_a_loop(*arguments: Any, source_addr: Any = None) -> socket.socket:
+    """Return a socket as connie_connect does."""
+    return asyncio.run(connie.aio.connect(*arguments, source_addr=source_addr))
+
+
+connects = pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect, connect_in_a_loop])
 BAD = [("127.0.0.1", 65537), ("127.0.0.1", -1), ("127.0.0.1", "no-such-service"), ("127.0.0.1", 80.5), (5, 80),
        ("é" * 64, 80), ("empty.test", 80), ("unknown.test", 80), ("127.0.0.1", None)]
 
 
 @pytest.mark.parametrize("address", BAD, ids=str)
-@pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect])
+@connects
 def test_bad_addresses_give_the_error_of_create_connection(names: Names, address: tuple[Any, Any], connect: Connect,
                                                            monkeypatch: pytest.MonkeyPatch) -> None:
     names.hosts["empty.test"] = []
@@ -86,7 +93,7 @@ def test_bad_addresses_give_the_error_of_create_connection(names: Names, address
 
 @pytest.mark.parametrize("source", [("192.0.2.9", 0), ("127.0.0.1", 70000), ("::1", 0), "127.0.0.1", (1, 2),
                                     ("127.0.0.1",)], ids=str)
-@pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect])
+@connects
 def test_bad_sources_give_the_error_of_create_connection(source: Any, connect: Connect) -> None:
     with listening() as server:
         address = server.getsockname()
@@ -94,7 +101,7 @@ def test_bad_sources_give_the_error_of_create_connection(source: Any, connect: C
                           lambda: connect(*address, source_addr=source))
 
 
-@pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect])
+@connects
 def test_a_port_in_use_gives_the_error_of_create_connection(connect: Connect) -> None:
     with listening() as server, listening() as other:
         source = other.getsockname()
@@ -102,14 +109,13 @@ def test_a_port_in_use_gives_the_error_of_create_connection(connect: Connect) ->
                           lambda: connect(*server.getsockname(), source_addr=source))
 
 
+@connects
 @pytest.mark.parametrize("timeout", [-1, float("nan"), "5"])
-def test_bad_timeouts_give_the_class_of_error_of_settimeout(timeout: Any) -> None:
-    connects: tuple[Connect, ...] = (connie_connect, cached_dns_connect)
-    for connect in connects:
-        with listening() as server, pytest.raises((ValueError, TypeError)) as caught:
-            connect(*server.getsockname(), timeout)
-        with socket.socket() as sock, pytest.raises(caught.type):
-            sock.settimeout(timeout)
+def test_bad_timeouts_give_the_class_of_error_of_settimeout(timeout: Any, connect: Connect) -> None:
+    with listening() as server, pytest.raises((ValueError, TypeError)) as caught:
+        connect(*server.getsockname(), timeout)
+    with socket.socket() as sock, pytest.raises(caught.type):
+        sock.settimeout(timeout)
 
 
 def assert_same_error(theirs: Callable[[], object], ours: Callable[[], object]) -> None:
