@@ -34,7 +34,7 @@ from typing import Any
 
 import connie.http
 from connie import RaceOptions
-from connie.bench.command_line import HTTP_PORT, HTTPS_PORT, Call, add_switch, run_benchmark
+from connie.bench.command_line import HTTP_PORT, HTTPS_PORT, Call, run_benchmark
 from connie.bench.strategies import ONE_ADDRESS_CACHE, RACE_CACHE
 
 
@@ -68,5 +68,5 @@ def fetch_s(connection_to: "partial[http.client.HTTPConnection]", host: str) -> 
 
 
 if __name__ == "__main__":
-    run_benchmark(__doc__, add_switch("--https", f"over TLS, on port {HTTPS_PORT} unless --port says else"), calls,
+    run_benchmark(__doc__, ("--https", f"over TLS, on port {HTTPS_PORT} unless --port says else"), calls,
                   lambda arguments: HTTPS_PORT if arguments.https else HTTP_PORT)

@@ -16,7 +16,7 @@ import argparse
 from contextlib import ExitStack
 from functools import partial
 
-from connie.bench.command_line import HTTP_PORT, Call, add_switch, run_benchmark
+from connie.bench.command_line import HTTP_PORT, Call, run_benchmark
 from connie.bench.peers import open_peers
 from connie.bench.strategies import OWN, Strategy
 
@@ -33,7 +33,7 @@ def _connect_s(strategy: Strategy, port: int, timeout_s: float, host: str) -> fl
 
 def main() -> None:
     """Measure, print and exit."""
-    peers = add_switch("--peers", "compare with asyncio, aiohappyeyeballs, anyio, trio, curl and Go, too")
+    peers = ("--peers", "compare with asyncio, aiohappyeyeballs, anyio, trio, curl and Go, too")
     run_benchmark(__doc__, peers, calls, lambda _arguments: HTTP_PORT)
 
 

@@ -26,7 +26,9 @@ LARGEST_LIST = 2**20
 Call = Callable[[str], float]
 """Does what is measured with the host of that name; returns the seconds it took. Raises OSError when it fails."""
 
-Switch = Callable[[argparse.ArgumentParser], object]
+Switch = tuple[str, str]
+"""A benchmark's own switch: its name, and what it is for."""
+
 MakeCalls = Callable[[argparse.Namespace, int, ExitStack], Mapping[str, Call]]
 
 
@@ -51,11 +53,6 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
-def add_switch(name: str, help_text: str) -> Switch:
-    """Return what adds a benchmark's own switch to its parser."""
-    return lambda parser: parser.add_argument(name, action="store_true", help=help_text)
-
-
 def _number(low: float, high: float, kind: type[int] | type[float] = int) -> Callable[[str], float]:
     """Return a reader of plain decimal numbers; what int() and float() take besides (1_0, 010, nan) is refused."""
     plain = re.compile(r"(0|[1-9]\d{0,9})" + (r"(\.\d{1,9})?" if kind is float else ""), re.ASCII)
@@ -78,7 +75,7 @@ def _parser(doc: str | None, switch: Switch) -> argparse.ArgumentParser:
                         metavar="SECONDS",
                         help="given to each strategy; create_connection takes it for each address (%(default)g)")
     parser.add_argument("--seed", type=_number(0, 2**32 - 1), default=1, help="of the order in a round (%(default)s)")
-    switch(parser)
+    parser.add_argument(switch[0], action="store_true", help=switch[1])
     return parser
 
 

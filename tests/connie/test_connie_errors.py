@@ -1,6 +1,5 @@
 """What connie raises, beside what socket.create_connection raises for the same."""
 
-import asyncio
 import copy
 import errno
 import gc
@@ -11,14 +10,21 @@ from typing import Any
 
 import pytest
 
-import connie.aio
 from connie import CACHE, ConnectError, cached_dns_connect, connie_connect
 from connie.cache import Question
-from tests.support.connie_hosts import Names, listening, look_up, names, refusing, same_descriptors, silent
+from tests.support.connie_hosts import (
+    Connect,
+    Names,
+    connect_in_a_loop,
+    listening,
+    look_up,
+    names,
+    refusing,
+    same_descriptors,
+    silent,
+)
 
 __all__ = ["names"]
-
-Connect = Callable[..., Any]
 
 
 def test_the_error_has_every_address(names: Names) -> None:
@@ -37,7 +43,7 @@ def test_the_error_has_every_address(names: Names) -> None:
         assert (type(twin), twin.args, twin.message, str(twin)) == (type(error), error.args, error.message, str(error))
 
 
-@pytest.mark.parametrize("connect", [connie_connect, lambda *address: asyncio.run(connie.aio.connect(*address))])
+@pytest.mark.parametrize("connect", [connie_connect, connect_in_a_loop])
 def test_the_error_of_a_name_that_moved_has_old_and_new_addresses(names: Names, connect: Connect) -> None:
     with refusing("127.0.0.2") as old, refusing("127.0.0.3") as new:
         names.hosts["moved.test"] = [old]
@@ -64,11 +70,6 @@ def test_the_error_is_like_an_exception_group(names: Names) -> None:
     assert refused.exceptions == error.exceptions[1:]
     assert others.exceptions == error.exceptions[:1]
     assert error.subgroup(lambda failure: isinstance(failure, PermissionError)) is None
-
-
-def connect_in_a_loop(*arguments: Any, source_addr: Any = None) -> socket.socket:
-    """Return a socket as connie_connect does."""
-    return asyncio.run(connie.aio.connect(*arguments, source_addr=source_addr))
 
 
 connects = pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect, connect_in_a_loop])

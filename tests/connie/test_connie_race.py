@@ -1,11 +1,9 @@
 """The race: its rules without sockets, and whatever mixture of addresses a name has, by threads and asyncio alike."""
 
-import asyncio
 import errno
 import math
 import socket
 from collections import Counter
-from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any
@@ -14,14 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import connie.aio
+import connie
 from connie import Address, ConnectError, RaceOptions, connie_connect
 from connie.addresses import interleave, is_numeric, unique_addresses
 from connie.race import PATIENCE_S, SHORTAGES, Race
 from tests.support.connie_hosts import (
     WAIT_S,
+    Connect,
     Names,
     Sockaddr,
+    connect_in_a_loop,
     few_descriptors,
     listening,
     look_up,
@@ -40,13 +40,7 @@ ENOUGH_S = 0.25
 ERRNO = {REFUSES: errno.ECONNREFUSED, SILENT: errno.ETIMEDOUT}
 
 
-def connect_in_a_loop(*arguments: Any, **keywords: Any) -> socket.socket:
-    return asyncio.run(connie.aio.connect(*arguments, **keywords))
-
-
 both = pytest.mark.parametrize("connect", [connie_connect, connect_in_a_loop])
-Connect = Callable[..., socket.socket]
-
 
 def address(family: int, number: int) -> Address:
     host = f"192.0.2.{number}" if family == V4 else f"2001:db8::{number}"

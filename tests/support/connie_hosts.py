@@ -1,5 +1,6 @@
 """Made-up names with addresses to order, all on loopback, for connie's tests."""
 
+import asyncio
 import errno
 import os
 import resource
@@ -10,13 +11,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import connie
+import connie.aio
 from connie.cache import Question
 
 Sockaddr = tuple[str, int]
+Connect = Callable[..., socket.socket]
 
 WAIT_S = 30.0
 """Longer than anything here takes on any machine; what waits so long is stuck."""
@@ -48,6 +51,11 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[Names]:
     connie.CACHE.clear()
     yield names
     connie.CACHE.clear()
+
+
+def connect_in_a_loop(*arguments: Any, **keywords: Any) -> socket.socket:
+    """Return the socket of connie.aio.connect, whose arguments these are, out of an event loop of its own."""
+    return asyncio.run(connie.aio.connect(*arguments, **keywords))
 
 
 def look_up(host: str) -> None:
