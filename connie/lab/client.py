@@ -26,7 +26,7 @@ from dataclasses import asdict
 from connie.bench.peers import open_peers
 from connie.bench.strategies import OWN, RACE_TFO, Strategy, blocking
 from connie.lab.scenarios import PORT, PROFILES, Scenario
-from connie.lab.task import REQUEST, Cost, Results, Task, Time
+from connie.lab.task import FLOOR, REQUEST, Cost, Results, Task, Time
 from connie.lab.warm_up import warm_up
 from harness.errors import run_main
 from harness.system.netns import inside
@@ -34,9 +34,6 @@ from harness.system.processes import die_with_parent
 
 REALTIME_PRIORITY = 10
 """Below the paths' own (50): what is measured is the network, not how long this program waits for a processor."""
-
-FLOOR = "nearest alive, alone"
-"""A plain connect to the nearest address that is alive, without any name: the RTT as this machine can measure it."""
 
 PAUSE_S = 0.002
 """Between two connects, for what the last one left to do: threads that end, resets of its losers."""

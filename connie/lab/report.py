@@ -8,9 +8,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from connie.lab.client import FLOOR
 from connie.lab.scenarios import FAULTS, Profile
-from connie.lab.task import Results, Time
+from connie.lab.task import FLOOR, Results, Time
 from harness.analysis.intervals import improvement_interval
 
 CONNIE = "connie_connect"

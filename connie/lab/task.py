@@ -6,6 +6,9 @@ from connie.lab.scenarios import PROFILES, Scenario, make_scenario
 
 REQUEST = b"GET / HTTP/1.0\r\nHost: sites.test\r\n\r\n"
 
+FLOOR = "nearest alive, alone"
+"""A plain connect to the nearest address that is alive, without any name: the RTT as this machine can measure it."""
+
 
 @dataclass(frozen=True)
 class Task:

@@ -17,11 +17,10 @@ import pytest
 
 from connie.bench.own_server import running_server
 from connie.lab import warm_up
-from connie.lab.client import FLOOR
 from connie.lab.paths import Paths, ends_of
 from connie.lab.report import CONNIE, STYLES, cost_rows, draw, finding_lines, rank, time_rows, values_ms
 from connie.lab.scenarios import FAULTS, LATE_S, PROFILES, Endpoint, Profile, make_scenario
-from connie.lab.task import Cost, Results, Time
+from connie.lab.task import FLOOR, Cost, Results, Time
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from tests.support.project_copy import copy_project, typed
