@@ -24,6 +24,7 @@ use_project_python()
 
 import argparse
 import json
+import os
 import subprocess
 import tempfile
 from dataclasses import asdict, replace
@@ -113,7 +114,9 @@ def measure(task: Task) -> Results:
         command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", SEE_OWN_FILES, "sh", *map(str, files),
                    sys.executable, str(HERE / "lab" / "client.py"), json.dumps(asdict(task))]
         with inside(star.user.pid):
-            client = subprocess.Popen(bound_to_us(command), stdout=subprocess.PIPE, text=True, start_new_session=True)
+            # Its temporary files are ours to remove: it may be killed.
+            client = subprocess.Popen(bound_to_us(command), stdout=subprocess.PIPE, text=True, start_new_session=True,
+                                      env={**os.environ, "TMPDIR": str(work_dir)})
         try:
             found, _ = client.communicate()
         finally:

@@ -142,12 +142,12 @@ def _build_go_dialer(folder: str) -> list[Strategy]:
 
 
 @contextmanager
-def open_peers() -> Iterator[list[Strategy]]:
-    """Give other people's ways to connect, those of them that are installed."""
+def open_peers(only: Sequence[str] = ()) -> Iterator[list[Strategy]]:
+    """Give other people's ways to connect, those of them that are installed and in `only` (nothing: all)."""
     with ExitStack() as stack:
         found = [Strategy(name, in_loop(*how)) for name, how in IN_LOOPS.items() if importlib.util.find_spec(name)]
         if shutil.which("curl"):
             found.append(Strategy("curl", program("curl", curl_command)))
-        if shutil.which("go"):
+        if shutil.which("go") and (not only or "go" in only):
             found += _build_go_dialer(stack.enter_context(tempfile.TemporaryDirectory(prefix="connie-dial-")))
-        yield found
+        yield [strategy for strategy in found if not only or strategy.name in only]

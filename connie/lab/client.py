@@ -52,8 +52,9 @@ def main() -> int:
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
     with ExitStack() as stack:
-        strategies = [strategy for strategy in [*OWN, RACE_TFO, *stack.enter_context(open_peers())]
+        strategies = [strategy for strategy in (*OWN, RACE_TFO)
                       if strategy.name in task.strategies or not task.strategies]
+        strategies += stack.enter_context(open_peers(task.strategies))
         for scenario in task.scenarios:
             warm_up(scenario, PROFILES[task.profile].jitter_ms, task.timeout_s)
         times = measure_times(task, strategies)
