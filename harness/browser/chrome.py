@@ -24,7 +24,8 @@ from harness.browser.workers import PROBLEMS, WorkerInjector
 from harness.system.processes import killed_with_parent, wait_for_end
 from harness.system.scratch import MARK
 
-DETERMINISTIC_SCRIPT = ROOT / "harness" / "browser" / "deterministic.js"
+DETERMINISTIC_SCRIPTS = [ROOT / "harness" / "browser" / name for name in ("deterministic.js", "chance.js", "keys.js")]
+"""In this order, each knows the names of those before it."""
 
 NETWORK_PREDICTION_NEVER = 2
 """Chrome's preference net.network_prediction_options. With prediction the page's first connection begins some ms before
@@ -253,8 +254,9 @@ def visitors_user_agent(browser: Browser) -> str:
 
 @cache
 def deterministic_script() -> str:
-    """Return the script that fixes time and randomness."""
-    return DETERMINISTIC_SCRIPT.read_text(encoding="utf-8")
+    """Return the script that fixes time and randomness, whose names no page sees."""
+    parts = "".join(script.read_text(encoding="utf-8") for script in DETERMINISTIC_SCRIPTS)
+    return f"(() => {{\n{parts}}})();\n"
 
 
 def inject(driver: webdriver.Chrome) -> None:

@@ -80,6 +80,12 @@ def try_pages(files: PageFiles, pages: Sequence[Page], timeout_s: float) -> dict
         return {page: _try(servers, page, timeout_s, sizes[page]) for page in pages}
 
 
+def load_once(files: PageFiles, page: Page, timeout_s: float) -> LoadRecord:
+    """Load `page` once from its recording; return which answers came. Raises ExperimentError, InputError."""
+    with _loopback(files, read_recording(files.mirror, files.fetchlog)) as servers:
+        return _load(servers, page, timeout_s)
+
+
 def _try(servers: _Loopback, page: Page, timeout_s: float, recorded_bytes: Collection[int]) -> Trial:
     """Load `page` until a load is good, TRIES times at most."""
     loads = (_load(servers, page, timeout_s) for _ in range(TRIES))

@@ -22,17 +22,29 @@ word is looked for once, not once for each time that it is there."""
 PARAMETER = re.compile(rf"(?i)(?<=[?&;])({VOLATILE_NAMES})=[^&;?#]*")
 ANYWHERE = re.compile(f"{UUID}|{HEX}|{LONG_FLOAT}|{DIGITS}")
 IN_QUERY = re.compile(f"{UUID}|{HEX}|{FLOAT}|{DIGITS}")
+TOKEN = re.compile(r"[0-9A-Za-z_\-]{16,}")
+CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+"""Where a capital or a digit follows another kind of character, or a letter a digit; not where a word begins (`Ab`)."""
+FEWEST_CHANGES = 1 / 5
+"""A path's token has so many changes for each of its characters: random ones have 0.4, in base 36 and in base 64, and
+words, also in camel case and with dates between them, 0.15 and less."""
 IN_BODY = re.compile(f"{BOUNDARY}|{UUID}|{HEX}|{LONG_FLOAT}|{DIGITS}")
 
 
 def mask_target(path_and_query: str) -> str:
     """Return a URL's path and query without volatile values.
 
-    Short fractions are masked in the query only: in a path they are versions (``/jquery-1.8.js``).
+    Short fractions are masked in the query only: in a path they are versions (``/jquery-1.8.js``). Tokens (ids of
+    nanoid, public keys) are masked in the path only: what differs in its query alone is found by its parameters.
     """
     named = PARAMETER.sub(rf"\1={MASK}", path_and_query)
     path, mark, query = named.partition("?")
-    return ANYWHERE.sub(MASK, path) + mark + IN_QUERY.sub(MASK, query)
+    return TOKEN.sub(_without_token, ANYWHERE.sub(MASK, path)) + mark + IN_QUERY.sub(MASK, query)
+
+
+def _without_token(found: re.Match[str]) -> str:
+    text = found[0]
+    return MASK if len(CHANGE.findall(text)) >= FEWEST_CHANGES * len(text) else text
 
 
 def mask_body(body: bytes) -> bytes:

@@ -145,7 +145,9 @@ class _Visitor:
                 self.report.errors.append("no load event before "
                                           f"{'too much came to record' if self._is_too_much() else over}")
             quiet_by = time.monotonic() + self.settings.quiet_limit_s
-            self._scroll(quiet_by)
+            if self.settings.scroll_steps:          # first what a page does for what is in sight without scrolling
+                self._wait_for_quiet(quiet_by - self.settings.quiet_limit_s / 2)
+                self._scroll(quiet_by)
             self._wait_for_quiet(quiet_by)
             self._look(final=True)
         self.report.end_tick = _tick()

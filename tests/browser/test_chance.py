@@ -1,0 +1,198 @@
+"""What scripts draw, and the keys they make, in Chrome: the same in each load, in whatever order scripts come."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from tests.support.own_chrome import answer_of
+from tests.support.small_web import serving
+
+pytestmark = pytest.mark.chrome
+
+WAYS = {
+    "at once": "done(Math.random())",
+    "by the browser's own functions": "done(Array.from({length: 3}, Math.random).join())",
+    "in code that is text": "done(eval('Math.random()') + (new Function('return Math.random()'))())",
+    "in a timer": "setTimeout(() => done(Math.random()))",
+    "behind a promise": "fetch('/empty').then(answer => answer.text()).then(() => done(crypto.randomUUID()))",
+    "in an async function": "(async () => { await fetch('/empty'); done(nanoid()); })()",
+    "many in one turn": "setTimeout(() => { for (let i = 0; i < 5000; i++) Math.random(); done(Math.random()); })",
+    "many in many turns": """(async () => {
+        for (let i = 0; i < 300; i++) { await undefined; Math.random(); }
+        done(Math.random()); })()""",
+}
+"""How a script draws something, and says what it was."""
+SCRIPT = """(() => {
+  const nanoid = () => [...crypto.getRandomValues(new Uint8Array(21))].map(byte => byte & 63).join();
+  const done = found => { drawn.NAME = String(found); left--; };
+  WAY
+})();"""
+PAGE = """<!doctype html><link rel=icon href=data:,><script>
+const drawn = {};
+let left = 2;
+const add = name => new Promise(resolve => document.head.append(Object.assign(document.createElement('script'),
+  {src: `/${name}.js?WAY&t=${Math.floor(performance[Symbol.for('tfo-lab.timeOrigin')])}`, onload: resolve})));
+(async () => { for (const name of 'ORDER') await add(name); })();
+</script>"""
+DRAWN = """
+driver = start(browser, ChromeSettings(Path(work_dir)))
+try:
+    found = []
+    for url in words:
+        driver.get(url)
+        found.append(driver.execute_async_script(
+            "const look = () => left ? setTimeout(look, 10) : arguments[0](drawn); look();"))
+    print(json.dumps(found))
+finally:
+    end(driver)
+"""
+ASKED = """
+driver = start(browser, ChromeSettings(Path(work_dir)))
+try:
+    found = []
+    for url in words[1:]:
+        driver.get(url)
+        found.append(driver.execute_async_script(
+            f"({words[0]})().then(arguments[0], problem => arguments[0]('failed: ' + problem))"))
+    print(json.dumps(found))
+finally:
+    end(driver)
+"""
+EMPTY = "<!doctype html><link rel=icon href=data:,>"
+
+
+def answer(path: str) -> tuple[str, str]:
+    """Answer /?WAY&ORDER with a page, /NAME.js?WAY with a script that draws in that way."""
+    name, _, query = path[1:].partition("?")
+    if name.endswith(".js"):
+        way = list(WAYS.values())[int(query.partition("&")[0])]
+        return "text/javascript", SCRIPT.replace("NAME", name[:-3]).replace("WAY", way)
+    way, _, order = query.partition("&")
+    return "text/html", PAGE.replace("WAY", way).replace("ORDER", order) if order else EMPTY
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, list[dict[str, str]]]:
+    """Return by way what the scripts a and b drew in three loads: of a and b, again, and of b and a."""
+    pages = list(itertools.product(range(len(WAYS)), ("ab", "ab", "ba")))
+    with serving(answer) as web:
+        found = answer_of(DRAWN, *(f"{web}/?{way}&{order}" for way, order in pages))
+    return {name: found[3 * place:3 * place + 3] for place, name in enumerate(WAYS)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_script_draws_the_same_whatever_ran_before_it(way: str, drawn: dict[str, list[dict[str, str]]]) -> None:
+    first, again, other_order = drawn[way]
+    assert first == again == other_order
+    assert first["a"] != first["b"]
+
+
+LOOKUPS = """async () => {
+  let lookups = 0, kept = () => '';
+  Object.defineProperty(Error, 'prepareStackTrace', {configurable: true, get: () => kept,
+    set: value => { lookups += value !== kept; kept = value; }});
+  const began = performance.now();
+  for (let i = 0; i < 1e6; i++) Math.random();
+  const inOneTurn = [lookups, performance.now() - began];
+  for (let i = 0; i < 20000; i++) { await undefined; Math.random(); }
+  return [...inOneTurn, lookups];
+}"""
+
+
+def test_who_draws_is_not_looked_up_for_ever() -> None:
+    with serving(answer) as web:
+        (found,) = answer_of(ASKED, LOOKUPS, f"{web}/empty")
+    in_one_turn, ms, in_many = found
+    print(f"a million numbers in {ms:.0f} ms")
+    assert 0 < in_one_turn <= 2 * 8
+    assert 8 * in_one_turn < in_many <= 2 * 10_000
+
+
+ALGORITHMS: list[tuple[str, str]] = [
+    *((f"{{name: 'ECDSA', namedCurve: 'P-{bits}'}}", "['sign', 'verify']") for bits in (256, 384, 521)),
+    *((f"{{name: 'ECDH', namedCurve: 'P-{bits}'}}", "['deriveBits']") for bits in (256, 384, 521)),
+    *((f"{{name: '{name}', modulusLength: {bits}, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256'}}", usages)
+      for bits in (1024, 2048, 3072, 4096) for name, usages in (
+          ("RSASSA-PKCS1-v1_5", "['sign', 'verify']"), ("RSA-PSS", "['sign']"),
+          ("RSA-OAEP", "['encrypt', 'decrypt']"))),
+    ("{name: 'rsa-oaep', modulusLength: 2048, publicExponent: new Uint8Array([3]), hash: 'SHA-1'}", "['decrypt']"),
+    ("'Ed25519'", "['sign', 'verify']"), ("{name: 'X25519'}", "['deriveKey']"),
+    *((f"{{name: '{name}', length: {bits}}}", usages) for bits in (128, 256) for name, usages in (
+        ("AES-GCM", "['encrypt']"), ("AES-CBC", "['decrypt']"), ("AES-CTR", "['encrypt']"), ("AES-KW", "['wrapKey']"))),
+    ("{name: 'HMAC', hash: 'SHA-384'}", "['sign']"), ("{name: 'HMAC', hash: 'SHA-1', length: 77}", "['verify']")]
+KEYS = """async () => {
+  const made = [];
+  const subtle = crypto.subtle;
+  const text = new Uint8Array([1, 2, 3]);
+  for (const [algorithm, usages] of [ALGORITHMS]) {
+    const key = await subtle.generateKey(algorithm, true, usages);
+    const parts = key.type ? [key] : [key.publicKey, key.privateKey];
+    const used = parts.map(part => [part.type, part.extractable, ...part.usages]);
+    let works = true;
+    if (usages.includes('sign') && usages.includes('verify') && !key.type) {
+      const how = {name: parts[0].algorithm.name, hash: 'SHA-256'};
+      works = await subtle.verify(how, key.publicKey, await subtle.sign(how, key.privateKey, text), text);
+    }
+    if (usages.includes('encrypt') && usages.includes('decrypt')) {
+      const how = {name: parts[0].algorithm.name};
+      works = new Uint8Array(await subtle.decrypt(how, key.privateKey,
+        await subtle.encrypt(how, key.publicKey, text)))[2] === 3;
+    }
+    const hidden = await subtle.generateKey(algorithm, false, usages);
+    made.push({exported: await Promise.all(parts.map(part => subtle.exportKey('jwk', part))), used, works,
+               size: parts[0].algorithm.modulusLength || 0, hidden: (hidden.privateKey || hidden).extractable});
+  }
+  return made;
+}"""
+REFUSED = {
+    "SyntaxError": "{name: 'ECDSA', namedCurve: 'P-256'}, true, []",
+    "NotSupportedError": "{name: 'ECDSA', namedCurve: 'P-999'}, true, ['sign']",
+    "OperationError": "{name: 'AES-GCM', length: 7}, true, ['encrypt']",
+    "TypeError": "{name: 'AES-GCM'}",
+}
+WHAT_IS_REFUSED = f"""async () => Promise.all([{", ".join(
+    f"crypto.subtle.generateKey({given}).then(() => '', problem => problem.name)" for given in REFUSED.values())}])"""
+IN_WORKER = """() => new Promise(resolve => {
+  const code = `crypto.subtle.generateKey('Ed25519', true, ['sign']).then(({publicKey}) =>
+    crypto.subtle.exportKey('jwk', publicKey)).then(key => postMessage(key.x), problem => postMessage('' + problem))`;
+  new Worker(URL.createObjectURL(new Blob([code]))).onmessage = message => resolve(message.data);
+})"""
+
+
+@pytest.fixture(scope="module")
+def keys() -> list[list[dict[str, Any]]]:
+    """Return the keys that a page makes, one for each of ALGORITHMS, in two loads."""
+    script = KEYS.replace("ALGORITHMS", ", ".join(f"[{algorithm}, {usages}]" for algorithm, usages in ALGORITHMS))
+    with serving(answer) as web:
+        found: list[list[dict[str, Any]]] = answer_of(ASKED, script, f"{web}/one", f"{web}/two")
+    assert all(isinstance(load, list) for load in found), found
+    return found
+
+
+def test_a_key_is_the_same_in_each_load_and_works(keys: list[list[dict[str, Any]]]) -> None:
+    first, second = keys
+    assert first == second
+    assert len(first) == len(ALGORITHMS)
+    for key, (algorithm, usages) in zip(first, ALGORITHMS, strict=True):
+        assert key["works"], algorithm
+        assert key["hidden"] is False, algorithm
+        assert f"modulusLength: {key['size'] or ''}" in f"{algorithm} modulusLength: ", algorithm
+        wanted = {usage for usage in usages.split("'") if usage.isalpha()}
+        assert {usage for used in key["used"] for usage in used[2:]} == wanted, algorithm
+        assert all(used[1] for used in key["used"]), algorithm
+    secret = {exported.get("d") or exported.get("k") for key in first for exported in key["exported"]} - {None}
+    assert len(secret) >= 13, "another one for each algorithm and size"
+
+
+def test_what_the_browser_refuses_is_refused() -> None:
+    with serving(answer) as web:
+        (names,) = answer_of(ASKED, WHAT_IS_REFUSED, f"{web}/empty")
+    assert names == list(REFUSED)
+
+
+def test_workers_make_the_same_keys_as_pages(keys: list[list[dict[str, Any]]]) -> None:
+    with serving(answer) as web:
+        (found,) = answer_of(ASKED, IN_WORKER, f"{web}/empty")
+    place = [algorithm for algorithm, _ in ALGORITHMS].index("'Ed25519'")
+    assert found == keys[0][place]["exported"][0]["x"]

@@ -1,0 +1,109 @@
+"""The web server of a case: the hosts that its module names, on this machine's loopback.
+
+    python -m tests.corpus.pages.site CASE DIRECTORY     by hand, then:
+    ./fetch.py --dir DIRECTORY --name S --remap DIRECTORY/remap --ca DIRECTORY/ca.pem
+
+Writes `remap` and `ca.pem` into DIRECTORY, says "ready", and serves until it is ended.
+"""
+
+import importlib
+import ssl
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import trustme
+
+Answer = Callable[["Asked"], None]
+
+
+class Asked(BaseHTTPRequestHandler):
+    """One request, and the ways in which a case can answer it."""
+
+    protocol_version = "HTTP/1.1"
+    hosts: dict[str, Answer]
+    sent = b""
+    """The request's body."""
+
+    def do_GET(self) -> None:
+        """Have the case answer it."""
+        self.sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.hosts[self.headers["Host"]](self)
+
+    do_POST = do_GET    # noqa: N815 - the name it has in http.server
+
+    def answer(self, body: str = "", kind: str = "text/html", status: int = 200, **headers: str) -> None:
+        """Send it at once. `headers`: with `_` for `-`."""
+        found = body.encode()
+        self._head(status, kind, headers)
+        self.send_header("Content-Length", str(len(found)))
+        self.end_headers()
+        self.wfile.write(found)
+
+    def pieces(self, pieces: Iterable[tuple[float, str]], kind: str = "text/html", **headers: str) -> None:
+        """Send each of `pieces` so many seconds after the one before (Transfer-Encoding: chunked)."""
+        self._head(200, kind, {**headers, "Transfer-Encoding": "chunked"})
+        self.end_headers()
+        for pause_s, piece in [*pieces, (0.0, "")]:
+            time.sleep(pause_s)
+            found = piece.encode()
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(found), found))
+
+    def _head(self, status: int, kind: str, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        for name, value in {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*", **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+
+    def log_message(self, format: str, *args: object) -> None:     # noqa: A002 - the name it has in http.server
+        """Say nothing."""
+
+
+def picture(size: int = 0) -> str:
+    """Return an SVG of `size` bytes, or of as few as it takes."""
+    start = "<svg xmlns='http://www.w3.org/2000/svg' width='99' height='99'><rect width='99' height='99'/></svg>"
+    return start + (f"<!--{'x' * (size - len(start) - 7)}-->" if size else "")
+
+
+def page(title: str, body: str) -> str:
+    """Return a document that asks for no favicon."""
+    return f"<!doctype html><title>{title}</title><link rel=icon href='data:,'><h1>{title}</h1>{body}"
+
+
+def serve(case: str, directory: Path) -> None:
+    """Serve the case until the process ends."""
+    origins = {urlsplit(origin): answer for origin, answer in importlib.import_module(f"{__package__}.{case}")
+               .HOSTS.items()}
+    handler = type("Handler", (Asked,), {"hosts": {origin.netloc: answer for origin, answer in origins.items()}})
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(directory / "ca.pem")
+    remap = []
+    for scheme in sorted({origin.scheme for origin in origins}):
+        names = [origin.netloc for origin in origins if origin.scheme == scheme]
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        if scheme == "https":
+            server.socket = _context(authority, names, directory).wrap_socket(server.socket, server_side=True)
+        remap += [f"{name} 127.0.0.1 {server.server_port} {scheme}\n" for name in names]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    (directory / "remap").write_text("".join(remap))
+    print("ready", flush=True)
+    threading.Event().wait()
+
+
+def _context(authority: trustme.CA, names: list[str], directory: Path) -> ssl.SSLContext:
+    """Return a TLS server's context for `names`; its chain ends in the authority, by which Chrome knows it."""
+    certificate = authority.issue_cert(*names)
+    chain = directory / "chain.pem"
+    chain.write_bytes(b"".join(part.bytes() for part in (certificate.private_key_pem, *certificate.cert_chain_pems,
+                                                         authority.cert_pem)))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(chain)
+    return context
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], Path(sys.argv[2]))
