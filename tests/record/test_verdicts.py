@@ -16,7 +16,6 @@ from tests.support.made_netlog import MadeNetLog
 from tests.support.seen_pages import PAGE, page_log, seen
 
 
-
 @pytest.fixture
 def log() -> MadeNetLog:
     return page_log()
