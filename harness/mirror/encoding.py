@@ -8,7 +8,6 @@ import io
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import brotli  # type: ignore[import-untyped]
 import zstandard
@@ -44,12 +43,10 @@ def begins_as(body: bytes, encoding: str) -> bool:
     return beginning is not None and body.startswith(beginning)
 
 
-@lru_cache(maxsize=256)
 def encode(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
     """Compress `body` again as `encoding` names it, at the level whose size is nearest to `wanted_bytes` (-1: unknown).
 
-    Return it and the encoding it has, "" where nobody knows how. What was made last is kept: an answer of a source is
-    encoded whenever a page asks for it, and a large one takes br seconds.
+    Return it and the encoding it has, "" where nobody knows how.
     """
     coding = CODINGS.get(encoding.strip().lower())
     if coding is None or not body:

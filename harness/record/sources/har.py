@@ -1,11 +1,11 @@
 """HAR files with bodies as a source of pages.
 
 A HAR has the bodies decoded. So that as many bytes cross the network as did then, they are compressed again as their
-Content-Encoding says, at the level that comes nearest to the recorded size.
+Content-Encoding says, at the level that comes nearest to the recorded size: once, when a page first asks for them.
 """
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urljoin
@@ -38,7 +38,7 @@ def index_har(entries: list[ForeignEntry], websockets: Sequence[tuple[dict[str, 
                            not in known]
     for entry in filter(_is_known, answered):
         asked = Asked(headers_of(entry.request_headers))
-        index.entries.append(Entry(entry.method, document_url(entry.url), entry.status, partial(_answer, entry),
+        index.entries.append(Entry(entry.method, document_url(entry.url), entry.status, cache(partial(_answer, entry)),
                                    hash_of(entry.request_body), asked.purpose, masked_hash_of(entry.request_body),
                                    asked.headers.get("origin", "")))
     index.marks_navigations = any(Asked(headers_of(entry.request_headers)).navigation for entry in answered)
