@@ -11,7 +11,7 @@ import brotli  # type: ignore[import-untyped]
 import pytest
 
 from harness.errors import InputError
-from harness.mirror.encoding import encode
+from harness.files.encoding import encode
 from harness.record.sources.answers import Entry
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import honest_encoding, without_chunks

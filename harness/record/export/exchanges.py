@@ -16,7 +16,7 @@ from harness.files.text_log import PageLog, read_log
 from harness.files.urls import document_url, without_fragment
 from harness.mirror.answers import PARTIAL, RecordedAnswer
 from harness.mirror.content_type import content_type
-from harness.mirror.encoding import LARGEST_BODY
+from harness.files.encoding import LARGEST_BODY
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.paths import open_file, split_url
 from harness.mirror.recording import Recording, read_recording

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from harness.files.har import UNKNOWN
 from harness.files.headers import Headers, header_in
-from harness.mirror.encoding import begins_as, decode, encode
+from harness.files.encoding import begins_as, decode, encode
 from harness.record.sources.archived import ArchivedAnswer
 
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")

@@ -15,7 +15,7 @@ from harness.files.foreign_pages import page_urls
 from harness.files.headers import REDIRECTS, WITHOUT_BODY
 from harness.files.urls import document_url
 from harness.mirror.asked import Asked, headers_of
-from harness.mirror.encoding import encode
+from harness.files.encoding import encode
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.live import read_live
 from harness.record.sources.answers import Entry, Index, hash_of, mask, masked_hash_of

@@ -19,7 +19,7 @@ from harness.errors import InputError
 from harness.files.headers import Headers
 from harness.files.urls import document_url
 from harness.mirror.asked import Asked, headers_of
-from harness.mirror.encoding import LARGEST_BODY
+from harness.files.encoding import LARGEST_BODY
 from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import (

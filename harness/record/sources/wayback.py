@@ -22,7 +22,7 @@ import urllib3
 
 from harness.files.headers import Headers
 from harness.files.urls import document_url
-from harness.mirror.encoding import LARGEST_BODY
+from harness.files.encoding import LARGEST_BODY
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import honest_encoding
 
