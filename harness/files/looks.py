@@ -60,7 +60,7 @@ def role_of(headers: Headers, url: str, mime_type: str = "") -> Role:
     if "charset=utf-16" in content_type or "charset=utf-32" in content_type:
         return Role.ANY
     if named in UNKNOWN_TYPES:
-        return of_url
+        return of_url if of_url is Role.TEXT else Role.ANY
     of_type = (Role.TEXT if named in TEXT_TYPES else
                Role.BINARY if named.startswith(("image/", "font/", "application/font-", "application/x-font-"))
                else Role.ANY)
