@@ -41,7 +41,7 @@ from harness.replay.site import Site, Sites
 from harness.system.options import DELAY_MS, PORT, OptionParser
 from harness.system.privileges import User, acting_as
 from harness.system.processes import die_with_parent
-from harness.system.untrusted import UnreadableFileError, read_untrusted_text
+from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
 
 PROBLEMS_SHOWN = 20
 
@@ -162,7 +162,7 @@ def _log_dirs(options: argparse.Namespace) -> tuple[Path, Path] | None:
 
 def _read_hosts(path: Path) -> list[ServerHost]:
     try:
-        lines = read_untrusted_text(path).splitlines()
+        lines = read_untrusted_lines(path)
     except UnreadableFileError as error:
         raise InputError(f"{error}; write lines: hostname ip netns_path|-") from None
     names: dict[tuple[str, str], list[str]] = {}

@@ -91,7 +91,7 @@ def all_hosts(arguments: argparse.Namespace) -> list[str]:
 def read_hosts(path: Path) -> list[str]:
     """Return the names in a file, one a line. Raises UsageError that names file and line."""
     hosts = []
-    for number, line in enumerate(_text_of(path).splitlines(), 1):
+    for number, line in enumerate(_text_of(path).split("\n"), 1):
         name = line.partition("#")[0].strip()
         if name and not _is_name(name):
             raise UsageError(f"{path}:{number}: not a host name: {name[:120]!r}; write one a line, without http://")

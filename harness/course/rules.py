@@ -12,7 +12,7 @@ from harness.errors import InputError, many
 from harness.files.hack_dns import PORTS
 from harness.files.pages import page_url, read_pages
 from harness.files.sites import registrable_domain
-from harness.system.untrusted import UnreadableFileError, read_untrusted_text
+from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
 
 FEWEST, MOST = 3, 5
 
@@ -23,7 +23,7 @@ def rule_breaches(path: Path) -> list[str]:
     Raises InputError when the file cannot be read.
     """
     try:
-        lines = read_untrusted_text(path).splitlines()
+        lines = read_untrusted_lines(path)
     except UnreadableFileError as error:
         raise InputError(f"{error}; write one URL per line") from None
     breaches: list[str] = []

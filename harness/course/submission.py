@@ -16,7 +16,7 @@ from harness.show.table import HEADER
 from harness.system.atomic import written_beside
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
-from harness.system.untrusted import UnreadableFileError, read_untrusted
+from harness.system.untrusted import UnreadableFileError, lines_of, read_untrusted
 
 OBSERVATIONS, URLS = "observations.txt", "myURLS.pages"
 MEASURE = f"sudo ./run.sh --name {Path(URLS).stem} and then ./plot.py --append {OBSERVATIONS}"
@@ -77,7 +77,7 @@ def check_observations(path: Path, pages: list[Page]) -> list[str]:
         text = read_untrusted(path).decode("utf-8-sig", "replace")      # a byte order mark is no part of its first line
     except UnreadableFileError as error:
         return [f"{error}; make it with {MEASURE}"]
-    lines = text.splitlines()
+    lines = lines_of(text)
     if not text.strip():
         return [f"{path}:1: is empty; run {MEASURE}, and write down what you observe"]
     if not any(_is_header(line) for line in lines):

@@ -9,7 +9,7 @@ own checks of certificates stand among the page's requests. What is read here is
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ from harness.files.har_file import Attached
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import REDIRECTS, Headers, header_in
 from harness.files.looks import Role, role_of
+from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask
 
 OF_CERTIFICATES = frozenset(("application/ocsp-response", "application/pkix-crl", "application/pkix-cert"))
@@ -242,16 +243,3 @@ def _duration_ms(value: Any) -> float:
         return max(0.0, float(value or 0))
     except (TypeError, ValueError):
         return 0.0
-
-
-def moment_of(text: Any) -> datetime | None:
-    """Return the moment that a HAR's date and time names, None for none.
-
-    One without a time zone, as WebPageTest's agents and the HTTP Archive write all of theirs, is taken for UTC's: what
-    counts is how long after another it is.
-    """
-    try:
-        moment = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)

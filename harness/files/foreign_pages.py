@@ -6,23 +6,29 @@ of another site, no page; what the page before still waited for may stand before
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from http import HTTPStatus
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from operator import itemgetter
 from typing import Any
 
-from harness.files.foreign_entry import ForeignEntry, moment_of, pairs_of
+from harness.files.foreign_entry import ForeignEntry, pairs_of
 from harness.files.headers import header_in
+from harness.files.moments import moment_of
 from harness.files.urls import document_url, without_fragment
 
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 """What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
 OF_NO_PAGE = re.compile(r"\.(?:css|m?js|json|png|gif|jpe?g|webp|svg|ico|woff2?|ttf)(?:[?#]|$)", re.IGNORECASE)
-A_LITTLE = timedelta(seconds=0.1)
+A_LITTLE_S = 0.1
+LITTLE_OF_STEP = 0.1
+"""Two requests were asked for at once that are closer than both so many seconds and this share of the mean step from
+one to the next: a page's requests may all be within 0.1 s."""
 OUT_OF_ORDER_RATIO = 0.1
-"""A HAR is in another order than that of asking if of more than this share of its requests the one before was asked for
-by more than that later."""
+"""A HAR is in another order than that of asking if more than this share of its steps in time lead back."""
+INTERIM = frozenset((100, 102, 103))
+"""Statuses of answers before the answer (RFC 9110, section 15.2; RFC 8297)."""
 LONGEST_LOAD_MS = 86_400_000.0
 """A day: what takes longer to its load event is no time of a page load."""
 
@@ -89,19 +95,37 @@ def _may_begin_page(entry: ForeignEntry) -> bool:
 
 
 def in_order(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the entries of a HAR in the order of asking; as they stand where one of them does not tell when it asked.
+    """Return the entries of a HAR in the order of asking, without interim answers. One that does not tell when it
+    asked stays behind the one that it stands behind.
 
     HAR 1.2 leaves that to the reader. Firefox and Safari write the requests as their tables show them: by size, say,
     or the last one first. Some of others' stand a little out of order, a document even behind what it asked for, since
     a clock was set or read late (http2/http_samples, shop.ebay.fr): these stay as they are.
     """
-    asked = [moment for entry in entries if (moment := moment_of(entry.get("startedDateTime"))) is not None]
-    if len(asked) < len(entries):
+    entries = [final for entry in entries if (final := _final(entry)) is not None]
+    told_s = [moment.timestamp() if moment else None
+              for moment in (moment_of(entry.get("startedDateTime")) for entry in entries)]
+    known_s = [time_s for time_s in told_s if time_s is not None]
+    if not known_s:
         return entries
-    back = sum(earlier - later > A_LITTLE for earlier, later in pairwise(asked))
-    if back <= OUT_OF_ORDER_RATIO * len(entries):
+    asked_s = list(accumulate(told_s, lambda before, time_s: before if time_s is None else time_s,
+                              initial=known_s[0]))[1:]
+    little_s = min(A_LITTLE_S, LITTLE_OF_STEP * (max(known_s) - min(known_s)) / len(entries))
+    steps_s = [later - earlier for earlier, later in pairwise(asked_s) if abs(later - earlier) > little_s]
+    if sum(step_s < 0 for step_s in steps_s) <= OUT_OF_ORDER_RATIO * len(steps_s):
         return entries
-    return [entry for _, entry in sorted(zip(asked, entries, strict=True), key=itemgetter(0))]
+    return [entry for _, entry in sorted(zip(asked_s, entries, strict=True), key=itemgetter(0))]
+
+
+def _final(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """Return an entry of a HAR; None for an interim answer alone. One with a body is the answer, whose status its
+    program overlooked.
+    """
+    response = entry.get("response") or {}
+    if response.get("status") not in INTERIM:
+        return entry
+    has_body = (response.get("content") or {}).get("text")
+    return entry | {"response": response | {"status": HTTPStatus.OK, "statusText": "OK"}} if has_body else None
 
 
 def page_begins(pages: list[dict[str, Any]]) -> dict[str, datetime | None]:
@@ -152,9 +176,8 @@ def _referer_in(entry: dict[str, Any]) -> str:
 
 
 def without_leftovers(entries: list[ForeignEntry], pages: list[dict[str, Any]]) -> list[ForeignEntry]:
-    """Return the entries without what stands before a page's document, where the HAR says by its URL which that is.
-
-    PhantomJS lists there what the page before still waited for. A redirect may lead to the document.
+    """Return the entries, those of no page that stand before a page's document, where the HAR says by its URL which
+    that is: PhantomJS lists there what the page before still waited for. A redirect may lead to the document.
     """
     named = {(str(page.get("id", "")), document_url(str(page.get(key, ""))))
              for page in pages for key in ("id", "title")}
@@ -164,8 +187,7 @@ def without_leftovers(entries: list[ForeignEntry], pages: list[dict[str, Any]]) 
     for entry, this in zip(entries, is_named, strict=True):
         if this or _begins_page(entry):
             not_begun.discard(entry.page)
-        if entry.page not in not_begun:
-            kept.append(entry)
+        kept.append(replace(entry, page="") if entry.page in not_begun else entry)
     return kept
 
 

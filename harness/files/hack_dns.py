@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.errors import InputError
 from harness.files.host_names import is_host_name
 from harness.system.atomic import write_atomically
-from harness.system.untrusted import UnreadableFileError, read_untrusted_text
+from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
 
 PORTS = {"http": 80, "https": 443}
 """The schemes of web sites that are replayed, and their ports in URLs that name none."""
@@ -37,7 +37,7 @@ def write_hack_dns(path: Path, remaps: Iterable[Remap]) -> None:
 def read_hack_dns(path: Path) -> list[Remap]:
     """Read the file; blank lines are ignored. Raises InputError (``file:line: problem``)."""
     try:
-        lines = read_untrusted_text(path).splitlines()
+        lines = read_untrusted_lines(path)
     except UnreadableFileError as error:
         raise InputError(f"{error}; run tfo.py to make it") from None
     return [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1) if line.strip()]

@@ -4,8 +4,10 @@ Playwright keeps bodies in files of their own (`_file`), beside the HAR or toget
 HAR because GitHub's issues take no `.har`.
 """
 
+import codecs
 import gzip
 import io
+import json
 import lzma
 import struct
 import zipfile
@@ -107,5 +109,11 @@ def _unpacked(content: bytes) -> bytes:
         text = gzip.GzipFile(fileobj=io.BytesIO(content)).read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
             raise ValueError(f"over {MOST_BYTES / 1e6:g} MB when unpacked")
-    text = text.removeprefix(b"\xef\xbb\xbf")
+    text = text.removeprefix(codecs.BOM_UTF8)
+    try:
+        text.decode(json.detect_encoding(text), "surrogatepass")
+    except UnicodeDecodeError as error:
+        line = 1 + text.count(b"\n", 0, error.start)
+        raise ValueError(f"byte {text[error.start]:#04x} in line {line} is not {error.encoding.upper()}; "
+                         "HARs are UTF-8") from None
     return text.rstrip(b" \r\n;)").removeprefix(HARP) if text.startswith(HARP) else text

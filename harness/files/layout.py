@@ -12,7 +12,7 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.files.host_names import is_host_name
-from harness.system.untrusted import UnreadableFileError, read_untrusted_text
+from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
 
 HOST = "host"
 RECORDED, DOMAIN, ONE = "recorded", "domain", "one"
@@ -69,7 +69,7 @@ def read_layout(path: Path, hosts: Iterable[str]) -> tuple[Layout, list[str]]:
     Raises InputError (``file:line: problem``); also when it is about none of them.
     """
     try:
-        lines = read_untrusted_text(path, limit=LARGEST_FILE).splitlines()
+        lines = read_untrusted_lines(path, limit=LARGEST_FILE)
     except UnreadableFileError as error:
         raise InputError(f"{error}; give a file of lines: host server, or one of {', '.join(CHOICES)}") from None
     known, shared, notes, stood = set(hosts), dict[str, str](), list[str](), dict[str, int]()

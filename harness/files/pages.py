@@ -11,7 +11,7 @@ from harness.errors import InputError
 from harness.files.host_names import is_host_name
 from harness.files.result_names import BESIDE
 from harness.files.urls import as_browsers_ask
-from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted_text
+from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted_lines
 
 KEPT_CHARACTERS = frozenset("-_.() " + string.ascii_letters + string.digits)
 LONGEST_NAME = 240
@@ -147,7 +147,7 @@ def _owner_of_that_name(name: str, names: Collection[str]) -> str:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return read_untrusted_text(path, limit=LARGEST_LIST).splitlines()
+        return read_untrusted_lines(path, limit=LARGEST_LIST)
     except MissingFileError:
         raise InputError(f"{path}:1: no such file; make it with one URL per line") from None
     except UnreadableFileError as error:

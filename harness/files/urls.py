@@ -14,12 +14,15 @@ MEANING_SOMETHING = frozenset("%/?#&=;+")
 def as_browsers_ask(url: str, base: str | None = None) -> str:
     """Return `url`, seen from `base`, as browsers ask for it; "" when it is none.
 
-    Sites redirect to HTTPS://A.test, too, and not all programs write down what was asked for in the end.
+    Sites redirect to HTTPS://A.test, too, and not all programs write down what was asked for in the end. A name and a
+    password are no part of what a server is asked for (Fetch, section 4.6: they become a header, once it wants one).
     """
     try:
-        return str(ada_url.URL(url, base).href)
+        found = ada_url.URL(url, base)
     except ValueError:
         return ""
+    found.username = found.password = ""
+    return str(found.href)
 
 
 def is_asked_by_browser(url: str) -> bool:

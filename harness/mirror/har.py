@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from harness.files.foreign_entry import moment_of
 from harness.files.hack_dns import PORTS, SCHEMES
 from harness.files.har import UNFINISHED, is_over_http2, posted_body
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import BODILESS, REDIRECTS, Headers, header_in, headers_of_har
+from harness.files.moments import moment_of
 from harness.mirror.asked import Asked, BodyHash, hash_body, headers_of
 from harness.mirror.live import Arrivals, LiveConnection, arrivals_of, first_message_s, load_event_s, read_live
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
@@ -144,7 +144,7 @@ def _exchange(entry: dict[str, Any], last_s: float, told_s: float) -> Exchange |
         from_cache=bool(entry.get("_fromCache")), part=_part(status, headers, whole=bool(entry.get("_refetched"))),
         early_hints=headers_of_har(response.get("_earlyHints")), arrivals=arrivals,
         stays_open=cut or bool(arrivals and entry.get("_partial")), after_load=bool(entry.get("_afterLoad")),
-        after_message=started is not None and started.timestamp() > told_s,
+        after_message=bool(entry.get("_afterMessage", started is not None and started.timestamp() > told_s)),
         hung=not status and _hung(entry, asked), closes=_closes(entry, version, status, headers),
         before_document=bool(entry.get("_beforeDocument")),
         connect_ms=handshake_ms(entry) if status else None,

@@ -20,8 +20,8 @@ from typing import Any
 
 from wsproto.frame_protocol import Opcode
 
-from harness.files.foreign_entry import moment_of
 from harness.files.foreign_har import MESSAGES
+from harness.files.moments import moment_of
 
 HTTP_SCHEMES = {"ws": "http", "wss": "https"}
 """A WebSocket's scheme -> that of the port it uses."""

@@ -20,7 +20,7 @@ from harness.errors import InputError, printable
 from harness.files.pages import PageFiles
 from harness.mirror.recording import Recording
 from harness.system.atomic import write_atomically
-from harness.system.untrusted import UnreadableFileError, read_untrusted_text
+from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
 
 LARGEST_LIST = 2**20
 """Bytes of a .rtts file: ten thousand servers."""
@@ -67,7 +67,7 @@ def recorded_rtts(files: PageFiles, recording: Recording, option: str = "--rtt r
 def read_rtts(path: Path) -> dict[str, tuple[int, float]]:
     """Return what a .rtts file says: the line and the RTT in ms of each host. Raises InputError."""
     try:
-        lines = read_untrusted_text(path, limit=LARGEST_LIST).splitlines()
+        lines = read_untrusted_lines(path, limit=LARGEST_LIST)
     except UnreadableFileError as error:
         raise InputError(f"{error}; write lines: host rtt_ms") from None
     found: dict[str, tuple[int, float]] = {}

@@ -86,6 +86,7 @@ def sequences(logged: Iterable[Logged], files: dict[str, frozenset[str]]) -> Seq
     for item in logged:
         by_key.setdefault((item.origin, item.key), []).append(item)
     kept = {id(item) for items in by_key.values() for item in _worth_replaying(items)}
+    kept |= {id(item) for item in logged if isinstance(item.entry, Response)}   # other pages' HARs do not tell of it
     confirmed = Counter(place for items in by_key.values() for place in _confirmed(items, kept))
     tells = {item.page for item in logged if isinstance(item.entry, Exchange) and item.entry.asked.navigation}
     numbers: Counter[str] = Counter()
@@ -142,10 +143,8 @@ def _beside_parts(exchanges: list[tuple[Logged, Exchange]]) -> list[tuple[Logged
 
 
 def _worth_replaying(items: list[Logged]) -> list[Logged]:
-    """Return which of the transactions of one URL and method are replayed, see the module."""
+    """Return which of the exchanges of one URL and method are replayed, see the module."""
     exchanges = [(item, item.entry) for item in items if isinstance(item.entry, Exchange)]
-    if not exchanges:
-        return items
     whole = [pair for pair in exchanges if pair[1].status and not pair[1].failed]
     whole = [pair for pair in whole if not pair[1].from_cache] or whole
     redirects = [item for item, exchange in whole if exchange.redirect_url is not None]

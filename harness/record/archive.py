@@ -4,9 +4,10 @@ What it says beyond harness.netlog.har: httpVersion is "h2" where that was spoke
 `_file` (``host/file`` in the mirror) is the body of exactly this answer, still content-encoded; `_partial` is true when
 only its beginning came (then `_error` says why), `_refetched` when requests, not Chrome, brought it, `_afterLoad` when
 it was asked for after the load event, `_beforeDocument` when by a document that the page's own took the place of;
-`_arrivals` is when how much of a stream had come, and `_webSocketMessages` what a WebSocket said
-(harness.mirror.live); `_connectMs` is how long the TCP handshake took of the connection it went over.
-harness.mirror.har reads them.
+`_arrivals` is when how much of a stream had come, and `_webSocketMessages` what a WebSocket said (harness.mirror.live);
+`_afterMessage` is whether, of a page that others recorded, whose answers keep the dates that they had there, it was
+asked for after a WebSocket first told the page something; `_connectMs` is how long the TCP handshake took of the
+connection it went over. harness.mirror.har reads them.
 """
 
 import base64
@@ -50,7 +51,8 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
             entry["_connectMs"] = tcp_ms
         if exchange.arrivals:
             entry["_arrivals"] = _in_steps(exchange.arrivals)
-    archive["log"]["entries"] += [_websocket_entry(websocket, netlog) for websocket in recording.websockets]
+    shift_ms = CLOCK_SHIFT_MS if recording.brought_from else 0.0
+    archive["log"]["entries"] += [_websocket_entry(websocket, netlog, shift_ms) for websocket in recording.websockets]
     if recording.brought_from:
         _leave_out_times(archive["log"], recording)
     return archive
@@ -109,14 +111,18 @@ def _in_steps(arrivals: Arrivals) -> list[list[float]]:
     return steps
 
 
-def _websocket_entry(websocket: WebSocket, netlog: NetLog) -> dict[str, Any]:
-    """Return a WebSocket as Chrome's DevTools write it; harness.mirror.live reads it."""
+def _websocket_entry(websocket: WebSocket, netlog: NetLog, clock_shift_ms: float) -> dict[str, Any]:
+    """Return a WebSocket as Chrome's DevTools write it; harness.mirror.live reads it. `clock_shift_ms` is what Chrome's
+    clock was ahead of the true one.
+    """
     wait_ms = float(websocket.opened_tick - websocket.asked_tick)
     headers = [[{"name": name, "value": value} for name, value in pairs]
                for pairs in (websocket.request_headers, websocket.response_headers)]
-    messages = [{"type": "receive" if message.received else "send", "time": netlog.unix_ms(message.tick) / 1000,
-                 "opcode": message.opcode, "data": _text_of(message)} for message in websocket.messages]
-    return {"pageref": "page_1", "startedDateTime": date_of(netlog.unix_ms(websocket.asked_tick)), "time": wait_ms,
+    messages = [{"type": "receive" if message.received else "send",
+                 "time": (netlog.unix_ms(message.tick) - clock_shift_ms) / 1000, "opcode": message.opcode,
+                 "data": _text_of(message)} for message in websocket.messages]
+    asked = date_of(netlog.unix_ms(websocket.asked_tick) - clock_shift_ms)
+    return {"pageref": "page_1", "startedDateTime": asked, "time": wait_ms,
             "request": {"method": "GET", "url": websocket.url, "httpVersion": "HTTP/1.1", "cookies": [],
                         "headers": headers[0], "queryString": [], "headersSize": UNKNOWN, "bodySize": 0},
             "response": {"status": websocket.status, "statusText": "", "httpVersion": "HTTP/1.1", "cookies": [],
@@ -139,7 +145,11 @@ def _leave_out_times(log: dict[str, Any], recording: PageRecording) -> None:
                 if exchange.archived is not None and exchange.archived.captured is not None]
     first = min(captured).isoformat(timespec="milliseconds") if captured else log["pages"][0]["startedDateTime"]
     log["pages"][0]["startedDateTime"] = first
+    told_tick = min((message.tick for websocket in recording.websockets for message in websocket.messages
+                     if message.received), default=None)
     for entry, exchange in zip(log["entries"], recording.exchanges, strict=False):     # then come WebSockets
+        if told_tick is not None:
+            entry["_afterMessage"] = exchange.transaction.start > told_tick
         entry["time"], entry["timings"] = 0, dict.fromkeys(TIMINGS, UNKNOWN)
         for name in ("serverIPAddress", "connection", "_connectionId", "_connectMs"):
             entry.pop(name, None)

@@ -20,7 +20,7 @@ from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT
 from harness.errors import InputError
 from harness.files.host_names import is_host_name
 from harness.files.encoding import LARGEST_BODY
-from harness.system.untrusted import UnreadableFileError, read_untrusted
+from harness.system.untrusted import UnreadableFileError, lines_of, read_untrusted
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper.tsv"
 FORMAT = 5
@@ -108,7 +108,7 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
     Raises InputError (``file:line: problem``) for a line that cannot be right, and for a file without pages.
     """
     try:
-        lines = read_untrusted(path).decode("ascii").splitlines()
+        lines = lines_of(read_untrusted(path).decode("ascii"))
     except (UnreadableFileError, UnicodeDecodeError) as error:
         raise InputError(f"{path}:1: no page-shape file ({error}); scripts/shape.py makes one") from None
     version = 1             # without a line that says it

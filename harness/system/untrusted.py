@@ -79,6 +79,19 @@ def read_untrusted_text(path: Path, *, limit: int = LARGEST_FILE, owner: int | N
         raise UnreadableFileError(path, "not UTF-8", 1 + content.count(b"\n", 0, error.start)) from None
 
 
+def read_untrusted_lines(path: Path, *, limit: int = LARGEST_FILE) -> list[str]:
+    """Return the lines of a UTF-8 file. Raises UnreadableFileError. See `lines_of`."""
+    return lines_of(read_untrusted_text(path, limit=limit))
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text, which end at line feeds, with a carriage return before them or not, and at nothing
+    else: str.splitlines() also cuts at U+0085 and U+2028, which may stand in a URL or in JSON.
+    """
+    lines = text.split("\n")
+    return [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
+
+
 def read_untrusted_json(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None) -> Any:
     """Return what a JSON file holds. Every number in it is finite, every text can be encoded. UnreadableFileError."""
     try:

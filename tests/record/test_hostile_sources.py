@@ -102,11 +102,6 @@ def test_what_warcio_says_of_broken_records_is_not_printed(tmp_path: Path, capsy
     assert capsys.readouterr() == ("", "")
 
 
-def test_records_that_were_compressed_together_are_not_lost_silently(tmp_path: Path) -> None:
-    (tmp_path / "x.warc.gz").write_bytes(gzip.compress(record() * 3))
-    assert refusal(tmp_path / "x.warc.gz").startswith("not a WARC (its records are not compressed one by one); give it")
-
-
 def test_a_record_without_url_is_none(tmp_path: Path) -> None:
     (tmp_path / "x.warc").write_bytes(b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 9\r\n\r\nHTTP/1.1 \r\n\r\n")
     assert refusal(tmp_path / "x.warc").startswith("not a WARC (a record lacks what every record has)")

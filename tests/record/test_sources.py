@@ -75,7 +75,7 @@ def test_posts_are_told_apart_by_their_bodies(tmp_path: Path) -> None:
     records = [record for text in (b"one", b"two") for record in (
         ("request", "http://a.test/api", "POST /api HTTP/1.1", [("Host", "a.test")], text),
         ("response", "http://a.test/api", "HTTP/1.1 200 OK", [], b"answer to " + text))]
-    index = read_warcs([write_warc(tmp_path / "x.warc", *records)], tmp_path)
+    index = read_warcs([write_warc(tmp_path / "x.warc", *records)], tmp_path, tmp_path)
     source = IndexedSource("x", index)
     assert find(source, "http://a.test/api", "POST", b"two").body == b"answer to two"
     assert find(source, "http://a.test/api", "POST", b"one").body == b"answer to one"
@@ -84,7 +84,7 @@ def test_posts_are_told_apart_by_their_bodies(tmp_path: Path) -> None:
 
 def test_one_url_with_several_answers_gives_them_in_order_and_then_the_last(tmp_path: Path) -> None:
     path = write_warc(tmp_path / "x.warc", *(("response", PAGE, "HTTP/1.1 200 OK", [], body) for body in (b"1", b"2")))
-    source = IndexedSource("x", read_warcs([path], path))
+    source = IndexedSource("x", read_warcs([path], path, tmp_path))
     assert [find(source, PAGE).body for _ in range(3)] == [b"1", b"2", b"2"]
 
 
@@ -94,7 +94,7 @@ def test_each_page_gets_its_own_answers_from_the_first_one_on(tmp_path: Path) ->
     path = write_warc(tmp_path / "x.warc", *(("response", url, ok, [], body) for url, body in (
         (PAGE, b"page"), (count, b"1"), ("http://a.test/shared", b"both"),
         (other, b"other"), (count, b"2"), (count, b"3"))))
-    source = IndexedSource("x", read_warcs([path], path))
+    source = IndexedSource("x", read_warcs([path], path, tmp_path))
     for url, answers in ((PAGE, [b"1", b"2"]), (other, [b"2", b"3", b"3"]), (other, [b"2", b"3"]), (PAGE, [b"1"])):
         source.begin_page(f"{url}#top")
         assert [find(source, count).body for _ in answers] == answers
@@ -107,7 +107,7 @@ def test_stand_ins_differ_in_volatile_values_or_parameters_and_are_no_documents(
                 ("response", "http://a.test/c?a=1&b=2", ok, [], b"near"),
                 ("response", "http://a.test/c?a=1&b=3&d=4", ok, [], b"far"),
                 ("response", "http://a.test/r?t=1363082400123", "HTTP/1.1 302 Found", [("Location", "/r")], b""))
-    source = IndexedSource("x", read_warcs([path], path))
+    source = IndexedSource("x", read_warcs([path], path, tmp_path))
     stand_in = find(source, "https://a.test/b?t=1400000000000&r=0.5")
     assert (stand_in.body, stand_in.stand_in, stand_in.url) == (b"beacon", True, "http://a.test/b?t=1363082400123&r=0.123")
     assert find(source, "http://a.test/c?a=1&b=2&x=9").body == b"near"
@@ -123,7 +123,7 @@ def test_a_beacon_that_posts_other_times_is_a_stand_in_and_a_question_is_not(tmp
     answers = [("HTTP/1.1 204 No Content", b""), ("HTTP/1.1 200 OK", b""), ("HTTP/1.1 200 OK", b"an answer")]
     source = IndexedSource("x", read_warcs([write_warc(tmp_path / "x.warc", *(
         record for asked, (status, body) in zip(records, answers, strict=True)
-        for record in (asked, ("response", asked[1], status, [], body))))], tmp_path))
+        for record in (asked, ("response", asked[1], status, [], body))))], tmp_path, tmp_path))
     for path, status in (("gen_204?s=webaft&rt=wsrt.74", 204), ("empty?rt=2", 200)):
         answer = source.find(ArchivedRequest("POST", f"http://a.test/{path}", b"other times"))
         assert answer is not None
@@ -136,7 +136,7 @@ def test_a_font_in_another_format_is_a_stand_in(tmp_path: Path) -> None:
     ok = "HTTP/1.1 200 OK"
     source = IndexedSource("x", read_warcs([write_warc(
         tmp_path / "x.warc", ("response", "http://a.test/sans.woff?v=4", ok, [], b"sans"),
-        ("response", "http://a.test/serif.woff", "HTTP/1.1 404 Not Found", [], b"none"))], tmp_path / "x.warc"))
+        ("response", "http://a.test/serif.woff", "HTTP/1.1 404 Not Found", [], b"none"))], tmp_path / "x.warc", tmp_path))
     stand_in = find(source, "https://a.test/sans.woff2?v=4")
     assert (stand_in.body, stand_in.stand_in) == (b"sans", True)
     for path in ("serif.woff2", "other.woff2", "sans.svg"):
@@ -145,7 +145,7 @@ def test_a_font_in_another_format_is_a_stand_in(tmp_path: Path) -> None:
 
 def test_a_frame_may_get_a_stand_in_and_the_page_itself_not(tmp_path: Path) -> None:
     path = write_warc(tmp_path / "x.warc", ("response", "http://a.test/ad/13630824", "HTTP/1.1 200 OK", [], b"frame"))
-    source = IndexedSource("x", read_warcs([path], path))
+    source = IndexedSource("x", read_warcs([path], path, tmp_path))
     url = "http://a.test/ad/99999999"
     assert source.find(ArchivedRequest("GET", url, navigation=True)) is None
     framed = source.find(ArchivedRequest("GET", url, navigation=True, by_page=True))
@@ -159,7 +159,7 @@ def test_a_fragment_of_a_page_is_never_the_page(tmp_path: Path) -> None:
     records = [record for header, text in asked for record in (
         ("request", PAGE, "GET / HTTP/1.1", [("Host", "a.test"), header], b""),
         ("response", PAGE, "HTTP/1.1 200 OK", [("Vary", "HX-Request")], text))]
-    source = IndexedSource("x", read_warcs([write_warc(tmp_path / "x.warc", *records)], tmp_path))
+    source = IndexedSource("x", read_warcs([write_warc(tmp_path / "x.warc", *records)], tmp_path, tmp_path))
 
     def body(*, navigation: bool) -> bytes:
         answer = source.find(ArchivedRequest("GET", PAGE, navigation=navigation))
@@ -178,7 +178,7 @@ def test_where_no_page_was_archived_a_fragment_is_none(headers: tuple[tuple[str,
     """
     path = write_warc(tmp_path / "x.warc", ("request", PAGE, "GET / HTTP/1.1", [("Host", "a.test"), *headers], b""),
                       ("response", PAGE, "HTTP/1.1 200 OK", [("Content-Type", "text/html")], b"<p>a fragment"))
-    source = IndexedSource("x", read_warcs([path], tmp_path))
+    source = IndexedSource("x", read_warcs([path], tmp_path, tmp_path))
     assert (source.find(ArchivedRequest("GET", PAGE, navigation=True)) is not None) == found
     assert source.find(ArchivedRequest("GET", PAGE)) is not None
     assert source.documents() == [PAGE] * found
@@ -286,7 +286,8 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
 
 
 def test_a_list_is_needed_where_the_source_has_none(tmp_path: Path) -> None:
-    index = read_warcs([write_warc(tmp_path / "x.warc", ("response", PAGE, "HTTP/1.1 200 OK", [], b"page"))], tmp_path)
+    path = write_warc(tmp_path / "x.warc", ("response", PAGE, "HTTP/1.1 200 OK", [], b"page"))
+    index = read_warcs([path], path, tmp_path)
     with pytest.raises(InputError, match=r"A\.pages:1: .*one URL per line"):
         list_pages(tmp_path / "A.pages", IndexedSource("x.warc", index))
 
@@ -312,4 +313,4 @@ def test_60_gb_of_nothing_are_no_warc(tmp_path: Path) -> None:
         (tmp_path / name).touch()
         os.truncate(tmp_path / name, 60 * 10**9)
         with pytest.raises(InputError, match=rf"{name}:1: not a WARC \(it begins with "):
-            read_warcs([tmp_path / name], tmp_path / name)
+            read_warcs([tmp_path / name], tmp_path / name, tmp_path)

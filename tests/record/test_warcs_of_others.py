@@ -84,17 +84,6 @@ def test_an_answer_is_whole_without_the_line_ends_behind_it(cut_bytes: int, lost
         assert (source.without_body, len(source.remarks)) == (lost, remarks)
 
 
-def test_what_cannot_be_read_behind_an_answer_is_said(tmp_path: Path) -> None:
-    page = record("response", PAGE, OK, b"page")
-    path = tmp_path / "x.warc"
-    path.write_bytes(page + b"no record\r\n\r\n" + page)
-    with opened(path) as source:
-        assert ["x.warc breaks off after its answer 1 (Unknown" in remark for remark in source.remarks] == [True]
-    path.write_bytes(page + page)
-    with opened(path) as source:
-        assert list(source.remarks) == []
-
-
 def test_an_answer_that_broke_off_in_its_first_line_is_none(tmp_path: Path) -> None:
     """GitHub oduwsdl/ipwb, broken.warc: a picture of 7 bytes was a 200 without any."""
     path = tmp_path / "x.warc"
@@ -182,15 +171,6 @@ def test_what_stands_for_a_record_without_a_head_is_answered_as_that_was(names: 
     assert answer is not None
     assert (answer.url, answer.status, answer.reason, gzip.decompress(answer.body), answer.header("content-encoding"),
             answer.header("content-type")) == (f"{PAGE}b", 404, "Not Found", b"body", "gzip", "text/css")
-
-
-def test_what_is_said_before_an_answer_is_none(tmp_path: Path) -> None:
-    path = tmp_path / "x.warc"
-    path.write_bytes(record("response", PAGE, "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload")
-                     + record("response", PAGE, OK, b"page"))
-    [answer] = found(path, ArchivedRequest("GET", PAGE))
-    assert answer is not None
-    assert (answer.status, answer.body) == (200, b"page")
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])

@@ -18,7 +18,7 @@ from harness.mirror.asked import Asked, headers_of
 from harness.files.encoding import encode
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.live import read_live
-from harness.record.sources.answers import Entry, Index, hash_of, mask, masked_hash_of
+from harness.record.sources.answers import Entry, Index, hash_of, mask, masked_hash_of, same_name
 from harness.record.sources.archived import ArchivedAnswer
 
 NOT_COMPRESSED = ("image/", "font/", "audio/", "video/")
@@ -27,12 +27,15 @@ WITHOUT_CONTENT = (*WITHOUT_BODY, *REDIRECTS)
 
 def index_har(entries: list[ForeignEntry], websockets: Sequence[tuple[dict[str, Any], float]] = ()
               ) -> tuple[Index, list[str]]:
-    """Return the exchanges of a HAR's pages (all there are where it has no page), and the pages' URLs; with the
-    `websockets` among its entries, each up to a time in s since the epoch, its page's load event.
+    """Return the exchanges of a HAR, and its pages' URLs; with the `websockets` among its entries, each up to a time in
+    s since the epoch, its page's load event. What belongs to no page comes last, for URLs that no page has.
     """
     pages = page_urls(entries)
     index = Index(live=[live for entry, last_s in websockets for live in read_live([entry], page="", last_s=last_s)])
-    answered = [entry for entry in entries if entry.status and (not pages or entry.page in pages)]
+    of_pages = [entry for entry in entries if entry.status and (not pages or entry.page in pages)]
+    known = {(entry.method, same_name(entry.url)) for entry in of_pages}
+    answered = of_pages + [entry for entry in entries if entry.status and (entry.method, same_name(entry.url))
+                           not in known]
     for entry in filter(_is_known, answered):
         asked = Asked(headers_of(entry.request_headers))
         index.entries.append(Entry(entry.method, document_url(entry.url), entry.status, partial(_answer, entry),

@@ -6,7 +6,6 @@ written: their names are made up.
 """
 
 from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 from functools import cache, partial
 from http import HTTPStatus
 from pathlib import Path
@@ -17,6 +16,7 @@ from google.protobuf.message import DecodeError, Message
 
 from harness.errors import InputError
 from harness.files.headers import Headers
+from harness.files.moments import moment_of
 from harness.files.urls import document_url
 from harness.mirror.asked import Asked, headers_of
 from harness.files.encoding import LARGEST_BODY
@@ -91,11 +91,8 @@ def _when(path: Path, message: Any) -> tuple[int, int]:
 
 def _captured(path: Path, message: Any) -> datetime:
     """Return when an answer came by its Date; without one when its file was written, which of a copy is later."""
-    try:
-        date = parsedate_to_datetime(headers_of(_headers(message.response))["date"])
-    except (KeyError, ValueError, OverflowError):
-        return datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
-    return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+    said = moment_of(headers_of(_headers(message.response)).get("date"))
+    return said or datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
 
 
 def _entry(path: Path, message: Any) -> Entry | None:

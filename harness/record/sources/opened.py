@@ -46,7 +46,7 @@ def _read(path: Path, work_dir: Path) -> Source:
         entries = read_foreign_har(path)
         return IndexedSource(path.name, *index_har(entries, read_websockets_of_loads(path)), urls_asked_for(entries))
     if name.endswith(WARCS):
-        return IndexedSource(path.name, read_warcs([path], path))
+        return IndexedSource(path.name, read_warcs([path], path, work_dir))
     if name.endswith(".wacz"):
         return IndexedSource(path.name, *read_wacz(path, work_dir))
     raise InputError(f"{path}:1: a source of an unknown kind; give {KINDS}")

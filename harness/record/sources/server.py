@@ -130,6 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Find the answer to a request and send it."""
         length = self.headers.get("Content-Length", "0")
         sent = self.rfile.read(min(int(length), LARGEST_REQUEST)) if length.isdigit() else b""
+        self.path = self.requestline.split()[1]     # http.server makes /x of //x
         url = f"{self.server.scheme}://{self.headers['Host']}{self.path}"
         if self.headers.get("Upgrade", "").lower() == "websocket":
             self._converse(url)

@@ -1,17 +1,17 @@
 """WARC files (ISO 28500), and ARC ones before them, compressed or not, as crawlers and web archives write them.
 
 A record that was cut (WARC-Truncated), in which its file ends, that has fewer bytes than its answer's Content-Length
-says, or that ends inside a chunk is without its body. The index keeps where each record is and reads it when it is
-asked for. A "revisit" record stands for an earlier one with the same payload, which it names (WARC-Refers-To) or has
-the digest of, and which may lie in a file that is not there, or not be whole itself. One with the status 304 is what a
-crawler got that had the page already: a browser, which has not, gets that page. One without an HTTP head is answered as
-the earlier one was. The method and body of a request are in its own record, which names the response's or is named by
-it (WARC-Concurrent-To), or, where records name none (Scoop's), stands beside it; without such a record it was a GET.
+says, or that ends inside a chunk is without its body, unless the rest follows behind the record: some programs write
+lengths that are too small. The index keeps where each record is and reads it when it is asked for. A "revisit" record
+stands for an earlier one with the same payload, which it names (WARC-Refers-To) or has the digest of, and which may lie
+in a file that is not there, or not be whole itself. One with the status 304 is what a crawler got that had the page
+already: a browser, which has not, gets that page. One without an HTTP head is answered as the earlier one was. The
+method and body of a request are in its own record, which names the response's or is named by it (WARC-Concurrent-To),
+or, where records name none (Scoop's), stands beside it; without such a record it was a GET.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -19,16 +19,17 @@ from pathlib import Path
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
 
-from harness.errors import InputError
+from harness.errors import NO_FAULT_OF_OURS, InputError
+from harness.files.encoding import decode
 from harness.files.har import H2, is_over_http2
 from harness.files.headers import Headers, header_in
+from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask, document_url
 from harness.mirror.asked import Asked, headers_of
 from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import (
-    encoded_again,
-    honest_encoding,
+    believed,
     is_as_long_as_told,
     says_chunked,
     told_bytes,
@@ -42,7 +43,9 @@ from harness.record.sources.records import (
     body_of,
     lacking_bytes,
     read_records,
+    read_to_end,
     record_at,
+    unpacked,
     whole_budget,
 )
 
@@ -51,8 +54,8 @@ WITH_BODY = (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED)
 """A 304 stands for a body that the crawler, but no browser here, had already."""
 UNSPECIFIED = "unspecified"
 """Why a record was cut, as our own export says it of what the browser itself gave up."""
-ONE_GZIP = "non-chunked gzip"
-"""How warcio calls a file whose records are not compressed one by one, so that it can find only the first."""
+END, LINE_ENDS = b"\r\n\r\n", b"\r\n"
+"""What stands behind each record."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class _RecordHead:
     """What other records know it by; of a revisit what it knows its original by."""
     has_head: bool
     """Whether it has the head of an HTTP answer."""
+    more_bytes: int
+    """How many bytes behind its end, as it says, are its own."""
     lost_bytes: int | None
     """Size of a body that the record does not have whole; None for one that it has."""
 
@@ -108,15 +113,20 @@ class _Scanned:
     asked: list[_Asked] = field(default_factory=list)
     breaks: list[str] = field(default_factory=list)
 
+    def copy(self) -> "_Scanned":
+        """Return what can be added to while this stays as it is."""
+        return _Scanned([*self.places], [*self.asked], [*self.breaks])
 
-def read_warcs(paths: Iterable[Path], source: Path) -> Index:
+
+def read_warcs(paths: Iterable[Path], source: Path, work_dir: Path) -> Index:
     """Return the exchanges in WARC files, in order; `source` is the file that the user gave.
 
-    Raises InputError when a file is none or too large, or nothing is in them.
+    One whose records are not compressed one by one is unpacked into `work_dir`. Raises InputError when a file is none
+    or too large, or nothing is in them.
     """
     scanned, budget = _Scanned(), whole_budget()
-    for path in paths:
-        _scan(path, source, budget, scanned)
+    for number, path in enumerate(paths):
+        scanned = _scan(path, source, budget, scanned, work_dir / f"{number}.unpacked")
     if not scanned.places:
         raise InputError(f"{source}:1: no answers of servers in it; give a WARC of a crawl")
     requests = _by_answer(scanned.places, scanned.asked)
@@ -137,50 +147,110 @@ def read_warcs(paths: Iterable[Path], source: Path) -> Index:
     return index
 
 
-def _scan(path: Path, source: Path, budget: Budget, scanned: _Scanned) -> None:
-    """Add what the file holds. A file that breaks off keeps what came before."""
-    before = len(scanned.places)
+def _scan(path: Path, source: Path, budget: Budget, before: _Scanned, plain: Path) -> _Scanned:
+    """Return what was read `before` with what the file holds. A file that breaks off keeps what came before.
+
+    Some programs compress all records together, or each record's head and content by themselves, so that warcio finds
+    the first only: then what is unpacked is read.
+    """
+    try:
+        try:
+            found = _scanned(path, source, budget, before)
+            if found.breaks == before.breaks or not unpacked(path, plain):
+                return found
+            again = _scanned(plain, source, budget, before)
+            return again if len(again.places) > len(found.places) else found
+        except NO_WARC:
+            if not unpacked(path, plain):
+                raise
+            return _scanned(plain, source, budget, before)
+    except OSError as error:
+        if error.errno in NO_FAULT_OF_OURS:     # such as a full disk, while unpacking
+            raise
+        raise InputError(f"{source}:1: cannot be read ({error.strerror}); give a WARC file") from None
+    except TooLargeError as error:
+        raise InputError(f"{source}:1: cannot be read ({error}); give a smaller one") from None
+    except NO_WARC as error:
+        raise InputError(f"{source}:1: not a WARC ({_words(error)}); give a .warc or .warc.gz file") from None
+
+
+def _scanned(path: Path, source: Path, budget: Budget, before: _Scanned) -> _Scanned:
+    """Return what was read `before` with what the file holds. Raises one of NO_WARC where it holds no answer."""
+    scanned, records, taken = before.copy(), None, 0
     try:
         for record, records in read_records(path, budget):
             url = as_browsers_ask(record.rec_headers.get_header("WARC-Target-URI") or "")
             if record.rec_type == "request" and record.http_headers is not None:
                 scanned.asked.append(_asked(record, url, len(scanned.places)))
             elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
-                place = _place(path, records, record, url)
-                scanned.places += [place] if place else []
-                if place and _lacks_its_end(record):
-                    scanned.breaks.append(_break(source, f"inside its answer {len(scanned.places) - before}"))
-    except OSError as error:
-        raise InputError(f"{source}:1: cannot be read ({error.strerror}); give a WARC file") from None
-    except TooLargeError as error:
-        raise InputError(f"{source}:1: cannot be read ({error}); give a smaller one") from None
+                place, lacks_its_end = _place(path, records, record, url)
+                if place is not None:
+                    scanned.places.append(place)
+                    taken += place.more_bytes
+                    if lacks_its_end:
+                        number = len(scanned.places) - len(before.places)
+                        scanned.breaks.append(_break(source, f"inside its answer {number}"))
     except NO_WARC as error:
-        if ONE_GZIP in str(error):
-            raise InputError(f"{source}:1: not a WARC (its records are not compressed one by one); give it unpacked, "
-                             "as gunzip does") from None
-        words = " ".join(str(error).split())[:160]
-        if len(scanned.places) == before:
-            raise InputError(f"{source}:1: not a WARC ({words}); give a .warc or .warc.gz file") from None
-        scanned.breaks.append(_break(source, f"after its answer {len(scanned.places) - before} ({words})"))
+        number = len(scanned.places) - len(before.places)
+        if not number:
+            raise
+        scanned.breaks.append(_break(source, f"after its answer {number} ({_words(error)})"))
+    if records is not None and records.stray_bytes > taken:
+        scanned.breaks.append(f"{source.name}: {records.stray_bytes - taken} bytes between its records belong to none")
+    return scanned
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split())[:160]
 
 
 def _break(source: Path, where: str) -> str:
     return f"{source.name} breaks off {where}: what came then is missing"
 
 
-def _place(path: Path, records: ArchiveIterator, record: ArcWarcRecord, url: str) -> _RecordHead | None:
-    """Return where a record is; None for an answer that broke off before its status."""
+def _place(path: Path, records: ArchiveIterator, record: ArcWarcRecord, url: str
+           ) -> tuple[_RecordHead | None, bool]:
+    """Return where a record is, None for an answer that broke off before its status; and whether its end is missing."""
+    found, lacks_its_end = _head(path, record, url)
+    offset, more_bytes = records.get_record_offset(), 0
+    if records.between.strip(LINE_ENDS):
+        more_bytes = _behind_its_end(path, offset, records.between)
+        with record_at(path, offset, more_bytes) as whole:
+            found, lacks_its_end = _head(path, whole, url)
+    return found and replace(found, offset=offset, more_bytes=more_bytes), lacks_its_end
+
+
+def _behind_its_end(path: Path, offset: int, between: bytes) -> int:
+    """Return how many of the bytes `between` a record's end, as it says, and the next record are its own.
+
+    Its answer tells it by its Content-Length. Otherwise they are its own where they stand at its end, without the two
+    line breaks that end a record, unless the record is as long as its answer says.
+    """
+    there = between.removesuffix(END)
+    with record_at(path, offset) as record:
+        body, headers = body_of(record), _headers(record)
+    told = told_bytes(headers)
+    if len(body) < told <= len(body) + len(there):
+        return told - len(body)
+    is_whole = told == len(body) > 0 and decode(body, header_in(headers, "content-encoding"))[1]
+    return 0 if is_whole or between.startswith(END) else len(there)
+
+
+def _head(path: Path, record: ArcWarcRecord, url: str) -> tuple[_RecordHead | None, bool]:
+    """Read a record to its end. Return what its head says, None for an answer that broke off before its status; and
+    whether its end is missing.
+    """
     head = record.rec_headers.get_header
     http = record.http_headers
     status = status_code(http.get_statuscode() or "") if http is not None else HTTPStatus.OK
+    is_broken = status is not None and _ends_inside_a_chunk(record)
+    read_to_end(record)
     if status is None and record.rec_type == "response":
-        return None
+        return None, False
     has_head, status = http is not None and status is not None, status or HTTPStatus.OK
-    is_broken = _ends_inside_a_chunk(record)        # before the offset, for which the record is read to its end
-    offset = records.get_record_offset()
-    return _RecordHead(path, offset, record.rec_type, url, status, head("WARC-Record-ID") or "",
-                       head("WARC-Concurrent-To") or "", _names(record, url), has_head,
-                       _lost_bytes(record, status, is_broken=is_broken))
+    return _RecordHead(path, 0, record.rec_type, url, status, head("WARC-Record-ID") or "",
+                       head("WARC-Concurrent-To") or "", _names(record, url), has_head, 0,
+                       _lost_bytes(record, status, is_broken=is_broken)), _lacks_its_end(record)
 
 
 def _names(record: ArcWarcRecord, url: str) -> tuple[str, ...]:
@@ -300,15 +370,16 @@ def _read(place: _RecordHead, original: _RecordHead | None) -> ArchivedAnswer:
         answer = (replace(of_original, url=place.url, captured=answer.captured) if place.has_no_own_answer
                   else replace(answer, body=of_original.body))
     body = without_chunks(answer.body)[0] if says_chunked(answer.headers) else answer.body
-    return encoded_again(replace(answer, headers=honest_encoding(answer.headers, body), body=body))
+    found = believed(replace(answer, body=body))
+    return found if found is not None else replace(answer, body=body, is_noise=True)
 
 
 def _record(place: _RecordHead) -> ArchivedAnswer:
     """Return the record at a place, its body as it stands there."""
-    with record_at(place.path, place.offset) as record:
+    with record_at(place.path, place.offset, place.more_bytes) as record:
         body = body_of(record)
         head, http = record.rec_headers.get_header, record.http_headers
-        headers, captured = _headers(record), _time(head("WARC-Date") or "")
+        headers, captured = _headers(record), moment_of(head("WARC-Date"))
         if http is None:
             return ArchivedAnswer(place.url, place.status, "OK", headers, body, captured=captured)
         return ArchivedAnswer(place.url, place.status, http.statusline.partition(" ")[2], headers, body,
@@ -318,10 +389,3 @@ def _record(place: _RecordHead) -> ArchivedAnswer:
 def _protocol(said: str) -> str:
     """Return H2 where one of the protocols in a WARC-Protocol is HTTP/2 or HTTP/3, "" otherwise."""
     return H2 if any(is_over_http2(part.strip()) for part in said.split(",")) else ""
-
-
-def _time(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return None

@@ -13,14 +13,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
-from email.utils import parsedate_to_datetime
+from datetime import date
 from urllib.parse import urljoin
 
 import requests
 import urllib3
 
 from harness.files.headers import Headers
+from harness.files.moments import moment_of
 from harness.files.urls import document_url
 from harness.files.encoding import LARGEST_BODY
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
@@ -159,7 +159,7 @@ class WebArchive:
             there = inside["url"] if inside else pair[1]
             headers = (*(other for other in headers if other is not pair), ("Location", there))
         found = believed(ArchivedAnswer(url, answer.status_code, answer.reason or "", headers, body, "",
-                                        _when(answer.headers["memento-datetime"])))
+                                        moment_of(answer.headers["memento-datetime"])))
         if found is None:       # noise
             self._lost[url] = len(body)
         return found
@@ -194,10 +194,3 @@ def _captured_headers(answer: requests.Response) -> Headers:
 def _is_archives_own(name: str, value: str) -> bool:
     return (name in ARCHIVES_OWN or name.startswith("x-archive-")
             or (name == "link" and re.search(r'rel="?[^";]*(memento|timegate|timemap|original)', value) is not None))
-
-
-def _when(text: str) -> datetime | None:
-    try:
-        return parsedate_to_datetime(text)
-    except ValueError:
-        return None
