@@ -85,37 +85,37 @@ def read_body(content: dict[str, Any], claims: BodyClaims, context: HarContext, 
     has the size that is told counts, if it looks like what it is called, and else the one that looks most like it. A
     picture of which only the end is missing is kept, at its size: browsers draw what they have of it.
     """
-    size = claims.size
+    size, text = claims.size, content.get("text")
     encoded = partial(encode_text, content_type=claims.content_type, size=size,
                       page_charset=context.charsets.get(page, ""))
-    text, file = content.get("text"), content.get("_file")
-    if isinstance(file, str):
-        attached = _as_served(context.attached(file), encoded)
-        readings, text = [] if attached is None else [attached], ""
-    elif isinstance(text, str):
-        readings = list(_readings(text, content, encoded))
+    if isinstance(content.get("_file"), str):
+        attached, text = _as_served(context.attached(content["_file"]), encoded), ""
+        readings = [] if attached is None else [attached]
     else:
+        readings = list(_readings(text, content, encoded)) if isinstance(text, str) else []
+    if not readings or (context.creator == FIREFOX and claims.encoded_bytes > FIREFOX_LIMIT):
         return ForeignBody(None)
     candidates = [candidate for reading in readings for candidate in _forms(reading, claims)]
-    best = max(candidates, key=lambda candidate: (min(candidate.fit, 1), len(candidate.content) == size, candidate.fit),
-               default=None)
-    if best is None:
-        return ForeignBody(None)
-    body = best.content
-    if context.creator == FIREFOX and claims.encoded_bytes > FIREFOX_LIMIT:
-        return ForeignBody(None)
-    if not best.fit:
+    best = max(candidates, key=lambda candidate: (min(candidate.fit, Fit.MAYBE), len(candidate.content) == size,
+                                                  candidate.fit))
+    return _judged(best, str(text), claims)
+
+
+def _judged(found: "_Candidate", text: str, claims: BodyClaims) -> ForeignBody:
+    """Return what was chosen of the readings of `text`, if it can be the body."""
+    body = found.content
+    if not found.fit:
         return ForeignBody(None, is_noise=True)
-    if _is_picture(claims.content_type) and not claims.encoded_bytes and FIREFOX_LIMIT < size <= MOST_PADDED:
+    if _is_picture(claims.content_type) and not claims.encoded_bytes and FIREFOX_LIMIT < claims.size <= MOST_PADDED:
         if len(body) in (FIREFOX_LIMIT, KEPT_OF_BASE64):
-            return ForeignBody(body.ljust(size, b"\0"), cut=True)
+            return ForeignBody(body.ljust(claims.size, b"\0"), cut=True)
         if _is_padded(body):
             return ForeignBody(body, cut=True)
     if _is_padded(body):
         return ForeignBody(None)
     if not _can_have_size(body, text, claims):
         return ForeignBody(None, is_noise=True)
-    return ForeignBody(body, coding=best.coding, encoded_bytes=best.encoded_bytes)
+    return ForeignBody(body, coding=found.coding, encoded_bytes=found.encoded_bytes)
 
 
 @dataclass(frozen=True)

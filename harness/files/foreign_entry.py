@@ -44,9 +44,9 @@ class ForeignEntry:
     `wire_bytes` is the size of the encoded body, `content_bytes` of the decoded one, -1 where nobody knows. `started`
     is when it was asked for, `time_ms` how long it took, `connect_ms` how long the TCP handshake and `wait_ms` how long
     the wait for the first byte, None where that is not told. `late`: it was asked for after the page's load event, None
-    where that is not known. `cut`: the body's end is made up (harness.files.foreign_body). `is_noise`: the HAR has something that cannot
-    be the body. `still_encoded`: the body is
-    as it was on the network, since who wrote the HAR could not decode it.
+    where that is not known. `cut`: the body's end is made up (harness.files.foreign_body). `is_noise`: the HAR has
+    something that cannot be the body. `still_encoded`: the body is as it was on the network, since who wrote the HAR
+    could not decode it.
     """
 
     page: str

@@ -1,9 +1,11 @@
 """Bodies between the form in which archives keep them and the one in which they crossed the network."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 
+from harness.errors import first_few, many
 from harness.files.encoding import MOST_CODINGS, begins_as, can_be_made, codings, decode, encode, guess, undo
 from harness.files.har import UNKNOWN
 from harness.files.headers import Headers, header_in
@@ -90,9 +92,18 @@ def believed(answer: ArchivedAnswer) -> ArchivedAnswer | None:
     if not can_be_made(named) and not found:
         told = told_bytes(answer.headers)
         body, coding = encode(left, named, told if told < len(left) else UNKNOWN)
-        return replace(answer, headers=_with_coding(answer.headers, coding), body=body, recoded=named)
+        return replace(answer, headers=_with_coding(answer.headers, coding), body=body,
+                       recoded=named if coding else "")
     return _encoded_again(answer if found == names else
                           replace(answer, headers=_with_coding(answer.headers, ", ".join(found))))
+
+
+def remark_on_noise(urls: Sequence[str]) -> list[str]:
+    """Return what is to be said of answers that are noise, if any are."""
+    if not urls:
+        return []
+    return [f"{many(len(urls), 'answer')} whose body cannot be what it is called (binary for a text, a text for a "
+            f"picture, or of another size), which count as missing: {first_few(urls)}"]
 
 
 def _with_coding(headers: Headers, coding: str) -> Headers:
@@ -113,7 +124,7 @@ def _encoded_again(answer: ArchivedAnswer) -> ArchivedAnswer:
         return replace(answer, headers=kept)
     kept = tuple(pair for pair in kept if pair[0].lower() != "content-length")
     return replace(answer, headers=(*kept, ("Content-Encoding", encoding)), body=body,
-                   recoded="" if can_be_made(named) else named)
+                   recoded="" if encoding == ", ".join(codings(named)) else named)
 
 
 def as_accepted(answer: ArchivedAnswer, accepted: str) -> ArchivedAnswer:

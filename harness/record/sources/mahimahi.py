@@ -5,6 +5,7 @@ connection, in chunks where it came so. The order is that of the answers' Date, 
 written: their names are made up.
 """
 
+from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cache, partial
 from http import HTTPStatus
@@ -15,16 +16,17 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError, Message
 
 from harness.errors import InputError
+from harness.files.encoding import LARGEST_BODY
 from harness.files.headers import Headers
 from harness.files.moments import moment_of
 from harness.files.urls import document_url
 from harness.mirror.asked import Asked, headers_of
-from harness.files.encoding import LARGEST_BODY
 from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import (
     believed,
     is_as_long_as_told,
+    remark_on_noise,
     says_chunked,
     told_bytes,
     without_chunks,
@@ -63,6 +65,8 @@ def read_mahimahi(directory: Path) -> Index:
              if (message := _load(path)) is not None and (entry := _entry(path, message)) is not None]
     index.entries = [entry for _, entry, lost in sorted(found, key=lambda exchange: exchange[0]) if lost is None]
     index.without_body = {entry.url: lost for _, entry, lost in found if lost is not None}
+    index.remarks = remark_on_noise([entry.url for _, entry, lost in found if lost is not None
+                                     and entry.read().is_noise])
     if not found:
         raise InputError(f"{directory}:1: no recording of mahimahi; give the directory that mm-webrecord wrote")
     return index
@@ -131,10 +135,10 @@ def _headers(message: Any) -> Headers:
 
 def _answer(path: Path, url: str, status: int) -> ArchivedAnswer:
     message = _load(path)
-    answer = None if message is None else believed(_recorded(path, message, url, status))
-    if answer is None:
+    if message is None:
         raise OSError(f"{path}: changed while it was read")
-    return answer
+    recorded = _recorded(path, message, url, status)
+    return believed(recorded) or replace(recorded, is_noise=True)
 
 
 def _recorded(path: Path, message: Any, url: str, status: int) -> ArchivedAnswer:

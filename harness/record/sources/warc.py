@@ -7,7 +7,8 @@ stands for an earlier one with the same payload, which it names (WARC-Refers-To)
 in a file that is not there, or not be whole itself. One with the status 304 is what a crawler got that had the page
 already: a browser, which has not, gets that page. One without an HTTP head is answered as the earlier one was. The
 method and body of a request are in its own record, which names the response's or is named by it (WARC-Concurrent-To),
-or, where records name none (Scoop's), stands beside it; without such a record it was a GET.
+or, where records name none (Scoop's), stands beside it; without such a record it was a GET. What is noise
+(harness.files.looks) is without its body, too.
 """
 
 from collections.abc import Iterable
@@ -31,6 +32,7 @@ from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import (
     believed,
     is_as_long_as_told,
+    remark_on_noise,
     says_chunked,
     told_bytes,
     without_chunks,
@@ -131,7 +133,7 @@ def read_warcs(paths: Iterable[Path], source: Path, work_dir: Path) -> Index:
         raise InputError(f"{source}:1: no answers of servers in it; give a WARC of a crawl")
     requests = _by_answer(scanned.places, scanned.asked)
     originals = _originals(scanned.places)
-    index, lost = Index(remarks=scanned.breaks), {}
+    index, lost, noise = Index(remarks=scanned.breaks), {}, []
     for place, request in zip(scanned.places, requests, strict=True):
         original = _original(place, originals) if place.kind == "revisit" else None
         lost_bytes = place.lost_bytes if place.kind != "revisit" else original.lost_bytes if original else 0
@@ -139,11 +141,16 @@ def read_warcs(paths: Iterable[Path], source: Path, work_dir: Path) -> Index:
             lost[document_url(place.url)] = lost_bytes
             continue
         status = original.status if original and place.has_no_own_answer else place.status
+        if status == HTTPStatus.OK and (answer := _read(place, original)).is_noise:
+            lost[document_url(place.url)] = len(answer.body)
+            noise.append(place.url)
+            continue
         index.entries.append(Entry(request.method if request else "GET", document_url(place.url), status,
                                    partial(_read, place, original), request.body_hash if request else "",
                                    request.purpose if request else (None, False),
                                    request.masked_hash if request else "", request.origin if request else ""))
     index.without_body = lost
+    index.remarks = [*scanned.breaks, *remark_on_noise(noise)]
     return index
 
 

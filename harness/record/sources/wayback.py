@@ -19,10 +19,10 @@ from urllib.parse import urljoin
 import requests
 import urllib3
 
+from harness.files.encoding import LARGEST_BODY
 from harness.files.headers import Headers
 from harness.files.moments import moment_of
 from harness.files.urls import document_url
-from harness.files.encoding import LARGEST_BODY
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import believed
 
