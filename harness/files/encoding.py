@@ -100,7 +100,7 @@ def encode(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
     """Compress `body` again as `encoding` names it, at the level whose size is nearest to `wanted_bytes` (-1: unknown).
 
     Return it and the encoding it has: where nobody can make the named one, the one of SUBSTITUTES whose size is
-    nearest; "" where none is named. Servers call plain bodies "utf-8" or "none", too: what has all of its bytes is that.
+    nearest; "" where none is named. Servers call plain bodies "utf-8" or "none", too: these have all of their bytes.
     """
     names = codings(encoding)
     if not can_be_made(encoding) and NOT_MADE.isdisjoint(names) and not 0 < wanted_bytes < len(body):

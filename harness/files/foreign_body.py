@@ -92,7 +92,7 @@ def read_body(content: dict[str, Any], claims: BodyClaims, context: HarContext, 
         attached, text = _as_served(context.attached(content["_file"]), encoded), ""
         readings = [] if attached is None else [attached]
     else:
-        readings = list(_readings(text, content, encoded)) if isinstance(text, str) else []
+        readings = list(_readings(text, content, encoded, size)) if isinstance(text, str) else []
     if not readings or (context.creator == FIREFOX and claims.encoded_bytes > FIREFOX_LIMIT):
         return ForeignBody(None)
     candidates = [candidate for reading in readings for candidate in _forms(reading, claims)]
@@ -128,15 +128,16 @@ class _Candidate:
     encoded_bytes: int = 0
 
 
-def _readings(text: str, content: dict[str, Any], encoded: Callable[[str], bytes]) -> Iterator[bytes]:
+def _readings(text: str, content: dict[str, Any], encoded: Callable[[str], bytes], size: int) -> Iterator[bytes]:
     """Give what `text` can stand for, what the HAR says first: base64, a text, base64 that nobody names, bytes as
     characters of Latin-1, and a data: URL.
     """
-    in_base64 = from_base64(text)
-    if is_base64(content) and in_base64 is not None:
+    in_base64, claimed, plain = from_base64(text), is_base64(content), encoded(text)
+    if claimed and in_base64 is not None:
         yield in_base64
-    yield encoded(text)
-    if not is_base64(content) and in_base64:
+    if not claimed or in_base64 is None or len(plain) == size:
+        yield plain
+    if in_base64 and not claimed and (len(in_base64) == size or fit(Role.ANY, in_base64) is Fit.CERTAIN):
         yield in_base64
     try:
         in_latin_1 = text.encode("latin-1")
@@ -179,7 +180,7 @@ def _can_have_size(body: bytes, text: str, claims: BodyClaims) -> bool:
     size, got = claims.size, len(body)
     if size <= 0 or size in (got, len(text), got + len(text)):
         return True
-    is_text = claims.role is not Role.BINARY and got < FIREFOX_LIMIT and not claims.is_size_exact
+    is_text = claims.role is not Role.PICTURE and got < FIREFOX_LIMIT and not claims.is_size_exact
     if got < (LEAST_OF_BODY if is_text else LEAST_OF_LARGE_BODY) * size:
         return False
     is_size_of_encoded = bool(claims.encoding) and (claims.encoded_bytes <= 0 or size <= claims.encoded_bytes)

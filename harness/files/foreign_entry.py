@@ -98,10 +98,12 @@ def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEn
     told_bytes = _number(content.get("size"), UNKNOWN)
     counted = bool(headers) and not encoding and response.get("status") == HTTPStatus.OK
     size = exact or max(told_bytes, wire_bytes if counted else 0)
-    role = role_of(headers, url, mime_type) if _number(response.get("status"), 0) in (0, 200, 304) else Role.ANY
-    read = read_body(content, BodyClaims(role, _content_type(headers, content), encoding, max(0, size),
-                                         wire_bytes if encoding else 0, bool(exact), counted or bool(encoding)),
-                     context, page)
+    still_encoded = str(content.get("comment")).startswith(STILL_ENCODED)
+    is_judged = not still_encoded and _number(response.get("status"), 0) in (0, HTTPStatus.OK, HTTPStatus.NOT_MODIFIED)
+    claims = BodyClaims(role_of(headers, url, mime_type) if is_judged else Role.ANY, _content_type(headers, content),
+                        "" if still_encoded else encoding, max(0, size), wire_bytes if encoding else 0, bool(exact),
+                        counted or bool(encoding))
+    read = read_body(content, claims, context, page)
     is_lost = not read.content and _is_lost(request, response, headers)
     body = None if is_lost else read.content
     if read.coding and not encoding:
@@ -123,7 +125,7 @@ def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEn
         started=moment_of(entry.get("startedDateTime")), time_ms=_duration_ms(entry.get("time")),
         connect_ms=handshake_ms(entry) or None,     # 0: over a connection that was there already
         wait_ms=time_ms((entry.get("timings") or {}).get("wait")), cut=read.cut, is_noise=read.is_noise,
-        still_encoded=str(content.get("comment")).startswith(STILL_ENCODED))
+        still_encoded=still_encoded)
 
 
 def _protocol(entry: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ class Role(Enum):
     """What a body is called: its kind decides what cannot be in it."""
 
     TEXT = "a document, script or style sheet"
-    BINARY = "a picture or font"
+    PICTURE = "a picture"
     ANY = "anything"
 
 
@@ -29,7 +29,7 @@ class Fit(IntEnum):
 TEXT_TYPES = ("text/html", "text/css", "application/xhtml+xml", "image/svg+xml", "text/javascript",
               "application/javascript", "application/x-javascript", "application/ecmascript", "text/ecmascript")
 TEXT_ENDINGS = (".html", ".htm", ".js", ".mjs", ".css", ".svg")
-BINARY_ENDINGS = (".png", ".gif", ".jpg", ".jpeg", ".webp", ".avif", ".ico", ".bmp", ".woff", ".woff2", ".ttf", ".otf",
+OTHER_ENDINGS = (".png", ".gif", ".jpg", ".jpeg", ".webp", ".avif", ".ico", ".bmp", ".woff", ".woff2", ".ttf", ".otf",
                   ".eot")
 UNKNOWN_TYPES = ("", "text/plain", "application/octet-stream", "binary/octet-stream", "x-unknown")
 BINARY_DATA = bytes({*range(0x20)} - set(b"\t\n\x0c\r\x1b"))
@@ -56,13 +56,13 @@ def role_of(headers: Headers, url: str, mime_type: str = "") -> Role:
     content_type = (header_in(headers, "content-type") or mime_type).lower()
     named = content_type.partition(";")[0].strip()
     ending = splitext(urlsplit(url).path.lower())[1]
-    of_url = Role.TEXT if ending in TEXT_ENDINGS else Role.BINARY if ending in BINARY_ENDINGS else Role.ANY
+    of_url = Role.TEXT if ending in TEXT_ENDINGS else Role.PICTURE if ending in OTHER_ENDINGS else Role.ANY
     if "charset=utf-16" in content_type or "charset=utf-32" in content_type:
         return Role.ANY
     if named in UNKNOWN_TYPES:
         return of_url if of_url is Role.TEXT else Role.ANY
     of_type = (Role.TEXT if named in TEXT_TYPES else
-               Role.BINARY if named.startswith(("image/", "font/", "application/font-", "application/x-font-"))
+               Role.PICTURE if named.startswith("image/")
                else Role.ANY)
     return of_type if of_url in (of_type, Role.ANY) else Role.ANY
 
@@ -75,7 +75,7 @@ def fit(role: Role, body: bytes) -> Fit:
     has_magic = begin.startswith(MAGIC) or (begin.startswith(b"RIFF") and begin[8:12] == b"WEBP")
     if role is Role.TEXT:
         return Fit.NO if has_magic or _controls(begin) > MOST_CONTROLS * len(begin) else Fit.MAYBE
-    if role is Role.BINARY and (begin.startswith(ARCHIVES) or _is_text(begin)):
+    if role is Role.PICTURE and (begin.startswith(ARCHIVES) or _is_text(begin)):
         return Fit.NO
     if b"\0" in body and len(REPLACED) * body.count(REPLACED) > MOST_REPLACED * len(body):
         return Fit.NO
