@@ -97,7 +97,10 @@ def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEn
     exact = _number(entry.get("_objectSizeUncompressed"), 0)        # WebPageTest's
     told_bytes = _number(content.get("size"), UNKNOWN)
     counted = bool(headers) and not encoding and response.get("status") == HTTPStatus.OK
-    size = exact or max(told_bytes, wire_bytes if counted else 0)
+    length = header_in(headers, "content-length")
+    size = exact or max(told_bytes, int(length) if counted and length.isdigit() else 0)
+    if size <= 0 and counted:
+        size = wire_bytes
     still_encoded = str(content.get("comment")).startswith(STILL_ENCODED)
     is_judged = not still_encoded and _number(response.get("status"), 0) in (0, HTTPStatus.OK, HTTPStatus.NOT_MODIFIED)
     claims = BodyClaims(role_of(headers, url, mime_type) if is_judged else Role.ANY, _content_type(headers, content),

@@ -3,6 +3,7 @@
 Source: WHATWG MIME Sniffing standard, section 3 (binary data bytes) and section 6 (beginnings of pictures and fonts).
 """
 
+from codecs import getincrementaldecoder
 from enum import Enum, IntEnum
 from posixpath import splitext
 from urllib.parse import urlsplit
@@ -40,6 +41,7 @@ MAGIC = (b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\x89PNG\r\n\x1a\
          b"\xff\xd8\xff", b"\x00\x00\x01\x00", b"wOFF", b"wOF2", b"OTTO", b"\x00\x01\x00\x00", b"\x00asm")
 """First bytes of gzip, zstd, zip, PNG, GIF, JPEG, icons, fonts, and WebAssembly."""
 ARCHIVES = MAGIC[:3]
+UTF_8 = getincrementaldecoder("utf-8")
 LOOKED_AT = 4096
 """Bytes of the beginning that are looked at."""
 MOST_CONTROLS = 0.02
@@ -91,7 +93,7 @@ def _is_text(begin: bytes) -> bool:
     if _controls(begin) or begin.lstrip()[:4].lower() in (b"<svg", b"<?xm"):
         return False
     try:
-        begin[:-3].decode("utf-8")      # the last character may be cut
+        UTF_8().decode(begin)       # its last character may be cut
     except UnicodeDecodeError:
         return False
     return True
