@@ -4,7 +4,7 @@ import gzip
 
 import zstandard
 
-from harness.mirror.encoding import begins_as, decode
+from harness.files.encoding import begins_as, decode
 from tests.support.growth import LINEAR, growth
 
 
