@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.encoding import decode
+from harness.files.encoding import decode, encode
 from harness.record.sources.archived import ArchivedRequest
 from harness.record.sources.opened import is_figures_only, opened
 from harness.record.sources.source import IndexedSource

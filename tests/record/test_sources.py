@@ -140,8 +140,8 @@ def test_a_font_in_another_format_is_a_stand_in(tmp_path: Path) -> None:
         ("response", "http://a.test/serif.woff", "HTTP/1.1 404 Not Found", [], b"none"))], path, tmp_path))
     stand_in = find(source, "https://a.test/sans.woff2?v=4")
     assert (stand_in.body, stand_in.stand_in) == (b"sans", True)
-    for path in ("serif.woff2", "other.woff2", "sans.svg"):
-        assert source.find(ArchivedRequest("GET", f"http://a.test/{path}")) is None
+    for font in ("serif.woff2", "other.woff2", "sans.svg"):
+        assert source.find(ArchivedRequest("GET", f"http://a.test/{font}")) is None
 
 
 def test_a_frame_may_get_a_stand_in_and_the_page_itself_not(tmp_path: Path) -> None:
