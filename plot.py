@@ -26,6 +26,7 @@ from rich.progress import track
 from harness.analysis.compare import read_sides
 from harness.analysis.selection import METRICS, Selection, select
 from harness.errors import InputError
+from harness.files.notes import add_to_notes, encoding_of_notes
 from harness.files.result_names import CLIENT, FIGURES
 from harness.files.results import Results, read_results
 from harness.show.breakdown_figure import breakdown_path, draw_breakdown
@@ -56,6 +57,7 @@ def main() -> int:
     results = read_results(arguments.clientdir)
     selection = select(results, arguments.metric)
 
+    notes_encoding = encoding_of_notes(arguments.append) if arguments.append else ""
     report = format_report(results, selection)
     if arguments.detail:
         report += paragraph(detail_lines(results, selection))
@@ -67,7 +69,7 @@ def main() -> int:
         report += paragraph(sweep_lines(results, selection))
     print_report(report)
     if arguments.append:
-        append_report(arguments.append, report)
+        add_to_notes(arguments.append, f"\n{report}", notes_encoding)
 
     draw_figures(results, selection, arguments.outputdir, arguments.format)
     print(write_report(results, selection, arguments.outputdir / REPORT_NAME), file=sys.stderr)
@@ -77,10 +79,11 @@ def main() -> int:
 def compare_folders(arguments: argparse.Namespace) -> int:
     """Print where two folders' results differ, and how sure that is; 1 when something is in one of them only."""
     side_a, side_b = read_sides(arguments.compare, arguments.metric)
+    notes_encoding = encoding_of_notes(arguments.append) if arguments.append else ""
     report = format_comparison(side_a, side_b)
     print_report(report)
     if arguments.append:
-        append_report(arguments.append, report)
+        add_to_notes(arguments.append, f"\n{report}", notes_encoding)
     return 0 if is_whole(side_a, side_b) else 1
 
 
@@ -149,17 +152,6 @@ def print_report(report: str) -> None:
         print(report, end="", flush=True)
     except OSError as error:
         raise OSError(error.errno, error.strerror, "standard output") from None
-
-
-def append_report(path: Path, report: str) -> None:
-    """Add the report to the student's own notes, because they asked for it."""
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path}:1: cannot be written (it is no regular file); choose another --append")
-    try:
-        with path.open("a", encoding="utf-8") as notes:
-            notes.write(f"\n{report}")
-    except OSError as error:
-        raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another --append") from None
 
 
 if __name__ == "__main__":

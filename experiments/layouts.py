@@ -25,13 +25,14 @@ import argparse
 import contextlib
 
 from harness.analysis.compare import Side, client_folder
-from harness.analysis.layouts import layout_rows, other_differences
+from harness.analysis.layouts import layout_rows, other_differences, side_names
 from harness.analysis.selection import METRICS, select
 from harness.errors import InputError, printable, run_main
 from harness.files.result_names import FIGURES
 from harness.files.results import read_results
 from harness.show.figure_files import FORMATS, check_figure_name, write_figure
 from harness.show.layouts import draw_layouts, layout_lines
+from harness.show.notes import doubt_lines
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 
@@ -48,6 +49,9 @@ def main() -> int:
         raise InputError(f"{arguments.folders[0]}:1: no page load to compare; give folders of results")
     for line in layout_lines(rows):
         print(line)
+    for name, side in zip(side_names(sides), sides, strict=True):
+        for line in doubt_lines(side.results, side.selection):
+            print(printable(f"{name}: {line.strip()}"))
     for line in other_differences(sides):
         print(printable(f"Differs beside the layout: {line}"))
     synthetic = "Pages: synthetic." if any(side.results.synthetic for side in sides) else ""

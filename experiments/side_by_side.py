@@ -17,9 +17,11 @@ use_project_python()
 from harness.analysis.compare import client_folder
 from harness.analysis.layouts import own_names
 from harness.analysis.selection import select
+from harness.errors import printable
 from harness.files.results import read_results
 from harness.show.figure_files import check_figure_name, write_figure
 from harness.show.layouts import draw_layouts
+from harness.show.notes import doubt_lines
 from harness.show.side_by_side import Measured, side_by_side_lines, side_by_side_rows
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
@@ -40,6 +42,9 @@ def main() -> int:
     measured = [_read(*named) for named in zip(options.folders, own_names(options.folders), strict=True)]
     rows = side_by_side_rows(measured)
     print(*side_by_side_lines(rows), sep="\n")
+    for name, results, selection in measured:
+        for line in doubt_lines(results, selection):
+            print(printable(f"{name}: {line.strip()}"))
     if options.output:
         write_figure(draw_layouts(rows, title=TITLE), options.output)
     return 1 if any(selection.missing(results.tfos) for _, results, selection in measured) else 0

@@ -136,4 +136,6 @@ def _difference(row: Row, what: str, runs: list[list[float]], values: list[float
 
 
 def _improvements(selection: Selection, row: Row) -> list[float]:
+    if improvement(selection, *row).percent is None:
+        return []
     return [improvement_percent(off, on) for off, on in zip(*selection.pairs(*row), strict=True)]

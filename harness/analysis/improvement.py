@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from harness.analysis.intervals import Interval, improvement_interval
+from harness.analysis.kinds_of_loads import TwoKinds, two_kinds
 from harness.analysis.selection import Cell, Selection
 from harness.analysis.stats import improvement_percent
+from harness.analysis.waiting import Waited, loads_that_waited
 from harness.files.results import Results
 
 
@@ -15,7 +17,8 @@ class Improvement:
     """One page at one RTT. Medians of PLT in ms without and with TFO, None where not measured; `percent` less with TFO.
 
     `pairs` is how many runs count both without and with TFO, `interval` the 95% interval of `percent` from them, None
-    from fewer than two.
+    from fewer than two. Both are None in a row of `two_kinds` of loads. `waited` are loads whose page waited for a
+    processor: with one of them no improvement is significant.
     """
 
     page: str
@@ -26,6 +29,8 @@ class Improvement:
     pairs: int
     interval: Interval | None
     own_name: str = ""
+    two_kinds: TwoKinds | None = None
+    waited: tuple[Waited, ...] = ()
 
     @property
     def rtt_name(self) -> str:
@@ -34,8 +39,8 @@ class Improvement:
 
     @property
     def saved_ms(self) -> float | None:
-        """How much shorter the PLT is with TFO, in ms; None where one of the two was not measured."""
-        return None if self.off_ms is None or self.on_ms is None else self.off_ms - self.on_ms
+        """How much shorter the PLT is with TFO, in ms; None where no improvement is known."""
+        return None if self.percent is None or self.off_ms is None or self.on_ms is None else self.off_ms - self.on_ms
 
     @property
     def errors_percent(self) -> tuple[float, float]:
@@ -48,24 +53,30 @@ class Improvement:
         return self.percent - self.interval.low_percent, self.interval.high_percent - self.percent
 
     @property
+    def significant(self) -> bool:
+        """Whether 0 lies outside of the interval, and nothing else than TFO is known that may be the reason."""
+        return self.interval is not None and self.interval.excludes_zero and not self.waited
+
+    @property
     def helps(self) -> bool:
-        """Whether all of the interval is an improvement."""
-        return self.interval is not None and self.interval.low_percent > 0
+        """Whether all of the interval is an improvement, a significant one."""
+        return self.significant and self.interval is not None and self.interval.low_percent > 0
 
     @property
     def hurts(self) -> bool:
-        """Whether all of the interval is a slow-down."""
-        return self.interval is not None and self.interval.high_percent < 0
+        """Whether all of the interval is a slow-down, a significant one."""
+        return self.significant and self.interval is not None and self.interval.high_percent < 0
 
 
 @lru_cache(maxsize=4096)    # the interval takes a bootstrap, and seven parts of the output want it
 def improvement(selection: Selection, page: str, rtt_ms: float) -> Improvement:
     """Return what TFO improves for `page` at `rtt_ms`. Computed once for each `selection`, which must not change."""
     off_ms, on_ms = (selection.median_ms(Cell(page, rtt_ms, tfo)) for tfo in (0, 1))
-    percent = improvement_percent(off_ms, on_ms) if off_ms and on_ms else None
-    pairs = selection.pairs(page, rtt_ms)
-    return Improvement(page, rtt_ms, off_ms, on_ms, percent, len(pairs[0]), improvement_interval(*pairs),
-                       selection.rtt_name(rtt_ms))
+    kinds, pairs = two_kinds(selection, page, rtt_ms), selection.pairs(page, rtt_ms)
+    percent = improvement_percent(off_ms, on_ms) if off_ms and on_ms and not kinds else None
+    interval = None if kinds else improvement_interval(*pairs)
+    return Improvement(page, rtt_ms, off_ms, on_ms, percent, len(pairs[0]), interval, selection.rtt_name(rtt_ms), kinds,
+                       tuple(loads_that_waited(selection, page, rtt_ms)))
 
 
 def improvements(results: Results, selection: Selection) -> list[Improvement]:

@@ -1,12 +1,11 @@
 """Can it be TFO that makes a page's loads with it shorter? Two ways in which it cannot be all of it."""
 
-from collections.abc import Iterable
 from statistics import median
 
 from harness.analysis.explanation import explain
 from harness.analysis.improvement import Improvement
+from harness.analysis.kinds_of_loads import awaited_answers_of
 from harness.analysis.selection import Cell, Selection
-from harness.analysis.timeline import DATA
 from harness.files.results import LoadResult
 
 AWAITED_RATIO = 0.1
@@ -22,28 +21,15 @@ most."""
 BEYOND_LEAST_MS = 25.0
 """Pages of a third of a second vary by so much, whatever the reason."""
 
-READ_BY_SCRIPTS = (DATA, "websocket")
-"""What scripts fetch (harness.measure.received): no load event waits for it."""
-
-
 def awaited_answers(selection: Selection, row: Improvement) -> tuple[float, float] | None:
     """Return for how many answers the load event waited, without and with TFO, where that differs by AWAITED_RATIO.
 
     Both are medians over the loads that count. Then loads without and with TFO measured different parts of the page.
     """
-    off, on = (median(counts) if (counts := list(_awaited(_loads(selection, row, tfo)))) else None for tfo in (0, 1))
+    off, on = (median(counts) if (counts := _awaited(selection, row, tfo)) else None for tfo in (0, 1))
     if off is None or on is None or abs(off - on) <= max(1.0, AWAITED_RATIO * max(off, on)):
         return None
     return off, on
-
-
-def _awaited(loads: Iterable[LoadResult]) -> Iterable[int]:
-    for load in loads:
-        if load.record and load.record.answers:
-            answers = load.record.answers
-            of_scripts = {answer.identity for answer in answers.each if answer.purpose in READ_BY_SCRIPTS}
-            yield sum(not answer.late and answer.purpose not in READ_BY_SCRIPTS for answer in answers.each) \
-                + sum(identity not in of_scripts for identity in answers.from_cache)
 
 
 def unexplained_saving(selection: Selection, row: Improvement) -> tuple[float, float] | None:
@@ -59,6 +45,10 @@ def unexplained_saving(selection: Selection, row: Improvement) -> tuple[float, f
     if not explained_ms or row.saved_ms - max(explained_ms) <= max(BEYOND_LEAST_MS, BEYOND_RATIO * row.off_ms):
         return None
     return row.saved_ms, max(explained_ms)
+
+
+def _awaited(selection: Selection, row: Improvement, tfo: int) -> list[int]:
+    return [count for load in _loads(selection, row, tfo) if (count := awaited_answers_of(load)) is not None]
 
 
 def _loads(selection: Selection, row: Improvement, tfo: int) -> list[LoadResult]:

@@ -28,7 +28,8 @@ class Selection:
 
     `left_out` are measured loads that do not count, each with its reason. `cold` are cells that had to take run 0. Two
     selections are never equal, so that what was computed of one can be kept for it (functools.lru_cache). `rtt_names`
-    are those of harness.files.results.Results.
+    are those of harness.files.results.Results. `refused` are by cell the tries of measured loads that do not count:
+    those in `left_out`, and those that were made again.
     """
 
     metric: str
@@ -37,6 +38,7 @@ class Selection:
     left_out: list[tuple[LoadResult, str]]
     cold: list[Cell]
     rtt_names: dict[float, str] = field(default_factory=dict)
+    refused: dict[Cell, list[LoadResult]] = field(default_factory=lambda: defaultdict(list))
 
     def rtt_name(self, rtt_ms: float) -> str:
         """Return what an RTT is called, in ms: "100", or "recorded 12-180" where each server had its own."""
@@ -92,6 +94,8 @@ def select(results: Results, metric: str) -> Selection:
         reasons = [(load, _why_not(load, used)) for load in measured]
         selection.cells[cell] = [load for load, reason in reasons if not reason]
         selection.left_out.extend((load, reason) for load, reason in reasons if reason)
+    for load in (*(load for load, _ in selection.left_out), *(load for load in results.again if load.run > 0)):
+        selection.refused[Cell(load.page, load.rtt_ms, load.tfo)].append(load)
     return selection
 
 

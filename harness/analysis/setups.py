@@ -7,7 +7,7 @@ from typing import Any
 from harness.files.results import Results
 
 NOT_SETTINGS = ("format", "id", "pages", "order", "measured_rtt_ms", "busy", "delaynet_ms", "rtt_ms",
-                "rtts_assumed", "shared_servers")
+                "rtts_assumed", "shared_servers", "live_left_out")
 """What an experiment's file holds besides its settings: its cells, which are compared as such, measurements, and what
 `layout` says in one line."""
 OF_LOADS = ("chrome", "chromedriver", "selenium")

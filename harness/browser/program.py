@@ -6,11 +6,12 @@ It imports no Selenium, so that programs that start no Chrome of their own begin
 import importlib.util
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -35,8 +36,12 @@ VERSION_TIMEOUT_S = 20.0
 DOWNLOAD_TIMEOUT_S = 300.0
 ASK_SELENIUM = """import sys
 from selenium.webdriver.common.selenium_manager import SeleniumManager
-print(SeleniumManager().binary_paths(["--browser", "chrome", "--browser-path", sys.argv[1]])["driver_path"])"""
-"""Asked by Chrome's user, who has to start what it downloads: what root gets lies in /root."""
+print(SeleniumManager().binary_paths(["--browser", "chrome", "--browser-path", sys.argv[1], "--skip-driver-in-path"])
+      ["driver_path"])"""
+"""Asked by Chrome's user, who has to start what it downloads: what root gets lies in /root. It would take any driver on
+PATH, whatever its version."""
+MAJOR = re.compile(r"(\d+)\.\d+\.\d+")
+"""Of Chrome's version, as 156.0.8078.108, the number that its driver's must agree in."""
 SNAPS = "/snap/"
 LONGEST_SCRIPT = 2048
 BINARIES = (
@@ -66,7 +71,8 @@ def date_now() -> str:
 def find_browser() -> Browser:
     """Find Chrome and its driver: PATH first, then the `chromedriver_binary` package, then Selenium Manager.
 
-    Raises InputError, with what to install, when there is none.
+    A driver of another major version than Chrome is passed over. Raises InputError, with what to install, when there is
+    none of Chrome's.
     """
     wanted = os.environ.get("TFO_LAB_CHROME")
     binary = next((path for path in ([wanted] if wanted else BINARIES) if Path(path).exists()), None)
@@ -79,7 +85,17 @@ def find_browser() -> Browser:
 
 def version_of(browser: Browser) -> str:
     """Return what Chrome says of its version, "" when it does not say."""
-    return " ".join(_said([browser.binary, "--version"], VERSION_TIMEOUT_S).split())
+    return _version_of(browser.binary)
+
+
+def _version_of(program: str) -> str:
+    return " ".join(_said([program, "--version"], VERSION_TIMEOUT_S).split())
+
+
+def _major_of(program: str) -> str:
+    """Return the major version of Chrome or its driver, "" when it does not say."""
+    found = MAJOR.search(_version_of(program))
+    return found[1] if found else ""
 
 
 def _said(command: Sequence[str], timeout_s: float) -> str:
@@ -101,20 +117,34 @@ def _said(command: Sequence[str], timeout_s: float) -> str:
 
 
 def _find_driver(binary: str) -> str:
-    """Return the driver for `binary`: on PATH, in the package chromedriver_binary, or by Selenium Manager."""
+    """Return the first driver that is of the major version of `binary`, or that one of the two does not say."""
+    chromes, others = _major_of(binary), []
+    for driver in _drivers(binary):
+        drivers = _major_of(driver)
+        if drivers == chromes or not (drivers and chromes):
+            return driver
+        others.append(f"{driver} is of version {drivers}")
+    if not others:
+        raise InputError("no chromedriver found; on Debian: sudo apt-get install chromium-driver; elsewhere: "
+                         ".venv/bin/pip install -r requirements-chromedriver.txt")
+    raise InputError(f"no chromedriver of version {chromes}, which {binary} is of ({', '.join(others)}); on Debian: "
+                     "sudo apt-get install chromium chromium-driver; elsewhere: .venv/bin/pip install "
+                     f"'chromedriver-binary=={chromes}.*'")
+
+
+def _drivers(binary: str) -> Iterator[str]:
+    """Give the drivers there are: on PATH, in the package chromedriver_binary, and Selenium Manager's."""
     for folder in os.get_exec_path():
         on_path = shutil.which("chromedriver", path=folder)
         if on_path and not _is_of_a_snap(Path(on_path)):
-            return on_path
+            yield on_path
     if importlib.util.find_spec("chromedriver_binary"):
         import chromedriver_binary  # an optional extra: its installation downloads the driver
 
-        return str(chromedriver_binary.chromedriver_filename)
+        yield str(chromedriver_binary.chromedriver_filename)
     found = _said([sys.executable, "-c", ASK_SELENIUM, binary], DOWNLOAD_TIMEOUT_S).strip()
     if found and not _is_of_a_snap(Path(found)):
-        return found
-    raise InputError("no chromedriver found; on Debian: sudo apt-get install chromium-driver; elsewhere: "
-                     ".venv/bin/pip install -r requirements-chromedriver.txt")
+        yield found
 
 
 def _is_of_a_snap(program: Path) -> bool:

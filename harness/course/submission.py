@@ -9,6 +9,7 @@ from pathlib import Path
 
 from harness.course.rules import rule_breaches
 from harness.errors import InputError, printable, run_main
+from harness.files.notes import text_of
 from harness.files.pages import Page, read_pages
 from harness.show.answers import MARK
 from harness.show.labels import NOT_KNOWN
@@ -20,10 +21,13 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 OBSERVATIONS, URLS = "observations.txt", "myURLS.pages"
 MEASURE = f"sudo ./run.sh --name {Path(URLS).stem} and then ./plot.py --append {OBSERVATIONS}"
-ROW = re.compile(rf"\s+(recorded )?[\d.]+(-\d+)?\s+(?P<off>[\d.]+|{NOT_KNOWN})\s+(?P<on>[\d.]+|{NOT_KNOWN})"
-                 rf"\s+(-?[\d.]+%|{NOT_KNOWN})\{MARK}?\s*")
+ROW = re.compile(rf"(recorded )?[\d.]+(-\d+)?\s+(?P<off>[\d.]+|{NOT_KNOWN})\s+(?P<on>[\d.]+|{NOT_KNOWN})"
+                 rf"\s+(-?[\d.]+%|{NOT_KNOWN})\{MARK}?")
 """A row below a page's name: RTT (with --rtt recorded "recorded 12-180"), PLT without and with TFO, improvement.
 Editors may have made spaces of the tabs."""
+MARKDOWN = re.compile(r"^[\s>]*([-*+]\s+|`+)?|\s*`*\s*$")
+"""What Markdown writes around a line: a code block's indent, a quotation's or an item's mark, backticks. A table of its
+own has bars between its cells."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +78,10 @@ def check_files(directory: Path) -> list[str]:
 def check_observations(path: Path, pages: list[Page]) -> list[str]:
     """Return what is wrong with the observations: they must hold a measured row of every page."""
     try:
-        text = read_untrusted(path).decode("utf-8-sig", "replace")      # a byte order mark is no part of its first line
+        text = text_of(read_untrusted(path))
     except UnreadableFileError as error:
         return [f"{error}; make it with {MEASURE}"]
-    lines = text.splitlines()
+    lines = [bare_line(line) for line in text.splitlines()]
     if not text.strip():
         return [f"{path}:1: is empty; run {MEASURE}, and write down what you observe"]
     if not any(_is_header(line) for line in lines):
@@ -85,7 +89,7 @@ def check_observations(path: Path, pages: list[Page]) -> list[str]:
     rows = list(_rows(lines))
     problems = []
     for page in pages:
-        of_page = [row for row in rows if row.page == page.name]
+        of_page = [row for row in rows if row.page == bare_line(page.name)]
         if not of_page:
             problems.append(f"{path}:{len(lines)}: no table has rows of {page.url} ({page.name}); run {MEASURE}")
         elif not any(row.measured for row in of_page):
@@ -107,7 +111,7 @@ def pack(directory: Path, path: Path) -> None:
 
 
 def _rows(lines: list[str]) -> Iterator[Row]:
-    """Give the rows of all tables: indented, below their page's name, anywhere after a header."""
+    """Give the rows of all tables: below their page's name, anywhere after a header. `lines` are bare ones."""
     in_table, page = False, ""
     for number, line in enumerate(lines, start=1):
         row = ROW.fullmatch(line)
@@ -115,8 +119,13 @@ def _rows(lines: list[str]) -> Iterator[Row]:
             in_table, page = True, ""
         elif in_table and row:
             yield Row(page, number, NOT_KNOWN not in (row["off"], row["on"]))
-        elif line.strip() and not line[0].isspace():
-            page = line.strip()
+        elif line:
+            page = line
+
+
+def bare_line(line: str) -> str:
+    """Return a line without what Markdown writes around it, and its cells without the bars between them."""
+    return MARKDOWN.sub("", line.replace("|", " ")).strip()
 
 
 def _is_header(line: str) -> bool:

@@ -15,8 +15,22 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 DELAY = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 """A delay as ``%g`` writes it."""
 EXPERIMENT = re.compile(rf"experiment-{DELAY}\.json", re.ASCII)
+_LIVE_COUNTS = ("late_bytes", "bytes", "late_requests", "requests")
 TFOS = {"0": (0,), "1": (1,), "both": (0, 1)}
 """What tfo.py's --tfo measures."""
+
+
+@dataclass(frozen=True)
+class LiveLeftOut:
+    """What live connections brought after a page's recorded load event, which no replay has: `late_bytes` of `bytes`.
+
+    In that recording `late_requests` of the page's `requests` came after its load event.
+    """
+
+    late_bytes: int
+    bytes: int
+    late_requests: int
+    requests: int
 
 
 @dataclass(frozen=True)
@@ -32,7 +46,8 @@ class ExperimentRecord:
     `paper`: the network was the paper's. `bw_home_mbit` is the rate of user's link down, None if it does not say.
     `server_rtts_ms` are the RTTs to the servers, by host name, where each had its own (tfo.py --rtt recorded); then
     `rtt_ms` is the median of the hosts' own: a server that several share is as near as the nearest of them. `settings`
-    is all of the file, as it is.
+    is all of the file, as it is. `live_left_out` are, by URL, pages whose live connections said most after the recorded
+    load event.
     """
 
     delaynet_ms: float
@@ -53,6 +68,7 @@ class ExperimentRecord:
     server_rtts_ms: Mapping[str, float] = field(default_factory=dict, hash=False)
     layout: str = HOST
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    live_left_out: Mapping[str, LiveLeftOut] = field(default_factory=dict, hash=False)
 
     def rtt_to(self, host: str) -> float:
         """Return the RTT to a server in ms."""
@@ -137,7 +153,8 @@ def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
         bw_net_mbit=_rate(settings.get("bw_net_mbit")), bw_home_mbit=_rate(settings.get("bw_home_mbit")),
         connections_per_host=_count(settings.get("connections_per_host")), cookies=_cookies(settings.get("cookies")),
         paper=settings.get("paper") is True, server_rtts_ms=_rtts(settings.get("server_rtts_ms")),
-        layout=str(settings.get("layout") or HOST), settings=settings)
+        layout=str(settings.get("layout") or HOST), settings=settings,
+        live_left_out=_live_left_out(settings.get("live_left_out")))
 
 
 def _rate(value: object) -> float | None:
@@ -150,6 +167,12 @@ def _rtts(value: object) -> dict[str, float]:
     found = value.items() if isinstance(value, dict) else ()
     return {str(host): float(rtt_ms) for host, rtt_ms in found if isinstance(rtt_ms, int | float)
             and not isinstance(rtt_ms, bool) and 0 <= rtt_ms < float("inf")}
+
+
+def _live_left_out(value: object) -> dict[str, LiveLeftOut]:
+    found = value.items() if isinstance(value, dict) else ()
+    return {str(url): LiveLeftOut(*map(_count, (counts.get(name) for name in _LIVE_COUNTS)))
+            for url, counts in found if isinstance(counts, dict) and _count(counts.get("bytes"))}
 
 
 def _cookies(value: object) -> CookieMode:

@@ -156,7 +156,8 @@ class Timekeeping:
     largest and 99th percentile. `steal_ms`: time the hypervisor gave to others, summed over all `processors`.
     `stall_ms`: pressure stall (PSI), "cpu" and "memory" some, "io" full. `gap_ms`: by how much a ticker beside the load
     was late at most. `suspended_ms`: growth of CLOCK_BOOTTIME over CLOCK_MONOTONIC. `page_waited_ms`: the main thread
-    of Chrome's renderer could have run and got no processor. `others_busy_ms`: processor time, summed over all
+    of Chrome's renderer could have run and got no processor; `page_waited_since_head_ms`: of that, what came after the
+    document's first byte. `others_busy_ms`: processor time, summed over all
     processors, of programs that are not of the experiment and are as important (nice(1)). `stopped_ms`: how long
     processes of Chrome stood stopped, by name.
     """
@@ -171,6 +172,7 @@ class Timekeeping:
     gap_ms: float | None = None
     suspended_ms: float | None = None
     page_waited_ms: float | None = None
+    page_waited_since_head_ms: float | None = None
     others_busy_ms: float | None = None
     stopped_ms: dict[str, float] = field(default_factory=dict)
 

@@ -49,10 +49,14 @@ def _why_not(log: PageLog, document: Transaction | None) -> list[str]:
     reasons = []
     if not log.transactions_whole:
         reasons.append("truncated: <transactions> has no end")
+    elif "transactions" in log.torn:
+        reasons.append("torn: <transactions> lacks a row, or a part of one")
     if document is None:
         return [*reasons, "no request in it"]
-    status = next((response.status for response in log.responses if response.url == document.url), "")
-    if "not found" in status.lower():
+    status = next((response.status for response in log.responses if response.url == document.url), None)
+    if status is None and "responses" in log.torn:
+        reasons.append("torn: <responses> lacks a row, which may be the page's own")
+    if "not found" in (status or "").lower():
         reasons.append(f'the page itself was answered "{status}"')
     if max(transaction.end_ms for transaction in log.transactions) <= 0:
         reasons.append("its last transaction ends before the load begins: its clock was set")

@@ -27,6 +27,11 @@ LOAD_TIMER = re.compile(r"t:tfo\.page_load_timer:\s*([0-9]{1,9})")
 in ms."""
 LONGEST_MS = 1e9
 """Eleven days: what claims to have taken longer was not a load."""
+PIECE = re.compile(r"^-?\d+\.\d|\d\s*\||\|\s*(-?\d|[a-z]+://)")
+"""A line that is no row and has this is a piece of one that something else was written into: a time at its beginning, a
+number before a column's end, a number or a URL at a column's beginning."""
+LENGTH_MS = 1.0
+"""How far a transaction's length may be from its end less its start. More: its first column has lost digits."""
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]+")
 
 
@@ -69,6 +74,7 @@ class PageLog:
 
     `transactions_seen` is False for a log without ``<transactions>``: a load that crashed. `transactions_whole` is
     True once ``</transactions>`` was read: without it the log is cut short and its last transaction is not the page's.
+    `torn` are the sections that are known to lack a row, or a part of one: a crash dump was written into it.
     `renamed` has the path, query and fragment of each URL whose body the scraper kept under an MD5, by that MD5.
     `load_timer_ms` is how long the page took from its first request to its load event, None where the log does not say.
     `problems` says in one line each what could not be read.
@@ -79,6 +85,7 @@ class PageLog:
     responses: list[Response] = field(default_factory=list)
     transactions_seen: bool = False
     transactions_whole: bool = False
+    torn: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
     load_timer_ms: float | None = None
     problems: list[str] = field(default_factory=list)
@@ -155,6 +162,8 @@ class _Reader:
             self._close()
             self.take(number, line)
         else:
+            if PIECE.search(line):
+                self.log.torn.add(self.section)
             self._skip(number)
 
     def finish(self, last: int, whole_text: bool) -> None:
@@ -220,10 +229,13 @@ def _read_resolve(log: PageLog, line: str) -> None:
 
 
 def _read_transaction(log: PageLog, line: str) -> None:
-    start, end, _, url = line.split("|", 3)
+    start, end, length, url = line.split("|", 3)
     if not url.strip():
         raise ValueError
-    log.transactions.append(Transaction(*_span(start, end), url.strip()))
+    start_ms, end_ms = _span(start, end)
+    if not abs(end_ms - start_ms - float(length)) <= LENGTH_MS:
+        log.torn.add("transactions")
+    log.transactions.append(Transaction(start_ms, end_ms, url.strip()))
 
 
 def _read_response(log: PageLog, line: str) -> None:

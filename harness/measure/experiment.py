@@ -26,6 +26,7 @@ from harness.measure.reason import accident
 from harness.measure.resume import EMPTY, Earlier, recording_digest
 from harness.measure.series import Measured, Series, failed_by_accident, last_tries
 from harness.measure.version import program_digest
+from harness.mirror.live_left_out import live_left_out
 from harness.network.needs import real_time_allowed
 from harness.network.star import LinkSpeeds
 from harness.system import environment
@@ -161,11 +162,14 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
     machine = environment.machine()
     with acting_as(invoking_user()):
         digest = recording_digest(web.page_set.files)
+        live = {page.url: asdict(left_out) for page in web.page_set.pages
+                if (left_out := live_left_out(web.page_set.files.fetchlog / f"{page.name}.har"))}
         latency = latency_settings(arguments.rtt, speeds, web.page_set, web.layout)
     return {
         "name": arguments.name, "pages": [page.url for page in web.page_set.pages],
         "recording_sha256": digest,
         "synthetic": web.page_set.recording.manifest.synthetic,
+        "live_left_out": live,
         "seed": arguments.seed, "http": web.http, "server": web.server, "tfo": arguments.tfo,
         "testruns": arguments.testruns, "retries": arguments.retries,
         "until_ci": asdict(arguments.goal) if arguments.goal else None,

@@ -95,7 +95,10 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
         stall_ms={"cpu": pressure.cpu_ms, "memory": pressure.memory_ms, "io": pressure.io_ms},
         gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=pressure.suspended_ms,
         others_busy_ms=max(0.0, pressure.busy_ms - ticks.worked_ms(start_s, end_s)),
-        page_waited_ms=ticks.waited_ms(PAGE_PROCESS, start_s, end_s), stopped_ms=ticks.stopped_ms(start_s, end_s))
+        page_waited_ms=ticks.waited_ms(PAGE_PROCESS, start_s, end_s),
+        page_waited_since_head_ms=ticks.waited_ms(
+            PAGE_PROCESS, min(end_s, start_s + (record.first_byte_ms or 0.0) / 1000), end_s),
+        stopped_ms=ticks.stopped_ms(start_s, end_s))
 
 
 def _late(lab: Laboratory, quiet: Sequence[Quiet], start_s: float, requests: Sequence[ServerRequest],

@@ -102,11 +102,12 @@ def first_message_s(entries: list[dict[str, Any]]) -> float:
             began = moment_of(entry.get("startedDateTime")) if entry.get("_arrivals") else None
             if began is not None:
                 first_ms = min(float(time_ms) for time_ms, _ in entry["_arrivals"])
-                found.append(began.timestamp() + (_until_head_ms(entry) + first_ms) / 1000)
+                found.append(began.timestamp() + (until_head_ms(entry) + first_ms) / 1000)
     return min(found)
 
 
-def _until_head_ms(entry: dict[str, Any]) -> float:
+def until_head_ms(entry: dict[str, Any]) -> float:
+    """Return how long it took from a request's start to the head of its answer, by its HAR entry."""
     return sum(max(0.0, float((entry.get("timings") or {}).get(part, 0))) for part in UNTIL_HEAD)
 
 
@@ -118,7 +119,7 @@ def arrivals_of(entry: dict[str, Any], last_s: float) -> tuple[Arrivals, bool]:
     if not entry.get("_arrivals"):
         return (), False
     began = moment_of(entry.get("startedDateTime"))
-    last_ms = (last_s - began.timestamp()) * 1000 - _until_head_ms(entry) if began else float("inf")
+    last_ms = (last_s - began.timestamp()) * 1000 - until_head_ms(entry) if began else float("inf")
     steps = sorted((min(max(0.0, float(time_ms)), LONGEST_MS), int(size)) for time_ms, size in entry["_arrivals"])
     sizes = accumulate((size for _, size in steps), max)
     came = [(time_ms, size) for (time_ms, _), size in zip(steps, sizes, strict=True) if time_ms <= last_ms]

@@ -7,6 +7,7 @@ from harness.analysis.selection import METRICS
 from harness.analysis.setups import differing_settings
 from harness.errors import printable
 from harness.show.labels import NOT_KNOWN
+from harness.show.notes import doubt_lines
 
 COLUMNS = ("Page", "RTT(ms)", "what", "n A", "n B", "A", "B", "B - A", "+-", "p", "differs")
 
@@ -45,6 +46,9 @@ def _lines(side_a: Side, side_b: Side) -> Iterator[str]:
     yield ""
     yield f"no TFO, TFO: median PLT in s, {METRICS[side_a.selection.metric]}. Improv.: in percent, B - A in points."
     yield from _legend(differences)
+    for name, side in (("A", side_a), ("B", side_b)):
+        yield from _listed(f"Rows of {name} to be careful with",
+                           (line.strip() for line in doubt_lines(side.results, side.selection)))
     for name, rows in (("A", missing_rows(side_a, side_b)), ("B", missing_rows(side_b, side_a))):
         yield from _listed(f"Only in {name}", (f"{page} at {_rtt_name(rtt_ms, side_a, side_b)} ms"
                                                for page, rtt_ms in rows))

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from harness.analysis.improvement import improvement
-from harness.analysis.intervals import ENOUGH_PAIRS, RESAMPLES, Interval
+from harness.analysis.improvement import Improvement, improvement
+from harness.analysis.intervals import ENOUGH_PAIRS, RESAMPLES
 from harness.analysis.selection import Cell, Selection
 from harness.analysis.stats import median_confidence
 from harness.errors import printable
 from harness.files.results import Results
 from harness.show.labels import NOT_KNOWN, percent, seconds
+from harness.show.notes import NoteKind, doubt_lines
 
 COLUMNS = ("Page", "RTT(ms)", "n off", "n on", "off (s)", "on (s)", "MAD off", "MAD on", "Improv.", "95% low", "high",
            "pairs", "excludes 0")
@@ -25,13 +26,14 @@ def detail_lines(results: Results, selection: Selection) -> Iterator[str]:
             row = improvement(selection, page, rtt_ms)
             yield "\t".join((
                 "", row.rtt_name, str(len(off)), str(len(on)), seconds(row.off_ms), seconds(row.on_ms),
-                *(_deviation(values) for values in (off, on)), percent(row.percent), *_interval(row.interval)))
+                *(_deviation(values) for values in (off, on)), percent(row.percent), *_interval(row)))
     yield ""
     yield "off, on: median PLT without and with TFO; n loads each. MAD: median absolute deviation from it, in ms."
     yield f"95% low, high: limits of the improvement, bootstrapped over pairs of loads of the same run ({RESAMPLES} " \
           "resamples, percentiles, seed 1). Where pairs is less than n, those limits know less than the medians do."
-    yield "excludes 0: whether 0, no improvement, lies outside those limits. Behind it: how sure, if not 95%, are " \
-          f"limits of fewer than {ENOUGH_PAIRS} pairs."
+    yield "excludes 0: whether 0, no improvement, lies outside those limits, in a row of which no load waited for a " \
+          f"processor. Behind it: how sure, if not 95%, are limits of fewer than {ENOUGH_PAIRS} pairs."
+    yield from map(printable, doubt_lines(results, selection, (NoteKind.LIVE_LEFT_OUT,)))
 
 
 def median_deviation_ms(values_ms: Sequence[float]) -> float | None:
@@ -48,9 +50,10 @@ def _deviation(values_ms: Sequence[float]) -> str:
     return NOT_KNOWN if deviation is None else f"{deviation:.1f}"
 
 
-def _interval(interval: Interval | None) -> tuple[str, ...]:
+def _interval(row: Improvement) -> tuple[str, ...]:
+    interval = row.interval
     if interval is None:
         return (NOT_KNOWN,) * 4
     sure = "" if interval.enough else f" ({median_confidence(interval.pairs):.0%})"
     return (percent(interval.low_percent), percent(interval.high_percent), str(interval.pairs),
-            f"{'yes' if interval.excludes_zero else 'no'}{sure}")
+            f"{'yes' if row.significant else 'no'}{sure}")

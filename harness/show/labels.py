@@ -1,5 +1,6 @@
 """What things are called in the figures and in the report."""
 
+from collections import Counter
 from collections.abc import Collection
 
 from harness.errors import shortened
@@ -47,11 +48,12 @@ def synthetic_words(results: Results, rtts_ms: Collection[float]) -> str:
 def figure_names(urls: dict[str, str]) -> dict[str, str]:
     """Return for each page what its figures are called: its URL without the scheme, sanitised.
 
-    If two pages would have the same name (http://a.org and https://a.org), theirs are their full sanitised names.
+    A page keeps its full sanitised name where another page has that short name (http://a.org and https://a.org), or is
+    called so in full: "httpa.org" is short for http://httpa.org, and the full name of http://a.org.
     """
     short = {page: sanitise(url.partition("://")[2] or page.removeprefix("http")) for page, url in urls.items()}
-    taken = list(short.values())
-    return {page: name if name and taken.count(name) == 1 else page for page, name in short.items()}
+    taken = Counter([*short.values(), *urls])
+    return {page: name if name and taken[name] == 1 else page for page, name in short.items()}
 
 
 def short_names(urls: dict[str, str]) -> dict[str, str]:

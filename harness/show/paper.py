@@ -18,7 +18,7 @@ from harness.show.labels import percent, seconds
 
 PATHS = {"wikipedia.org": "/wiki/Transmission_Control_Protocol"}
 """Which page of a site the paper measured; of the others the front page."""
-TABLE_1 = {
+TABLE_1: dict[str, dict[float, tuple[float, float]]] = {
     "amazon.com": {20: (1.54, 1.48), 100: (2.60, 2.34), 200: (4.10, 3.66)},
     "nytimes.com": {20: (3.70, 3.56), 100: (4.59, 4.30), 200: (6.73, 5.55)},
     "wsj.com": {20: (5.74, 5.48), 100: (7.08, 6.64), 200: (9.46, 8.47)},
@@ -34,7 +34,7 @@ def paper_lines(results: Results, selection: Selection) -> Iterator[str]:
     """Give the comparison, row by row, if all experiments were made in the paper's network; else nothing."""
     rows = [(page, rtt_ms, *found) for page, url in results.urls.items() for rtt_ms in results.rtts_ms
             if rtt_ms not in results.rtt_names
-            and (found := TABLE_1.get(_site_in_paper(url), {}).get(round(rtt_ms)))]
+            and (found := TABLE_1.get(_site_in_paper(url), {}).get(rtt_ms))]
     if not rows or not results.experiments or not all(experiment.paper for experiment in results.experiments):
         return
     yield "Table 1 of the paper beside ours:"

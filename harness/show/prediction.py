@@ -10,6 +10,7 @@ from harness.errors import printable
 from harness.files.results import Results
 from harness.show.answers import doubtful_words
 from harness.show.labels import NOT_KNOWN, seconds, span
+from harness.show.notes import NoteKind, doubt_lines
 
 COLUMNS = ("Page", "RTT(ms)", "PLT: no TFO (s)", "Handshakes", "Predicted (s)", "PLT: TFO (s)", "Difference")
 NOTES = (
@@ -71,6 +72,7 @@ def prediction_notes(results: Results, selection: Selection) -> Iterator[str]:
         yield OF_LOAD_EVENT
     if any(experiment.cookies != "warm" for experiment in results.experiments):
         yield NOT_ALL_COOKIES
+    yield from doubt_lines(results, selection, (NoteKind.LIVE_LEFT_OUT,))
     for prediction in found:
         if urls := doubtful_without_tfo(selection, prediction.page, prediction.rtt_ms):
             yield f"{prediction.page} at {selection.rtt_name(prediction.rtt_ms)} ms:{doubtful_words(urls)} What is " \

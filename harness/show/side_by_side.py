@@ -49,5 +49,8 @@ def side_by_side_lines(rows: Sequence[LayoutRow]) -> Iterator[str]:
 
 
 def _address(url: str) -> str:
-    """Return a page's URL without its scheme: the same page over http and https is one page."""
-    return url.partition("://")[2]
+    """Return a page's URL without its scheme: the same page over http and https is one page.
+
+    Of a page that is known by its file's name only (no load of it says its URL), that name.
+    """
+    return url.partition("://")[2] or url

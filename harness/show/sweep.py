@@ -14,6 +14,7 @@ from harness.errors import printable
 from harness.files.results import Results
 from harness.show.interval_bars import draw_intervals
 from harness.show.labels import short_names, synthetic_words
+from harness.show.notes import NoteKind, doubt_lines
 
 SWEEP_NAME = "improvement-vs-rtt"
 LEAST_RTTS = 3
@@ -50,6 +51,7 @@ def sweep_lines(results: Results, selection: Selection) -> Iterator[str]:
         f"; under {ENOUGH_PAIRS} they are too narrow: take it as a hint, and measure with --until-ci 3"
     yield f"  Intervals of {fewest if fewest == most else f'{fewest} to {most}'} pairs of runs{rough}. By chance one " \
           "interval in 40 lies above 0 where there is nothing. Nothing is known between the RTTs measured."
+    yield from map(printable, doubt_lines(results, selection, (NoteKind.LIVE_LEFT_OUT,)))
 
 
 def in_words(points: Sequence[Improvement]) -> str:
@@ -67,7 +69,7 @@ def in_words(points: Sequence[Improvement]) -> str:
 
 def _below(points: Sequence[Improvement]) -> Iterator[str]:
     """Say what was seen at the RTTs below the threshold."""
-    nothing = [point for point in points if point.interval and not point.interval.excludes_zero]
+    nothing = [point for point in points if point.interval and not point.significant]
     for found, what in ((nothing, "no effect can be told from noise"),
                         ([point for point in points if point.helps], "all of the interval is above 0, though,"),
                         ([point for point in points if point.hurts], "TFO made it slower"),

@@ -137,8 +137,8 @@ def asked_for(options: argparse.Namespace) -> tuple[SweepSettings, SweepFolder]:
     pages = options.pages if _is_there(options.pages) or options.pages.is_absolute() else ROOT / options.pages
     read_pages(pages)
     combinations = grid(_toml(options.grid), str(options.grid)) if options.grid else [()]
-    checked = [check_options([*options.passed_on, *combination]) for combination in combinations]
     delays = tuple(options.delays or map(float, DELAYS.split()))
+    checked = [check_options([*options.passed_on, *combination], delays) for combination in combinations]
     name = options.name or pages.stem
     try:
         page_list_name(name)

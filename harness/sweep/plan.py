@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -18,6 +18,7 @@ from harness.errors import InputError
 from harness.files import layout
 from harness.measure.options import parse_arguments
 from harness.measure.version import program_digest
+from harness.system.options import plain
 
 FORMAT = 1
 """The version of a unit's description; another one makes other keys."""
@@ -108,8 +109,10 @@ class UnitTask:
         return replace(self, unit=replace(self.unit, replica=1))
 
 
-def check_options(words: Sequence[str]) -> tuple[str, ...]:
-    """Return tfo.py's options as ``--name=value``, in order of their names. Raises InputError for wrong ones.
+def check_options(words: Sequence[str], delays_ms: Iterable[float] = (1.0,)) -> tuple[str, ...]:
+    """Return tfo.py's options as ``--name=value``, in order of their names.
+
+    Raises InputError for wrong ones, and for those that tfo.py refuses with one of these delays (one way).
 
     Driver and worker both call this: what comes over the network is checked again where root acts on it.
     """
@@ -128,7 +131,8 @@ def check_options(words: Sequence[str]) -> tuple[str, ...]:
                              "another")
         found[match[1]] = f"--{match[1]}" if value is None else f"--{match[1]}={value}"
     options = tuple(found[name] for name in sorted(found))
-    parse_arguments("", ("--delaynet=1", *options))         # a unit always has delays
+    for delay_ms in delays_ms:
+        parse_arguments("", (f"--delaynet={plain(delay_ms)}", *options))
     return options
 
 

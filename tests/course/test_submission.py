@@ -1,5 +1,6 @@
 """scripts/submission.sh: what it takes, what it refuses and says, and what is in the zip."""
 
+import codecs
 import os
 import subprocess
 import zipfile
@@ -98,8 +99,17 @@ def test_a_zip_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
     lambda text: text.encode() + table(URLS[:1], "-\t-\t-").encode(),
     lambda text: text.replace(sanitise(URLS[1]), f"\n{sanitise(URLS[1])}").encode(),
     lambda text: text.replace("1.709\t1.670\t2.28%", "1.7\t2.0\t-17.65%").encode(),
+    lambda text: f"I saw\n```text\n{text}```\n".encode(),
+    lambda text: "".join(f"    {line}\n" for line in text.splitlines()).encode(),
+    lambda text: "".join(f"> > {line}\n" for line in text.splitlines()).encode(),
+    lambda text: "".join(f"   {line}\n" for line in ("```", *text.splitlines(), "```")).encode(),
+    lambda text: "".join(f"`{line}`\n" for line in text.splitlines()).encode(),
+    lambda text: "".join(f"| {line.replace(chr(9), ' | ')} |\n" for line in text.splitlines()).encode(),
+    lambda text: codecs.BOM_UTF16_LE + text.encode("utf-16-le"),
+    lambda text: codecs.BOM_UTF16_BE + text.encode("utf-16-be"),
 ], ids=["windows", "spaces", "latin-1", "byte order mark", "--rtt recorded", "measured once, not twice",
-        "blank lines", "slow-down"])
+        "blank lines", "slow-down", "fenced", "code block", "quoted", "fenced in a list", "backticks", "Markdown table",
+        "UTF-16", "UTF-16 of others"])
 def test_tables_as_editors_and_runs_leave_them(tmp_path: Path, changed: "object") -> None:
     assert callable(changed)
     write(tmp_path, changed(table(URLS)))

@@ -1,5 +1,7 @@
 """What is wrong is said before anything is touched: one line with its place, and exit status 2."""
 
+import importlib.machinery
+import json
 import os
 import pwd
 import re
@@ -7,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 from collections.abc import Callable
 from pathlib import Path
 
@@ -245,6 +248,52 @@ def test_a_driver_that_chromes_user_can_start(called: str, monkeypatch: pytest.M
         assert find_browser().driver == here
         monkeypatch.setenv("PATH", name)
         assert find_browser().driver == f"{pwd.getpwuid(user.uid).pw_dir}/of-{user.uid}-true"
+
+
+CHROME, OTHER, SILENT = "Chromium 156.0.8078.108", "ChromeDriver 114.0.5735.90 (x)", ""
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("chrome", "on_path", "of_package", "of_manager", "found"), [
+    (CHROME, [OTHER, "ChromeDriver 156.0.1.2 (y)"], "", "", "1/chromedriver"),
+    (CHROME, [OTHER], "ChromeDriver 156.0.9.9", "", "package"),
+    (CHROME, [OTHER], "ChromeDriver 159.0.1.1", "ChromeDriver 156.0.8078.1", "manager"),
+    (CHROME, [], "ChromeDriver 159.0.1.1", "ChromeDriver 156.0.8078.1", "manager"),
+    (CHROME, [SILENT, "ChromeDriver 156.0.1.2"], "", "", "0/chromedriver"),
+    (SILENT, [OTHER], "", "", "0/chromedriver"),
+    (CHROME, [OTHER], "ChromeDriver 159.0.1.1", "", None),
+    (CHROME, [OTHER, OTHER], "", OTHER, None),
+    (CHROME, [], "", "", None)])
+def test_a_driver_of_chromes_version(chrome: str, on_path: list[str], of_package: str, of_manager: str,  # noqa: PLR0917
+                                     found: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of its major version, wherever it is; one that does not say its version is taken as it was."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        here = Path(name)
+        here.chmod(0o755)
+
+        def says(path: Path, version: str) -> Path:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(f"#!/bin/sh\necho '{version}'\n")
+            path.chmod(0o755)
+            return path
+
+        drivers = [says(here / str(number) / "chromedriver", version) for number, version in enumerate(on_path)]
+        monkeypatch.setenv("PATH", ":".join(str(driver.parent) for driver in drivers) or str(here / "none"))
+        monkeypatch.setenv("TFO_LAB_CHROME", str(says(here / "chrome", chrome)))
+        package = types.ModuleType("chromedriver_binary")
+        if of_package:
+            package.__spec__ = importlib.machinery.ModuleSpec("chromedriver_binary", None)
+            package.chromedriver_filename = str(says(here / "package", of_package))
+            monkeypatch.setitem(sys.modules, "chromedriver_binary", package)
+        given = json.dumps({"logs": [], "result": {"code": 0, "driver_path": str(
+            says(here / "manager", of_manager)) if of_manager else ""}})
+        monkeypatch.setenv("SE_MANAGER_PATH", str(says(here / "selenium-manager", given)))
+        if found:
+            assert find_browser().driver == str(here / found)
+            return
+        with pytest.raises(InputError, match=r"^no chromedriver [^\n]*$") as refused:
+            find_browser()
+        assert ("chromedriver-binary==156.*" in str(refused.value)) == bool(on_path)
 
 
 @pytest.mark.root

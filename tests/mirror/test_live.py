@@ -1,10 +1,14 @@
 """Live connections in HARs that anybody may have written: what makes no sense is left out, and every number bounded."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.files.experiment import LiveLeftOut
 from harness.mirror.live import LONGEST_MS, arrivals_of, load_event_s, read_live
+from harness.mirror.live_left_out import live_left_out
 
 INFINITE = float("inf")
 
@@ -79,3 +83,38 @@ def test_a_load_event_that_is_not_known_is_none() -> None:
         {"startedDateTime": began, "pageTimings": {"onLoad": -1}}]}]
     for unknown in unknown_logs:
         assert load_event_s(unknown) == INFINITE
+
+
+BEGAN_S = 1_790_000_000.0
+"""2026-09-21T14:13:20Z; the load event came a second later."""
+
+
+def feed(*said: dict[str, Any], arrivals: list[list[float]] | None = None, on_load_ms: Any = 1000) -> dict[str, Any]:
+    """Return the HAR of a page with a WebSocket, and with a stream of events whose head came after 100 ms."""
+    began = "2026-09-21T14:13:20.000+00:00"
+    asked: list[dict[str, Any]] = [
+        {"startedDateTime": began, "request": {"url": "http://a.test/"}},
+        {"startedDateTime": began, "request": {"url": "http://a.test/events"}, "_arrivals": arrivals or [],
+         "timings": {"wait": 100, "receive": 5000}},
+        {"startedDateTime": began, "request": {"url": "ws://a.test/x"}, "_webSocketMessages": list(said)},
+        {"startedDateTime": began, "request": {"url": "http://a.test/late"}, "_afterLoad": True}]
+    return {"log": {"pages": [{"startedDateTime": began, "pageTimings": {"onLoad": on_load_ms}}], "entries": asked}}
+
+
+EARLY, LATE = received("early", time=BEGAN_S + 0.5), received("late", time=BEGAN_S + 1.5)
+
+
+@pytest.mark.parametrize(("har", "left_out"), [
+    (feed(EARLY, LATE), None),                                                  # 4 of 9 characters
+    (feed(EARLY, LATE, LATE), LiveLeftOut(8, 13, 1, 3)),
+    (feed({**LATE, "type": "send"}), None),
+    (feed(arrivals=[[100, 10], [850, 30], [950, 100]]), LiveLeftOut(70, 100, 1, 3)),
+    (feed(arrivals=[[100, 10], [850, 90], [950, 100]]), None),
+    (feed(LATE, on_load_ms=-1), None),
+    (feed(), None),
+    (feed(LATE, received("x" * 9, time="soon")), LiveLeftOut(4, 4, 1, 3)),      # nonsense
+    ({"log": {"entries": 3}}, None), ({}, None), ([], None)])
+def test_what_is_left_out_is_told_where_it_is_most(har: Any, left_out: LiveLeftOut | None, tmp_path: Path) -> None:
+    (tmp_path / "page.har").write_text(json.dumps(har))
+    assert live_left_out(tmp_path / "page.har") == left_out
+    assert live_left_out(tmp_path / "none.har") is None

@@ -26,6 +26,8 @@ def folder(tmp_path: Path) -> Path:
     (["--pages", "List.pages", "--on-user", "id"], "'--on-user' is no option of a sweep"),
     (["--pages", "List.pages", "--testruns", "1"], "argument --testruns: '1' is not a whole number from 2"),
     (["--pages", "List.pages", "--delays", "5 5"], "names a number twice"),
+    (["--pages", "List.pages", "--delays", "10 600"], "together under 500 ms"),
+    (["--pages", "List.pages", "--delays", "450", "--delayhome", "100"], "together under 500 ms"),
     (["--pages", "List.pages", "--grid", "bad.toml"], "bad.toml:1: not TOML"),
     (["--pages", "List.pages", "--grid", "grid.toml", "--scheduler", NO_SUCH], "is no address; write tcp://host:8786"),
     (["--pages", "List.pages", "--hosts", "lab1,-oProxyCommand=id"], "names no hosts; write lab1,lab2"),

@@ -15,6 +15,7 @@ from matplotlib.patches import Rectangle
 from harness.analysis.selection import Cell, select
 from harness.analysis.shown import shown_load
 from harness.errors import InputError
+from harness.files.pages import sanitise
 from harness.files.results import read_results
 from harness.files.text_log import Transaction
 from harness.show.labels import figure_names
@@ -166,6 +167,13 @@ def test_names_of_figures() -> None:
     assert figure_names({"httpa.org": "http://a.org", "httpsa.org": "https://a.org"}) == {
         "httpa.org": "httpa.org", "httpsa.org": "httpsa.org"}
     assert figure_path(Path("out"), "www.x.org", 20.0) == Path("out/timing-www.x.org-20.png")
+
+
+@given(st.lists(st.from_regex(r"https?://(https?){0,2}a\.org", fullmatch=True), unique=True))
+def test_no_two_pages_share_the_name_of_a_figure(urls: list[str]) -> None:
+    """The short name of http://httpa.org is the full one of http://a.org."""
+    pages = {sanitise(url): url for url in urls}
+    assert len(set(figure_names(pages).values())) == len(pages)
 
 
 def test_saved_figures_are_pngs_and_replace_old_ones(tmp_path: Path) -> None:

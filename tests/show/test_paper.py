@@ -32,6 +32,12 @@ def test_each_row_that_the_paper_has_too(tmp_path: Path) -> None:
         "What differs still: synthetic pages, another Chrome, and n = 3 loads, where the paper has 10."]
 
 
+def test_no_row_of_an_rtt_that_the_paper_does_not_have(tmp_path: Path) -> None:
+    found = lines(make_client(tmp_path, delays_ms=(9.8, 10, 10.2, 99.9), urls=PAGES[:1], paper=True))
+    assert [line.split("\t")[1] for line in found if line.startswith("\t")] == ["20"]
+    assert lines(make_client(tmp_path / "none", delays_ms=(9.8,), urls=PAGES[:1], paper=True)) == []
+
+
 def test_other_pages_of_these_sites_are_not_the_papers(tmp_path: Path) -> None:
     others = ("https://en.wikipedia.org/wiki/Cat", "https://www.nytimes.com/2026/11/26/a.html")
     assert lines(make_client(tmp_path, delays_ms=[50], urls=others, paper=True)) == []

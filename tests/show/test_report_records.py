@@ -35,6 +35,23 @@ def test_a_request_that_never_ended_lends_nothing_to_the_next_one_of_its_url(tmp
     assert (poll.error, poll.answer) == ("", "stand-in")
 
 
+def test_a_mark_is_on_the_bar_of_its_own_answer(tmp_path: Path) -> None:
+    """Of three requests for one URL Chrome's cache answered the second: no list of servers' answers has that one."""
+    made = MadeLoad(1000)
+    made.add(PAGE, 0, "document", referer="")
+    made.add(POLL, 300, "data")
+    made.add_cached(POLL, 510, 1, "data")
+    made.add(POLL, 600, "data", connect=22, wait=11)
+    load = made.write(tmp_path)
+    load.log.write_text(format_log(PageLog(transactions=[Transaction(0, 200, PAGE), *(
+        Transaction(start_ms, end_ms, POLL) for start_ms, end_ms in ((300, 500), (510, 511), (600, 633)))])))
+    each = (ReceivedAnswer(PAGE, "exact"), ReceivedAnswer(POLL, "exact"), ReceivedAnswer(POLL, "stand-in"))
+    write_load(load.log.parent, replace(made.record(), answers=ReceivedAnswers(2, 1, 0, 0, each, from_cache=(POLL,))))
+    shown = shown_load(select(read_results(tmp_path), "load"), Cell(load.page, 100, 0))
+    assert shown is not None
+    assert [request.answer for request in shown_requests(shown)] == ["", "", "", "stand-in"]
+
+
 def test_the_critical_path_lies_in_the_rows_of_its_own_requests(tmp_path: Path) -> None:
     """Of two for one URL a step lay in the row of the one that began nearer to it, which nobody waited for."""
     made = MadeLoad(1010)

@@ -45,6 +45,16 @@ def test_what_a_folder_lacks_is_no_row_or_a_dash_and_the_status_says_so(tmp_path
     assert (done.returncode, "no such folder" in done.stderr) == (2, True)
 
 
+def test_pages_that_no_load_tells_the_url_of_go_by_their_files_names(tmp_path: Path) -> None:
+    """Of crashed loads, without the experiment's file: both pages stood under one empty heading."""
+    for page in ("httpa.org", "httpb.org"):
+        for tfo in (0, 1):
+            (tmp_path / f"50-1-tfo-{tfo}").mkdir(exist_ok=True)
+            (tmp_path / f"50-1-tfo-{tfo}" / page).write_text("Segmentation fault (core dumped)\n")
+    lines = list(side_by_side_lines(side_by_side_rows([measured(tmp_path)])))
+    assert [line for line in lines[1:lines.index("")] if not line.startswith("\t")] == ["httpa.org", "httpb.org"]
+
+
 def test_folders_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     """Of two client/ the rows had one name, and the figure drew the bars of both in one place."""
     mine, yours = (make_client(tmp_path / name / "client", [50]) for name in ("mine", "yours"))

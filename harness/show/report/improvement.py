@@ -34,7 +34,7 @@ def improvement_section(results: Results, selection: Selection) -> Section:
 def _row(point: Improvement) -> Sequence[str]:
     seconds = [number(None if ms is None else ms / 1000, "{:.3f}") for ms in (point.off_ms, point.on_ms)]
     low, high = (point.interval.low_percent, point.interval.high_percent) if point.interval else (None, None)
-    without = UNKNOWN if point.interval is None else "yes" if point.interval.excludes_zero else "no"
+    without = UNKNOWN if point.interval is None else "yes" if point.significant else "no"
     return [point.rtt_name, *seconds, _percent(point.percent), str(point.pairs), _percent(low), _percent(high),
             without]
 

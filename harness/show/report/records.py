@@ -80,7 +80,9 @@ def shown_requests(shown: ShownLoad) -> list[ShownRequest]:
         of_url, kinds_of_url = entries[transaction.url], kinds[transaction.url]
         place, own = of_url.pop(0) if of_url else (-1, None)
         row = _request(transaction, own, statuses.get(transaction.url, ""))
-        rows.append(replace(row, answer=kinds_of_url.pop(0) if kinds_of_url else "", entry=place))
+        of_a_server = own is None or "_fromCache" not in own    # what Chrome's cache gave stands in no list of answers
+        kind = kinds_of_url.pop(0) if of_a_server and kinds_of_url else ""
+        rows.append(replace(row, answer=kind, entry=place))
     return rows
 
 
