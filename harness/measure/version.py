@@ -58,7 +58,7 @@ def _meant(tree: ast.Module) -> set[str]:
 
     Return the names of all modules that it may import or start, and of what it imports from them.
     """
-    names = set()
+    names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
