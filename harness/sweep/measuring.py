@@ -192,7 +192,8 @@ def read_files(folder: Path, names: Iterable[str]) -> dict[str, bytes]:
     size = 0
     for name in names:
         path = folder / name
-        for inside in sorted(f"{name}/{file}" for file in list_files(path)) if path.is_dir() else [name]:
+        whole = path.is_dir() and not path.is_symlink()
+        for inside in sorted(f"{name}/{file}" for file in list_files(path)) if whole else [name]:
             try:
                 with open_untrusted(folder / inside, limit=ANY_SIZE) as file:
                     found[inside] = file.read()
