@@ -54,7 +54,8 @@ Usage: sudo ./run.sh [options] [options of tfo.py]
 
 Results: client/, serverlogs/, output-figures/ and the table on the console. Earlier results are moved to results-DATE/.
 What is printed is kept, too: client/run.log.
-Exit status: 0 when every page load was measured, 1 when one was not, 2 when something you gave is wrong.
+Exit status: 0 when every page load was measured, 1 when one was not, 2 when something you gave is wrong, 69 when this
+machine lacks something, 75 when another experiment runs on it.
 END
 }
 
@@ -209,7 +210,7 @@ exec 9<>"$lock"
 if ! flock --nonblock 9; then
     present=$(python3 -B -c 'from harness.system.lock import holder; print(holder())' 2>/dev/null || head -n 1 "$lock")
     echo "$lock: another experiment is running: $present; wait for its end or stop it" >&2
-    exit 2
+    exit 75         # BUSY of harness/errors.py
 fi
 chmod 600 "$lock"
 # A run that was killed could not put this back; it had noted what was there.
@@ -295,7 +296,7 @@ for delay in $delays; do
     ended=0
     tfo "$delay" || ended=$?
     [ "$ended" -eq 0 ] || failed+=" $delay"
-    [ "$ended" -ne 2 ] || break      # what is wrong now is wrong with the other delays, too
+    [ "$ended" -lt 2 ] || break      # what is wrong now is wrong with the other delays, too
 done
 
 table=$(mktemp /run/tfo-lab-table-XXXXXX)    # /tmp may be full, and all is measured by now
@@ -306,7 +307,7 @@ run_user_child ./plot.py --clientdir client --outputdir output-figures --format 
 exec 8>&-
 wait "$keeper" || true
 keep <"$table"
-[ "$ended" -ne 2 ] || exit 2
+[ "$ended" -lt 2 ] || exit "$ended"
 if [ -n "$failed" ]; then
     with="a delay of$failed ms"
     [ "$failed" != " recorded" ] || with="the recorded delays"

@@ -41,8 +41,15 @@ def measuring(program: "subprocess.Popen[bytes]") -> int | None:
     named = re.match(r"pid (\d+) ", LOCK_FILE.read_text()) if LOCK_FILE.exists() else None
     if not named or int(named[1]) not in descendants(program.pid):
         return None
-    names = [Path(f"/proc/{pid}/comm") for pid in descendants(int(named[1]))]
-    return int(named[1]) if "chromedriver\n" in [name.read_text() for name in names if name.exists()] else None
+    return int(named[1]) if "chromedriver" in map(name_of, descendants(int(named[1]))) else None
+
+
+def name_of(pid: int) -> str:
+    """Return a process's name, "" when it has ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def test_nothing_is_lost_or_doubled_whoever_dies(open_to_all: Path) -> None:
