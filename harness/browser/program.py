@@ -71,8 +71,8 @@ def date_now() -> str:
 def find_browser() -> Browser:
     """Find Chrome and its driver: PATH first, then the `chromedriver_binary` package, then Selenium Manager.
 
-    A driver of another major version than Chrome is passed over. Raises MachineError, with what to install, when there is
-    none of Chrome's.
+    A driver of another major version than Chrome is passed over. Raises MachineError, with what to install, when
+    there is none of Chrome's.
     """
     wanted = os.environ.get("TFO_LAB_CHROME")
     binary = next((path for path in ([wanted] if wanted else BINARIES) if Path(path).exists()), None)
