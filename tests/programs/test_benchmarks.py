@@ -1,7 +1,6 @@
 """The benchmarks explain themselves, and the sampler of RTTs measures what it says."""
 
 import os
-import re
 import socket
 import subprocess
 import sys

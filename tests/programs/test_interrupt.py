@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import ExitStatus
 from harness.files.results import read_results
 from harness.system.lock import LOCK_FILE, only_experiment
 from harness.system.privileges import User, give
