@@ -25,6 +25,7 @@ def write(directory: Path, text: str) -> Path:
     THREE + "https://www.bbc.co.uk/news\nhttps://www.gov.uk/\n",
     THREE + "https://bücher.example.de/\n",
     THREE + "https://www.example.de:443/\n",
+    THREE + "https://user:secret@www.example.de/\n",
 ])
 def test_lists_by_the_rules(tmp_path: Path, text: str) -> None:
     assert rule_breaches(write(tmp_path, text)) == []

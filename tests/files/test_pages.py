@@ -42,6 +42,8 @@ def test_the_papers_pages() -> None:
     ("http://日本語。example/", "http://xn--wgv71a119e.example/", "httpxn--wgv71a119e.example"),
     ("http://A.Test:80/x/../y", "http://a.test/y", "httpa.testy"),
     ("http://a.test/{x}|%7Ey?\"", "http://a.test/%7Bx%7D|%7Ey?%22", "httpa.test7Bx7D7Ey22"),
+    ("http://user:secret@a.test/", "http://a.test/", "httpa.test"),
+    ("http://user@a.test", "http://a.test", "httpa.test"),
     ("http://a.test?x", "http://a.test/?x", "httpa.testx"), ("http://a_b.test", "http://a_b.test", "httpa_b.test")])
 def test_urls_are_what_browsers_ask_for(tmp_path: Path, text: str, url: str, name: str) -> None:
     path = pages_file(tmp_path, f"http://first.test\n{text}\n")
@@ -53,6 +55,11 @@ def test_urls_are_what_browsers_ask_for(tmp_path: Path, text: str, url: str, nam
 
 def test_the_byte_order_mark_of_windows_editors_is_no_part_of_a_url(tmp_path: Path) -> None:
     assert read_pages(pages_file(tmp_path, "\ufeffhttp://a.org\n")) == [Page("http://a.org", "httpa.org")]
+
+
+def test_a_list_ends_its_lines_at_line_feeds_alone(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=":2: not a URL"):
+        read_pages(pages_file(tmp_path, "http://a.org\nhttp://b.org\u2028http://c.org\n"))
 
 
 def test_blank_lines_and_a_missing_last_line_break(tmp_path: Path) -> None:

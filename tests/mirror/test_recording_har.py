@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.files.pages import sanitise
+from harness.files.text_log import Response
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
 from harness.mirror.har import Exchange, read_exchanges
@@ -34,6 +35,28 @@ def found(recording: Recording, url: str, method: str = "GET") -> RecordedAnswer
     recorded = recording.lookup(host, f"/{path}", scheme, method)
     assert recorded is not None
     return recorded
+
+
+def test_an_answer_of_a_text_log_stays_beside_another_pages_har() -> None:
+    exchange = Exchange(url="http://a.test/x", scheme="http", method="GET", status=200, http_version="http/1.1",
+                        headers=HTML, redirect_url=None, started=None, failed=False, content_bytes=1, file=None)
+    entries = (("of-har", exchange), ("of-text", Response("OK", "text/html", "", "http://a.test/x", None)))
+    found = sequences([Logged(page, ("http", "a.test"), "/x", "GET", entry) for page, entry in entries], {})
+    assert [answer.page for answer in found["http", "a.test"]["/x"]] == ["of-har", "of-text"]
+
+
+@pytest.mark.parametrize(("told", "is_after"), [({"_afterMessage": True}, True), ({"_afterMessage": False}, False),
+                                               ({}, True)])
+def test_what_a_brought_page_asked_for_after_a_message_is_told(told: dict[str, bool], is_after: bool, tmp_path: Path
+                                                              ) -> None:
+    """Its answers keep the dates that they had where it was recorded, and its messages have those of the import."""
+    talk = {"startedDateTime": "2026-09-21T14:13:20Z", "request": {"url": "ws://a.test/"}, "response": {"status": 101},
+            "_webSocketMessages": [{"type": "receive", "time": 1_700_000_000, "opcode": 1, "data": "x"}]}
+    asked = {"startedDateTime": "2026-09-21T14:13:20Z", "request": {"method": "GET", "url": "http://a.test/x"},
+             "response": {"status": 200}} | told
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": [talk, asked]}}))
+    exchanges = read_exchanges(tmp_path / "x.har", [], [])
+    assert [exchange.after_message for exchange in exchanges or ()] == [is_after]
 
 
 def test_http_and_https_of_a_host_are_two(tmp_path: Path) -> None:

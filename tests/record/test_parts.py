@@ -60,6 +60,14 @@ def test_the_head_of_what_a_get_got_is_recorded_with_its_size(tmp_path: Path) ->
     assert header_in(page.exchanges[-1].transaction.response_headers, "content-length") == str(len(BODY))
 
 
+@pytest.mark.parametrize("path", ["//x", "/a//x", "//"])
+def test_two_slashes_are_no_single_one(path: str) -> None:
+    """http.server makes /x of //x."""
+    with serving(recorded(200, BODY, url=f"http://a.test{path}")) as server:
+        assert ask(server, url=f"http://a.test{path}")[0][:2] == (200, BODY)
+        assert ask(server, url="http://a.test/x")[0][0] == 404
+
+
 def test_a_site_that_knew_no_ranges_sends_everything() -> None:
     with serving(recorded(200, BODY, RANGES[1])) as server:
         assert ask(server, "bytes=2-4")[0] == (200, BODY, None)

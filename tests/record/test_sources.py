@@ -135,10 +135,10 @@ def test_a_beacon_that_posts_other_times_is_a_stand_in_and_a_question_is_not(tmp
 
 def test_a_font_in_another_format_is_a_stand_in(tmp_path: Path) -> None:
     ok = "HTTP/1.1 200 OK"
+    path = tmp_path / "x.warc"
     source = IndexedSource("x", read_warcs([write_warc(
-        tmp_path / "x.warc", ("response", "http://a.test/sans.woff?v=4", ok, [], b"sans"),
-        ("response", "http://a.test/serif.woff", "HTTP/1.1 404 Not Found", [], b"none"))],
-        tmp_path / "x.warc", tmp_path))
+        path, ("response", "http://a.test/sans.woff?v=4", ok, [], b"sans"),
+        ("response", "http://a.test/serif.woff", "HTTP/1.1 404 Not Found", [], b"none"))], path, tmp_path))
     stand_in = find(source, "https://a.test/sans.woff2?v=4")
     assert (stand_in.body, stand_in.stand_in) == (b"sans", True)
     for path in ("serif.woff2", "other.woff2", "sans.svg"):
