@@ -312,7 +312,8 @@ STYLE, ZIPPED = b"body { color: red }" * 9, gzip.compress(b"body { color: red }"
     ("gzip, br", STYLE, ""), ("gzip, gzip", gzip.compress(ZIPPED)[:-9], "gzip, gzip"), ("", ZIPPED, "gzip"),
     ("gzip", gzip.compress(ZIPPED), "gzip, gzip"), ("gzip", brotli.compress(STYLE), "br"), ("utf-8", STYLE, ""),
     ("x-gzip", ZIPPED, "x-gzip"), ("deflate", zlib.compress(STYLE)[2:-4], "deflate"), ("dcb", STYLE, "br"),
-    ("sdch, gzip", ZIPPED, "gzip"), ("dcb", b"\xffDCB" + bytes(range(256)), None), ("", bytes(range(256)), None)])
+    ("sdch, gzip", ZIPPED, "gzip"), ("dcb", b"\xffDCB" + bytes(range(256)), None), ("", bytes(range(256)), None)],
+    ids=lambda value: value if isinstance(value, str) else "body")
 def test_a_style_sheet_keeps_the_codings_that_it_has(coding: str, body: bytes, kept: str | None) -> None:
     said = (("Content-Type", "text/css"), *((("Content-Encoding", coding),) if coding else ()))
     found = believed(ArchivedAnswer("https://a.test/x", 200, "OK", said, body))
