@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
+from harness.system.commands import ONE_AT_A_TIME
+
 PR_SET_PDEATHSIG = 1
 PR_GET_PDEATHSIG = 2
 PR_SET_CHILD_SUBREAPER = 36
@@ -157,15 +159,16 @@ def end_strays(known: set[int], patience_s: float = 3.0) -> int:
 
     SIGTERM first, SIGKILL after `patience_s` seconds.
     """
-    strays = _reap(descendants(os.getpid()) - known)
-    count = len(strays)
-    for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, max(patience_s, KILLED_S))):
-        for pid in strays:
-            _signal(pid, number)
-        deadline = time.monotonic() + wait_s
-        while strays and time.monotonic() < deadline:
-            time.sleep(0.02)
-            strays = _reap(descendants(os.getpid()) - known)
+    with ONE_AT_A_TIME:
+        strays = _reap(descendants(os.getpid()) - known)
+        count = len(strays)
+        for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, max(patience_s, KILLED_S))):
+            for pid in strays:
+                _signal(pid, number)
+            deadline = time.monotonic() + wait_s
+            while strays and time.monotonic() < deadline:
+                time.sleep(0.02)
+                strays = _reap(descendants(os.getpid()) - known)
     return count
 
 

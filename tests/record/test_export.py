@@ -12,7 +12,7 @@ from pathlib import Path
 
 import brotli  # type: ignore[import-untyped]
 import pytest
-from surt import surt
+from surt import surt  # type: ignore[import-untyped]
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from harness.bootstrap import ROOT

@@ -259,5 +259,6 @@ def test_a_har_body_is_compressed_once_however_often_it_is_asked_for(tmp_path: P
     made = entry_of_har(PAGE, body=b"x" * (2**20 + 1))
     made["response"] |= {"headers": [{"name": "Content-Encoding", "value": "br"}], "bodySize": 9}
     with opened(har(tmp_path / "x.har", made)) as source:
+        assert isinstance(source, IndexedSource)
         first, second = (find(source, PAGE) for _ in range(2))
     assert first.body is second.body

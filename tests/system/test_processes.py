@@ -200,6 +200,28 @@ assert middle.stdout.readline() == "ready\\n"
     assert (count, rest) == (2, ALL_GONE)
 
 
+def test_end_strays_lets_a_command_of_another_thread_end() -> None:
+    """As that which shares TFO cookies runs while a load ends."""
+    code = """
+import threading, time
+from harness.system.commands import run
+said = []
+thread = threading.Thread(target=lambda: said.append(run(["sh", "-c", "sleep 0.5; echo whole"], "a test")))
+thread.start()
+time.sleep(0.2)
+"""
+    report = subprocess.run([sys.executable, "-c", f"""
+import os
+from harness.system.processes import descendants, end_strays
+known = descendants(os.getpid())
+{code}
+count = end_strays(known)
+thread.join()
+print(count, said)
+"""], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    assert report.stdout == "0 ['whole\\n']\n", report.stderr
+
+
 def test_end_strays_without_strays_is_quick() -> None:
     count, took_s, rest = end_strays_report("", patience_s=PATIENCE_S)
     assert (count, rest) == (0, ALL_GONE)
