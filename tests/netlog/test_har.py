@@ -12,11 +12,11 @@ import pytest
 from harness.netlog.file import read_netlog_file
 from harness.netlog.har import har
 from harness.netlog.load import NetLog, read_netlog
-from tests.data.netlog.small_site import REFUSED, A, B
+from tests.corpus.netlogs.small_site import REFUSED, A, B
 from tests.support.devtools import import_hars
 from tests.support.har_schema import har_problems
 
-DATA = Path(__file__).parent.parent / "data" / "netlog"
+DATA = Path(__file__).parent.parent / "corpus" / "netlogs"
 SCENES = ("settled", "hanging", "killed")
 
 
