@@ -41,8 +41,8 @@ PAGES = ("h2_streams", "websocket", "redirects", "video", "reload")
 KILLED = "killed"        # in this scene Chrome gets no chance to end its log
 KEPT_CONSTANTS = ("clientInfo", "logFormatVersion", "logEventPhase", "logEventTypes", "logSourceType", "netError",
                   "logCaptureMode", "timeTickOffset")
-KEPT_EVENTS = re.compile("REQUEST_ALIVE|URL_REQUEST|HTTP_|CANCELLED|SOCKET|TCP_|SSL_CONNECT|SSL_SOCKET_BYTES|HTTP2_SESSION"
-                         "_(?:INIT|SEND_HEADERS)")
+KEPT_EVENTS = re.compile("REQUEST_ALIVE|URL_REQUEST|HTTP_|CANCELLED|SOCKET|TCP_|SSL_CONNECT|SSL_SOCKET_BYTES|"
+                         "HTTP2_SESSION_(?:INIT|SEND_HEADERS)")
 """The beginnings of the names of events that say something of a page."""
 
 
@@ -128,7 +128,7 @@ def without_noise(text: str) -> str:
     for event in log["events"]:
         if event["type"] in (types["SOCKET_BYTES_SENT"], types["SOCKET_BYTES_RECEIVED"]) and (
                 event["source"]["id"] in secured):
-            del event["params"]["bytes"]
+            event["params"].pop("bytes", None)
     events = ",\n".join(json.dumps(event, separators=(",", ":")) for event in log["events"] if event["type"] in kept)
     return f'{text.partition(chr(10))[0]}\n"events": [\n{events}]}}'
 
