@@ -17,12 +17,12 @@ Usage: sudo ./run.sh [options]
   --detail             a second table: n, medians, spread, and how sure each improvement is
   --format png|svg|pdf format of the figures (png)
 and all options of ./tfo.py that change the network, the servers or the browser: ./tfo.py --help
-Results: client/, serverlogs/, output-figures/ and the table on the console, which client/run.log keeps, too. Earlier
-results are moved to results-DATE/.
-Exit status: 0 when every page load was measured, 1 when one was not, 2 when something you gave is wrong.
+Results: client/, serverlogs/, output-figures/ and the table (also client/run.log). Earlier ones go to results-DATE/.
+Exit status: 0 every page load was measured, 1 one was not, 2 something you gave is wrong, 69 this machine lacks
+something, 75 another experiment runs on it.
 END
 }
-fail() { printf '%s\n' "$1" >&2; exit 2; }
+fail() { printf '%s\n' "$1" >&2; exit "${2-2}"; }
 # Take out the options of plot.py and of run.sh itself; tfo.py reads all others, and refuses what is wrong.
 name=Paper resume='' dry_run='' given=() tfo_options=() plot_options=()
 while (($#)); do
@@ -75,7 +75,7 @@ trap 'stop INT' INT; trap 'stop TERM' TERM; trap 'stop HUP' HUP; trap 'stop QUIT
 (umask 077 && exec 9<>/run/tfo-lab.lock)
 exec 9<>/run/tfo-lab.lock
 flock --nonblock 9 || fail "/run/tfo-lab.lock: another experiment is running: $(python3 -B -c \
-    'from harness.system.lock import holder; print(holder())'); wait for its end or stop it"
+    'from harness.system.lock import holder; print(holder())'); wait for its end or stop it" 75
 printf 'pid %s (./run.sh --name %s) since %s\n%s\n' $$ "$name" "$(date +%T)" "$(grep ^tcp_fastopen <&9)" >/run/tfo-lab.lock
 export TFO_LAB_LOCK_FD=9
 run ./scripts/setup.sh

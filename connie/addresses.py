@@ -22,15 +22,17 @@ class Address(NamedTuple):
     sockaddr: tuple[Any, ...]
 
     def __str__(self) -> str:
-        host, port = self.sockaddr[:2]
-        return f"{host} port {port}"
-
-
+        return " port ".join(map(str, self.sockaddr[:2]))
 
 
 def unique_addresses(answer: Iterable[tuple[Any, ...]]) -> tuple[Address, ...]:
-    """Return getaddrinfo's `answer` as addresses in its order, each once: a name twice in /etc/hosts comes twice."""
-    return tuple(dict.fromkeys(Address(family, kind, proto, sockaddr) for family, kind, proto, _, sockaddr in answer))
+    """Return getaddrinfo's `answer` as addresses in its order, each once: a name twice in /etc/hosts comes twice.
+
+    Nothing is refused here. A resolver's malformed address fails when it is tried, like one that nobody answers at.
+    """
+    return tuple(dict.fromkeys(
+        Address(family, kind, proto, tuple(sockaddr) if isinstance(sockaddr, list | tuple) else (sockaddr,))
+        for family, kind, proto, _, sockaddr in answer))
 
 
 def is_numeric(host: Host) -> bool:

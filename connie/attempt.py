@@ -4,12 +4,12 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from connie.addresses import Address, SourceAddress
+from connie.addresses import Address, SourceAddress, is_numeric
 
 MSG_FASTOPEN: int | None = getattr(socket, "MSG_FASTOPEN", None)
 """The flag of sendto() that puts data into the SYN (tcp(7)); Linux has it."""
@@ -62,23 +62,12 @@ def places(setup: Setup, max_attempts: int | None) -> int | None:
 
 
 def begin(address: Address, setup: Setup) -> Attempt:
-    """Send the SYN. Raises what socket(), bind() and connect() raise when that fails; then no socket is left."""
-    sock = open_socket(address, setup)
-    try:
-        sent = send_fast_open(sock, address.sockaddr, setup.data)
-        if sent is None:
-            code = sock.connect_ex(address.sockaddr)
-            if code and code not in _WOULD_BLOCK:
-                raise OSError(code, os.strerror(code))
-        return Attempt(address, sock, sent or 0)
-    except BaseException:
-        sock.close()
-        raise
+    """Send the SYN. Raises OSError when that fails or `address` is malformed; what else bind() raises is the caller's.
 
-
-def open_socket(address: Address, setup: Setup) -> socket.socket:
-    """Return a non-blocking socket ready to connect to `address`. Raises what socket() and bind() raise."""
-    sock = socket.socket(address.family, address.kind, address.proto)
+    After an error no socket is left.
+    """
+    with _malformed(address):
+        sock = socket.socket(address.family, address.kind, address.proto)
     try:
         sock.setblocking(False)
         for option in setup.socket_options:
@@ -87,13 +76,37 @@ def open_socket(address: Address, setup: Setup) -> socket.socket:
             if setup.fixed_port and sys.platform == "linux":
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind(setup.source_addr)
+        with _malformed(address):
+            return Attempt(address, sock, _send_syn(sock, address, setup.data))
     except BaseException:
         sock.close()
         raise
-    return sock
 
 
-def send_fast_open(sock: socket.socket, sockaddr: tuple[Any, ...], data: bytes) -> int | None:
+@contextmanager
+def _malformed(address: Address) -> Iterator[None]:
+    """Make an OSError of what Python says of an address that is none (TypeError, OverflowError, UnicodeError, ...)."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError, IndexError) as error:
+        raise OSError(errno.EINVAL, f"malformed address {address.sockaddr}: {error}") from None
+
+
+def _send_syn(sock: socket.socket, address: Address, data: bytes) -> int:
+    """Begin the handshake; return how many bytes of the data the SYN took."""
+    # connect() would look a name up, which takes its time. A scope (fe80::1%eth0) is part of an address.
+    host = str(address.sockaddr[0]).partition("%")[0]
+    if address.family in {socket.AF_INET, socket.AF_INET6} and not is_numeric(host):
+        raise ValueError("not an IP address")
+    sent = _send_fast_open(sock, address.sockaddr, data)
+    if sent is None:
+        code = sock.connect_ex(address.sockaddr)
+        if code and code not in _WOULD_BLOCK:
+            raise OSError(code, os.strerror(code))
+    return sent or 0
+
+
+def _send_fast_open(sock: socket.socket, sockaddr: tuple[Any, ...], data: bytes) -> int | None:
     """Begin the handshake with data in the SYN, and return how many bytes it took; None: begin it by connect().
 
     0 when the kernel has no cookie of this server yet: the SYN asks for one, and is empty. None when there is no data,

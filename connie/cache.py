@@ -4,6 +4,7 @@ import os
 import socket
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -21,6 +22,9 @@ MAX_ENTRIES = 1024
 
 
 Addresses = tuple[Address, ...]
+
+_CACHES: "weakref.WeakSet[DnsCache]" = weakref.WeakSet()
+"""All there are: each has to work in the child of a fork."""
 
 
 class Question(NamedTuple):
@@ -57,16 +61,17 @@ class DnsCache:
         self._ttl_s = ttl_s
         self._max_entries = max_entries
         self._clock = clock
-        self.reset()
+        self._answers: OrderedDict[Question, tuple[float, Addresses]] = OrderedDict()
+        self._forget_threads()
+        _CACHES.add(self)
 
     def __reduce__(self) -> str | tuple[object, ...]:
         """Let pickle and copy take along what uses a cache: CACHE is CACHE everywhere, others arrive empty."""
         return "CACHE" if self is CACHE else (DnsCache, (self._ttl_s, self._max_entries, self._clock))
 
-    def reset(self) -> None:
-        """Begin anew, lock included: for the child of a fork, where a thread that held it does not exist."""
+    def _forget_threads(self) -> None:
+        """Begin with a lock and no question under way: in the child of a fork no other thread exists that has them."""
         self._lock = threading.Lock()
-        self._answers: OrderedDict[Question, tuple[float, Addresses]] = OrderedDict()
         self._asked: dict[Question, Future[Addresses]] = {}
 
     def __len__(self) -> int:
@@ -167,6 +172,10 @@ def cache_or_none(cache: DnsCache | None) -> DnsCache:
     return UNCACHED if cache is None else cache
 
 
+def _forget_threads() -> None:
+    for cache in list(_CACHES):
+        cache._forget_threads()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=CACHE.reset)
-    os.register_at_fork(after_in_child=UNCACHED.reset)
+    os.register_at_fork(after_in_child=_forget_threads)

@@ -1,17 +1,45 @@
-"""Connect to a host by name, from a thread."""
+"""Connect to a host by name: what is done, in one generator for threads and event loops, and how a thread waits."""
 
+import os
 import random
+import selectors
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable
+from concurrent import futures
+from contextlib import suppress
+from dataclasses import dataclass
+from errno import ETIMEDOUT
+from typing import Any
 
 from connie.addresses import Address, Host, Port, Preference, SourceAddress, interleave
-from connie.attempt import Attempt, Setup, SocketOption, places
-from connie.cache import CACHE, DnsCache, Question, cache_or_none
+from connie.attempt import Attempt, Setup, SocketOption, begin, close_all, places
+from connie.cache import CACHE, DnsCache, Lookup, Question, cache_or_none, lookup_timeout
 from connie.errors import ConnectError, failed_again
 from connie.options import RaceOptions
-from connie.race import Race
-from connie.schedule import Schedule
+from connie.race import SHORTAGES, Race
+
+# A few sockets for a short while: poll() is one system call and no descriptor, where epoll and kqueue need both.
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
+_LONGEST_WAIT_S = 3600.0
+"""poll() counts milliseconds in an int; a longer wait is made of several."""
+
+Sockets = Collection[socket.socket]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """What a connect waits for: an answer of the name server, or that one of `sockets` can be written to.
+
+    It may be sent its next step at any time, by `timeout_s` at the latest (None: no limit): the sockets that are ready.
+    """
+
+    timeout_s: float | None
+    sockets: Sockets = ()
+    answer: "futures.Future[Any] | None" = None
+
+
+Connecting = Generator[Wait, Sockets, socket.socket]
 
 
 def connie_connect(host: Host, port: Port, timeout: float | None = None, source_addr: SourceAddress | None = None, *,
@@ -37,31 +65,28 @@ def connie_connect(host: Host, port: Port, timeout: float | None = None, source_
     for options that make no sense. No socket is left but the one returned.
     """
     options = RaceOptions(max_attempts, stagger, prefer, cache)
-    setup = Setup(source_addr, tfo or b"", tuple(socket_options))
-    return connect_as(host, port, timeout, setup, options)
+    return connect_as(host, port, timeout, Setup(source_addr, tfo or b"", tuple(socket_options)), options)
 
 
-def connect_as(host: Host, port: Port, timeout: float | None, setup: Setup, options: RaceOptions) -> socket.socket:
-    """Do what connie_connect does, with its options in two objects. See there."""
-    deadline = deadline_in(timeout)
-    cache = cache_or_none(options.cache)
-    question = Question(host, port)
-    answer = cache.lookup(question, left(deadline))
-    addresses = order(answer.addresses, options)
+def connect_as(host: Host, port: Port, timeout: float | None, setup: Setup, options: RaceOptions, *,
+               only_one: bool = False) -> socket.socket:
+    """Do what connie_connect does, with its options in two objects. only_one: what cached_dns_connect does."""
+    steps = connecting(host, port, timeout, setup, options, only_one=only_one)
+    ready: Sockets | None = None
     try:
-        attempt = _race(addresses, question, setup, options, deadline)
-    except ConnectError as error:
-        cache.forget(question)                      # whatever the cause, the next caller asks anew
-        if error.timed_out or not answer.cached:
-            raise
-        untried = order(set_apart(cache.lookup(question, left(deadline)).addresses, addresses), options)
-        if not untried:
-            raise
-        try:
-            attempt = _race(untried, question, setup, options, deadline)
-        except ConnectError as again:
-            raise failed_again(error, again) from None
-    return _finish(attempt, setup, timeout, deadline)
+        while True:
+            wait = next(steps) if ready is None else steps.send(ready)
+            if wait.answer is None:
+                ready = wait_for_sockets(wait.sockets, wait.timeout_s)
+            else:
+                futures.wait([wait.answer], wait.timeout_s)
+                ready = ()
+    except StopIteration as done:
+        sock: socket.socket = done.value
+        sock.settimeout(timeout)
+        return sock
+    finally:
+        steps.close()
 
 
 def cached_dns_connect(host: Host, port: Port, timeout: float | None = None, source_addr: SourceAddress | None = None,
@@ -71,25 +96,127 @@ def cached_dns_connect(host: Host, port: Port, timeout: float | None = None, sou
     timeout: seconds for the lookup and the handshake together, and then the socket's own; None: no limit.
     Raises what `socket.create_connection` raises for a host of that one address.
     """
-    deadline = deadline_in(timeout)
-    addresses = cache_or_none(cache).lookup(Question(host, port), left(deadline)).addresses
-    address = random.choice(nonempty(addresses))
-    sock = socket.socket(address.family, address.kind, address.proto)
+    return connect_as(host, port, timeout, Setup(source_addr), RaceOptions(cache=cache), only_one=True)
+
+
+def connecting(host: Host, port: Port, timeout: float | None, setup: Setup, options: RaceOptions,
+               *, only_one: bool = False) -> Connecting:
+    """Connect step by step: yield what to wait for, return the connected non-blocking socket.
+
+    When it is closed before its end it closes every socket. only_one: to one address, drawn at random.
+    """
+    deadline = _deadline_in(timeout)
+    cache = cache_or_none(options.cache)
+    question = Question(host, port)
+    answer = yield from _looking_up(cache, question, deadline)
+    addresses = interleave(answer.addresses, options.prefer)
+    if not addresses:
+        raise OSError("getaddrinfo returns an empty list")     # in the words of socket.create_connection
+    if only_one:
+        addresses = [random.choice(addresses)]
     try:
-        if source_addr:
-            sock.bind(source_addr)
-        # 0 would mean "non-blocking"; the least there is means "over at once".
-        remaining = left(deadline)
-        sock.settimeout(None if remaining is None else max(remaining, 1e-6))
-        sock.connect(address.sockaddr)
-        sock.settimeout(timeout)
+        attempt = yield from _racing(addresses, question, setup, options, deadline)
+    except ConnectError as error:
+        if only_one or error.errno in SHORTAGES:
+            raise
+        cache.forget(question)                      # whatever the cause, the next caller asks anew
+        if error.timed_out or not answer.cached:
+            raise
+        later = yield from _looking_up(cache, question, deadline)
+        untried = [address for address in interleave(later.addresses, options.prefer) if address not in addresses]
+        if not untried:
+            raise
+        try:
+            attempt = yield from _racing(untried, question, setup, options, deadline)
+        except ConnectError as again:
+            raise failed_again(error, again) from None
+    return (yield from _sending(attempt, setup.data, deadline))
+
+
+def wait_for_sockets(sockets: Sockets, timeout_s: float | None) -> Sockets:
+    """Return those of `sockets` that can be written to, as soon as there are any or the time is over."""
+    timeout_s = _LONGEST_WAIT_S if timeout_s is None else min(timeout_s, _LONGEST_WAIT_S)
+    if not sockets:                                 # select() of no socket is an error on Windows
+        time.sleep(timeout_s)
+        return ()
+    with _Selector() as selector:
+        for sock in sockets:
+            selector.register(sock, selectors.EVENT_WRITE, sock)
+        return {key.data for key, _ in selector.select(timeout_s)}
+
+
+def _looking_up(cache: DnsCache, question: Question, deadline: float | None) -> Generator[Wait, Sockets, Lookup]:
+    answer = cache.known(question)
+    if answer is not None:
+        return answer
+    future = cache.ask(question)
+    yield Wait(_left(deadline), answer=future)
+    if not future.done():
+        raise lookup_timeout(question)
+    return Lookup(future.result(), cached=False)
+
+
+def _racing(addresses: list[Address], question: Question, setup: Setup, options: RaceOptions,
+            deadline: float | None) -> Generator[Wait, Sockets, Attempt]:
+    """Return the first attempt whose handshake completes; every other socket is closed. Raises ConnectError."""
+    race = Race(addresses, places(setup, options.max_attempts), options.stagger, deadline)
+    running: dict[socket.socket, Attempt] = {}      # in the order started, which decides between several ready at once
+    winner = None
+    try:
+        while winner is None:
+            now = time.monotonic()
+            while (address := race.take(now)) is not None:
+                _start(address, setup, running, race)
+            if race.is_lost():
+                raise race.error(str(question))
+            ready = yield Wait(race.wait_s(now), running)
+            winner = _first_of([attempt for sock, attempt in running.items() if sock in ready], running, race)
+            if winner is None and race.is_late(time.monotonic()):
+                raise race.error(str(question))
+    finally:
+        close_all(sock for sock, attempt in running.items() if attempt is not winner)
+    return winner
+
+
+def _start(address: Address, setup: Setup, running: dict[socket.socket, Attempt], race: Race) -> None:
+    try:
+        attempt = begin(address, setup)
+    except OSError as error:
+        race.failed(address, error, time.monotonic())
+    else:
+        running[attempt.sock] = attempt
+
+
+def _first_of(ready: list[Attempt], running: dict[socket.socket, Attempt], race: Race) -> Attempt | None:
+    """Return the first of the attempts that completed its handshake, and close those that failed before it."""
+    for attempt in ready:
+        code = attempt.outcome()
+        if code == 0:
+            return attempt
+        del running[attempt.sock]
+        attempt.sock.close()
+        race.failed(attempt.address, OSError(code, os.strerror(code)), time.monotonic())
+    return None
+
+
+def _sending(attempt: Attempt, data: bytes, deadline: float | None) -> Connecting:
+    """Send what the SYN did not take of the first data, and return the socket."""
+    sock, rest = attempt.sock, memoryview(data)[attempt.sent:]
+    try:
+        while rest:
+            ready = yield Wait(_left(deadline), [sock])
+            if ready:
+                with suppress(BlockingIOError):
+                    rest = rest[sock.send(rest):]
+            elif deadline is not None and time.monotonic() >= deadline:
+                raise TimeoutError(ETIMEDOUT, "timed out")
     except BaseException:
         sock.close()
         raise
     return sock
 
 
-def deadline_in(timeout: float | None) -> float | None:
+def _deadline_in(timeout: float | None) -> float | None:
     """Return the monotonic time in `timeout` seconds, or None for none. Raises ValueError as settimeout() does."""
     if timeout is None:
         return None
@@ -98,44 +225,6 @@ def deadline_in(timeout: float | None) -> float | None:
     return time.monotonic() + timeout
 
 
-def left(deadline: float | None) -> float | None:
+def _left(deadline: float | None) -> float | None:
     """Return the seconds until the deadline, at least 0; None when there is none."""
     return None if deadline is None else max(0.0, deadline - time.monotonic())
-
-
-def nonempty(addresses: Sequence[Address]) -> Sequence[Address]:
-    """Return `addresses`, or raise what `socket.create_connection` raises for an empty answer."""
-    if not addresses:
-        raise OSError("getaddrinfo returns an empty list")
-    return addresses
-
-
-def order(addresses: Sequence[Address], options: RaceOptions) -> list[Address]:
-    """Return the addresses in the order in which they are tried."""
-    return interleave(addresses, options.prefer)
-
-
-def set_apart(addresses: Sequence[Address], tried: Sequence[Address]) -> list[Address]:
-    """Return those not tried yet."""
-    return [address for address in addresses if address not in tried]
-
-
-def _race(addresses: list[Address], question: Question, setup: Setup, options: RaceOptions,
-          deadline: float | None) -> Attempt:
-    schedule = Schedule(nonempty(addresses), places(setup, options.max_attempts), options.stagger)
-    return Race(addresses, setup, schedule, deadline).run(str(question))
-
-
-def _finish(attempt: Attempt, setup: Setup, timeout: float | None, deadline: float | None) -> socket.socket:
-    """Send what the SYN did not take of the first data, and give the winner its caller's timeout."""
-    sock = attempt.sock
-    try:
-        if attempt.sent < len(setup.data):
-            remaining = left(deadline)
-            sock.settimeout(None if remaining is None else max(remaining, 1e-6))
-            sock.sendall(setup.data[attempt.sent:])
-        sock.settimeout(timeout)
-    except BaseException:
-        sock.close()
-        raise
-    return sock

@@ -16,7 +16,7 @@ from typing import Any
 from connie.addresses import SourceAddress
 from connie.attempt import Setup
 from connie.cache import CACHE, DnsCache
-from connie.connect import cached_dns_connect, connect_as
+from connie.connect import connect_as
 from connie.options import RaceOptions
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -26,11 +26,19 @@ server may get those twice, but servers that were never meant to act should not.
 Connect = Callable[[tuple[str, int], Any, SourceAddress | None], socket.socket]
 
 
-class _Connecting:
+class _Racing:
     """Replaces the function by which an http.client connection connects."""
 
+    _early = b""
+    _only_one = False
+
+    def __init__(self, *arguments: Any, race: RaceOptions | None = None, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._race = RaceOptions() if race is None else race
+
     def _open(self, address: tuple[str, int], timeout: Any, source_address: SourceAddress | None) -> socket.socket:
-        raise NotImplementedError
+        return connect_as(*address, timeout_s(timeout), Setup(source_address, self._early), self._race,
+                          only_one=self._only_one)
 
     # http.client keeps socket.create_connection in this attribute, for tests to replace. A property, because a bound
     # method in an attribute would be a cycle, and the sockets of forgotten connections would stay open for a while.
@@ -43,28 +51,13 @@ class _Connecting:
         pass
 
 
-class _Racing(_Connecting):
-    """What both racing connections share."""
+class _Cached(_Racing):
+    """The same to one address at random, as cached_dns_connect."""
 
-    _early = b""
-
-    def __init__(self, *arguments: Any, race: RaceOptions | None = None, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
-        self._race = RaceOptions() if race is None else race
-
-    def _open(self, address: tuple[str, int], timeout: Any, source_address: SourceAddress | None) -> socket.socket:
-        return connect_as(*address, timeout_s(timeout), Setup(source_address, self._early), self._race)
-
-
-class _Cached(_Connecting):
-    """What both connections with cached names share."""
+    _only_one = True
 
     def __init__(self, *arguments: Any, cache: DnsCache | None = CACHE, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
-        self._cache = cache
-
-    def _open(self, address: tuple[str, int], timeout: Any, source_address: SourceAddress | None) -> socket.socket:
-        return cached_dns_connect(*address, timeout_s(timeout), source_address, cache=self._cache)
+        super().__init__(*arguments, race=RaceOptions(cache=cache), **keywords)
 
 
 class ConnieHTTPConnection(_Racing, http.client.HTTPConnection):

@@ -24,73 +24,49 @@ from connie.bench.project_python import use_project_python
 
 use_project_python()
 
+import argparse
+import http.client
 import ssl
-from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from time import perf_counter
 from typing import Any
 
+import connie.http
 from connie import RaceOptions
-from connie.bench.command_line import (
-    HTTP_PORT,
-    HTTPS_PORT,
-    all_hosts,
-    make_parser,
-    measure_and_print,
-    port_to_use,
-    run_main,
-)
-from connie.bench.rounds import Call
+from connie.bench.command_line import HTTP_PORT, HTTPS_PORT, Call, run_benchmark
 from connie.bench.strategies import ONE_ADDRESS_CACHE, RACE_CACHE
-from connie.http import CachedDNSHTTPConnection, CachedDNSHTTPSConnection, ConnieHTTPConnection, ConnieHTTPSConnection
-
-RACING: dict[str, Any] = {"race": RaceOptions(cache=RACE_CACHE)}
-CACHED: dict[str, Any] = {"cache": ONE_ADDRESS_CACHE}
-CONNECTIONS: dict[type[HTTPConnection], dict[str, Any]] = {
-    ConnieHTTPConnection: RACING, CachedDNSHTTPConnection: CACHED, HTTPConnection: {}}
-SECURE: dict[type[HTTPConnection], dict[str, Any]] = {
-    ConnieHTTPSConnection: RACING, CachedDNSHTTPSConnection: CACHED, HTTPSConnection: {}}
 
 
-def main() -> int:
-    """Measure and print; return the exit status."""
-    parser = make_parser(__doc__)
-    parser.add_argument("--https", action="store_true", help=f"over TLS, on port {HTTPS_PORT} unless --port says else")
-    arguments = parser.parse_args()
-    hosts = all_hosts(arguments)
-    default = HTTPS_PORT if arguments.https else HTTP_PORT
-    with port_to_use(arguments, hosts, default) as port:
-        return measure_and_print(fetch_calls(arguments.https, port, arguments.timeout_s), hosts, arguments)
-
-
-def fetch_calls(https: bool, port: int, timeout_s: float) -> dict[str, Call]:
+def calls(arguments: argparse.Namespace, port: int, _stack: ExitStack) -> dict[str, Call]:
     """Return what fetches / by each class of connection, by the names of these."""
-    common: dict[str, Any] = {}
-    if https:
+    common: dict[str, Any] = {"port": port, "timeout": arguments.timeout_s}
+    ending = "HTTPSConnection" if arguments.https else "HTTPConnection"
+    if arguments.https:
         # Without a context each connection reads the machine's certificate authorities anew: some 20 ms, in every time.
-        context = ssl.create_default_context()
-        context.set_alpn_protocols(["http/1.1"])    # as http.client's own context
-        common["context"] = context
-    return {kind.__name__: fetch_call(partial(kind, **common, **options), port, timeout_s)
-            for kind, options in (SECURE if https else CONNECTIONS).items()}
+        common["context"] = ssl.create_default_context()
+        common["context"].set_alpn_protocols(["http/1.1"])      # as http.client's own context
+    kinds: tuple[tuple[Any, str, dict[str, Any]], ...] = (
+        (connie.http, "Connie", {"race": RaceOptions(cache=RACE_CACHE)}),
+        (connie.http, "CachedDNS", {"cache": ONE_ADDRESS_CACHE}), (http.client, "", {}))
+    return {f"{beginning}{ending}": partial(fetch_s, partial(getattr(module, beginning + ending), **common, **options))
+            for module, beginning, options in kinds}
 
 
-def fetch_call(kind: Callable[..., HTTPConnection], port: int, timeout_s: float) -> Call:
-    """Return what fetches / from a host over a new connection of class `kind`, and returns the seconds it took."""
-    def fetch(host: str) -> float:
-        began = perf_counter()
-        connection = kind(host, port, timeout=timeout_s)
-        try:
-            connection.request("GET", "/", headers={"Connection": "close"})
-            connection.getresponse().read()
-        except HTTPException as error:
-            raise ConnectionError(f"{type(error).__name__}: {error}") from None
-        finally:
-            connection.close()
-        return perf_counter() - began
-    return fetch
+def fetch_s(connection_to: "partial[http.client.HTTPConnection]", host: str) -> float:
+    """Fetch / from a host over a new connection; return the seconds it took."""
+    began = perf_counter()
+    connection = connection_to(host)
+    try:
+        connection.request("GET", "/", headers={"Connection": "close"})
+        connection.getresponse().read()
+    except http.client.HTTPException as error:
+        raise ConnectionError(f"{type(error).__name__}: {error}") from None
+    finally:
+        connection.close()
+    return perf_counter() - began
 
 
 if __name__ == "__main__":
-    run_main(main)
+    run_benchmark(__doc__, ("--https", f"over TLS, on port {HTTPS_PORT} unless --port says else"), calls,
+                  lambda arguments: HTTPS_PORT if arguments.https else HTTP_PORT)

@@ -1,84 +1,82 @@
-"""The race itself, for threads: start what is due, wait, look who is first."""
+"""The race as a state machine: whose turn it is, and what became of whom. It opens no socket and reads no clock."""
 
-import os
-import selectors
-import time
+import errno
+import math
+from collections import deque
 from collections.abc import Sequence
 
 from connie.addresses import Address
-from connie.attempt import Attempt, Setup, begin, close_all
-from connie.errors import all_failed
-from connie.schedule import Schedule
+from connie.errors import ConnectError, all_failed
 
-# A few sockets for a short while: poll() is one system call and no descriptor, where epoll and kqueue need both.
-_Selector = getattr(selectors, "PollSelector", selectors.DefaultSelector)
-_LONGEST_WAIT_S = 3600.0
-"""poll() counts milliseconds in an int; a longer wait is made of several."""
+SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""What this process or machine has too few of: descriptors, memory (socket(2), connect(2)). No address is to blame."""
+
+PATIENCE_S = 0.2
+"""How long to wait in a shortage when this race has no attempt that could end it: other races may end one."""
+
+RETRY_S = 0.01
 
 
 class Race:
-    """Attempts to connect to the addresses of one host, of which at most one wins."""
+    """Hands out addresses in their order: at most `at_once` (None: all) under way, at least `stagger_s` apart.
 
-    def __init__(self, addresses: Sequence[Address], setup: Setup, schedule: Schedule, deadline: float | None) -> None:
+    A failure makes the next attempt start without waiting. A shortage is no failure: the address goes back to the head
+    of the queue until an attempt under way ends and frees what it has. With no attempt under way the race tries again
+    for PATIENCE_S; then all that wait fail with the error of the shortage.
+    `now` and `deadline` (None: no limit) are seconds of any monotonic clock.
+    """
+
+    def __init__(self, addresses: Sequence[Address], at_once: int | None, stagger_s: float,
+                 deadline: float | None) -> None:
         self._addresses = addresses
-        self._setup = setup
-        self._schedule = schedule
-        self._deadline = deadline
-        self._running: list[Attempt] = []           # in the order started, which decides between several ready at once
+        self._places = math.inf if at_once is None else at_once
+        self._stagger_s = stagger_s
+        self._deadline = math.inf if deadline is None else deadline
+        self._waiting = deque(addresses)
+        self._running = 0
+        self._next_at = -math.inf
+        self._give_up_at = math.inf
         self._failed: dict[Address, OSError] = {}
-        self._selector: selectors.BaseSelector = _Selector()
 
-    def run(self, name: str) -> Attempt:
-        """Return the first attempt whose handshake completes; every other socket is closed.
+    def take(self, now: float) -> Address | None:
+        """Return the next address to try, or None when it is nobody's turn yet."""
+        if not self._waiting or self._running >= self._places or now < self._next_at:
+            return None
+        self._running += 1
+        self._next_at = now + self._stagger_s
+        return self._waiting.popleft()
 
-        `name` says in the error whose addresses these were. Raises ConnectError.
-        """
-        winner = None
-        try:
-            while winner is None:
-                self._start_due()
-                if not self._running:
-                    raise all_failed(name, self._addresses, self._failed)
-                ready = self._selector.select(self._wait_s())
-                winner = self._first_of({key.fd for key, _ in ready})
-                if winner is None and self._is_over():
-                    raise all_failed(name, self._addresses, self._failed, timed_out=True)
-        finally:
-            self._selector.close()
-            close_all(attempt.sock for attempt in self._running if attempt is not winner)
-        return winner
+    def failed(self, address: Address, error: OSError, now: float) -> None:
+        """Note that the attempt to connect to `address` ended with `error`, and that its socket is closed."""
+        self._running -= 1
+        self._failed[address] = error
+        if error.errno not in SHORTAGES:
+            self._next_at, self._give_up_at = -math.inf, math.inf
+            return
+        self._waiting.appendleft(address)
+        if self._running:
+            self._next_at = math.inf                # until one of those under way fails
+            return
+        self._give_up_at = min(self._give_up_at, now + PATIENCE_S)
+        self._next_at = now + RETRY_S
+        if now >= self._give_up_at:
+            self._failed.update(dict.fromkeys(self._waiting, error))
+            self._waiting.clear()
 
-    def _start_due(self) -> None:
-        while (address := self._schedule.take(time.monotonic())) is not None:
-            self._start(address)
+    def wait_s(self, now: float) -> float | None:
+        """Return the seconds until something is to be done whatever the network does; None for never."""
+        turn = self._next_at if self._waiting and self._running < self._places else math.inf
+        wait_s = max(0.0, min(turn, self._deadline) - now)
+        return None if math.isinf(wait_s) else wait_s
 
-    def _start(self, address: Address) -> None:
-        try:
-            attempt = begin(address, self._setup)
-        except OSError as error:
-            self._failed[address] = error
-            self._schedule.failed()
-        else:
-            self._running.append(attempt)
-            self._selector.register(attempt.sock, selectors.EVENT_WRITE)
+    def is_lost(self) -> bool:
+        """Tell whether every address has failed."""
+        return not self._running and not self._waiting
 
-    def _wait_s(self) -> float | None:
-        now = time.monotonic()
-        waits = [_LONGEST_WAIT_S, self._schedule.wait_s(now), None if self._deadline is None else self._deadline - now]
-        return max(0.0, min(wait for wait in waits if wait is not None))
+    def is_late(self, now: float) -> bool:
+        """Tell whether the time is over."""
+        return now >= self._deadline
 
-    def _first_of(self, ready: set[int]) -> Attempt | None:
-        """Return the first attempt that completed its handshake, and drop those that failed."""
-        for attempt in [attempt for attempt in self._running if attempt.sock.fileno() in ready]:
-            code = attempt.outcome()
-            if code == 0:
-                return attempt
-            self._selector.unregister(attempt.sock)
-            self._running.remove(attempt)
-            attempt.sock.close()
-            self._failed[attempt.address] = OSError(code, os.strerror(code))
-            self._schedule.failed()
-        return None
-
-    def _is_over(self) -> bool:
-        return self._deadline is not None and time.monotonic() >= self._deadline
+    def error(self, name: str) -> ConnectError:
+        """Return the error of a race to the addresses of `name` that nobody won."""
+        return all_failed(name, self._addresses, self._failed, timed_out=not self.is_lost())

@@ -6,6 +6,7 @@ import select
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from enum import IntEnum
 from io import TextIOWrapper
 
 STANDARD_OUTPUT = 1
@@ -25,6 +26,20 @@ NO_FAULT_OF_OURS = {
 """What the machine refuses, by its error number, in words."""
 
 
+class ExitStatus(IntEnum):
+    """What a program's exit status says to whoever started it. UNAVAILABLE and BUSY are those of sysexits.h."""
+
+    DONE = 0
+    INCOMPLETE = 1
+    """The input was right, and not all could be done: a load does not count, say. Another try may succeed."""
+    WRONG_INPUT = 2
+    """What was given is wrong: an option, a page, its recording. Another try fails, too, on any machine."""
+    UNAVAILABLE = 69
+    """This machine lacks something: a program, a part of its kernel, room on its disk."""
+    BUSY = 75
+    """Another experiment runs on this machine: try again later."""
+
+
 class InputError(Exception):
     """Something the user gave is wrong and can be mended: exit status 2.
 
@@ -32,9 +47,25 @@ class InputError(Exception):
     ``myURLS.pages:3: not a URL: 'foo'; write http://host/path``.
     """
 
+    status = ExitStatus.WRONG_INPUT
+
+
+class MachineError(InputError):
+    """This machine lacks something that every experiment needs: exit status 69."""
+
+    status = ExitStatus.UNAVAILABLE
+
+
+class BusyError(InputError):
+    """Another experiment runs on this machine: exit status 75."""
+
+    status = ExitStatus.BUSY
+
 
 class ExperimentError(Exception):
     """The experiment cannot go on although the input was right: exit status 1."""
+
+    status = ExitStatus.INCOMPLETE
 
 
 def printable(text: str) -> str:
@@ -94,12 +125,9 @@ def run_main(main: Callable[[], int], *, at_once: bool = False) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = main()
-    except InputError as error:
+    except (InputError, ExperimentError) as error:
         print(printable(str(error)), file=sys.stderr)
-        status = 2
-    except ExperimentError as error:
-        print(printable(str(error)), file=sys.stderr)
-        status = 1
+        status = error.status
     except OSError as error:
         if error.errno == errno.EPIPE and _nobody_reads():
             _end_without_a_reader()
@@ -108,7 +136,7 @@ def run_main(main: Callable[[], int], *, at_once: bool = False) -> None:
         else:
             line = f"{error.filename or 'a file'}: {NO_FAULT_OF_OURS[error.errno]} and try again"
             print(printable(line), file=sys.stderr)
-        status = 1
+        status = ExitStatus.INCOMPLETE
     if at_once:
         sys.stdout.flush()
         sys.stderr.flush()

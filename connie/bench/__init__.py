@@ -1,1 +1,1 @@
-"""Measure what racing connects buys: what conbench.py, httpbench.py and star.py are written in terms of."""
+"""Measure what racing connects buys: `python -m connie.bench HOST`, and what connie's star measures with."""

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager, suppress
 ANSWER = b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\nhello\n"
 PATIENCE_S = 5.0
 """How long a client may take to send its request."""
-TRIES = 20
 LOCALHOST = ("127.0.0.1", "::1")
 
 
@@ -55,53 +54,31 @@ class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 1024
 
-
-class _Server6(_Server):
-    address_family = socket.AF_INET6
+    def __init__(self, address: str, port: int) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        super().__init__((address, port), _OneAnswer)
 
 
 @contextmanager
 def running_server(addresses: Sequence[str] = LOCALHOST) -> Iterator[int]:
     """Serve a small page on `addresses`, of IPv6 where there is IPv6, in threads of this process; give the port.
 
-    Raises OSError when there is no port that is free on all, or none of them exists on this machine.
+    Raises OSError when the port that is free on the first is taken on another, or this machine has none of them.
     """
     with ExitStack() as stack:
-        servers = _listen_on_all(addresses)
-        for server in servers:
-            stack.callback(server.server_close)
+        port = 0
+        for address in addresses:
+            try:
+                server = stack.enter_context(_Server(address, port))
+            except OSError as error:
+                if ":" in address and error.errno != errno.EADDRINUSE:
+                    continue                        # no IPv6 here
+                raise
+            port = int(server.server_address[1])
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, name="own-server")
             thread.start()
             stack.callback(thread.join)
             stack.callback(server.shutdown)
-        yield int(servers[0].server_address[1])
-
-
-def _listen_on_all(addresses: Sequence[str]) -> list[_Server]:
-    for _ in range(TRIES):
-        servers: list[_Server] = []
-        try:
-            for address in addresses:
-                port = int(servers[0].server_address[1]) if servers else 0
-                with _no_ipv6_here(address):
-                    servers.append((_Server6 if ":" in address else _Server)((address, port), _OneAnswer))
-        except OSError as error:
-            for server in servers:
-                server.server_close()
-            if error.errno != errno.EADDRINUSE:
-                raise
-        else:
-            if not servers:
-                raise OSError(errno.EADDRNOTAVAIL, f"no server of our own: this machine has no {', '.join(addresses)}")
-            return servers
-    raise OSError(f"no port is free on all of {', '.join(addresses)}")
-
-
-@contextmanager
-def _no_ipv6_here(address: str) -> Iterator[None]:
-    """Do without an IPv6 address on a machine that has none."""
-    try:
-        yield
-    except OSError as error:
-        if ":" not in address or error.errno == errno.EADDRINUSE:
-            raise
+        if not port:
+            raise OSError(errno.EADDRNOTAVAIL, f"no server of our own: this machine has no {', '.join(addresses)}")
+        yield port

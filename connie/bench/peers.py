@@ -1,141 +1,153 @@
-"""Other people's ways to connect, as their users get them."""
+"""Other people's ways to connect, as their users get them; those that are installed."""
 
 import asyncio
 import importlib.util
+import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 from time import perf_counter
+from typing import Any
 
-from connie.bench.sample import Sample, Strategy
+from connie.bench.strategies import Measure, Sample, Strategy, exchanged
 
 DELAY_S = 0.25
-"""RFC 8305's Connection Attempt Delay, which asyncio's documentation recommends and aiohttp uses by default."""
-
-MAX_CURL_S = 3600.0
-
-Opened = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-Open = Callable[[str, int], Awaitable[Opened]]
+"""RFC 8305's Connection Attempt Delay: asyncio's documentation recommends it; the default of aiohttp, anyio, trio."""
 
 CURL_FIELDS = "%{time_connect} %{time_starttransfer} %{remote_ip}"
 """curl(1): seconds from the start until the connection stood, and until the first byte came; the peer's address."""
 
-
-@dataclass(frozen=True)
-class Asynchronous:
-    """A coroutine that opens a pair of asyncio streams. Its event loop is made once: that is no part of a connect."""
-
-    name: str
-    open: Open
-    loop: asyncio.AbstractEventLoop
-
-    def measure(self, host: str, port: int, timeout_s: float | None, request: bytes = b"") -> Sample:
-        """See Strategy."""
-        try:
-            return self.loop.run_until_complete(asyncio.wait_for(self._measure(host, port, request), timeout_s))
-        except asyncio.TimeoutError:                # not TimeoutError before Python 3.11
-            raise TimeoutError("timed out") from None
-
-    async def _measure(self, host: str, port: int, request: bytes) -> Sample:
-        """Measure a connect, and the first byte of an answer if there is a request."""
-        began = perf_counter()
-        reader, writer = await self.open(host, port)
-        connect_s, first_byte_s = perf_counter() - began, None
-        try:
-            address = writer.get_extra_info("peername")[0]
-            if request:
-                writer.write(request)
-                if not await reader.read(1):
-                    raise ConnectionError("the server closed the connection without an answer")
-                first_byte_s = perf_counter() - began
-        finally:
-            writer.close()
-        return Sample(connect_s, first_byte_s, address)
+DIALER = Path(__file__).with_name("dial.go")
+Open = Callable[[str, int], AbstractAsyncContextManager[Any]]
+Run = Callable[[Callable[[], Awaitable[Sample]], float], Sample]
 
 
-@contextmanager
-def open_asyncio() -> Iterator[Asynchronous]:
-    """Give asyncio's own Happy Eyeballs (loop.create_connection, happy_eyeballs_delay=0.25)."""
-    with _loop() as loop:
-        yield Asynchronous("asyncio", _open_asyncio, loop)
+@asynccontextmanager
+async def _asyncio(host: str, port: int) -> AsyncIterator[Any]:
+    _, writer = await asyncio.open_connection(host, port, happy_eyeballs_delay=DELAY_S)
+    try:
+        yield writer.get_extra_info("socket")
+    finally:
+        writer.close()
 
 
-async def _open_asyncio(host: str, port: int) -> Opened:
-    return await asyncio.open_connection(host, port, happy_eyeballs_delay=DELAY_S)
-
-
-def has_aiohappyeyeballs() -> bool:
-    """Tell whether it is installed."""
-    return importlib.util.find_spec("aiohappyeyeballs") is not None
-
-
-@contextmanager
-def open_aiohappyeyeballs() -> Iterator[Asynchronous]:
-    """Give aiohappyeyeballs as aiohttp calls it: a delay of 0.25 s, families in turn (its own default is no delay)."""
-    with _loop() as loop:
-        yield Asynchronous("aiohappyeyeballs", _open_aiohappyeyeballs, loop)
-
-
-async def _open_aiohappyeyeballs(host: str, port: int) -> Opened:
+@asynccontextmanager
+async def _aiohappyeyeballs(host: str, port: int) -> AsyncIterator[Any]:
+    """As aiohttp calls it: a delay of 0.25 s, families in turn (its own default is no delay)."""
     import aiohappyeyeballs
 
-    loop = asyncio.get_running_loop()
-    addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    sock = await aiohappyeyeballs.start_connection(addresses, happy_eyeballs_delay=DELAY_S, interleave=1)
-    return await asyncio.open_connection(sock=sock)
+    addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    with await aiohappyeyeballs.start_connection(addresses, happy_eyeballs_delay=DELAY_S, interleave=1) as sock:
+        yield sock
 
 
-@contextmanager
-def _loop() -> Iterator[asyncio.AbstractEventLoop]:
-    loop = asyncio.new_event_loop()
+@asynccontextmanager
+async def _anyio(host: str, port: int) -> AsyncIterator[Any]:
+    import anyio.abc
+
+    async with await anyio.connect_tcp(host, port) as stream:
+        yield stream.extra(anyio.abc.SocketAttribute.raw_socket)
+
+
+@asynccontextmanager
+async def _trio(host: str, port: int) -> AsyncIterator[Any]:
+    import trio
+
+    async with await trio.open_tcp_stream(host, port) as stream:
+        yield stream.socket
+
+
+def _run_asyncio(measure: Callable[[], Awaitable[Sample]], timeout_s: float) -> Sample:
     try:
-        yield loop
-    finally:
-        # Ctrl-C leaves tasks behind; of those in a closed loop Python's end complains with a traceback.
-        left = asyncio.all_tasks(loop)
-        for task in left:
-            task.cancel()
-        if left:
-            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
+        return asyncio.run(asyncio.wait_for(measure(), timeout_s))
+    except asyncio.TimeoutError:                    # not TimeoutError before Python 3.11
+        raise TimeoutError("timed out") from None
 
 
-@dataclass(frozen=True)
-class Curl:
-    """The curl program at `path`, one process a connection, timed by curl itself: its start does not count."""
+def _run_trio(measure: Callable[[], Awaitable[Sample]], timeout_s: float) -> Sample:
+    import trio
 
-    path: str
-    name: str = "curl"
+    async def limited() -> Sample:
+        with trio.fail_after(timeout_s):
+            return await measure()
 
-    def measure(self, host: str, port: int, timeout_s: float | None, request: bytes = b"") -> Sample:
-        """See Strategy. curl sends a GET in any case; without `request` only its connect time is told.
+    try:
+        return trio.run(limited)
+    except trio.TooSlowError:
+        raise TimeoutError("timed out") from None
+    except BaseException as error:                  # Ctrl-C comes in an exception group
+        if isinstance(getattr(error, "exceptions", [None])[0], KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
 
-        Then what becomes of the GET is no matter: a server of TLS, say, has no answer to it.
-        """
-        limit_s = MAX_CURL_S if timeout_s is None else timeout_s
-        at = f"[{host}]" if ":" in host else host
-        done = subprocess.run([self.path, "--disable", "--silent", "--show-error", "--noproxy", "*", "--max-time",
-                               f"{limit_s:g}", "--output", "/dev/null", "--write-out", CURL_FIELDS,
-                               f"http://{at}:{port}/"], capture_output=True, text=True, check=False)
-        told = done.stdout.split(" ")
-        connect_s, first_byte_s, address = told if len(told) == len(CURL_FIELDS.split(" ")) else ("0", "0", "")
-        has_connected = bool(address) and float(connect_s) > 0
-        if done.returncode != 0 and (request or not has_connected):
-            raise OSError(f"curl: {done.stderr.strip()}")
+
+IN_LOOPS: dict[str, tuple[Open, Run]] = {"asyncio": (_asyncio, _run_asyncio),
+                                         "aiohappyeyeballs": (_aiohappyeyeballs, _run_asyncio),
+                                         "anyio": (_anyio, _run_asyncio), "trio": (_trio, _run_trio)}
+"""By the name of their module: what opens a connection and gives its socket, and what runs that."""
+
+
+def in_loop(opened: Open, run: Run) -> Measure:
+    """Return what measures a coroutine; starting and ending the event loop is no part of a time."""
+    def measure(host: str, port: int, timeout_s: float, request: bytes = b"") -> Sample:
+        async def connect() -> Sample:
+            began = perf_counter()
+            async with opened(host, port) as raw:
+                connect_s = perf_counter() - began
+                # The request goes by the same calls for all peers: it is connecting that they differ in.
+                with socket.socket(fileno=os.dup(raw.fileno())) as sock:
+                    sock.settimeout(timeout_s)
+                    return exchanged(sock, connect_s, request)
+        return run(connect, timeout_s)
+    return measure
+
+
+def program(name: str, command: Callable[[str, int, float], Sequence[str]]) -> Measure:
+    """Return what measures a program, one process a connection, timed by the program: its start does not count.
+
+    It prints CURL_FIELDS. It sends a GET in any case; without `request` what becomes of that is no matter: a server of
+    TLS, say, has no answer to it.
+    """
+    def measure(host: str, port: int, timeout_s: float, request: bytes = b"") -> Sample:
+        done = subprocess.run(command(host, port, timeout_s), capture_output=True, text=True, check=False)
+        connect_s, first_byte_s, address = (*done.stdout.split(), "0", "0", "")[:3]
+        if float(connect_s) <= 0 or (request and done.returncode != 0):
+            raise OSError(f"{name}: {done.stderr.strip()}")
         return Sample(float(connect_s), float(first_byte_s) if request else None, address)
+    return measure
+
+
+def curl_command(host: str, port: int, timeout_s: float) -> list[str]:
+    """Return the command of one connect by curl."""
+    at = f"[{host}]" if ":" in host else host
+    return ["curl", "--disable", "--silent", "--show-error", "--noproxy", "*", "--max-time", f"{timeout_s:g}",
+            "--output", os.devnull, "--write-out", CURL_FIELDS, f"http://{at}:{port}/"]
+
+
+def _build_go_dialer(folder: str) -> list[Strategy]:
+    """Build Go's dialer in `folder`; return nothing when that fails, and leave the compiler's complaint."""
+    built = f"{folder}/dial"
+    caches = {"GOCACHE": f"{folder}/cache", "GOPATH": f"{folder}/path", "GO111MODULE": "off", "CGO_ENABLED": "0"}
+    done = subprocess.run(["go", "build", "-p", "1", "-o", built, str(DIALER)], env={**os.environ, **caches},
+                          check=False)
+    if done.returncode != 0:
+        print(f"go: not measured, because the build ended with status {done.returncode}", file=sys.stderr)
+        return []
+    return [Strategy("go", program("go", lambda host, port, timeout_s: [built, host, str(port), f"{timeout_s:g}"]))]
 
 
 @contextmanager
-def open_peers() -> Iterator[Sequence[Strategy]]:
-    """Give other people's ways to connect, those of them that are installed."""
+def open_peers(only: Sequence[str] = ()) -> Iterator[list[Strategy]]:
+    """Give other people's ways to connect, those of them that are installed and in `only` (nothing: all)."""
     with ExitStack() as stack:
-        found: list[Strategy] = [stack.enter_context(open_asyncio())]
-        if has_aiohappyeyeballs():
-            found.append(stack.enter_context(open_aiohappyeyeballs()))
-        if curl := shutil.which("curl"):
-            found.append(Curl(curl))
-        yield found
+        found = [Strategy(name, in_loop(*how)) for name, how in IN_LOOPS.items() if importlib.util.find_spec(name)]
+        if shutil.which("curl"):
+            found.append(Strategy("curl", program("curl", curl_command)))
+        if shutil.which("go") and (not only or "go" in only):
+            found += _build_go_dialer(stack.enter_context(tempfile.TemporaryDirectory(prefix="connie-dial-")))
+        yield [strategy for strategy in found if not only or strategy.name in only]

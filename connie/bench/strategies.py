@@ -1,52 +1,56 @@
-"""The ways to connect that are compared: connie's and the standard library's; other people's are in peers.py."""
+"""What is measured of one connection, and the ways to connect: connie's and the standard library's.
+
+Each way is given the same name, and finds its addresses itself. A time begins before the name is looked up and ends
+with the connection, or with the first byte of the answer where a request is sent.
+"""
 
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
+from typing import NamedTuple, Protocol
 
-from connie import CACHE, DnsCache, cached_dns_connect, connie_connect
-from connie.bench.sample import Sample, Strategy
-
-Connect = Callable[[str, int, float | None], socket.socket]
+from connie import DnsCache, cached_dns_connect, connie_connect
 
 
-@dataclass(frozen=True)
-class Blocking:
-    """A function that returns a connected blocking socket."""
+class Sample(NamedTuple):
+    """One connection: seconds until it stood, until the first byte of the answer (None: no request), and to whom."""
 
-    name: str
-    connect: Connect
-
-    def measure(self, host: str, port: int, timeout_s: float | None, request: bytes = b"") -> Sample:
-        """See Strategy."""
-        began = perf_counter()
-        with self.connect(host, port, timeout_s) as sock:
-            connect_s = perf_counter() - began
-            address = sock.getpeername()[0]
-            if not request:
-                return Sample(connect_s, None, address)
-            sock.sendall(request)
-            wait_for_answer(sock)
-            return Sample(connect_s, perf_counter() - began, address)
+    connect_s: float
+    first_byte_s: float | None
+    address: str
 
 
-@dataclass(frozen=True)
-class FastOpenStrategy:
-    """connie_connect with the request as its `tfo`: in the SYN where the kernel has a cookie of the server."""
+class Measure(Protocol):
+    """Connects, sends `request` if there is one and waits for one byte, closes. Raises OSError."""
+
+    def __call__(self, host: str, port: int, timeout_s: float, request: bytes = b"") -> Sample:
+        """Return what was measured."""
+
+
+class Strategy(NamedTuple):
+    """A way to connect, and what it is called in lines and tables."""
 
     name: str
-    max_attempts: int | None = None
+    measure: Measure
 
-    def measure(self, host: str, port: int, timeout_s: float | None, request: bytes = b"") -> Sample:
-        """See Strategy."""
+
+def blocking(connect: Callable[[str, int, float], socket.socket]) -> Measure:
+    """Return what measures a function that returns a connected socket."""
+    def measure(host: str, port: int, timeout_s: float, request: bytes = b"") -> Sample:
         began = perf_counter()
-        with connie_connect(host, port, timeout_s, tfo=request, max_attempts=self.max_attempts) as sock:
-            connect_s = perf_counter() - began
-            wait_for_answer(sock)
-            # The peer's name is known only now: with data in its SYN a socket may be handed out before the handshake.
-            return Sample(connect_s, perf_counter() - began, sock.getpeername()[0])
+        with connect(host, port, timeout_s) as sock:
+            return exchanged(sock, perf_counter() - began, request)
+    return measure
+
+
+def exchanged(sock: socket.socket, connect_s: float, request: bytes) -> Sample:
+    """Send a request if there is one, wait for one byte, and return the sample of a connect that took so long."""
+    began, address = perf_counter(), sock.getpeername()[0]
+    if request:
+        sock.sendall(request)
+        wait_for_answer(sock)
+    return Sample(connect_s, connect_s + perf_counter() - began if request else None, address)
 
 
 def wait_for_answer(sock: socket.socket) -> None:
@@ -55,23 +59,23 @@ def wait_for_answer(sock: socket.socket) -> None:
         raise ConnectionError("the server closed the connection without an answer")
 
 
-RACE_CACHE, ONE_ADDRESS_CACHE = DnsCache(), DnsCache()
-"""A cache for each of OWN that remembers names: from a common one each gets answers that the other waited for."""
+def _measure_fast_open(host: str, port: int, timeout_s: float, request: bytes = b"") -> Sample:
+    began = perf_counter()
+    with connie_connect(host, port, timeout_s, tfo=request, cache=TFO_CACHE) as sock:
+        connect_s = perf_counter() - began
+        wait_for_answer(sock)
+        # The peer's name is known only now: with data in its SYN a socket may be handed out before the handshake.
+        return Sample(connect_s, perf_counter() - began, sock.getpeername()[0])
 
-CACHES = (RACE_CACHE, ONE_ADDRESS_CACHE, CACHE)
-"""Whatever remembers names here; CACHE is that of FAST_OPEN."""
 
-CONNIE = Blocking("connie_connect", partial(connie_connect, cache=RACE_CACHE))
-CACHED_DNS = Blocking("cached_dns_connect", partial(cached_dns_connect, cache=ONE_ADDRESS_CACHE))
-PLAIN = Blocking("create_connection", lambda host, port, timeout_s: socket.create_connection((host, port), timeout_s))
-OWN: tuple[Strategy, ...] = (CONNIE, CACHED_DNS, PLAIN)
+RACE_CACHE, ONE_ADDRESS_CACHE, TFO_CACHE = DnsCache(), DnsCache(), DnsCache()
+"""A cache for each strategy that remembers names: from a common one each gets answers that another waited for."""
+
+OWN = (Strategy("connie_connect", blocking(partial(connie_connect, cache=RACE_CACHE))),
+       Strategy("cached_dns_connect", blocking(partial(cached_dns_connect, cache=ONE_ADDRESS_CACHE))),
+       Strategy("create_connection",
+                blocking(lambda host, port, timeout_s: socket.create_connection((host, port), timeout_s))))
 """The three rungs of 2013: race; cached names and one address; names asked for each time and addresses in turn."""
 
-FAST_OPEN: tuple[Strategy, ...] = (
-    Blocking("one address", lambda host, port, timeout_s: connie_connect(host, port, timeout_s, max_attempts=1)),
-    Blocking(CONNIE.name, connie_connect),
-    FastOpenStrategy("one address, TFO", max_attempts=1),
-    FastOpenStrategy("connie_connect, TFO"),
-)
-"""For the first byte: racing or not, request after the handshake or in the SYN. All four have one cache, CACHE: one
-address is the same with TFO and without, and whose turn it is to wait for a lookup is drawn anew in each round."""
+RACE_TFO = Strategy("connie_connect, TFO", _measure_fast_open)
+"""The race with the request in the SYNs, where the kernel has a cookie of the server. It needs a request."""

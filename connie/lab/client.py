@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The star's client: measures all strategies in all scenarios, and prints what came of it as JSON.
+"""The star's client: measures all strategies with all faults, and prints what came of it as JSON.
 
-Runs in the client's network namespace (star.py starts it). Argument: a JSON file of ClientTask's fields.
+Runs in the client's network namespace (star.py starts it). Argument: JSON of a Task.
 """
 
 import sys
@@ -14,52 +14,135 @@ use_project_python()
 
 import json
 import os
+import random
+import resource
+import socket
 import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import asdict
 
 from connie.bench.peers import open_peers
-from connie.bench.sample import Strategy
-from connie.bench.strategies import OWN
-from connie.lab.costs import measure_costs
-from connie.lab.fast_open import measure_fast_open
-from connie.lab.moving import measure_moving
-from connie.lab.scenarios import MOVING
-from connie.lab.task import ClientTask, read_task
-from connie.lab.timing import measure_times
+from connie.bench.strategies import OWN, RACE_TFO, Strategy, blocking
+from connie.lab.scenarios import PORT, PROFILES, Scenario
+from connie.lab.task import FLOOR, REQUEST, Cost, Results, Task, Time
 from connie.lab.warm_up import warm_up
 from harness.errors import run_main
+from harness.system.netns import inside
 from harness.system.processes import die_with_parent
 
 REALTIME_PRIORITY = 10
 """Below the paths' own (50): what is measured is the network, not how long this program waits for a processor."""
 
+PAUSE_S = 0.002
+"""Between two connects, for what the last one left to do: threads that end, resets of its losers."""
+
+SETTLE_S = 0.3
+"""By then no packet of a connect is under way any more: two round trips of the farthest address."""
+
+COST_CONNECTS = 5
+COUNTERS = {"snmp": ("ActiveOpens", "PassiveOpens"), "netstat": ("EmbryonicRsts", "TCPFastOpenPassive")}
+
 
 def main() -> int:
     """Measure everything the task asks for."""
-    task = read_task(Path(sys.argv[1]))
+    task = Task(**json.loads(sys.argv[1]))
     die_with_parent()
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
     with ExitStack() as stack:
-        strategies = [*OWN, *stack.enter_context(open_peers())]
-        wanted = [strategy for strategy in strategies if strategy.name in task.strategies or not task.strategies]
-        json.dump(measure(task, wanted), sys.stdout)
+        strategies = [strategy for strategy in (*OWN, RACE_TFO)
+                      if strategy.name in task.strategies or not task.strategies]
+        strategies += stack.enter_context(open_peers(task.strategies))
+        for scenario in task.scenarios:
+            warm_up(scenario, PROFILES[task.profile].jitter_ms, task.timeout_s)
+        times = measure_times(task, strategies)
+        costs = [measure_cost(task, scenario, strategy) for scenario in task.scenarios for strategy in strategies]
+        json.dump(asdict(Results(times, costs)), sys.stdout)
     return 0
 
 
-def measure(task: ClientTask, strategies: list[Strategy]) -> dict[str, object]:
-    """Return times, costs and what TCP Fast Open does to them."""
-    still = [scenario for scenario in task.scenarios if scenario.fault not in MOVING]
-    began_s = time.monotonic()
-    warm_up(task)
-    times = measure_times(task, still, strategies)
-    for scenario in task.scenarios:
-        if scenario.fault in MOVING:
-            times += measure_moving(task, scenario, strategies)
-    print("now what connects cost, and TCP Fast Open", file=sys.stderr, flush=True)
-    costs = measure_costs(task, still, strategies, times)
-    fast_open = measure_fast_open(task, still)
-    return {"times": times, "costs": costs, "fast_open": fast_open, "took_s": time.monotonic() - began_s}
+def measure_times(task: Task, strategies: Sequence[Strategy]) -> list[Time]:
+    """Connect, send a request, wait for one byte, close: `task.rounds` times each, within the task's budget.
+
+    The order of faults and strategies is drawn anew for each round.
+    """
+    pairs = [(scenario, strategy) for scenario in task.scenarios for strategy in [*strategies, floor_of(scenario)]]
+    draw = random.Random(task.seed)
+    spent_s: defaultdict[tuple[Scenario, str], float] = defaultdict(float)
+    times: list[Time] = []
+    for number in range(task.rounds):
+        draw.shuffle(pairs)
+        for scenario, strategy in pairs:
+            key = scenario, strategy.name
+            if spent_s[key] < task.budget_s:
+                began_s = time.perf_counter()
+                times.append(one_time(strategy, scenario, task.timeout_s))
+                spent_s[key] += time.perf_counter() - began_s
+                time.sleep(PAUSE_S)
+        if (number + 1) % 10 == 0:
+            print(f"round {number + 1} of {task.rounds}", file=sys.stderr, flush=True)
+    return times
+
+
+def one_time(strategy: Strategy, scenario: Scenario, timeout_s: float) -> Time:
+    """Measure one connect, and what it failed with if it did."""
+    try:
+        sample = strategy.measure(scenario.name, PORT, timeout_s, REQUEST)
+    except OSError as error:
+        return Time(scenario.fault, strategy.name, None, None, "", f"{type(error).__name__}: {error}"[:200])
+    connect_ms, first_byte_ms = sample.connect_s * 1000, (sample.first_byte_s or 0.0) * 1000
+    return Time(scenario.fault, strategy.name, connect_ms, first_byte_ms, sample.address, "")
+
+
+def floor_of(scenario: Scenario) -> Strategy:
+    """Return the least that a strategy can take."""
+    nearest = scenario.alive[0].address
+    return Strategy(FLOOR, blocking(lambda _host, port, timeout_s: socket.create_connection((nearest, port),
+                                                                                            timeout_s)))
+
+
+def measure_cost(task: Task, scenario: Scenario, strategy: Strategy) -> Cost:
+    """Return what a few connects of one strategy cost by the kernels' counters, whatever it says itself."""
+    before, before_s = _counted(task), _cpu_s()
+    succeeded = sum(not one_time(strategy, scenario, task.timeout_s).error for _ in range(COST_CONNECTS))
+    cpu_s = _cpu_s() - before_s
+    seen = _counted(task)
+    seen.subtract(before)
+    aborted = seen["EmbryonicRsts"] + max(0, seen["PassiveOpens"] - succeeded)
+    return Cost(scenario.fault, strategy.name, COST_CONNECTS, *(total / COST_CONNECTS for total in (
+        seen["ActiveOpens"], seen["bytes"], aborted, seen["TCPFastOpenPassive"], cpu_s * 1000)))
+
+
+def _counted(task: Task) -> "Counter[str]":
+    """Return the counters of the client and of all sites together, once all packets have arrived. Needs root."""
+    time.sleep(SETTLE_S)
+    found: Counter[str] = Counter()
+    for pid in (task.client_pid, *task.site_pids):
+        with inside(pid):
+            for file, names in COUNTERS.items():
+                values = _values(Path(f"/proc/thread-self/net/{file}").read_text(encoding="ascii"))
+                found.update({name: values.get(name, 0) for name in names
+                              if (name == "ActiveOpens") == (pid == task.client_pid)})
+    with inside(task.client_pid):
+        devices = Path("/proc/thread-self/net/dev").read_text(encoding="ascii")
+    [numbers] = [line.partition(":")[2].split() for line in devices.splitlines()
+                 if line.partition(":")[0].strip() == task.interface]
+    found["bytes"] = int(numbers[8])
+    return found
+
+
+def _values(text: str) -> dict[str, int]:
+    """Read /proc/net/snmp or netstat: pairs of lines, names and then values, with the same word in front."""
+    lines = [line.split() for line in text.splitlines() if line.startswith("Tcp")]
+    return {name: int(value) for names, values in zip(lines[::2], lines[1::2], strict=True)
+            for name, value in zip(names[1:], values[1:], strict=False)}
+
+
+def _cpu_s() -> float:
+    return sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, (resource.RUSAGE_SELF,
+                                                                                     resource.RUSAGE_CHILDREN)))
 
 
 if __name__ == "__main__":

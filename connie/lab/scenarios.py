@@ -1,32 +1,56 @@
-"""Faults to order: for each a name of its own, with addresses of its own, so that all can be measured side by side."""
+"""Networks and faults to order. Each fault has a name and addresses of its own, so all are measured side by side."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
-from typing import Any
 
-from connie.lab.profiles import Profile
-
-PASS, LOSE_ALL, LOSE_FIRST_SYN = "pass", "lose all", "lose first SYN"
-"""What the path to an address does with packets for it."""
-
-AT_ONCE, LATE, REFUSE = "at once", "late", "refuse"
-"""What the server at an address does: answer requests, answer them 0.2 s late, or not listen at all."""
-
-LATE_S = 0.2
 PORT = 80
-DOMAIN = "test"                             # RFC 6761: never a name of the Internet
+LATE_S = 0.2
+CLIENT_6 = "2001:db8:0:1::1"
+SERVER_NETWORK_4, SERVER_NETWORK_6 = "198.18.0.0/16", "2001:db8:8000::/48"
+"""RFC 2544's network for benchmarks and RFC 3849's for documentation. Their prefix is not that of the client's own
+addresses. So getaddrinfo does not sort the addresses of one family (RFC 6724, rule 9), but leaves them as the name
+server gave them."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A client's network, and how far away from it the addresses of one name are.
+
+    rtts4_ms, rtts6_ms: round-trip times to the name's IPv4 and IPv6 addresses, in ms, without jitter.
+    jitter_ms: mean of what queues add to an RTT, in ms (half of it each way, exponentially distributed).
+    dns_rtt_ms: round-trip time to the name server. bw_mbit: rate of the client's link.
+    """
+
+    name: str
+    title: str
+    rtts4_ms: tuple[float, ...]
+    rtts6_ms: tuple[float, ...]
+    jitter_ms: float
+    dns_rtt_ms: float
+    bw_mbit: float
+
+
+PROFILES = {profile.name: profile for profile in (
+    Profile("home", "home link, native IPv4 and tunnelled IPv6", (58, 64, 76, 96), (78, 84, 96, 116),
+            jitter_ms=4, dns_rtt_ms=15, bw_mbit=20),
+    Profile("server1000", "server at 1 Gbit/s, native dual stack", (4, 4.1, 4.3, 5), (4, 4.1, 4.3, 5),
+            jitter_ms=0.1, dns_rtt_ms=0.3, bw_mbit=1000))}
+"""Two of the four networks of 2013. docs/connie.md says what is known of them and what is chosen."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One address: which server has it, how far away it is, and what is wrong with it."""
+    """One address: which server has it, how far away it is, and what is wrong with it.
+
+    is_lost: packets to it are. is_closed: nobody listens there. late_s: so late requests are answered, in seconds.
+    """
 
     address: str
     site: int
     rtt_ms: float
-    path: str = PASS
-    server: str = AT_ONCE
+    is_lost: bool = False
+    is_closed: bool = False
+    late_s: float = 0.0
 
     @property
     def is_ipv6(self) -> bool:
@@ -35,108 +59,45 @@ class Endpoint:
 
     @property
     def is_alive(self) -> bool:
-        """Whether a connect to it succeeds, and without a retransmission."""
-        return self.path == PASS and self.server != REFUSE
+        """Whether a connect to it succeeds."""
+        return not self.is_lost and not self.is_closed
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A name and its addresses. `later` are those the name server gives once the answer has changed, () for never."""
+    """A name and its addresses."""
 
     fault: str
     name: str
     endpoints: tuple[Endpoint, ...]
-    later: tuple[Endpoint, ...] = ()
 
     @property
-    def fastest_alive(self) -> Endpoint | None:
-        """The nearest address that can be connected to at once; None when all are dead."""
-        return min((point for point in self.endpoints if point.is_alive), key=rtt, default=None)
+    def alive(self) -> list[Endpoint]:
+        """The addresses that can be connected to, the nearest first."""
+        return sorted((point for point in self.endpoints if point.is_alive), key=lambda point: point.rtt_ms)
 
 
-Spoil = Callable[[Sequence[Endpoint]], list[Endpoint]]
-
-
-def rtt(endpoint: Endpoint) -> float:
-    """Return the RTT in ms."""
-    return endpoint.rtt_ms
-
-
-def _one(choose: Callable[[Sequence[Endpoint]], Endpoint], **fault: str) -> Spoil:
-    def spoil(points: Sequence[Endpoint]) -> list[Endpoint]:
-        chosen = choose(points)
-        return [replace(point, **fault) if point == chosen else point for point in points]  # type: ignore[arg-type]
-    return spoil
-
-
-def _all(**fault: str) -> Spoil:
-    return lambda points: [replace(point, **fault) for point in points]  # type: ignore[arg-type]
-
-
-def _fastest(points: Sequence[Endpoint]) -> Endpoint:
-    return min(points, key=rtt)
-
-
-def _slowest_preferred(points: Sequence[Endpoint]) -> Endpoint:
-    """The farthest address of the family that getaddrinfo puts first (RFC 6724: IPv6)."""
-    return max([point for point in points if point.is_ipv6] or points, key=rtt)
-
-
-def _recovering(points: Sequence[Endpoint]) -> list[Endpoint]:
-    recovers = _fastest(points)
-    return [replace(point, path=LOSE_FIRST_SYN if point == recovers else LOSE_ALL) for point in points]
-
-
-FAULTS: dict[str, tuple[str, Spoil]] = {
-    "none": ("every address alive", list),
-    "dead": ("one address swallows SYNs: the farthest of the family tried first",
-             _one(_slowest_preferred, path=LOSE_ALL)),
-    "dead-fastest": ("the nearest address swallows SYNs", _one(_fastest, path=LOSE_ALL)),
-    "refuse": ("the nearest address refuses", _one(_fastest, server=REFUSE)),
-    "slow": ("the nearest address accepts, and answers 0.2 s late", _one(_fastest, server=LATE)),
-    "dead-v6": ("IPv6 is black-holed: every IPv6 address swallows SYNs",
-                lambda points: [replace(point, path=LOSE_ALL) if point.is_ipv6 else point for point in points]),
-    "all-dead": ("every address swallows SYNs", _all(path=LOSE_ALL)),
-    "recovering": ("every address swallows SYNs, but the nearest is back for the first retransmission, 1 s later",
-                   _recovering),
-    "dns-change": ("the name moves, the old addresses refuse; connects after that", _all(server=REFUSE)),
-    "dns-change-dead": ("the name moves, the old addresses swallow SYNs; connects after that", _all(path=LOSE_ALL)),
+FAULTS = {
+    "none": "every address alive",
+    "dead": "one address swallows SYNs: the farthest of IPv6, which is tried first",
+    "refuse": "the nearest address refuses",
+    "slow": f"the nearest address accepts, and answers {LATE_S:g} s late",
+    "dead-v6": "IPv6 is black-holed: every IPv6 address swallows SYNs",
 }
-"""By their names: what is wrong, and how healthy addresses become such."""
-
-MOVING = ("dns-change", "dns-change-dead")
-SERVER_NETWORK_4, SERVER_NETWORK_6 = "198.18.0.0/16", "2001:db8:8000::/48"
-"""RFC 2544's network for benchmarks and RFC 3849's for documentation. Their prefix is not that of the client's own
-addresses. So getaddrinfo does not sort the addresses of one family (RFC 6724, rule 9), but leaves them as the name
-server gave them."""
 
 
 def make_scenario(profile: Profile, fault: str) -> Scenario:
-    """Return a fault in a profile's network. Raises KeyError for a fault that does not exist."""
-    number = 2 * list(FAULTS).index(fault)
-    spoiled = tuple(FAULTS[fault][1](_healthy(profile, number)))
-    later = tuple(_healthy(profile, number + 1)) if fault in MOVING else ()
-    return Scenario(fault, f"{fault}.{DOMAIN}", spoiled, later)
-
-
-def _healthy(profile: Profile, number: int) -> list[Endpoint]:
-    """Return the addresses of a profile, all alive; `number` tells one set from another."""
-    return [*(Endpoint(str(ip_address(f"2001:db8:8000:{number:x}::{site + 1:x}")), site, rtt_ms)
-              for site, rtt_ms in enumerate(profile.rtts6_ms)),
-            *(Endpoint(f"198.18.{number}.{site + 1}", site, rtt_ms) for site, rtt_ms in enumerate(profile.rtts4_ms))]
-
-
-def faults_of(profile: Profile) -> list[str]:
-    """Return the names of the faults that the network of this profile can have: without IPv6 it cannot be dead."""
-    return [fault for fault in FAULTS if fault != "dead-v6" or profile.rtts6_ms]
-
-
-def to_json(scenario: Scenario) -> dict[str, Any]:
-    """Return a scenario as the programs on the simulated hosts read it."""
-    return asdict(scenario)
-
-
-def from_json(values: dict[str, Any]) -> Scenario:
-    """Return what `to_json` was given."""
-    endpoints, later = (tuple(Endpoint(**point) for point in values[key]) for key in ("endpoints", "later"))
-    return Scenario(values["fault"], values["name"], endpoints, later)
+    """Return a fault in a profile's network. Raises ValueError for a fault that does not exist."""
+    number = [*FAULTS].index(fault)
+    points6 = [Endpoint(str(ip_address(f"2001:db8:8000:{number:x}::{site + 1:x}")), site, rtt_ms)
+               for site, rtt_ms in enumerate(profile.rtts6_ms)]
+    points = points6 + [Endpoint(f"198.18.{number}.{site + 1}", site, rtt_ms)
+                        for site, rtt_ms in enumerate(profile.rtts4_ms)]
+    nearest = min(points, key=lambda point: point.rtt_ms)
+    farthest6 = max(points6, key=lambda point: point.rtt_ms)
+    spoiled: dict[Endpoint, Endpoint] = {
+        "none": {}, "dead": {farthest6: replace(farthest6, is_lost=True)},
+        "refuse": {nearest: replace(nearest, is_closed=True)}, "slow": {nearest: replace(nearest, late_s=LATE_S)},
+        "dead-v6": {point: replace(point, is_lost=True) for point in points6}}[fault]
+    # "test" is never a name of the Internet (RFC 6761).
+    return Scenario(fault, f"{fault}.test", tuple(spoiled.get(point, point) for point in points))

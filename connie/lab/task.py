@@ -1,76 +1,78 @@
-"""What the client is to measure, as star.py writes it down for it; and what it says about each connect."""
+"""What the client is to measure, and what it says about each connect."""
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypedDict
 
-from connie.lab.scenarios import Scenario, from_json, to_json
+from connie.lab.scenarios import PROFILES, Scenario, make_scenario
 
 REQUEST = b"GET / HTTP/1.0\r\nHost: sites.test\r\n\r\n"
 
+FLOOR = "nearest alive, alone"
+"""A plain connect to the nearest address that is alive, without any name: the RTT as this machine can measure it."""
+
 
 @dataclass(frozen=True)
-class ClientTask:
-    """All scenarios of a run, and how often and how long they are measured.
+class Task:
+    """How often and how long what is measured, and whose counters are read.
 
-    rounds: connects of each strategy in each scenario; budget_s: but no more once a strategy has spent so long in one;
-    timeout_s: given to every strategy. client_pid, interface, site_pids: whose counters are read. changed: the path
-    whose existence changes the name server's answers. settle_s: by then every packet of a connect has arrived.
-    jitter_ms: the profile's. strategies: names of those to measure, () for all.
+    profile, faults, strategies: their names. rounds: connects of each strategy with each fault; budget_s: but no more
+    once a strategy has spent so many seconds with one; timeout_s: given to every strategy.
+    client_pid, interface: a process in the client's namespace, and its interface; site_pids: in those of the sites.
     """
 
-    scenarios: tuple[Scenario, ...]
+    profile: str
+    faults: list[str]
+    strategies: list[str]
     rounds: int
     budget_s: float
     timeout_s: float
     seed: int
-    client_pid: int
-    interface: str
-    site_pids: tuple[int, ...]
-    changed: Path
-    settle_s: float
-    jitter_ms: float
-    strategies: tuple[str, ...] = ()
+    client_pid: int = 0
+    interface: str = ""
+    site_pids: tuple[int, ...] = ()
+
+    @property
+    def scenarios(self) -> list[Scenario]:
+        """The faults in the profile's network."""
+        return [make_scenario(PROFILES[self.profile], fault) for fault in self.faults]
 
 
-class Time(TypedDict):
-    """One connect. Times in ms from before the name's lookup; None where it failed: took_ms says after how long."""
+@dataclass(frozen=True)
+class Time:
+    """One connect. Times in ms from before the name's lookup; None where it failed, and `error` says with what."""
 
     fault: str
     strategy: str
     connect_ms: float | None
     first_byte_ms: float | None
-    took_ms: float
     address: str
     error: str
 
 
-class Cost(TypedDict):
-    """What `connects` connects of a strategy cost together; cpu_ms: of the client program; peak_fds: of one connect."""
+@dataclass(frozen=True)
+class Cost:
+    """What one connect cost, on average of a few.
+
+    sockets: TCP connections the client began (Tcp ActiveOpens). sent_bytes: what left the client's interface, with
+    Ethernet headers and questions to the name server. aborted: connections that reached a server and were dropped by
+    the client before they carried a request: half open ones (TcpExt EmbryonicRsts), and accepted ones (Tcp
+    PassiveOpens) beyond the one that a connect is for. fast_open: SYNs whose data a server accepted (TcpExt
+    TCPFastOpenPassive). cpu_ms: processor time of the client and its processes, in ms, starting them included.
+    Sources: Linux Documentation/networking/snmp_counter.rst.
+    """
 
     fault: str
     strategy: str
     connects: int
-    sockets: int
-    sent_bytes: int
-    aborted: int
-    fast_open: int
+    sockets: float
+    sent_bytes: float
+    aborted: float
+    fast_open: float
     cpu_ms: float
-    peak_fds: int | None
 
 
-def write_task(task: ClientTask, path: Path) -> None:
-    """Write it as JSON."""
-    values: dict[str, Any] = {**vars(task), "changed": str(task.changed),
-                              "scenarios": [to_json(scenario) for scenario in task.scenarios]}
-    path.write_text(json.dumps(values), encoding="utf-8")
+@dataclass(frozen=True)
+class Results:
+    """All times and costs of one profile."""
 
-
-def read_task(path: Path) -> ClientTask:
-    """Return what write_task wrote."""
-    values = json.loads(path.read_text(encoding="utf-8"))
-    values["scenarios"] = tuple(map(from_json, values["scenarios"]))
-    for name in ("site_pids", "strategies"):
-        values[name] = tuple(values[name])
-    return ClientTask(**{**values, "changed": Path(values["changed"])})
+    times: list[Time]
+    costs: list[Cost]

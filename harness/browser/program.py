@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.bootstrap import ROOT
-from harness.errors import InputError
+from harness.errors import MachineError
 from harness.system.privileges import browsing_user
 
 SHIM_SOURCE = ROOT / "tfo-test" / "chrome_shim.c"
@@ -71,13 +71,13 @@ def date_now() -> str:
 def find_browser() -> Browser:
     """Find Chrome and its driver: PATH first, then the `chromedriver_binary` package, then Selenium Manager.
 
-    A driver of another major version than Chrome is passed over. Raises InputError, with what to install, when there is
-    none of Chrome's.
+    A driver of another major version than Chrome is passed over. Raises MachineError, with what to install, when
+    there is none of Chrome's.
     """
     wanted = os.environ.get("TFO_LAB_CHROME")
     binary = next((path for path in ([wanted] if wanted else BINARIES) if Path(path).exists()), None)
     if binary is None:
-        raise InputError(f"{wanted or BINARIES[0]}: no Chrome there; on Debian: sudo apt-get install chromium "
+        raise MachineError(f"{wanted or BINARIES[0]}: no Chrome there; on Debian: sudo apt-get install chromium "
                          "chromium-driver; on Ubuntu, whose chromium is a snap that cannot enter a network namespace: "
                          "install google-chrome-stable")
     return Browser(binary, _find_driver(binary))
@@ -125,9 +125,9 @@ def _find_driver(binary: str) -> str:
             return driver
         others.append(f"{driver} is of version {drivers}")
     if not others:
-        raise InputError("no chromedriver found; on Debian: sudo apt-get install chromium-driver; elsewhere: "
+        raise MachineError("no chromedriver found; on Debian: sudo apt-get install chromium-driver; elsewhere: "
                          ".venv/bin/pip install -r requirements-chromedriver.txt")
-    raise InputError(f"no chromedriver of version {chromes}, which {binary} is of ({', '.join(others)}); on Debian: "
+    raise MachineError(f"no chromedriver of version {chromes}, which {binary} is of ({', '.join(others)}); on Debian: "
                      "sudo apt-get install chromium chromium-driver; elsewhere: .venv/bin/pip install "
                      f"'chromedriver-binary=={chromes}.*'")
 
@@ -157,7 +157,7 @@ def _is_of_a_snap(program: Path) -> bool:
 
 
 def require_shim() -> Path:
-    """Return the compiled shim. Raises InputError when it is missing or older than its source."""
+    """Return the compiled shim. Raises MachineError when it is missing or older than its source."""
     if not SHIM.exists() or SHIM.stat().st_mtime < SHIM_SOURCE.stat().st_mtime:
-        raise InputError(f"{SHIM}: not compiled yet; run: sudo {ROOT}/scripts/setup.sh")
+        raise MachineError(f"{SHIM}: not compiled yet; run: sudo {ROOT}/scripts/setup.sh")
     return SHIM

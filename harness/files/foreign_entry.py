@@ -15,11 +15,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.files.charsets import charset_of
-from harness.files.foreign_body import HarContext, read_body
+from harness.files.foreign_body import BodyClaims, HarContext, read_body
 from harness.files.har import H2, STILL_ENCODED, UNKNOWN, is_over_http2, posted_body
 from harness.files.har_file import Attached
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import REDIRECTS, Headers, header_in
+from harness.files.looks import Role, role_of
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask
 
@@ -43,8 +44,9 @@ class ForeignEntry:
     `wire_bytes` is the size of the encoded body, `content_bytes` of the decoded one, -1 where nobody knows. `started`
     is when it was asked for, `time_ms` how long it took, `connect_ms` how long the TCP handshake and `wait_ms` how long
     the wait for the first byte, None where that is not told. `late`: it was asked for after the page's load event, None
-    where that is not known. `cut`: the body's end is made up (harness.files.foreign_body). `still_encoded`: the body is
-    as it was on the network, since who wrote the HAR could not decode it.
+    where that is not known. `cut`: the body's end is made up (harness.files.foreign_body). `is_noise`: the HAR has
+    something that cannot be the body. `still_encoded`: the body is as it was on the network, since who wrote the HAR
+    could not decode it.
     """
 
     page: str
@@ -67,6 +69,7 @@ class ForeignEntry:
     wait_ms: float | None = None
     late: bool | None = None
     cut: bool = False
+    is_noise: bool = False
     still_encoded: bool = False
 
     def header(self, wanted: str) -> str:
@@ -90,12 +93,25 @@ def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEn
     if mime_type.partition(";")[0].strip().lower() in OF_CERTIFICATES:
         return None
     wire_bytes = _wire_bytes(response, headers)
-    decoded_bytes = _number(entry.get("_objectSizeUncompressed"), 0)        # WebPageTest's
-    read = read_body(content, _content_type(headers, content), context, page=page,
-                     size=decoded_bytes or _number(content.get("size"), 0), is_size_exact=bool(decoded_bytes),
-                     encoded_bytes=wire_bytes if header_in(headers, "content-encoding") else 0)
+    encoding = header_in(headers, "content-encoding")
+    exact = _number(entry.get("_objectSizeUncompressed"), 0)        # WebPageTest's
+    told_bytes = _number(content.get("size"), UNKNOWN)
+    counted = bool(headers) and not encoding and response.get("status") == HTTPStatus.OK
+    length = header_in(headers, "content-length")
+    size = exact or max(told_bytes, int(length) if counted and length.isdigit() else 0)
+    if size <= 0 and counted:
+        size = wire_bytes
+    still_encoded = str(content.get("comment")).startswith(STILL_ENCODED)
+    is_judged = not still_encoded and _number(response.get("status"), 0) in (0, HTTPStatus.OK, HTTPStatus.NOT_MODIFIED)
+    claims = BodyClaims(role_of(headers, url, mime_type) if is_judged else Role.ANY, _content_type(headers, content),
+                        "" if still_encoded else encoding, max(0, size), wire_bytes if encoding else 0, bool(exact),
+                        counted or bool(encoding))
+    read = read_body(content, claims, context, page)
     is_lost = not read.content and _is_lost(request, response, headers)
-    body, told_bytes = None if is_lost else read.content, _number(content.get("size"), UNKNOWN)
+    body = None if is_lost else read.content
+    if read.coding and not encoding:
+        headers += (("Content-Encoding", read.coding),)
+    wire_bytes = read.encoded_bytes or wire_bytes
     status, reason = max(0, _number(response.get("status"), 0)), str(response.get("statusText") or "")
     if body and status in (0, HTTPStatus.NOT_MODIFIED):     # what was pushed has no status; a 304's body is the cache's
         headers += _encoding_then(status, response, body)
@@ -111,8 +127,8 @@ def entry_of(entry: dict[str, Any], page: str, context: HarContext) -> ForeignEn
         redirect_url=as_browsers_ask(there, url) if there and status in REDIRECTS else "",
         started=moment_of(entry.get("startedDateTime")), time_ms=_duration_ms(entry.get("time")),
         connect_ms=handshake_ms(entry) or None,     # 0: over a connection that was there already
-        wait_ms=time_ms((entry.get("timings") or {}).get("wait")), cut=read.cut,
-        still_encoded=str(content.get("comment")).startswith(STILL_ENCODED))
+        wait_ms=time_ms((entry.get("timings") or {}).get("wait")), cut=read.cut, is_noise=read.is_noise,
+        still_encoded=still_encoded)
 
 
 def _protocol(entry: dict[str, Any]) -> str:
@@ -156,7 +172,9 @@ def _request_body(request: dict[str, Any], attached: Attached) -> bytes:
     if str(request.get("method", "GET")).upper() in ("GET", "HEAD") or not isinstance(post_data, dict):
         return b""
     there = attached(post_data["_file"]) if isinstance(post_data.get("_file"), str) else None
-    return there if there is not None else posted_body(post_data)
+    length = header_in(pairs_of(request), "content-length")
+    size = int(length) if length.isdigit() else _number(request.get("bodySize"), UNKNOWN)
+    return there if there is not None else posted_body(post_data, size)
 
 
 def _is_lost(request: dict[str, Any], response: dict[str, Any], headers: Headers) -> bool:

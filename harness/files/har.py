@@ -17,6 +17,7 @@ UNKNOWN = -1
 """A size that nobody knows."""
 STILL_ENCODED = "still encoded as"
 """What a `content.comment` begins with whose body could not be decoded; the encoding follows."""
+LINE_ENDS = dict.fromkeys(map(ord, "\r\n"))
 STRIPPED = re.compile(r"\[([0-9]{1,9}) bytes were stripped\]")
 """What Chrome's net-log has in place of a cookie or a credential: how long it was."""
 
@@ -29,13 +30,29 @@ def is_over_http2(protocol: str) -> bool:
     return protocol.lower().startswith(OVER_HTTP2)
 
 
-def posted_body(posted: Mapping[str, Any]) -> bytes:
-    """Return what a HAR's `postData` says was sent: its text or, in HARs of ours, base64 of what is no text.
+def is_base64(labelled: Mapping[str, Any]) -> bool:
+    """Say whether a HAR's `content` or `postData` calls its text base64, however that is written."""
+    return any(str(labelled.get(name) or "").strip().lower() == "base64" for name in ("encoding", "_encoding"))
 
-    Nothing where somebody has broken the base64.
+
+def from_base64(text: str) -> bytes | None:
+    """Return the bytes of base64 in lines or not, with its padding or not; None for what is none (RFC 4648)."""
+    packed = text.translate(LINE_ENDS).rstrip("=")
+    try:
+        return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
+    except ValueError:
+        return None
+
+
+def posted_body(posted: Mapping[str, Any], size: int = UNKNOWN) -> bytes:
+    """Return what a HAR's `postData` says was sent, of `size` bytes: base64, a text, or bytes as characters of Latin-1.
+
+    What it says of its text is a claim: what has the size counts, if something has.
     """
     text = str(posted.get("text") or "")
-    try:
-        return base64.b64decode(text) if posted.get("_encoding") == "base64" else text.encode("utf-8", "surrogatepass")
-    except ValueError:
-        return b""
+    in_base64 = from_base64(text) if is_base64(posted) else None
+    readings = [] if in_base64 is None else [in_base64]
+    readings.append(text.encode("utf-8", "surrogatepass"))
+    if all(character <= "\xff" for character in text):
+        readings.append(text.encode("latin-1"))
+    return next((body for body in readings if len(body) == size), readings[0])

@@ -97,10 +97,11 @@ def _asked_for_by_a_load(logged: Sequence[RecordedAnswer]) -> list[RecordedAnswe
     Requests after the load event may be due to scrolling, which no load does. Documents that a later one took the place
     of, and what they asked for, are not those of a load: it begins with the document that is shown. Nor does a server
     see what the browser answered itself. By what the browser asks for on its own time no load is judged, nor by what
-    the mirror lacks (which is a 404).
+    the mirror lacks (which is a 404), nor by long polls, which may still wait when a load ends.
     """
     asked = [answer for answer in logged if not (answer.after_load or answer.before_document or answer.internal
-                                                 or answer.lacks_body or is_asked_by_browser(answer.url))]
+                                                 or answer.slow_ms or answer.lacks_body
+                                                 or is_asked_by_browser(answer.url))]
     last = {answer.url: answer.identity for answer in asked if _is_document(answer)}
     return [answer for answer in asked if not _is_document(answer) or answer.identity == last[answer.url]]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from harness.browser.connection_limit import CHROMES_OWN, ConnectionLimit, find_limits
 from harness.browser.program import Browser, find_browser, require_shim
-from harness.errors import InputError, first_few, many, printable
+from harness.errors import InputError, MachineError, first_few, many, printable
 from harness.files.layout import Layout
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
 from harness.mirror.answers import RecordedAnswer
@@ -93,14 +93,14 @@ def check_layout(choice: str, page_set: PageSet) -> Layout:
 
 
 def check_room(directory: Path) -> None:
-    """Raise InputError when Chrome's temporary files have no room in `directory`, or Chrome cannot start from there."""
+    """Raise MachineError when Chrome's temporary files have no room in `directory`, or Chrome cannot start there."""
     elsewhere = "TMPDIR=/another/folder (behind sudo), one that all may enter"
     if not may_start_programs(directory):
-        raise InputError(f"{directory}: no program may be started from there (noexec), as Chrome is; run it with "
+        raise MachineError(f"{directory}: no program may be started from there (noexec), as Chrome is; run it with "
                          f"{elsewhere}")
     free_mb = shutil.disk_usage(directory).free // 10**6
     if free_mb < ROOM_MB:
-        raise InputError(f"{directory}: {free_mb} MB free, and Chrome needs up to {ROOM_MB}; make room there, or run "
+        raise MachineError(f"{directory}: {free_mb} MB free, and Chrome needs up to {ROOM_MB}; make room there, or run "
                          f"it with {elsewhere}")
 
 

@@ -84,8 +84,9 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
     quiet = _nothing_came(lab, watch.arrivals, _quiet(lab, silences), start_s, record.plt_ms)
     if lab.queues_at_home:
         quiet = _home_link(lab, watch.arrivals, start_s, loaded).with_waits(quiet)
+    answered = list(_answered(lab, record.page, start_s, requests))
     late = [] if lab.one_by_one else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
-        if lab.network == "loopback" else _late(lab, quiet, list(_answered(lab, record.page, start_s, requests)), loaded.path)
+        if lab.network == "loopback" else _late(lab, quiet, answered, loaded.path)
     pressure, lateness = ticks.pressure(start_s, end_s), ticks.lateness(start_s, end_s)
     return Timekeeping(
         late=tuple(most_telling(late, record.rtt_ms, record.plt_ms, MOST_LATE)),

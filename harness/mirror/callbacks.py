@@ -6,7 +6,7 @@ is not there, and the page would lack what it was to be given.
 
 import re
 
-from harness.mirror.encoding import decode, encode
+from harness.files.encoding import decode, encode
 from harness.mirror.targets import parameters
 
 LARGEST = 4_000_000

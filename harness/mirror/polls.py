@@ -16,7 +16,7 @@ SLOW_MS = 500.0
 SLOW_RATIO = 5.0
 """A long poll takes so many times as long as the page's other answers: some sites are slow throughout."""
 OF_PARTS = ("image/", "text/css", "font/", "text/javascript", "application/javascript", "application/x-javascript")
-"""How the types of answers begin that pages themselves are made of."""
+"""How the types begin of what pages themselves are made of."""
 
 
 def long_polls(exchanges: Sequence[Exchange]) -> dict[int, float]:
@@ -34,9 +34,15 @@ def long_polls(exchanges: Sequence[Exchange]) -> dict[int, float]:
 
 
 def _is_of_a_script(exchange: Exchange) -> bool:
-    """Say whether a script asked (fetch); where no request says what it is for, by the type of the answer."""
+    """Say whether a script asked (fetch). Over http, where Chrome says no purpose, what is accepted and what came tell.
+
+    What a recording without the requests' headers has is none.
+    """
     if exchange.asked.navigation or exchange.method == "OPTIONS" or exchange.redirect_url is not None:
         return False
     kind = header_in(exchange.headers, "content-type").lower()
-    purpose = exchange.asked.headers.get("sec-fetch-dest")
-    return not kind.startswith(EVENT_STREAM) and (purpose == "empty" if purpose else not kind.startswith(OF_PARTS))
+    purpose, accept = (exchange.asked.headers.get(name, "") for name in ("sec-fetch-dest", "accept"))
+    if kind.startswith(EVENT_STREAM):
+        return False
+    return purpose == "empty" if purpose else bool(accept) and not (accept.startswith(OF_PARTS)
+                                                                    or kind.startswith(OF_PARTS))

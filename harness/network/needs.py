@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 
-from harness.errors import InputError
+from harness.errors import MachineError
 from harness.system.commands import TIMEOUT_S
 from harness.system.fastopen import kernel_has_fastopen
 
@@ -33,28 +33,28 @@ ADVICE = ("boot the distribution's own kernel (on Ubuntu: sudo apt-get install l
 
 
 def check_programs(*, pcap: bool = False) -> None:
-    """Raise InputError when a program (`pcap`: tcpdump, too) or TFO itself is missing on this machine."""
+    """Raise MachineError when a program (`pcap`: tcpdump, too) or TFO itself is missing on this machine."""
     needed = PROGRAMS | ({"tcpdump": "tcpdump"} if pcap else {})
     missing = sorted({package for program, package in needed.items() if not shutil.which(program)})
     if missing:
-        raise InputError(f"not installed: {', '.join(missing)}; run: sudo ./scripts/setup.sh")
+        raise MachineError(f"not installed: {', '.join(missing)}; run: sudo ./scripts/setup.sh")
     if not kernel_has_fastopen():
-        raise InputError("/proc/sys/net/ipv4/tcp_fastopen: this kernel has no TCP Fast Open; use Linux 4.15 or newer")
+        raise MachineError("/proc/sys/net/ipv4/tcp_fastopen: this kernel has no TCP Fast Open; use Linux 4.15 or newer")
 
 
 def check_kernel(*, delay_line: bool) -> None:
-    """Raise InputError when no star can be built here, or `delay_line` is to delay its packets and cannot."""
+    """Raise MachineError when no star can be built here, or `delay_line` is to delay its packets and cannot."""
     problem = _try(SETTING)
     if problem:
-        raise InputError(f"no network namespace can be set up here ({problem}); start a container with --privileged: "
+        raise MachineError(f"no network namespace can be set up here ({problem}); start a container with --privileged: "
                          "docs/hosts.md")
     for part, command in NEEDED.items():
         problem = _try(command)
         if problem:
-            raise InputError(f"this kernel has no {part}: {problem}; {ADVICE}")
+            raise MachineError(f"this kernel has no {part}: {problem}; {ADVICE}")
     problem = _try(NFQUEUE) if delay_line else ""
     if problem:
-        raise InputError("this kernel can delay packets neither by netem (module sch_netem) nor by NFQUEUE "
+        raise MachineError("this kernel can delay packets neither by netem (module sch_netem) nor by NFQUEUE "
                          f"(module xt_NFQUEUE): {problem}; {ADVICE}")
 
 

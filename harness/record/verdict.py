@@ -213,6 +213,12 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
     stand_ins = sum(answer.stand_in for answer in answers)
     if cut := sum(answer.cut for answer in answers):
         verdict.remarks.append(f"{many(cut, 'picture')} whose end is missing there: as many NULs stand for it")
+    recoded = [exchange for exchange in recording.exchanges if exchange.archived and exchange.archived.recoded]
+    if recoded:
+        codings = dict.fromkeys(f"'{exchange.archived.recoded}'" for exchange in recoded if exchange.archived)
+        total = size(sum(exchange.transaction.body_bytes for exchange in recoded))
+        verdict.remarks.append(f"{many(len(recoded), 'answer')} in a coding that cannot be made again "
+                               f"({', '.join(codings)}): br or gzip stands for it, {total}")
     if stand_ins:
         verdict.remarks.append(f"{stand_ins} answered by what was recorded for a similar URL")
     if texts := truth.decoded_texts(recording):

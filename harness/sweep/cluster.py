@@ -1,167 +1,113 @@
-"""Where a sweep's units go: a scheduler and a worker of this machine's own, or a scheduler that is there already.
+"""Where a sweep's units go: Dask's clusters.
 
-    root:       ./sweep.py  --starts-->  scripts/worker.sh
-    the user:   ./sweep.py, having given up root  --starts-->  scheduler
+    nothing said        LocalCluster: a scheduler and one worker on this machine, both ended with this process
+    --hosts A,B         SSHCluster: a worker on each host, and the scheduler on the first of them
+    --scheduler URL     a cluster that somebody has started, by Dask's own commands
 
-This machine's worker runs as root, so it is started first, before root is given up. It reads the scheduler's address
-from a file. It ends when the pipe to its standard input is closed, which happens however the driver dies.
+The first two make credentials for this sweep alone (Security.temporary): whoever lacks them cannot connect.
 """
 
 import argparse
 import contextlib
-import os
-import select
-import subprocess
-import sys
-import time
+import importlib.util
+import logging
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from harness.bootstrap import ROOT
-from harness.errors import ExperimentError
-from harness.sweep.folder import SweepFolder
-from harness.sweep.measuring import last_line
-from harness.sweep.scheduler import AGAIN_S, CONNECT_S
-from harness.sweep.trust import as_tls, security
-from harness.system.atomic import write_atomically
-from harness.system.options import plain
-from harness.system.privileges import acting_as, invoking_user
-from harness.system.processes import bound_to_us, stop
+from harness.errors import ExperimentError, InputError
+from harness.sweep.options import SweepSettings
+from harness.system.scratch import temporary_directory
 
-START_S = 30.0
-"""How long the scheduler may take to say where it listens."""
-ENDING_S = 60.0
-"""How long the worker may take to end: tfo.py cleans up."""
+CONNECT_S = 30
+"""How long a scheduler may take to answer."""
+IDLE_S = 60
+"""A scheduler that has had no task for so long ends itself and its workers: its driver was killed."""
+ROLES = ("client", "scheduler", "worker")
+SETTINGS = {
+    "distributed.admin.large-graph-warning-threshold": "1GB",       # a unit brings its recording along
+    # Of each connection's last 1000 messages Dask keeps those of less than 1 MB, for debugging: recordings, here.
+    "distributed.admin.low-level-log-length": 0,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.profile.enabled": False,        # else a worker looks at itself 100 times a second
+    "distributed.comm.timeouts.connect": "5s",          # so long a worker that has just died is waited for
+    "distributed.comm.timeouts.tcp": "30s",             # a cable that was pulled
+}
+WORKER = {"nthreads": 1, "memory_limit": 0, "death_timeout": 60}
+"""One task at a time, and none is ended for its memory. A worker that finds no scheduler for so many s ends."""
 
 
-def worker_words(options: argparse.Namespace) -> list[str]:
-    """Return the options of a worker that ends with the driver."""
-    return ["--until-eof", "--wait", plain(options.wait), "--patience", plain(options.patience),
-            *([] if options.calibration else ["--no-calibration"])]
+def require_packages() -> None:
+    """Raise InputError unless all that only sweeps need is installed."""
+    missing = [name for name in ("asyncssh", "distributed", "pyarrow") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(f"sweep.py: {' and '.join(missing)} not installed; run: sudo ./scripts/setup.sh --sweep")
 
 
 @contextlib.contextmanager
-def local_worker(folder: SweepFolder, tls: Path, options: argparse.Namespace) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run this machine's worker, as root, while this lasts. What it prints goes to worker.log."""
-    command = [str(ROOT / "scripts" / "worker.sh"), str(folder.scheduler_file), "--tls", str(tls),
-               *worker_words(options)]
-    with acting_as(invoking_user()):
-        folder.scheduler_file.unlink(missing_ok=True)
-        log = os.open(folder.worker_log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    try:
-        # A session of its own: Ctrl-C is ours to pass on.
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True)
-    finally:
-        os.close(log)
-    assert process.stdin
-    try:
-        yield process
-    finally:
-        process.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(ENDING_S)
+def connected(asked: SweepSettings, options: argparse.Namespace) -> Iterator[Any]:
+    """Give Dask's client for the cluster that was asked for. Raises ExperimentError when there is none."""
+    import dask
+    from distributed import Client, LocalCluster, Security, SSHCluster
+
+    dask.config.set(SETTINGS)
+    last_words = _LastWords()
+    dashboard = f"127.0.0.1:{options.dashboard}"
+    with contextlib.ExitStack() as stack:
+        try:
+            if asked.scheduler:
+                cluster: Any = asked.scheduler
+                security = Security()       # as Dask's configuration says: distributed.comm.tls
+            elif asked.hosts:
+                security = Security.temporary()
+                dask.config.set(_on_all_hosts(security))
+                users, hosts = zip(*(_user_and_host(name) for name in (asked.hosts[0], *asked.hosts)), strict=True)
+                cluster = stack.enter_context(SSHCluster(
+                    [*hosts], connect_options=[*users], worker_options=WORKER, security=security,
+                    scheduler_options={"dashboard_address": dashboard, "idle_timeout": f"{IDLE_S}s"},
+                    remote_python=f"env --chdir={asked.remote} {asked.remote}/.venv/bin/python"))
+            else:
+                security = Security.temporary()
+                folder = stack.enter_context(temporary_directory())
+                dask.config.set({"temporary-directory": str(folder)})
+                cluster = stack.enter_context(LocalCluster(
+                    n_workers=1, threads_per_worker=1, security=security, dashboard_address=dashboard,
+                    memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL))
+                print(f"Dask's dashboard: {cluster.dashboard_link}", flush=True)
+            client = stack.enter_context(Client(cluster, security=security, timeout=CONNECT_S))
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ExperimentError(f"{asked.where}: no cluster of Dask's there ({last_words.line or error}); mend that "
+                                  "and go on with ./sweep.py --resume") from None
+        yield client
 
 
-class OwnScheduler:
-    """A scheduler of our own. When it dies, it is started again at the same port."""
-
-    many = True
-
-    def __init__(self, folder: SweepFolder, tls: Path, dashboard: int, host: str) -> None:
-        """Start nothing yet. `host` is the address that it will listen at, "" for all addresses of this machine."""
-        self._log, self._tls, self._host = folder.path / "scheduler.log", tls, host
-        self._dashboard, self._port = dashboard, 0
-        self._process: subprocess.Popen[str] | None = None
-        self.address = ""
-
-    def connect(self) -> Any:
-        """Return a client. Raises ExperimentError when no scheduler can be started."""
-        if self._process is None or self._process.poll() is not None:
-            self._start()
-        return _client(self.address, self._tls)
-
-    def _start(self) -> None:
-        """Start the scheduler, and take its address. Raises ExperimentError when it does not say one."""
-        command = [sys.executable, "-m", "harness.sweep.scheduler", "--port", str(self._port), "--dashboard",
-                   str(self._dashboard), "--tls", str(self._tls), *(["--host", self._host] if self._host else [])]
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                             stderr=log, text=True, cwd=ROOT)
-        assert self._process.stdout
-        ready, _, _ = select.select([self._process.stdout], [], [], START_S)
-        words = self._process.stdout.readline().split() if ready else []
-        if len(words) != 4:
-            stop(self._process)
-            raise ExperimentError(f"Dask's scheduler did not start; what it said is in {self._log}")
-        self.address = words[1]
-        self._port = int(self.address.rpartition(":")[2])
-        print(f"Dask's dashboard: {words[3]}", flush=True)
-
-    def close(self) -> None:
-        """End the scheduler."""
-        if self._process is not None:
-            stop(self._process)
+def _user_and_host(name: str) -> tuple[dict[str, str], str]:
+    """Return what asyncssh is to know of the user in ``user@host``, and the host."""
+    user, at, host = name.rpartition("@")
+    return {"username": user} if at else {}, host
 
 
-class LocalCluster(OwnScheduler):
-    """A scheduler on loopback; this machine's worker finds its address in a file."""
-
-    many = False
-
-    def __init__(self, folder: SweepFolder, tls: Path, worker: "subprocess.Popen[bytes]", dashboard: int) -> None:
-        """Start nothing yet; `worker` runs already."""
-        super().__init__(folder, tls, dashboard, "127.0.0.1")
-        self._file, self._worker, self._worker_log = folder.scheduler_file, worker, folder.worker_log
-
-    def connect(self) -> Any:
-        """Return a client, and let the worker know where the scheduler is."""
-        client = super().connect()
-        write_atomically(self._file, self.address)
-        return client
-
-    def check(self) -> None:
-        """Raise ExperimentError when this machine's worker has ended."""
-        if self._worker.poll() is not None:
-            raise ExperimentError(f"this machine's worker has ended ({last_line(self._worker_log)}); what it said is "
-                                  f"in {self._worker_log}")
-
-    def close(self) -> None:
-        """End the scheduler."""
-        self._file.unlink(missing_ok=True)
-        super().close()
+def _on_all_hosts(security: Any) -> dict[str, Any]:
+    """Return the part of Dask's configuration by which what starts on the hosts gets this sweep's credentials."""
+    comm = "distributed.comm"
+    found = {f"{comm}.default-scheme": "tls", f"{comm}.require-encryption": True,
+             f"{comm}.tls.ca-file": security.tls_ca_file}
+    for role in ROLES:
+        found |= {f"{comm}.tls.{role}.{what}": getattr(security, f"tls_{role}_{what}") for what in ("cert", "key")}
+    return found
 
 
-class RemoteCluster:
-    """A scheduler that somebody has started (./sweep.py --serve), and whatever workers there are."""
+class _LastWords(logging.Handler):
+    """The last line that a program on another host printed: it says why that did not start, and Dask does not."""
 
-    many = True
+    def __init__(self) -> None:
+        super().__init__()
+        self.line = ""
+        logger = logging.getLogger("distributed.deploy.ssh")
+        logger.handlers, logger.propagate = [self], False
+        logger.setLevel(logging.INFO)
+        for name in ("asyncssh", "distributed.deploy.spec"):        # what they say of it is in the error
+            logging.getLogger(name).setLevel(logging.ERROR)
 
-    def __init__(self, address: str, tls: Path) -> None:
-        """Take the scheduler's `address` as people write it: tcp:// or tls://."""
-        self.address, self._tls = as_tls(address), tls
-        security(tls)               # complains at once of what is missing
-
-    def connect(self) -> Any:
-        """Return a client, as soon as there is a scheduler."""
-        announced = False
-        while True:
-            try:
-                return _client(self.address, self._tls)
-            except OSError as error:            # a timeout is one
-                if not announced:
-                    print(f"no scheduler answers at {self.address} ({str(error)[:100]}); waiting for it", flush=True)
-                    announced = True
-            time.sleep(AGAIN_S)
-
-    def check(self) -> None:
-        """Check nothing: neither the scheduler nor the workers are ours."""
-
-    def close(self) -> None:
-        """Leave it running."""
-
-
-def _client(address: str, tls: Path) -> Any:
-    from distributed import Client
-
-    return Client(address, security=security(tls), timeout=CONNECT_S, set_as_default=False, name="tfo-lab-sweep")
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep what was printed."""
+        self.line = record.getMessage().strip() or self.line

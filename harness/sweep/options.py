@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.pages import read_pages
 from harness.sweep.folder import SweepFolder, sweeps
 from harness.sweep.plan import Versions, check_options, grid, own_versions
-from harness.sweep.trust import TLS
 from harness.system.options import DELAY_MS, Decimal, OptionParser, Several, Whole, page_list_name
 from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 
@@ -41,6 +42,11 @@ class SweepSettings:
     hosts: tuple[str, ...] = ()
     remote: str = str(ROOT)
 
+    @property
+    def where(self) -> str:
+        """Where it is measured, in words."""
+        return self.scheduler or ", ".join(self.hosts) or "this machine"
+
     def to_json(self) -> dict[str, Any]:
         """Return it as it stands in sweep.json."""
         return {**asdict(self), "pages": str(self.pages)}
@@ -48,18 +54,20 @@ class SweepSettings:
 
 def parse_arguments(description: str) -> argparse.Namespace:
     """Read sweep.py's command line; options that it does not know itself are `passed_on` to tfo.py."""
-    parser = make_parser(description)
-    options, passed_on = parser.parse_known_args()
-    options.passed_on = check_options(passed_on)
-    options.dir, options.tls = options.dir.resolve(), options.tls.absolute()    # scheduler and worker start elsewhere
-    _check_as_begun(options)
+    options, options_of_tfo = make_parser(description).parse_known_args()
+    options.passed_on = check_options(options_of_tfo)
+    options.dir = options.dir.resolve()
+    given = [*options.passed_on, *(f"--{name}" for name in ("delays", "grid", "name") if getattr(options, name))]
+    if given and (options.resume or options.report):
+        raise InputError(f"sweep.py: {' '.join(given)}: not for a sweep that was begun without; leave it out, or begin "
+                         "another one with --pages and --name")
     return options
 
 
 def address_of_scheduler(text: str) -> str:
     """Return the address of --scheduler. Raises argparse.ArgumentTypeError when it is none."""
     if not text.startswith(("tcp://", "tls://")):
-        raise argparse.ArgumentTypeError(f"{text[:80]!r} is no address; write tcp://host:8786")
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is no address; write tls://host:8786")
     return text
 
 
@@ -91,8 +99,6 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     what.add_argument("--pages", type=Path, metavar="LIST", help="measure the pages of this list, one URL a line")
     what.add_argument("--resume", type=page_list_name, metavar="NAME", help="go on with sweep-NAME as it was begun, "
                       "and where, unless --scheduler, --hosts or --here is given, too")
-    what.add_argument("--serve", nargs="?", type=Whole(1, 65535), const=8786, metavar="PORT",
-                      help="run a scheduler for other machines (8786), until Ctrl-C")
     what.add_argument("--status", nargs="?", type=page_list_name, const=LATEST, metavar="NAME", help="how far it is")
     what.add_argument("--stop", nargs="?", type=page_list_name, const=LATEST, metavar="NAME",
                       help="end it; --resume goes on")
@@ -107,34 +113,31 @@ def make_parser(description: str) -> argparse.ArgumentParser:
                         "'Tranco, 2026-11-01, ranks 1 to 500'")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--hosts", type=host_names, default=(), metavar="HOST,HOST,...",
-                       help="start a scheduler here, and workers there by SSH")
+                       help="measure there: by SSH, each with a worker, the first with Dask's scheduler, too")
     parser.add_argument("--remote", metavar="FOLDER", help="where the project lies on --hosts (as here)")
-    where.add_argument("--scheduler", type=address_of_scheduler, metavar="ADDRESS", help="measure on its "
-                       "workers: tcp://host:8786")
+    where.add_argument("--scheduler", type=address_of_scheduler, metavar="ADDRESS", help="measure on the "
+                       "workers of a cluster of Dask's that runs already: tls://host:8786")
     where.add_argument("--here", action="store_true", help="measure on this machine (the default)")
     parser.add_argument("--again", action="store_true", help="try again what failed before")
-    parser.add_argument("--tls", type=Path, default=TLS, help="folder of the certificates (.sweep-tls)")
     parser.add_argument("--dashboard", type=Whole(0, 65535), default=0, help="port of Dask's dashboard on this machine "
-                        "(any; 8787 with --serve)")
+                        "(any)")
     parser.add_argument("--wait", type=Decimal(0.1, 10**6, or_zero=True), default=3600.0, metavar="SECONDS",
-                        help="how long this machine's worker waits for another experiment to end (%(default)g)")
+                        help="how long a worker waits for another experiment to end (%(default)g)")
     parser.add_argument("--patience", type=Decimal(0.1, 3600, or_zero=True), default=30.0, metavar="SECONDS",
-                        help="how long it waits for other programs to leave the machine alone (%(default)g)")
-    parser.add_argument("--no-calibration", dest="calibration", action="store_false",
-                        help="this machine's worker does not measure the calibration's pages first")
+                        help="how long it waits for other programs to leave its machine alone (%(default)g)")
     return parser
 
 
 def asked_for(options: argparse.Namespace) -> tuple[SweepSettings, SweepFolder]:
     """Return what is to be measured, and the folder of its results. Raises InputError."""
     if options.report or options.resume:
-        asked, folder = asked_before(SweepFolder(options.dir, options.report or options.resume))
-        asked = replace(asked, sample_of=options.sample_of or asked.sample_of, **_where_given(options))
+        folder = SweepFolder(options.dir, options.report or options.resume)
+        asked = replace(asked_before(folder), **_where_given(options))
         if options.resume and asked.versions != own_versions():
             raise InputError(f"{folder.path}: was measured by {asked.versions}, and here is {own_versions()}; measure "
                              f"all anew with --pages {asked.pages}, or only --report {folder.name}")
         return asked, folder
-    pages = options.pages if _is_there(options.pages) or options.pages.is_absolute() else ROOT / options.pages
+    pages = options.pages if options.pages.is_absolute() or _is_there(options.pages) else ROOT / options.pages
     read_pages(pages)
     combinations = grid(_toml(options.grid), str(options.grid)) if options.grid else [()]
     delays = tuple(options.delays or map(float, DELAYS.split()))
@@ -145,7 +148,7 @@ def asked_for(options: argparse.Namespace) -> tuple[SweepSettings, SweepFolder]:
     except argparse.ArgumentTypeError as error:
         raise InputError(f"{pages}: {error}; give a --name") from None
     different = tuple(dict.fromkeys(checked))           # a grid's "1.1" and 1.1 are one
-    asked = SweepSettings(pages.resolve(), delays, different, own_versions(), options.sample_of)
+    asked = SweepSettings(pages.resolve(), delays, different, own_versions())
     return replace(asked, **_where_given(options)), SweepFolder(options.dir, name)
 
 
@@ -158,31 +161,30 @@ def _is_there(path: Path) -> bool:
 
 
 def _where_given(options: argparse.Namespace) -> dict[str, Any]:
-    """Return those fields of SweepSettings that say where to measure, if the options say so; else none."""
-    where: dict[str, Any] = {"remote": options.remote} if options.remote else {}
+    """Return those fields of SweepSettings that may change when a sweep goes on, as far as the options say them."""
+    given = {name: value for name in ("sample_of", "remote") if (value := getattr(options, name))}
     if options.scheduler or options.hosts or options.here:
-        where |= {"scheduler": options.scheduler or "", "hosts": options.hosts}
-    return where
+        given |= {"scheduler": options.scheduler or "", "hosts": options.hosts}
+    return given
 
 
-def asked_before(folder: SweepFolder) -> tuple[SweepSettings, SweepFolder]:
+def asked_before(folder: SweepFolder) -> SweepSettings:
     """Return what the sweep in `folder` was to measure when it was last begun. Raises InputError."""
-    found = folder.read_asked()
+    found = folder.read("sweep.json")
+    if not found:
+        raise InputError(f"{folder.path}: no sweep there; begin one with ./sweep.py --pages LIST")
     try:
-        asked = SweepSettings(Path(str(found["pages"])), tuple(map(float, found["delays"])),
-                      tuple(dict.fromkeys(check_options(list(map(str, words))) for words in found["combinations"])),
-                      Versions(**found["versions"]), str(found.get("sample_of", "")), **_where_before(found))
-    except (KeyError, TypeError, ValueError, argparse.ArgumentTypeError) as error:
-        raise InputError(f"{folder.path / 'sweep.json'}:1: not what a sweep was asked for ({error!r}); begin it again "
+        asked = msgspec.convert(found, SweepSettings, dec_hook=lambda kind, text: kind(text))
+        for options in asked.combinations:
+            check_options(options, asked.delays)
+        if asked.scheduler:
+            address_of_scheduler(asked.scheduler)
+        if asked.hosts:
+            host_names(",".join(asked.hosts))
+    except (msgspec.ValidationError, TypeError, argparse.ArgumentTypeError) as error:
+        raise InputError(f"{folder.path / 'sweep.json'}:1: not what a sweep was asked for ({error}); begin it again "
                          "with ./sweep.py --pages LIST") from None
-    return asked, folder
-
-
-def _where_before(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that say where a sweep measured, as it was noted; of the first sweeps it was not."""
-    scheduler, hosts = str(found.get("scheduler", "")), found.get("hosts", [])
-    return {"scheduler": scheduler and address_of_scheduler(scheduler), "remote": str(found.get("remote", ROOT)),
-            "hosts": host_names(",".join(map(str, hosts))) if hosts else ()}
+    return asked
 
 
 def named(options: argparse.Namespace, name: str | bool) -> SweepFolder:

@@ -6,7 +6,6 @@ The interval of a share is Clopper and Pearson's (1934): of five sites that are 
 they may be, one time in 40, where 48% of all are.
 """
 
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -47,22 +46,6 @@ class Distribution:
     low: Floats
     high: Floats
     sites: int
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Sites that two machines measured, at one RTT: by how many percentage points their improvements differ (the second
-    less the first), and by how many percent their PLT without TFO does. Medians of absolute differences, and the
-    largest. Of `sites` only `with_intervals` have a 95% interval from both machines; `overlapping` of these overlap.
-    """
-
-    rtt_ms: float
-    sites: int
-    median_points: float
-    largest_points: float
-    median_plt_percent: float
-    with_intervals: int
-    overlapping: int
 
 
 def median_improvement(rows: Sequence[SiteRow], rtt_ms: float, seed: int = 1) -> Estimate | None:
@@ -112,30 +95,6 @@ def theory_slope(points: Sequence[AtRtt], seed: int = 1) -> Estimate | None:
     if not pairs.size:
         return None
     return _estimate(pairs, lambda sample: float((sample[:, 0] * sample[:, 1]).sum() / (sample[:, 0] ** 2).sum()), seed)
-
-
-def agreement(rows: Sequence[SiteRow], rtt_ms: float) -> Agreement | None:
-    """Return how far two machines agree at an RTT; None when no site was measured by two."""
-    firsts = {(row.outcome.url, row.outcome.options): row for row in rows if not row.outcome.replica}
-    pairs = [(first_at, second_at) for row in rows if row.outcome.replica
-             and (first := firsts.get((row.outcome.url, row.outcome.options)))
-             and (first_at := first.at_rtt(rtt_ms)) and (second_at := row.at_rtt(rtt_ms))]
-    if not pairs:
-        return None
-    overlaps = [overlap for first, second in pairs if (overlap := _overlap(first, second)) is not None]
-    points = [abs(second.percent - first.percent) for first, second in pairs]
-    return Agreement(rtt_ms, len(pairs), statistics.median(points), max(points),
-                     statistics.median(abs(second.off_ms / first.off_ms - 1) * 100 for first, second in pairs),
-                     len(overlaps), sum(overlaps))
-
-
-def _overlap(first: AtRtt, second: AtRtt) -> bool | None:
-    """Tell whether two 95% intervals overlap, None where there are not two."""
-    if first.low_percent is None or first.high_percent is None:
-        return None
-    if second.low_percent is None or second.high_percent is None:
-        return None
-    return first.low_percent <= second.high_percent and second.low_percent <= first.high_percent
 
 
 def _draws(values: Floats, seed: int) -> Iterator[Floats]:

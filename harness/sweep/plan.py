@@ -8,8 +8,8 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -20,32 +20,19 @@ from harness.measure.options import parse_arguments
 from harness.measure.version import program_digest
 from harness.system.options import plain
 
-FORMAT = 1
+FORMAT = 2
 """The version of a unit's description; another one makes other keys."""
 OPTIONS = frozenset((
     "http", "server", "bwhome", "bwnet", "buffer", "delayhome", "paper", "testruns", "retries", "post-quantum",
     "predict", "cookies", "layout", "connections-per-host", "rtt", "think", "until-ci", "max-runs", "min-pairs",
     "timeout", "quiet", "quiet-limit", "seed"))
-"""Options of tfo.py that a sweep passes on, and a worker takes: each changes what is measured, none names a file.
+"""Options of tfo.py that a sweep passes on: each changes what is measured, none names a file.
 
 Without --tfo: a sweep compares loads with and without TFO, and a site with one of them only has no result.
 """
 MOST_COMBINATIONS = 1000
 """How many the values of a --grid file may give."""
-SECOND_OF = 10
-"""A site of so many is measured on a second machine, too."""
 _OPTION = re.compile(r"--([a-z-]+)(?:=(.*))?", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class UnitSettings:
-    """How a site is measured: at which one-way `delays` in ms, and with which other options of tfo.py."""
-
-    delays: tuple[float, ...]
-    options: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return " ".join(self.options) or "as by default"
 
 
 @dataclass(frozen=True)
@@ -58,63 +45,32 @@ class Versions:
 
 @dataclass(frozen=True)
 class Unit:
-    """One site to be measured. `replica` is 1 for a second measurement on another machine, else 0.
+    """One site to be measured, at which one-way `delays` in ms, with which other `options` of tfo.py.
 
     `recording` is the SHA-256 of its recording (harness.measure.resume.recording_digest).
     """
 
     url: str
     recording: str
-    settings: UnitSettings
+    delays: tuple[float, ...]
+    options: tuple[str, ...]
     versions: Versions
-    replica: int = 0
 
     @property
     def key(self) -> str:
         """A digest of all that is in it, in hexadecimal: the name of its results' folder, and of its task in Dask."""
         return hashlib.sha256(json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True).encode()).hexdigest()[:32]
 
-    @property
-    def wants_second(self) -> bool:
-        """Whether this site is to be measured on two machines: the recording's digest decides, so nobody can choose."""
-        return int(hashlib.sha256(self.recording.encode()).hexdigest(), 16) % SECOND_OF == 0
 
-    def to_json(self) -> str:
-        """Return it as JSON."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> "Unit":
-        """Return what `to_json` gave. Raises ValueError for anything else."""
-        try:
-            found = json.loads(text)
-            settings = UnitSettings(tuple(map(float, found["settings"]["delays"])),
-                                    tuple(map(str, found["settings"]["options"])))
-            return cls(str(found["url"]), str(found["recording"]), settings, Versions(**found["versions"]),
-                       int(found["replica"]))
-        except (TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"no unit of a sweep ({error!r})") from None
-
-
-@dataclass(frozen=True)
-class UnitTask:
-    """A unit, and a function that returns its recording as a parcel, which is called when the unit is handed out."""
-
-    unit: Unit
-    parcel: Callable[[], bytes]
-
-    @property
-    def second(self) -> "UnitTask":
-        """The same site once more, for another machine."""
-        return replace(self, unit=replace(self.unit, replica=1))
+def in_words(options: Sequence[str]) -> str:
+    """Return a combination of options as tables name it."""
+    return " ".join(options) or "as by default"
 
 
 def check_options(words: Sequence[str], delays_ms: Iterable[float] = (1.0,)) -> tuple[str, ...]:
     """Return tfo.py's options as ``--name=value``, in order of their names.
 
     Raises InputError for wrong ones, and for those that tfo.py refuses with one of these delays (one way).
-
-    Driver and worker both call this: what comes over the network is checked again where root acts on it.
     """
     found: dict[str, str] = {}
     waiting = list(words)
@@ -139,9 +95,7 @@ def check_options(words: Sequence[str], delays_ms: Iterable[float] = (1.0,)) -> 
 def grid(table: Mapping[str, Any], source: str) -> list[tuple[str, ...]]:
     """Return the combinations of a --grid's options: each name has a value or a list of values.
 
-    The value true stands for an option without a value.
-
-    Raises InputError.
+    The value true stands for an option without a value. Raises InputError.
     """
     axes = []
     for name, values in table.items():

@@ -9,13 +9,13 @@ import os
 import shutil
 import subprocess
 import sys
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from harness.bootstrap import ROOT
-from harness.errors import InputError
+from harness.errors import ExitStatus, InputError
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.urls import as_browsers_ask
 from harness.measure.resume import recording_digest
@@ -24,19 +24,19 @@ from harness.mirror.manifest import MANIFEST, keep_bodies, read_manifest
 from harness.mirror.paths import list_files
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.rtts import read_rtts, write_rtts
-from harness.sweep.folder import STAGING, SweepFolder
-from harness.sweep.measuring import PARTS, SITE
+from harness.sweep.folder import SweepFolder
+from harness.sweep.measuring import PARTS, SITE, Contents, last_line, read_files
 from harness.sweep.options import SweepSettings
-from harness.sweep.parcel import LARGEST, pack
-from harness.sweep.plan import Unit, UnitSettings, UnitTask
+from harness.sweep.plan import Unit
+from harness.system.privileges import invoking_user
 from harness.system.processes import bound_to_us, stop
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json, read_untrusted_text
 
 FETCH_S = 900.0
 """How long the recording of one page may take; fetch.py bounds its own steps."""
+FAILED = "failed.json"
+"""Stands in the folder of a page that has no recording, with the reason."""
 NOT_TRIED = "not recorded yet"
-BECAUSE = "because "
-"""What stands in fetch.py's verdict before each reason."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,17 @@ class SiteRecording:
         """Whether it was recorded, or could not be."""
         return self.why_not != NOT_TRIED
 
-    def parcel(self) -> bytes:
-        """Return it as it travels. Raises ValueError when it is too large."""
-        return pack(self.folder, PARTS)
+    def files(self) -> Contents:
+        """Return it as it travels. Raises ExperimentError when it is too large."""
+        return read_files(self.folder, PARTS)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A unit, and the recording that it is about."""
+
+    unit: Unit
+    site: SiteRecording
 
 
 def installed_recordings(folder: Path, first: PageFiles) -> dict[str, PageFiles]:
@@ -95,9 +103,9 @@ def recorded(sweep: SweepFolder, page: Page) -> SiteRecording | None:
     Two URLs may have one file name (/a/b and /ab): what is there of one that the list named before is not this page's.
     """
     folder = sweep.recording(page)
-    if (folder / "failed.json").exists():
+    if (folder / FAILED).exists():
         try:
-            failed = read_untrusted_json(folder / "failed.json")
+            failed = read_untrusted_json(folder / FAILED)
             why_not = str(failed["why"])
         except (UnreadableFileError, KeyError, TypeError):
             return SiteRecording(page, folder, why_not="not known any more; try again with --again")
@@ -117,20 +125,17 @@ def not_tried(sweep: SweepFolder, page: Page) -> SiteRecording:
 
 def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> SiteRecording:
     """Cut a page's recording out of `source` or, without a source, record it from the Internet; in one step."""
-    staging = sweep.recordings / f"{STAGING}{uuid.uuid4().hex}"
-    staging.mkdir()
-    try:
-        PageFiles(staging, SITE).pages.write_text(f"{page.url}\n", encoding="utf-8")
-        why = cut(source, page, PageFiles(staging, SITE)) if source else fetch(staging)
-        why = why or _too_large(staging)
+    with sweep.staging(sweep.recordings) as staging:
+        made = staging / "site"
+        made.mkdir()
+        PageFiles(made, SITE).pages.write_text(f"{page.url}\n", encoding="utf-8")
+        why = cut(source, page, PageFiles(made, SITE)) if source else fetch(made)
         if why:
-            shutil.rmtree(staging)
-            staging.mkdir()
-            (staging / "failed.json").write_text(json.dumps({"format": 1, "url": page.url, "why": why}) + "\n")
+            made = staging / "failed"
+            made.mkdir()
+            (made / FAILED).write_text(json.dumps({"format": 1, "url": page.url, "why": why}) + "\n")
         shutil.rmtree(sweep.recording(page), ignore_errors=True)
-        staging.rename(sweep.recording(page))
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        made.rename(sweep.recording(page))
     done = recorded(sweep, page)
     assert done is not None     # it has just been put there
     return done
@@ -184,27 +189,26 @@ def _links(folder: str, names: list[str]) -> list[str]:
 def fetch(folder: Path) -> str:
     """Record ``site.pages`` of `folder` by fetch.py; return why there is no recording to measure, "" when there is."""
     command = [sys.executable, str(ROOT / "fetch.py"), "--dir", str(folder), "--name", SITE]
-    with (folder / "fetch.log").open("w+", encoding="utf-8", errors="replace") as log:
-        process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT)
+    user = invoking_user()
+    as_user: dict[str, Any] = {}
+    if os.geteuid() == 0 and user.uid != 0:     # a sweep on this machine is root's process, for its worker's sake
+        as_user = {"user": user.uid, "group": user.gid, "extra_groups": [user.gid],
+                   "env": {**os.environ, "HOME": str(Path(f"~{user.name}").expanduser())}}
+    log_path = folder / "fetch.log"
+    with log_path.open("w", encoding="utf-8") as log:
+        process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT,
+                                   **as_user)
         try:
             status = process.wait(FETCH_S)
         except subprocess.TimeoutExpired:
             return f"cannot be recorded: fetch.py did not end within {FETCH_S:g} s"
         finally:
             stop(process)
-        log.seek(0)
-        lines = [line.strip() for line in log if line.strip()]
-    if status == 0:
+    if status == ExitStatus.DONE:
         return ""
-    because = [line.removeprefix(BECAUSE) for line in lines if line.startswith(BECAUSE)]
-    return f"cannot be recorded: {(because or lines or ['fetch.py said nothing'])[0 if because else -1]}"
-
-
-def _too_large(folder: Path) -> str:
-    total = 0
-    for base, _, files in os.walk(folder):
-        total += sum((Path(base) / name).lstat().st_size for name in files)
-    return f"its recording has {total // 2**20} MB, more than {LARGEST // 2**20}" if total > LARGEST else ""
+    # The verdict's reasons stand below the page's URL, indented; what fetch.py could not begin with is its last line.
+    indented = [line.strip() for line in log_path.read_text(errors="replace").splitlines() if line.startswith("    ")]
+    return f"cannot be recorded: {indented[0] if indented else last_line(log_path)}"
 
 
 def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[str, PageFiles],
@@ -215,7 +219,7 @@ def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[st
         done = recorded(sweep, page)
         if done is None:
             sweep.check_room()
-            sweep.write_progress({"recorded": number - 1, "pages": len(pages)})
+            sweep.write("progress.json", {"recorded": number - 1, "pages": len(pages)})
             source = installed.get(as_browsers_ask(page.url))
             done = record_site(sweep, page, source)
             how = done.why_not or (f"cut out of {source.name}" if source else "recorded")
@@ -224,7 +228,7 @@ def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[st
     return found
 
 
-def planned(sites: Sequence[SiteRecording], asked: SweepSettings) -> list[UnitTask]:
+def planned(sites: Sequence[SiteRecording], asked: SweepSettings) -> list[Job]:
     """Return the units: each recorded site under each combination of options."""
-    return [UnitTask(Unit(site.page.url, site.digest, UnitSettings(asked.delays, options), asked.versions), site.parcel)
+    return [Job(Unit(site.page.url, site.digest, asked.delays, options, asked.versions), site)
             for options in asked.combinations for site in sites if not site.why_not]

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from harness.bootstrap import ROOT
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
-from harness.sweep.plan import UnitTask
+from harness.sweep.plan import Unit, in_words
 from harness.sweep.recordings import SiteRecording
 from harness.sweep.sections import ReportContext, failure_part, machine_part, result_parts
 from harness.sweep.site_rows import SiteRow, read_rows
@@ -23,20 +23,20 @@ SAMPLES = {ROOT / "Top100US.pages": "the hundred most visited sites of the US in
 CSS = HERE.parent / "show" / "report" / "report.css"
 
 
-def write_outputs(folder: SweepFolder, asked: SweepSettings, sites: Sequence[SiteRecording], jobs: Sequence[UnitTask],
+def write_outputs(folder: SweepFolder, asked: SweepSettings, sites: Sequence[SiteRecording], units: Sequence[Unit],
                   ) -> list[Path]:
     """Write tables, figures and report of what the sweep has; return their paths."""
-    rows = read_rows(folder, sites, jobs)
+    rows = read_rows(folder, sites, units)
     rtts_ms = sorted({at.rtt_ms for row in rows for at in row.at})
-    written = [*write_loads(folder, [row.outcome for row in rows]), write_sites(folder, rows, rtts_ms)]
+    written = [write_loads(folder, [row.outcome for row in rows]), write_sites(folder, rows, rtts_ms)]
     context = ReportContext(folder, rtts_ms, written)
     parts = []
     for number, options in enumerate(asked.combinations, start=1):
         several = len(asked.combinations) > 1
-        what = f": {' '.join(options) or 'as by default'}" if several else ""
+        what = f": {in_words(options)}" if several else ""
         parts += result_parts(context, what, f"-{number}" if several else "",
                               [row for row in rows if row.outcome.options == options])
-    parts += [failure_part(context, rows), machine_part(rows, rtts_ms)]
+    parts += [failure_part(context, rows), machine_part(rows)]
     measured = len({row.outcome.url for row in rows if row.at})
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
     html = environment.get_template("report.html.j2").render(

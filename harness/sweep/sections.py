@@ -19,9 +19,9 @@ from harness.show.report.tables import UNKNOWN, Table, columns, number, plain_ta
 from harness.show.requests_figure import save_figure
 from harness.sweep.figures import draw_ecdf, draw_theory
 from harness.sweep.folder import SweepFolder
-from harness.sweep.outcome import Calibration, UnitOutcome
-from harness.sweep.over_sites import Estimate, agreement, distribution, median_improvement, share_faster, theory_slope
-from harness.sweep.plan import UnitSettings
+from harness.sweep.outcome import UnitOutcome
+from harness.sweep.over_sites import Estimate, distribution, median_improvement, share_faster, theory_slope
+from harness.sweep.plan import in_words
 from harness.sweep.site_rows import AtRtt, SiteRow
 
 SHOWN = 10
@@ -64,14 +64,13 @@ def result_parts(context: ReportContext, what: str, ending: str, rows: Sequence[
 
     `what` names the combination in titles, `ending` in file names.
     """
-    once = [row for row in rows if not row.outcome.replica]
     # Its own RTTs: --delayhome and --paper in a grid make others of the same delays.
-    rtts_ms = [rtt_ms for rtt_ms in context.rtts_ms if any(row.at_rtt(rtt_ms) for row in once)]
+    rtts_ms = [rtt_ms for rtt_ms in context.rtts_ms if any(row.at_rtt(rtt_ms) for row in rows)]
     context = replace(context, rtts_ms=rtts_ms)
-    curves = {rtt_ms: curve for rtt_ms in rtts_ms if (curve := distribution(once, rtt_ms))}
-    points = {rtt_ms: [found for row in once if (found := row.at_rtt(rtt_ms))] for rtt_ms in rtts_ms}
+    curves = {rtt_ms: curve for rtt_ms in rtts_ms if (curve := distribution(rows, rtt_ms))}
+    points = {rtt_ms: [found for row in rows if (found := row.at_rtt(rtt_ms))] for rtt_ms in rtts_ms}
     slopes = {rtt_ms: slope for rtt_ms in rtts_ms if (slope := theory_slope(points[rtt_ms]))}
-    over = ReportSection(f"Improvement over sites{what}", [_how_sure(once)], tables=[_summary_table(once, rtts_ms)])
+    over = ReportSection(f"Improvement over sites{what}", [_how_sure(rows)], tables=[_summary_table(rows, rtts_ms)])
     if curves:
         over.figures = [_drawn(context, f"ecdf{ending}", draw_ecdf(curves, f"Improvement over sites{what}"),
                                "The share of sites whose improvement is at most x, at each RTT. Shaded: 95% band, "
@@ -80,17 +79,17 @@ def result_parts(context: ReportContext, what: str, ending: str, rows: Sequence[
         "Each TCP handshake on a page's critical path costs one RTT, and TFO saves it where the request fits into the "
         "SYN. So theory expects an improvement of handshakes x RTT / PLT. A site lies below the line where another "
         "chain of requests becomes the longest one, or where a link was full."])
-    if any(option.startswith("--rtt=recorded") for row in once for option in row.outcome.options):
+    if any(option.startswith("--rtt=recorded") for row in rows for option in row.outcome.options):
         theory.lines.append("Here (--rtt recorded) each server has an RTT of its own, and the RTT in handshakes x RTT "
                             "/ PLT is the nominal one, their median: a site whose handshakes go to nearer or to "
                             "farther servers is off the line for that reason, too.")
     if slopes:
-        figure = draw_theory(once, slopes, f"Improvement and handshakes{what}")
+        figure = draw_theory(rows, slopes, f"Improvement and handshakes{what}")
         theory.figures = [_drawn(context, f"theory{ending}", figure, "Each site's improvement with its own 95% "
                                  "interval, against what its handshakes come to. In the legend: the slope of a line "
                                  "through the origin.")]
-    table = ReportSection(f"All sites{what}", tables=[_site_table(context, once)])
-    return [over, theory, _extremes(context, once, what), table]
+    table = ReportSection(f"All sites{what}", tables=[_site_table(context, rows)])
+    return [over, theory, _extremes(context, rows, what), table]
 
 
 def _drawn(context: ReportContext, name: str, figure: Figure, label: str) -> Drawing:
@@ -189,41 +188,16 @@ def failure_part(context: ReportContext, rows: Sequence[SiteRow]) -> ReportSecti
     part = ReportSection("Not measured, or in part", [] if bad else ["None: every site of the list was measured."])
     part.tables = [plain_table(f"Sites: {len({row.outcome.url for row in bad})}", columns(
         "Site", words=("Settings", "Status", "Machine", "Reason")), [
-            [_name(context, row.outcome), _settings(row.outcome), row.status, row.outcome.machine.name or UNKNOWN,
-             "; ".join(row.outcome.why) or UNKNOWN] for row in bad])]
+            [_name(context, row.outcome), in_words(row.outcome.options) if row.outcome.key else UNKNOWN, row.status,
+             row.outcome.machine.name or UNKNOWN, "; ".join(row.outcome.why) or UNKNOWN] for row in bad])]
     return part
 
 
-def _settings(outcome: UnitOutcome) -> str:
-    if not outcome.key:
-        return UNKNOWN          # a page without a recording is measured under none
-    return str(UnitSettings(outcome.delays, outcome.options)) + (", a second time" if outcome.replica else "")
-
-
-def machine_part(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> ReportSection:
-    """Return the section of the machines: what their calibrations say, and how far they agree on the same sites."""
-    measured = {(row.outcome.machine, row.outcome.url) for row in rows if row.outcome.machine.name and row.at}
+def machine_part(rows: Sequence[SiteRow]) -> ReportSection:
+    """Return the section of the machines that have measured."""
     counts = Counter({row.outcome.machine: 0 for row in rows if row.outcome.machine.name})
-    counts.update(machine for machine, _ in measured)
-    calibrations = {row.outcome.machine: row.outcome.calibration for row in rows if row.outcome.calibration}
-    body = []
-    for machine, count in sorted(counts.items(), key=lambda pair: pair[0].name):
-        found = calibrations.get(machine, Calibration())
-        body.append([machine.name, str(count), str(machine.cpus), number(found.page_ms),
-                     number(found.rtt_error_percent, "{:+.1f}%"), number(found.saved_rtts, "{:.2f}"),
-                     machine.processor, machine.kernel, machine.browser])
-    part = ReportSection("Machines", tables=[plain_table("Who measured, and what their calibration says", columns(
-        "Worker", "Sites measured", "CPUs", "Page that computes (ms)", "RTT off by",
-        "Round trips saved for each handshake",
-        words=("Processor", "Kernel", "Browser")), body)])
-    pairs = [agreed for rtt_ms in rtts_ms if (agreed := agreement(rows, rtt_ms))]
-    if not pairs:
-        part.lines = ["No site was measured on two machines: how far machines agree is not known."]
-        return part
-    part.lines = ["These sites were measured on two machines each:"]
-    part.tables.append(plain_table("Agreement of machines", columns(
-        "RTT (ms)", "Measured twice", "Improvements differ by (points, median)", "at most",
-        "PLT without TFO differs by (median)", "Intervals that overlap"), [
-            [f"{pair.rtt_ms:g}", str(pair.sites), f"{pair.median_points:.1f}", f"{pair.largest_points:.1f}",
-             f"{pair.median_plt_percent:.1f}%", f"{pair.overlapping} of {pair.with_intervals}"] for pair in pairs]))
-    return part
+    counts.update(machine for machine, _ in {(row.outcome.machine, row.outcome.url) for row in rows if row.at})
+    return ReportSection("Machines", tables=[plain_table("Who measured", columns(
+        "Machine", "Sites measured", "CPUs", words=("Processor", "Kernel", "Browser")), [
+            [machine.name, str(count), str(machine.cpus), machine.processor, machine.kernel, machine.browser]
+            for machine, count in sorted(counts.items(), key=lambda pair: pair[0].name)])])

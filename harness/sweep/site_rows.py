@@ -17,7 +17,7 @@ from harness.files.result_names import CLIENT
 from harness.files.results import Results, has_loads, read_results
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import LONGEST_WHY, UnitOutcome, of_unit
-from harness.sweep.plan import UnitTask
+from harness.sweep.plan import Unit
 from harness.sweep.recordings import SiteRecording
 
 
@@ -78,23 +78,19 @@ class SiteRow:
         return next((found for found in self.at if found.rtt_ms == rtt_ms), None)
 
 
-def read_rows(folder: SweepFolder, sites: Sequence[SiteRecording], jobs: Sequence[UnitTask]) -> list[SiteRow]:
-    """Return a row for each unit, and for each page without a recording; second measurements if there are any.
+def read_rows(folder: SweepFolder, sites: Sequence[SiteRecording], units: Sequence[Unit]) -> list[SiteRow]:
+    """Return a row for each unit, and for each page without a recording.
 
     A folder that cannot be read is a failure with its reason, like any other.
     """
-    rows = [SiteRow(UnitOutcome(key="", url=site.page.url, status="failed", why=(site.why_not,)), site.tried)
+    rows = [SiteRow(UnitOutcome("", site.page.url, "failed", (site.why_not,)), site.tried)
             for site in sites if site.why_not]
-    for job in jobs:
-        for unit in (job.unit, job.second.unit):
-            try:
-                outcome = folder.outcome(unit.key)
-            except InputError as error:
-                outcome = of_unit(unit, "failed", str(error))
-            if outcome is not None:
-                rows.append(read_row(folder, outcome))
-            elif not unit.replica:
-                rows.append(SiteRow(of_unit(unit, "failed"), tried=False))
+    for unit in units:
+        try:
+            outcome = folder.outcome(unit.key)
+        except InputError as error:
+            outcome = of_unit(unit, "failed", str(error))
+        rows.append(read_row(folder, outcome) if outcome else SiteRow(of_unit(unit, "failed"), tried=False))
     return rows
 
 
@@ -158,24 +154,22 @@ COUNTED: tuple[Callable[[LoadRecord], int | None], ...] = (
 )
 
 
+AT_RTT = {"plt_no_tfo_{}_ms": "off_ms", "plt_tfo_{}_ms": "on_ms", "improvement_{}_percent": "percent",
+          "low_{}_percent": "low_percent", "high_{}_percent": "high_percent", "pairs_{}": "pairs",
+          "handshakes_{}": "handshakes", "handshakes_rtt_plt_{}_percent": "theory_percent",
+          "predicted_{}_percent": "predicted_percent", "verdict_{}": "verdict"}
+"""Columns for each RTT, and what of AtRtt stands in them."""
+
+
 def flat(row: SiteRow, rtts_ms: Sequence[float]) -> dict[str, Any]:
     """Return a row as it stands in sites.csv."""
-    outcome, calibration = row.outcome, row.outcome.calibration
+    outcome = row.outcome
     found: dict[str, Any] = {
-        "url": outcome.url, "options": " ".join(outcome.options), "second": outcome.replica, "status": row.status,
+        "url": outcome.url, "options": " ".join(outcome.options), "status": row.status,
         "why": "; ".join(outcome.why), "synthetic": str(row.synthetic).lower(), "requests": row.requests,
         "hosts": row.hosts, "connections": row.connections, "bytes": row.bytes}
     for rtt_ms in rtts_ms:
-        at, name = row.at_rtt(rtt_ms), f"{rtt_ms:g}"
-        found |= {f"plt_no_tfo_{name}_ms": at and at.off_ms, f"plt_tfo_{name}_ms": at and at.on_ms,
-                  f"improvement_{name}_percent": at and at.percent, f"low_{name}_percent": at and at.low_percent,
-                  f"high_{name}_percent": at and at.high_percent, f"pairs_{name}": at and at.pairs,
-                  f"handshakes_{name}": at and at.handshakes,
-                  f"handshakes_rtt_plt_{name}_percent": at and at.theory_percent,
-                  f"predicted_{name}_percent": at and at.predicted_percent, f"verdict_{name}": at and at.verdict}
-    return {**found, "machine": outcome.machine.name, "machine_id": outcome.machine.id,
-            "kernel": outcome.machine.kernel, "browser": outcome.machine.browser,
-            "calibration_page_ms": calibration and calibration.page_ms,
-            "calibration_rtt_error_percent": calibration and calibration.rtt_error_percent,
-            "calibration_saved_rtts": calibration and calibration.saved_rtts,
-            "took_s": outcome.took_s, "key": outcome.key}
+        at = row.at_rtt(rtt_ms)
+        found |= {name.format(f"{rtt_ms:g}"): at and getattr(at, field) for name, field in AT_RTT.items()}
+    return {**found, "machine": outcome.machine.name, "kernel": outcome.machine.kernel,
+            "browser": outcome.machine.browser, "took_s": outcome.took_s, "key": outcome.key}

@@ -1,4 +1,4 @@
-"""All loads and all sites of a sweep as tables: loads.parquet, loads.csv, sites.csv. One unit is in memory at a time.
+"""All loads and all sites of a sweep as tables: loads.parquet and sites.csv. One unit is in memory at a time.
 
 The columns of loads are those of ``client/loads.csv`` (docs/results.md), and in front the unit, options and machine.
 """
@@ -18,73 +18,54 @@ from harness.sweep.outcome import UnitOutcome
 from harness.sweep.site_rows import SiteRow, flat
 from harness.system.atomic import write_atomically, written_beside
 
-OWN = ("key", "options", "second", "machine", "machine_id", "calibration_page_ms")
-TEXT = frozenset(("key", "options", "machine", "machine_id", "page", "url", "failed_by_reason", "why_not",
-                  "experiment"))
-REAL = frozenset(("calibration_page_ms", "delaynet_ms", "rtt_ms", "plt_ms", "last_ms", "first_byte_ms", "late_ms"))
-BATCH = 50_000
-"""Rows of a row group in the Parquet file."""
+OWN = ("key", "options", "machine")
+TEXT = frozenset((*OWN, "page", "url", "failed_by_reason", "why_not", "experiment"))
+REAL = frozenset(("delaynet_ms", "rtt_ms", "plt_ms", "last_ms", "first_byte_ms", "late_ms"))
+"""The other columns hold whole numbers, and `valid` true or false."""
 
 
-def write_loads(folder: SweepFolder, outcomes: Iterable[UnitOutcome]) -> list[Path]:
-    """Write every load of the units into both files, each in one step; return their paths."""
+def write_loads(folder: SweepFolder, outcomes: Iterable[UnitOutcome]) -> Path:
+    """Write every load of the units into loads.parquet, in one step; return its path."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = pa.schema([(name, pa.string() if name in TEXT else pa.float64() if name in REAL else pa.bool_()
                          if name == "valid" else pa.int64()) for name in (*OWN, *COLUMNS)])
-    parquet, table = folder.path / "loads.parquet", folder.path / "loads.csv"
-    with written_beside(parquet) as columns, written_beside(table) as lines:
-        with pq.ParquetWriter(columns, schema) as writer, lines.open("w", encoding="utf-8", newline="") as text:
-            rows_writer = csv.DictWriter(text, schema.names)
-            rows_writer.writeheader()
-            batch: list[dict[str, Any]] = []
-            for row in _loads(folder, outcomes):
-                rows_writer.writerow({name: _cell(value) for name, value in row.items()})
-                batch.append(row)
-                if len(batch) == BATCH:
-                    writer.write_table(pa.Table.from_pylist(batch, schema))
-                    batch = []
-            writer.write_table(pa.Table.from_pylist(batch, schema))
-    return [parquet, table]
+    path = folder.path / "loads.parquet"
+    with written_beside(path) as beside, pq.ParquetWriter(beside, schema) as writer:
+        for outcome in outcomes:
+            if rows := [*_loads(folder, outcome)]:
+                writer.write_table(pa.Table.from_pylist(rows, schema))
+    return path
 
 
-def _loads(folder: SweepFolder, outcomes: Iterable[UnitOutcome]) -> Iterator[dict[str, Any]]:
-    for outcome in outcomes:
-        client = folder.results(outcome.key) / CLIENT
-        if not outcome.key or not client.is_dir():
-            continue
-        own = {"key": outcome.key, "options": " ".join(outcome.options), "second": outcome.replica,
-               "machine": outcome.machine.name, "machine_id": outcome.machine.id,
-               "calibration_page_ms": outcome.calibration.page_ms if outcome.calibration else None}
-        try:
-            yield from ({**own, **_plain(row)} for row in load_rows(client))
-        except InputError:
-            continue            # sites.csv has it as a failure
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a load's row with a text in place of each list and each count by reason, and each text as UTF-8 has it."""
-    failed = row["failed_by_reason"]
-    plain = {**row, "why_not": "; ".join(row["why_not"]), "failed_by_reason": None if failed is None else
-             json.dumps(failed)} | {name: None if row[name] is None else float(row[name]) for name in REAL & row.keys()}
-    return {name: _cell(value) if isinstance(value, str) else value for name, value in plain.items()}
+def _loads(folder: SweepFolder, outcome: UnitOutcome) -> Iterator[dict[str, Any]]:
+    client = folder.results(outcome.key) / CLIENT
+    if not outcome.key or not client.is_dir():
+        return
+    own = {"key": outcome.key, "options": " ".join(outcome.options), "machine": outcome.machine.name}
+    try:
+        for row in load_rows(client):
+            failed = row["failed_by_reason"]
+            row |= {"why_not": "; ".join(row["why_not"]),
+                    "failed_by_reason": None if failed is None else json.dumps(failed)}
+            yield {name: _cell(value) for name, value in (own | row).items()}
+    except InputError:
+        return              # sites.csv has it as a failure
 
 
 def write_sites(folder: SweepFolder, rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Path:
-    """Write every site, failures and second measurements too, into sites.csv; return its path."""
+    """Write every site, failures too, into sites.csv; return its path."""
     flattened = [flat(row, rtts_ms) for row in rows]
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(flattened[0]) if flattened else ["url"])
+    writer = csv.DictWriter(text, [*flattened[0]] if flattened else ["url"])
     writer.writeheader()
-    writer.writerows({name: _cell(value) for name, value in row.items()} for row in flattened)
-    write_atomically(folder.path / "sites.csv", text.getvalue().encode("utf-8", "backslashreplace"))
+    writer.writerows({name: f"{value:.10g}" if isinstance(value, float) else _cell(value)
+                      for name, value in row.items()} for row in flattened)
+    write_atomically(folder.path / "sites.csv", text.getvalue())
     return folder.path / "sites.csv"
 
 
 def _cell(value: object) -> object:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:.10g}"
+    """Return a text as UTF-8 can hold it: a file name that is no UTF-8 reaches Python as lone surrogates."""
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

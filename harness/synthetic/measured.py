@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from harness.analysis.causes import CLOCK_MS, cause_of_load_event
 from harness.analysis.timeline import DATA, DOCUMENT, TimedRequest, Timeline
+from harness.files.encoding import decode
 from harness.files.headers import header_in
 from harness.files.load_parts import Initiator
 from harness.files.urls import without_fragment
-from harness.mirror.encoding import decode
 from harness.mirror.recording import Recording
 from harness.synthetic.found import Finder, Found, Seen, pair
 from harness.synthetic.shape import EVENT, PRIORITIES, PageShape, Resource

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
 from harness.errors import InputError
+from harness.files.encoding import LARGEST_BODY
 from harness.files.host_names import is_host_name
-from harness.mirror.encoding import LARGEST_BODY
 from harness.system.untrusted import UnreadableFileError, lines_of, read_untrusted
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper.tsv"

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from harness.errors import InputError
+from harness.errors import BusyError, InputError
 from harness.system.fastopen import ON, SYSCTL
 from harness.system.privileges import temp_root
 from harness.system.processes import bound_to_us, stop
@@ -37,9 +37,9 @@ LOOK_S = 0.2
 def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Iterator[int]:
     """Hold the machine's lock (flock(2)) and give its descriptor: the kernel releases it however we end.
 
-    What a killed experiment left of net.ipv4.tcp_fastopen (`machine_fastopen_on`) is put back first. Raises InputError
+    What a killed experiment left of net.ipv4.tcp_fastopen (`machine_fastopen_on`) is put back first. Raises BusyError
     that names the holder when another experiment has the lock, or one without root has its own
-    (only_experiment_of_anybody), and when what is lent to us as the lock is another file.
+    (only_experiment_of_anybody), and InputError when what is lent to us as the lock is another file.
     """
     check_alone()
     lent = os.environ.get(INHERITED_FD)
@@ -70,7 +70,7 @@ def machine_fastopen_on(lock_fd: int, sysctl: Path = SYSCTL) -> Iterator[None]:
 
 
 def check_alone() -> None:
-    """Raise InputError when an experiment without root is running: it has a lock of its own. Needs root.
+    """Raise BusyError when an experiment without root is running: it has a lock of its own. Needs root.
 
     The lock itself is asked: /proc/locks has other numbers for the devices of btrfs than stat(2).
     """
@@ -90,7 +90,7 @@ def lent_lock(wait_s: float, go_on: Callable[[], bool] = lambda: True, lock_file
               sysctl: Path = SYSCTL) -> Iterator[int]:
     """Hold the machine's lock for programs that are started meanwhile; give its descriptor, for INHERITED_FD.
 
-    Another experiment's end is waited for, `wait_s` seconds at most and while `go_on` says so: InputError then.
+    Another experiment's end is waited for, `wait_s` seconds at most and while `go_on` says so: BusyError then.
     """
     with _held(lock_file, sysctl, wait_s, go_on) as lock_fd:
         yield lock_fd
@@ -134,7 +134,7 @@ def _wait_and_take(lock_fd: int, lock_file: Path, wait_s: float, go_on: Callable
 def only_experiment_of_anybody(lock_file: Path = LOCK_FILE) -> Iterator[None]:
     """Hold the machine's lock as root; as anybody else, who cannot open it, one on the directory of temporary files.
 
-    Raises InputError when another experiment without root has that one, or one of root the machine's: who locked a file
+    Raises BusyError when another experiment without root has that one, or one of root the machine's: who locked a file
     stands in /proc/locks (proc(5)) for all to read.
     """
     if os.geteuid() == 0:
@@ -156,7 +156,7 @@ def only_experiment_of_anybody(lock_file: Path = LOCK_FILE) -> Iterator[None]:
 
 
 def _refuse_if_locked(path: Path) -> None:
-    """Raise InputError when a process has a lock on `path` (flock(2))."""
+    """Raise BusyError when a process has a lock on `path` (flock(2))."""
     if not path.exists():
         return
     status = path.stat()
@@ -228,8 +228,8 @@ def _take(lock_fd: int, lock_file: Path) -> None:
         raise _is_running(lock_file, holder(lock_file)) from None
 
 
-def _is_running(lock: Path, who: str) -> InputError:
-    return InputError(f"{lock}: another experiment is running: {who}; wait for its end or stop it")
+def _is_running(lock: Path, who: str) -> BusyError:
+    return BusyError(f"{lock}: another experiment is running: {who}; wait for its end or stop it")
 
 
 def _put_back_what_was_noted(lock_fd: int, sysctl: Path) -> None:

@@ -1,6 +1,5 @@
 """What connie raises, beside what socket.create_connection raises for the same."""
 
-import asyncio
 import copy
 import errno
 import gc
@@ -11,14 +10,21 @@ from typing import Any
 
 import pytest
 
-import connie.aio
 from connie import CACHE, ConnectError, cached_dns_connect, connie_connect
 from connie.cache import Question
-from tests.support.connie_hosts import Names, listening, look_up, names, refusing, same_descriptors, silent
+from tests.support.connie_hosts import (
+    Connect,
+    Names,
+    connect_in_a_loop,
+    listening,
+    look_up,
+    names,
+    refusing,
+    same_descriptors,
+    silent,
+)
 
 __all__ = ["names"]
-
-Connect = Callable[..., Any]
 
 
 def test_the_error_has_every_address(names: Names) -> None:
@@ -37,7 +43,7 @@ def test_the_error_has_every_address(names: Names) -> None:
         assert (type(twin), twin.args, twin.message, str(twin)) == (type(error), error.args, error.message, str(error))
 
 
-@pytest.mark.parametrize("connect", [connie_connect, lambda *address: asyncio.run(connie.aio.connect(*address))])
+@pytest.mark.parametrize("connect", [connie_connect, connect_in_a_loop])
 def test_the_error_of_a_name_that_moved_has_old_and_new_addresses(names: Names, connect: Connect) -> None:
     with refusing("127.0.0.2") as old, refusing("127.0.0.3") as new:
         names.hosts["moved.test"] = [old]
@@ -65,12 +71,14 @@ def test_the_error_is_like_an_exception_group(names: Names) -> None:
     assert others.exceptions == error.exceptions[:1]
     assert error.subgroup(lambda failure: isinstance(failure, PermissionError)) is None
 
+
+connects = pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect, connect_in_a_loop])
 BAD = [("127.0.0.1", 65537), ("127.0.0.1", -1), ("127.0.0.1", "no-such-service"), ("127.0.0.1", 80.5), (5, 80),
        ("é" * 64, 80), ("empty.test", 80), ("unknown.test", 80), ("127.0.0.1", None)]
 
 
 @pytest.mark.parametrize("address", BAD, ids=str)
-@pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect])
+@connects
 def test_bad_addresses_give_the_error_of_create_connection(names: Names, address: tuple[Any, Any], connect: Connect,
                                                            monkeypatch: pytest.MonkeyPatch) -> None:
     names.hosts["empty.test"] = []
@@ -86,7 +94,7 @@ def test_bad_addresses_give_the_error_of_create_connection(names: Names, address
 
 @pytest.mark.parametrize("source", [("192.0.2.9", 0), ("127.0.0.1", 70000), ("::1", 0), "127.0.0.1", (1, 2),
                                     ("127.0.0.1",)], ids=str)
-@pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect])
+@connects
 def test_bad_sources_give_the_error_of_create_connection(source: Any, connect: Connect) -> None:
     with listening() as server:
         address = server.getsockname()
@@ -94,7 +102,7 @@ def test_bad_sources_give_the_error_of_create_connection(source: Any, connect: C
                           lambda: connect(*address, source_addr=source))
 
 
-@pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect])
+@connects
 def test_a_port_in_use_gives_the_error_of_create_connection(connect: Connect) -> None:
     with listening() as server, listening() as other:
         source = other.getsockname()
@@ -102,14 +110,13 @@ def test_a_port_in_use_gives_the_error_of_create_connection(connect: Connect) ->
                           lambda: connect(*server.getsockname(), source_addr=source))
 
 
+@connects
 @pytest.mark.parametrize("timeout", [-1, float("nan"), "5"])
-def test_bad_timeouts_give_the_class_of_error_of_settimeout(timeout: Any) -> None:
-    connects: tuple[Connect, ...] = (connie_connect, cached_dns_connect)
-    for connect in connects:
-        with listening() as server, pytest.raises((ValueError, TypeError)) as caught:
-            connect(*server.getsockname(), timeout)
-        with socket.socket() as sock, pytest.raises(caught.type):
-            sock.settimeout(timeout)
+def test_bad_timeouts_give_the_class_of_error_of_settimeout(timeout: Any, connect: Connect) -> None:
+    with listening() as server, pytest.raises((ValueError, TypeError)) as caught:
+        connect(*server.getsockname(), timeout)
+    with socket.socket() as sock, pytest.raises(caught.type):
+        sock.settimeout(timeout)
 
 
 def assert_same_error(theirs: Callable[[], object], ours: Callable[[], object]) -> None:

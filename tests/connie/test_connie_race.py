@@ -1,22 +1,28 @@
-"""Whatever mixture of addresses a name has: one that is alive wins, or every failure is told, and no socket is left."""
+"""The race: its rules without sockets, and whatever mixture of addresses a name has, by threads and asyncio alike."""
 
-import asyncio
 import errno
+import math
 import socket
-from collections.abc import Callable
+from collections import Counter
 from contextlib import ExitStack
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import connie.aio
-from connie import ConnectError, connie_connect
+import connie
+from connie import Address, ConnectError, RaceOptions, connie_connect
+from connie.addresses import interleave, is_numeric, unique_addresses
+from connie.race import PATIENCE_S, SHORTAGES, Race
 from tests.support.connie_hosts import (
     WAIT_S,
+    Connect,
     Names,
     Sockaddr,
+    connect_in_a_loop,
+    few_descriptors,
     listening,
     look_up,
     names,
@@ -27,18 +33,95 @@ from tests.support.connie_hosts import (
 
 __all__ = ["names"]
 
+V4, V6 = socket.AF_INET, socket.AF_INET6
 ALIVE, REFUSES, SILENT = "alive", "refuses", "silent"
 ENOUGH_S = 0.25
 """For all attempts that nobody answers."""
 ERRNO = {REFUSES: errno.ECONNREFUSED, SILENT: errno.ETIMEDOUT}
 
 
-def connect_in_a_loop(*arguments: Any, **keywords: Any) -> socket.socket:
-    return asyncio.run(connie.aio.connect(*arguments, **keywords))
+both = pytest.mark.parametrize("connect", [connie_connect, connect_in_a_loop])
+
+def address(family: int, number: int) -> Address:
+    host = f"192.0.2.{number}" if family == V4 else f"2001:db8::{number}"
+    return Address(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, (host, 80))
 
 
-@pytest.mark.parametrize("connect", [connie_connect, connect_in_a_loop])
-def test_any_mixture(names: Names, connect: Callable[..., socket.socket]) -> None:
+addresses = st.lists(st.builds(address, st.sampled_from([V4, V6]), st.integers(1, 50)), unique=True, max_size=12)
+
+
+@given(addresses, st.sampled_from([None, V4, V6, (V4,), (V6, V4), ()]))
+def test_families_take_turns(given_order: list[Address], prefer: int | tuple[int, ...] | None) -> None:
+    order = interleave(given_order, prefer)
+    assert Counter(order) == Counter(given_order)
+    for family in (V4, V6):
+        assert ([each for each in order if each.family == family]
+                == [each for each in given_order if each.family == family])
+    # As long as both families have some left, no two neighbours are of one family.
+    shorter = min(sum(each.family == family for each in order) for family in (V4, V6))
+    assert all(each.family != other.family for each, other in pairwise(order[:2 * shorter]))
+    wished = () if prefer is None else (prefer,) if isinstance(prefer, int) else prefer
+    there = [each.family for each in given_order]
+    assert [each.family for each in order][:1] == ([family for family in wished if family in there] or there)[:1]
+    answer = [(each.family, each.kind, each.proto, "", each.sockaddr) for each in given_order]
+    assert list(unique_addresses(answer + answer)) == given_order
+
+
+@pytest.mark.parametrize(("host", "expected"), [
+    ("127.0.0.1", True), ("::1", True), (b"::1", True), (None, True),
+    ("localhost", False), ("", False), ("1.2.3", False), ("a\0b", False), ("é", False), (b"\xe9", False)])
+def test_what_is_an_address_already(host: str | bytes | None, expected: bool) -> None:
+    assert is_numeric(host) is expected
+
+
+@given(addresses, st.none() | st.integers(1, 5), st.sampled_from([0.0, 0.1, 0.25]), st.data())
+def test_a_race_keeps_its_rules(queue: list[Address], at_once: int | None, stagger_s: float,
+                                data: st.DataObject) -> None:
+    """Whatever fails when: in order, never too many at once, never too close but after a failure, none forgotten."""
+    race = Race(queue, at_once, stagger_s, None)
+    running: list[Address] = []
+    tried: dict[Address, int] = {}
+    now, last_start, fewer_than = 100.0, -math.inf, math.inf
+    while not race.is_lost():
+        taken = race.take(now)
+        if taken is not None:
+            assert taken in tried or len(tried) == queue.index(taken), "in their order"
+            assert len(running) < min(at_once or len(queue), fewer_than)
+            assert now >= last_start + stagger_s
+            running.append(taken)
+            last_start, tried[taken] = now, tried.get(taken, 0) + 1
+        outcome = data.draw(st.sampled_from(["wait", errno.ECONNREFUSED, errno.EMFILE]))
+        if running and (outcome != "wait" or race.wait_s(now) is None):
+            ended = running.pop(data.draw(st.integers(0, len(running) - 1)))
+            code = errno.ECONNREFUSED if outcome == "wait" or tried[ended] > 3 else outcome
+            race.failed(ended, OSError(code, ""), now)
+            # In a shortage nothing starts until an attempt has ended; then there is no reason to keep a distance.
+            fewer_than = math.inf if code not in SHORTAGES or not running else len(running)
+            last_start = -math.inf
+        elif (wait_s := race.wait_s(now)) is not None:
+            now += wait_s
+    assert set(tried) <= set(queue)
+    assert not running
+    if queue:
+        error = race.error("a.test")
+        assert not error.timed_out
+        assert [attempt.address for attempt in error.attempts] == queue
+        assert all(attempt.errno in SHORTAGES for attempt in error.attempts if attempt.address not in tried)
+
+
+@pytest.mark.parametrize("options", [{"max_attempts": 0}, {"max_attempts": -1}, {"stagger": -0.1},
+                                     {"stagger": math.nan}, {"stagger": math.inf}])
+def test_options_that_make_no_race(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        RaceOptions(**options)
+
+
+@both
+def test_any_mixture(names: Names, connect: Connect) -> None:
+    """One that is alive wins, or every failure is told, and no socket is left; with few descriptors left as with many.
+
+    An address that never answers keeps its place and its descriptor, so a live one behind too many has no turn.
+    """
     with ExitStack() as stack:
         kinds: dict[Sockaddr, str] = {}
         for n in (2, 3):
@@ -46,18 +129,20 @@ def test_any_mixture(names: Names, connect: Callable[..., socket.socket]) -> Non
             kinds[stack.enter_context(refusing(f"127.0.0.{n}"))] = REFUSES
             kinds[stack.enter_context(listening(f"127.0.0.{n}", backlog=4096)).getsockname()] = ALIVE
 
-        @settings(max_examples=40)
+        @settings(max_examples=20, deadline=None)
         @given(st.lists(st.sampled_from(list(kinds)), min_size=1, unique=True), st.none() | st.integers(1, 3),
-               st.sampled_from([0.0, 0.001]))
-        def mixture(addresses: list[Sockaddr], max_attempts: int | None, stagger: float) -> None:
+               st.sampled_from([0.0, 0.001]), st.none() | st.integers(1, 3))
+        def mixture(addresses: list[Sockaddr], max_attempts: int | None, stagger: float, free: int | None) -> None:
             connie.CACHE.clear()
             names.hosts["mixed.test"] = addresses
             look_up("mixed.test")
-            order = [kinds[address] for address in addresses]
+            order = [kinds[each] for each in addresses]
             options = {"max_attempts": max_attempts, "stagger": stagger}
-            # An address that never answers keeps its place, so a live one behind too many of them has no turn.
-            has_turn = ALIVE in order and order[:order.index(ALIVE)].count(SILENT) < (max_attempts or len(order))
-            with same_descriptors():
+            places = min(max_attempts or len(order), free or len(order))
+            has_turn = ALIVE in order and order[:order.index(ALIVE)].count(SILENT) < places
+            # asyncio's loop needs three descriptors of its own.
+            spare = free + (3 if connect is connect_in_a_loop else 0) if free else None
+            with same_descriptors(), few_descriptors(spare):
                 if has_turn:
                     with connect("mixed.test", 80, WAIT_S, **options) as sock:
                         assert kinds[sock.getpeername()] == ALIVE
@@ -67,6 +152,48 @@ def test_any_mixture(names: Names, connect: Callable[..., socket.socket]) -> Non
             assert [attempt.address.sockaddr for attempt in caught.value.attempts] == addresses
             assert caught.value.timed_out == isinstance(caught.value, TimeoutError) == (SILENT in order)
             for attempt, kind in zip(caught.value.attempts, order, strict=True):
-                assert attempt.errno in {ERRNO.get(kind), errno.ETIMEDOUT}
-
+                assert attempt.errno in {ERRNO.get(kind), errno.ETIMEDOUT, errno.EMFILE if free else None}
         mixture()
+
+
+@both
+def test_a_shortage_that_nobody_can_end_is_told_soon(names: Names, connect: Connect,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its true errno, and the name's answer is kept: no address is to blame."""
+    with listening() as server, listening("127.0.0.2") as other:
+        names.hosts["two.test"] = [server.getsockname(), other.getsockname()]
+        look_up("two.test")
+        for code in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS):
+            def refuse(*_: object, code: int = code) -> None:
+                raise OSError(code, "shortage")
+            with monkeypatch.context() as patched:
+                patched.setattr("connie.connect.begin", refuse)
+                with pytest.raises(ConnectError) as caught:
+                    connect("two.test", 80, 100 * PATIENCE_S)
+            assert caught.value.errno == code
+            assert not caught.value.timed_out
+            assert {attempt.errno for attempt in caught.value.attempts} == {code}
+        connect("two.test", 80).close()
+    assert names.asked == ["two.test"]
+
+
+MALFORMED: list[Any] = [("::1",), ("::1", 80, 0, 0, 0), ("::1", 80, -1), ("::1", 80, 0, 2**32), ("::1", "80"),
+                        ("::1", 99999), ("::1\0", 80, 0, 0), ("fe80::1%no-such-link", 80, 0, 0), ("garbage", 80, 0, 0),
+                        ("é", 80, 0, 0), (None, 80), (10, b"\x1f\x90\0\0\0\0"), (), "::1", None, [], ["::1", 80, 0, -7],
+                        ("192.0.2.1", 80, 0, 0)]
+
+
+@both
+@pytest.mark.parametrize("sockaddr", MALFORMED, ids=repr)
+def test_malformed_addresses_of_a_resolver(names: Names, monkeypatch: pytest.MonkeyPatch, connect: Connect,
+                                           sockaddr: Any) -> None:
+    with listening() as server:
+        good = (V4, socket.SOCK_STREAM, 6, "", server.getsockname())
+        bad = (V6, socket.SOCK_STREAM, 6, "", sockaddr)
+        answers = {"bad.test": [bad], "mixed.test": [bad, good]}
+        monkeypatch.setattr(socket, "getaddrinfo", lambda host, *_: answers[host])
+        with same_descriptors():
+            with pytest.raises(ConnectError) as caught:
+                connect("bad.test", 80, WAIT_S)
+            assert str(caught.value)
+            connect("mixed.test", 80, WAIT_S, max_attempts=1).close()

@@ -32,8 +32,6 @@ pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
 CASES = Path(__file__).parent / "pages"
 NAME = "S"
-NOT_YET = {"polling_until_upgraded", "streamed_document"}
-"""What the replay does not do yet: take a case out once it does."""
 
 
 @contextmanager
@@ -59,10 +57,9 @@ def differences(asked: list[str], wanted: dict[str, Any]) -> list[str]:
     return others
 
 
-def cases() -> list[Any]:
+def cases() -> list[str]:
     """Return the names of the cases."""
-    return [pytest.param(name, marks=[pytest.mark.xfail] if name in NOT_YET else [])
-            for name in sorted(file.stem for file in CASES.glob("*.json"))]
+    return sorted(file.stem for file in CASES.glob("*.json"))
 
 
 @pytest.mark.parametrize("case", cases())

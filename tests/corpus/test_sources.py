@@ -25,8 +25,8 @@ from typing import Any
 import pytest
 
 from harness.errors import InputError
+from harness.files.encoding import decode
 from harness.files.pages import read_pages
-from harness.mirror.encoding import decode
 from harness.record.sources.answers import Entry
 from harness.record.sources.archived import ArchivedRequest
 from harness.record.sources.opened import HARS, WARCS, is_figures_only, opened

@@ -74,7 +74,7 @@ def test_what_frames_of_other_sites_ask_for_belongs_to_their_page(tmp_path: Path
     """Chrome names no page for it: GitHub mrichman/hargo, golang.org.har, 12 of 32 requests."""
     frame, other = "https://frame.test/", "https://b.test/"
     path = har(tmp_path / "x.har", entry(PAGE), entry(frame, referer=PAGE), entry(other, page="page_2", second=10),
-               entry(f"{frame}late", "image/png", page=None, second=11, referer=frame),
+               entry(f"{frame}late", "image/svg+xml", page=None, second=11, referer=frame),
                entry(f"{frame}later", "image/png", page=None, second=12, referer=f"{frame}late#x"),
                entry("https://nobody.test/", "image/png", page=None, second=12, referer="https://elsewhere.test/"),
                pages=(("page_1", 1), ("page_2", 10)))
@@ -147,16 +147,16 @@ def of_firefox(path: Path, mime_type: str, body: bytes, *, size: int | None = No
 def test_what_firefox_153_pads_is_a_picture_without_an_end_or_none(mime_type: str, kept: int, is_whole: bool | None,
                                                                    tmp_path: Path) -> None:
     """is_whole: None where the body is not taken."""
-    body = (b"x" * kept).ljust(2 * LIMIT, b"\0")
+    body = (b"\xff" * kept).ljust(2 * LIMIT, b"\0")
     large = read_foreign_har(of_firefox(tmp_path / "x.har", mime_type, body))[1]
     assert (large.body, large.cut) == (None if is_whole is None else body, is_whole is False)
     assert large.wire_bytes == 2 * LIMIT
 
 
 def test_a_picture_that_an_older_firefox_cut_gets_its_size_back(tmp_path: Path) -> None:
-    path = har(tmp_path / "x.har", entry(PAGE), entry(f"{PAGE}x.png", "image/png", b"x" * LIMIT, size=2 * LIMIT))
+    path = har(tmp_path / "x.har", entry(PAGE), entry(f"{PAGE}x.png", "image/png", b"\xff" * LIMIT, size=2 * LIMIT))
     large = read_foreign_har(path)[1]
-    assert (large.body, large.cut) == (b"x" * LIMIT + bytes(LIMIT), True)
+    assert (large.body, large.cut) == (b"\xff" * LIMIT + bytes(LIMIT), True)
 
 
 @pytest.mark.parametrize(("encoded_bytes", "kept"), [(LIMIT, True), (LIMIT + 1, False)])

@@ -346,6 +346,23 @@ def test_a_page_with_live_connections_is_not_held_to_what_one_load_asked_for(tmp
     assert certain == ([page, f"{page}news", f"{page}0.png"] if is_live else []), "what it was not told to ask for"
 
 
+def test_no_load_is_held_to_a_long_poll_but_to_all_of_what_came_in_pieces(tmp_path: Path) -> None:
+    page = f"https://{HOST}/"
+    made = HttpsRecording(tmp_path)
+    began = "2026-11-26T10:00:00.000Z"
+    made.add(page, b"page", (("Content-Type", "text/html"),), startedDateTime=began, timings={"wait": 20},
+             _arrivals=[[0, 2], [300, 4]])
+    made.add(f"{page}poll", b"noop", startedDateTime=began, timings={"wait": 700})
+    made.entries[-1]["request"]["headers"] = [{"name": "Sec-Fetch-Dest", "value": "empty"}]
+    made.add(f"{page}1.png", b"GIF", startedDateTime="2026-11-26T10:00:01.000Z", timings={"wait": 20})
+    made.finish(page)
+    recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
+    recorded = recorded_page(recording, tmp_path / "Web", sanitise(page))
+    assert (recorded.of_a_load, sorted(recorded.urls.values())) == (True, [page, f"{page}1.png"])
+    assert {answer.url: (answer.slow_ms, answer.arrivals) for answer in recorded.paced.values()} == {
+        page: (0, ((0, 2), (300, 4))), f"{page}poll": (700, ())}
+
+
 def test_a_page_with_live_connections_is_held_to_what_it_asks_for_before_they_say_anything() -> None:
     def load(got_certain: int) -> LoadRecord:
         made = load_of(cover=(100, 9000, 80, 8000))

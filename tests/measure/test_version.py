@@ -1,4 +1,4 @@
-"""The digest by which --resume and a sweep tell programs apart."""
+"""The digest by which --resume and a sweep tell programs apart: it changes with what may change a number."""
 
 from pathlib import Path
 
@@ -6,16 +6,38 @@ import pytest
 
 from harness.measure import version
 
+TFO = "from harness.measure import loads\nCOMMAND = ['-m', 'harness.measure.started']\n"
+SOURCES = {"tfo.py": TFO, "harness/__init__.py": "", "harness/measure/__init__.py": "",
+           "harness/measure/loads.py": '"""Loads."""\nLIMIT_S = 1\n"""In seconds."""\n',
+           "harness/measure/started.py": "A = 1\n", "harness/show/table.py": "A = 1\n",
+           "harness/measure/page.js": "let a = '// 1'; // comment\n", "tfo-test/shim.c": "int a; /* one */\n"}
 
-def test_the_digest_is_of_what_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+@pytest.mark.parametrize(("name", "text", "same"), [
+    ("tfo.py", f'"""What it does."""\n# A remark.\n{TFO}', True),
+    ("tfo.py", TFO + "A = 2\n", False),
+    ("harness/measure/loads.py", "LIMIT_S = 1    # other words\n", True),
+    ("harness/measure/loads.py", "LIMIT_S = 2\n", False),
+    ("harness/measure/loads.py", "LIMIT_S = 1\n\n\ndef load():\n    return LIMIT_S\n", False),
+    ("harness/measure/started.py", "A = 2\n", False),
+    ("harness/measure/unused.py", "A = 2\n", True),
+    ("harness/show/table.py", "A = 2\n", True),
+    ("harness/measure/page.js", "/* other */ let a =\n  '// 1';\n", True),
+    ("harness/measure/page.js", "let a = '// 2'; // comment\n", False),
+    ("tfo-test/shim.c", "int a; // two\n", True),
+    ("tfo-test/shim.c", "int b; /* one */\n", False),
+    ("docs/results.md", "words", True)])
+def test_the_digest_is_of_what_changes_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str,
+                                               same: bool) -> None:
     monkeypatch.setattr(version, "ROOT", tmp_path)
-    digests = []
-    for name, text in (("tfo.py", "a"), ("harness/measure/loads.py", "a"), ("harness/measure/loads.py", "b"),
-                       ("tfo-test/shim.c", "a"), ("harness/show/table.py", "a"), ("docs/results.md", "a")):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+
+    def digest_of(sources: dict[str, str]) -> str:
+        for path, content in sources.items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(content)
         version.program_digest.cache_clear()
-        digests.append(version.program_digest())
+        return version.program_digest()
+
+    before = digest_of(SOURCES)
+    assert (digest_of({name: text}) == before) == same
     version.program_digest.cache_clear()
-    assert len(set(digests)) == 4
-    assert digests[3] == digests[4] == digests[5], "tables and texts change no load"

@@ -69,7 +69,7 @@ def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypat
     others = [LateAnswer(f"{number}.test", 100, 90, critical=False) for number in range(MOST_LATE)]
     waited_for = LateAnswer("a.test", 100, 60, critical=True)
     monkeypatch.setattr("harness.measure.watch._late", lambda *_: [*others, waited_for])
-    lab = MadeLab(star=SimpleNamespace(servers={}), speeds=LinkSpeeds(),
+    lab = MadeLab(star=SimpleNamespace(servers={}), recorded={}, speeds=LinkSpeeds(),
                   one_by_one=False, network="star", measured_rtt_ms={})
     watch = SimpleNamespace(lab=lab, ticks=Ticks(samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0))]),
                             arrivals=Arrivals(lost=True))
@@ -90,7 +90,7 @@ def test_servers_that_are_faster_together_than_the_clients_link_wait_for_it(home
     """
     servers = {name: Host(name, f"10.0.0.{number}", "", "", 0) for number, name in enumerate(NAMES, 2)}
     lab = MadeLab(
-        star=SimpleNamespace(servers=servers), speeds=LinkSpeeds(bw_home_mbit=home_mbit), one_by_one=False,
+        star=SimpleNamespace(servers=servers), recorded={}, speeds=LinkSpeeds(bw_home_mbit=home_mbit), one_by_one=False,
         network="star", measured_rtt_ms=dict.fromkeys(NAMES, 20.0), layout=EACH_ITS_OWN, thinks=False,
         delay=SimpleNamespace(held_ms=dict.fromkeys((host.address for host in servers.values()), 0.0)))
     arrivals = Arrivals()

@@ -67,7 +67,8 @@ def test_arrivals_ascend_and_are_bounded() -> None:
 def test_what_came_after_the_load_event_is_left_out() -> None:
     began = "2026-09-21T14:13:20.000+00:00"
     began_s = load_event_s({"pages": [{"startedDateTime": began, "pageTimings": {"onLoad": 0}}]})
-    stream = {"startedDateTime": began, "timings": {"blocked": -1, "wait": 100}, "_arrivals": [[0, 3], [150, 9]]}
+    stream: dict[str, Any] = {"startedDateTime": began, "timings": {"blocked": -1, "wait": 100},
+                              "_arrivals": [[0, 3], [150, 9]]}
     assert arrivals_of(stream, began_s) == (((0, 3), (150, 9)), False)      # in pieces, and with an end
     stream["_partial"] = True
     assert arrivals_of(stream, began_s + 0.3) == (((0, 3), (150, 9)), False)

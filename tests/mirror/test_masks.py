@@ -1,5 +1,7 @@
 """Volatile values of URLs and bodies."""
 
+from random import Random
+from string import ascii_letters, ascii_lowercase, digits
 
 import pytest
 from hypothesis import given
@@ -18,7 +20,12 @@ from tests.support.growth import LINEAR, growth
     ("/x;ord=12?", "/x;ord=*?"), ("/j?callback=f&jsoncallback=g&JSONP=h", "/j?callback=*&jsoncallback=*&JSONP=*"),
     ("/j?a-callback.b_c=f&callback&call=1", "/j?a-callback.b_c=*&callback&call=1"),
     ("/3fa85f64-5717-4562-b3fc-2c963f66afa6/x", "/*/x"), ("/WPi3WwXM1363139394945/y", "/*/y"),
-    ("/v1.2.3.4/", "/v1.2.3.4/"),
+    ("/v1.2.3.4/", "/v1.2.3.4/"), ("/s/V1StGXR8_Z5jdHi6B-myT/x.json", "/s/*/x.json"), ("/k3x9q2m7w5p1z8r4", "/*"),
+    ("/BJx3kQ2mZp9vT7yLw4HsNdRfAeUoIcGt8bX6uYqVnMj5rKzP1lWgDaSiEhFtOxC0", "/*"), ("/a?t=V1StGXR8_Z5jdHi6B-myT",
+                                                                               "/a?t=V1StGXR8_Z5jdHi6B-myT"),
+    *((name, name) for name in ("/top-10-things-to-do-in-2024", "/iPhone-15-Pro-Max-Review", "/getUserByEmailAddress",
+                                "/hero-image-1920x1080-v2.jpg", "/jquery-ui-1-13-2-custom-min", "/V1StGXR8Z5jdHi6",
+                                "/Transmission_Control_Protocol")),
     ("/", "/")])
 def test_targets(target: str, masked: str) -> None:
     assert mask_target(target) == masked
@@ -30,11 +37,19 @@ def test_masking_twice_is_masking_once(target: str) -> None:
     assert mask_target(masked) == masked
 
 
+@pytest.mark.parametrize("letters", [ascii_lowercase, ascii_letters])
+@pytest.mark.parametrize(("length", "least"), [(16, 0.9), (21, 0.95), (87, 1.0)])
+def test_ids_in_paths_are_volatile(letters: str, length: int, least: float) -> None:
+    ids = ["".join(Random(seed).choices(letters + digits, k=length)) for seed in range(500)]
+    assert sum(mask_target(f"/s/{drawn}/x") == "/s/*/x" for drawn in ids) >= least * len(ids)
+
+
 @pytest.mark.parametrize("letter", [b"a", b"1", b"z", b"1.", b"ab-", b"&_="])
 def test_long_bodies_take_time_in_proportion(letter: bytes) -> None:
     """No text makes the expressions look at it again and again."""
     assert growth(lambda size: mask_body(letter * (size // len(letter))), 16_384) < LINEAR
     assert growth(lambda size: mask_target("/?" + letter.decode() * (size // len(letter))), 16_384) < LINEAR
+    assert growth(lambda size: mask_target("/" + letter.decode() * (size // len(letter))), 16_384) < LINEAR
 
 
 @pytest.mark.parametrize("word", ["callback", "jsonp", "a.-"])

@@ -1,7 +1,6 @@
 """The benchmarks explain themselves, and the sampler of RTTs measures what it says."""
 
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -21,8 +20,7 @@ from tests.support.forked import typed
 
 BENCHMARKS = ROOT / "benchmarks"
 SCRIPTS = ("star.py", "scale.py", "delay_line.py", "loads.py", "server.py", "connect_times.py", "packet_timing.py",
-           "network_equivalence.py", "disturbed.py", "stall.py", "alike.py", "sameness.py", "modern.py", "originals.py",
-           "sweep.py")
+           "network_equivalence.py", "disturbed.py", "stall.py", "alike.py", "sameness.py", "modern.py", "originals.py")
 CLOSED_PORT = 9
 PACE_S = 0.010
 
@@ -67,13 +65,6 @@ def test_requests_that_failed_are_not_counted_as_fast_ones() -> None:
         server.join()
 
 
-def test_a_sweeps_scheduler_and_driver_hand_out_every_unit_once(tmp_path: Path) -> None:
-    """Dask itself, TLS, and messages that hold nothing but data; the workers only sleep."""
-    done = typed(BENCHMARKS / "sweep.py", "--sites", "30", "--workers", "4", "--seconds", "0.05", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"; 30 measured, \d+ of them twice\n\Z", done.stdout)
-
-
 def test_a_stall_that_is_broken_off_lets_its_part_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the middle left all stopped: of "everything" the experiment, which nothing but SIGKILL ended then."""
     with subprocess.Popen(["sleep", "60"]) as part:
@@ -92,12 +83,6 @@ def test_a_stall_that_is_broken_off_lets_its_part_go_on(monkeypatch: pytest.Monk
             assert Path(f"/proc/{part.pid}/stat").read_text().split()[2] != "T"
         finally:
             part.kill()
-
-
-def test_a_sweep_may_have_fewer_workers_than_processes_would_share(tmp_path: Path) -> None:
-    done = typed(BENCHMARKS / "sweep.py", "--sites", "3", "--workers", "2", "--seconds", "0.05", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "3 sites on 2 workers" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["alike.py", "sameness.py"])

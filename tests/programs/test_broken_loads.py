@@ -179,7 +179,7 @@ def test_wrong_rtt(tmp_path: Path) -> None:
     base = one_document(tmp_path)
     done = run(*SPOIL, "rtt", "--dir", str(base), "--name", "small", "--delaynet", "20", "--patience", "0")
     assert done.returncode == 1
-    said = re.fullmatch(r"40 ms: RTT to one\.test is ([\d.]+) ms, not 40 \+- 1\.8 ms: nothing was measured; .*\n", done.stderr)
+    said = re.fullmatch(r"40 ms: RTT to one\.test is ([\d.]+) ms, not 40 \+- 1\.8 ms: .*\n", done.stderr)
     assert said is not None, done.stderr
     assert float(said[1]) > 40 + rtt_tolerance_ms(40)
     assert [path.name for path in (base / "client").glob("*")] in ([], ["run.log"]), "a load was measured"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import ExitStatus
 from harness.files.results import read_results
 from harness.system.lock import LOCK_FILE, only_experiment
 from harness.system.privileges import User, give
@@ -213,7 +214,7 @@ def test_a_second_experiment_is_refused_and_logs_of_an_interrupted_one_can_be_pl
         read_until(process, "RTT to 12 servers")
         for command in (["./run.sh", "--name", "small"], ["./tfo.py", "--name", "small"]):
             second = subprocess.run(typed(project, *command), capture_output=True, text=True, timeout=60, check=False)
-            assert second.returncode == 2
+            assert second.returncode == ExitStatus.BUSY
             assert second.stderr.startswith(f"{LOCK_FILE}: another experiment is running: pid {process.pid} (./run.sh")
             assert second.stderr.count("\n") == 1
         read_until(process, "[  2/")

@@ -25,7 +25,7 @@ QUICK = {
     **dict.fromkeys(("sudo ./run.sh --until-ci 3", "sudo ./run.sh --sweep-rtt 2,5,10,20,50,100,200"), UNTIL),
     "./plot.py --compare client results-2026": "./plot.py --compare client client",
     "sudo ./connie/star.py --profile home --fault dead-v6":
-        "./connie/star.py --profile near --fault none --strategies connie_connect --rounds 2",
+        "./connie/star.py --profile home --fault none --strategies connie_connect --rounds 2",
     # Recording needs the Internet; tests/record/test_fetch.py and test_replay_internet.py do it from one of their own.
     "./fetch.py --name myURLS": "./fetch.py --help",
     "sudo ./run.sh --name myURLS": "./run.sh --help",

@@ -2,13 +2,11 @@
 
 import os
 import subprocess
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
-from connie.lab.profiles import NEAR
-from connie.lab.task import Time
+from connie.lab.task import Results, Task, Time
 from connie.star import check_output, report
 from harness.bootstrap import ROOT
 from harness.errors import InputError
@@ -16,9 +14,8 @@ from harness.system.privileges import acting_as, invoking_user
 
 pytestmark = pytest.mark.root
 USER, GROUP = 1234, 4321
-TIMES = [Time(fault="none", strategy="connie_connect", connect_ms=60.0 + number, first_byte_ms=90.0, took_ms=100.0,
-              address="", error="") for number in range(5)]
-FOUND = {"times": TIMES, "costs": [], "fast_open": {"times": [], "costs": []}}
+TASK = Task("home", ["none"], [], rounds=5, budget_s=8, timeout_s=2, seed=1)
+RESULTS = Results([Time("none", "connie_connect", 60.0 + number, 90.0, "", "") for number in range(5)], [])
 
 
 @pytest.fixture
@@ -33,14 +30,14 @@ def folder(open_to_all: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_star_of_connie_writes_what_the_user_may_write(folder: Path) -> None:
-    report(NEAR, FOUND, Namespace(outputdir=folder))
-    assert {path.name: path.stat().st_uid for path in folder.iterdir()} == {"connie-near.png": USER,
-                                                                           "connie-near.json": USER}
+    report(TASK, RESULTS, folder)
+    assert {path.name: path.stat().st_uid for path in folder.iterdir()} == {"connie-home.png": USER,
+                                                                           "connie-home.json": USER}
     (folder / "figures").symlink_to(folder.parent / "of_root")
     with acting_as(invoking_user()), pytest.raises(InputError, match="cannot be written"):
         check_output(folder / "figures")
     with pytest.raises(InputError, match="cannot be written"):
-        report(NEAR, FOUND, Namespace(outputdir=folder / "figures"))
+        report(TASK, RESULTS, folder / "figures")
     assert list((folder.parent / "of_root").iterdir()) == []
 
 

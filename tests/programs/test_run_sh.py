@@ -247,8 +247,8 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
     fcntl.flock(localhost, fcntl.LOCK_EX)           # as experiments/localhost.py does for somebody without root
     done = run(project, "--name", "small", "--quick")
     os.close(localhost)
-    assert (done.returncode, done.stderr) == (2, f"{tempfile.gettempdir()}: another experiment is running: pid "
-                                                 f"{os.getpid()}; wait for its end or stop it\n")
+    assert (done.returncode, done.stderr) == (75, f"{tempfile.gettempdir()}: another experiment is running: pid "
+                                                  f"{os.getpid()}; wait for its end or stop it\n")
     (project / "client" / "precious").unlink()
     (project / "client").rmdir()
     assert not list(project.glob("results-*"))

@@ -29,16 +29,16 @@ def folder(tmp_path: Path) -> Path:
     (["--pages", "List.pages", "--delays", "10 600"], "together under 500 ms"),
     (["--pages", "List.pages", "--delays", "450", "--delayhome", "100"], "together under 500 ms"),
     (["--pages", "List.pages", "--grid", "bad.toml"], "bad.toml:1: not TOML"),
-    (["--pages", "List.pages", "--grid", "grid.toml", "--scheduler", NO_SUCH], "is no address; write tcp://host:8786"),
+    (["--pages", "List.pages", "--grid", "grid.toml", "--scheduler", NO_SUCH], "is no address; write tls://host:8786"),
     (["--pages", "List.pages", "--hosts", "lab1,-oProxyCommand=id"], "names no hosts; write lab1,lab2"),
     (["--resume", "Nothing"], "sweep-Nothing: no sweep there; begin one with ./sweep.py --pages LIST"),
     (["--report", "Nothing"], "no sweep there; begin one with"),
     (["--status"], "no such sweep there; those there are: none"),
     (["--stop", "Nothing"], "no such sweep there; those there are: none"),
     (["--pages", "List.pages", "--status"], "not allowed with argument --pages"),
-    ([], "one of the arguments --pages --resume --serve --status --stop --report is required")])
+    ([], "one of the arguments --pages --resume --status --stop --report is required")])
 def test_wrong_input_is_one_line(folder: Path, words: list[str], said: str) -> None:
-    done = typed(SWEEP, *words, "--dir", str(folder), "--tls", str(folder / "tls"), cwd=folder)
+    done = typed(SWEEP, *words, "--dir", str(folder), cwd=folder)
     lines = done.stderr.strip().splitlines()
     assert done.returncode == 2, done.stderr
     assert said in lines[-1]
@@ -48,15 +48,15 @@ def test_wrong_input_is_one_line(folder: Path, words: list[str], said: str) -> N
 def test_a_sweep_of_another_version_is_not_gone_on_with(folder: Path) -> None:
     sweep = folder / "sweep-List"
     sweep.mkdir()
-    asked = {"format": 1, "pages": str(folder / "List.pages"), "delays": [10], "combinations": [[]],
+    asked = {"format": 1, "pages": str(folder / "List.pages"), "delays": [10.0], "combinations": [[]],
              "versions": {"tfo_lab": "older", "browser": "Chrome 1"}}
     (sweep / "sweep.json").write_text(json.dumps(asked))
-    done = typed(SWEEP, "--resume", "List", "--dir", str(folder), "--tls", str(folder / "tls"))
+    done = typed(SWEEP, "--resume", "List", "--dir", str(folder))
     assert done.returncode == 2
     assert "was measured by Versions(tfo_lab='older', browser='Chrome 1'), and here is" in done.stderr
     shown = typed(SWEEP, "--status", "--dir", str(folder))
     assert (shown.returncode, shown.stdout) == (
-        1, "sweep-List: not running; no site is measured yet\n")
+        1, "sweep-List: not running; 0 of 0 sites done, 0 of them failed, 0 partly measured\n")
     stopped = typed(SWEEP, "--stop", "List", "--dir", str(folder))
     assert stopped.returncode == 2
     assert "this sweep is not running; nothing to stop" in stopped.stderr

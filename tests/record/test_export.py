@@ -16,9 +16,9 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
+from harness.files.encoding import decode
 from harness.files.pages import Page, read_pages
 from harness.files.urls import document_url
-from harness.mirror.encoding import decode
 from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
 from harness.record.export.exchanges import RecordedExchange, recorded_exchanges

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
+from harness.files.encoding import decode
 from harness.files.pages import read_pages, sanitise
-from harness.mirror.encoding import decode
 from harness.mirror.recording import read_recording
 from harness.record.export.write import export
 from harness.record.sources.mahimahi import HTTPS, message_type

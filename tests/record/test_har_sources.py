@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.mirror.encoding import decode
+from harness.files.encoding import decode, encode
 from harness.record.sources.archived import ArchivedRequest
 from harness.record.sources.opened import is_figures_only, opened
 from harness.record.sources.source import IndexedSource
@@ -29,6 +29,24 @@ def test_of_a_har_too(tmp_path: Path) -> None:
     assert fetched is not None
     assert page is not None
     assert (fetched.body, page.body) == (b"fragment", b"page")
+
+
+def test_a_body_is_compressed_once_however_often_a_page_asks_for_it(tmp_path: Path,
+                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    compressed: list[bytes] = []
+
+    def counting(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
+        compressed.append(body)
+        return encode(body, encoding, wanted_bytes)
+
+    monkeypatch.setattr("harness.record.sources.har.encode", counting)
+    script = b"const answer = 42;\n" * 500
+    path = har(tmp_path / "page.har", entry(PAGE, b"page"),
+               entry("https://b.test/x.js", script, headers={"Content-Encoding": "br"}))
+    with opened(path) as source:
+        answers = [source.find(ArchivedRequest("GET", "https://b.test/x.js")) for _ in range(3)]
+    assert [decode(answer.body, "br")[0] for answer in answers if answer] == [script] * 3
+    assert compressed.count(script) == 1
 
 
 def test_bodies_of_a_har_are_compressed_again(tmp_path: Path) -> None:

@@ -14,9 +14,8 @@ import pytest
 import zstandard
 
 from harness.errors import InputError
-from harness.files import har_file
-from harness.mirror import encoding
-from harness.mirror.encoding import decode
+from harness.files import encoding, har_file
+from harness.files.encoding import decode
 from harness.record.sources import mahimahi, records, wacz
 from harness.record.sources.opened import opened
 from harness.record.sources.source import IndexedSource

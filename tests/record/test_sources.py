@@ -3,6 +3,7 @@
 import gzip
 import os
 import zipfile
+import zlib
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,16 @@ import brotli  # type: ignore[import-untyped]
 import pytest
 
 from harness.errors import InputError
-from harness.mirror.encoding import encode
 from harness.record.sources.answers import Entry
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
-from harness.record.sources.encoding import honest_encoding, without_chunks
+from harness.record.sources.encoding import believed, without_chunks
 from harness.record.sources.listing import list_pages
 from harness.record.sources.mahimahi import message_type, read_mahimahi
 from harness.record.sources.opened import opened
 from harness.record.sources.source import IndexedSource
 from harness.record.sources.warc import read_warcs
 from tests.support.asked_sources import PAGE, entry, find
+from tests.support.foreign_hars import entry as entry_of_har
 from tests.support.foreign_hars import har
 from tests.support.made_warc import write_warc
 
@@ -140,8 +141,8 @@ def test_a_font_in_another_format_is_a_stand_in(tmp_path: Path) -> None:
         ("response", "http://a.test/serif.woff", "HTTP/1.1 404 Not Found", [], b"none"))], path, tmp_path))
     stand_in = find(source, "https://a.test/sans.woff2?v=4")
     assert (stand_in.body, stand_in.stand_in) == (b"sans", True)
-    for path in ("serif.woff2", "other.woff2", "sans.svg"):
-        assert source.find(ArchivedRequest("GET", f"http://a.test/{path}")) is None
+    for font in ("serif.woff2", "other.woff2", "sans.svg"):
+        assert source.find(ArchivedRequest("GET", f"http://a.test/{font}")) is None
 
 
 def test_a_frame_may_get_a_stand_in_and_the_page_itself_not(tmp_path: Path) -> None:
@@ -298,15 +299,25 @@ def test_chunks_and_encodings_that_are_only_said() -> None:
     assert without_chunks(b"4;x=y\r\npage\r\n1\r\n!\r\n0\r\n\r\n") == (b"page!", True)
     for body in (b"", b"page", b"zz\r\n", b"\r\n", b"-1\r\n"):
         assert without_chunks(body) == (body, True)
-    said = (("Content-Encoding", "gzip"), ("Content-Type", "text/css"))
-    assert honest_encoding(said, b"body {}") == said[1:]
-    assert honest_encoding(said, gzip.compress(b"")) == said
-    assert honest_encoding((("Content-Encoding", "br"),), brotli.compress(b"x")) == (("Content-Encoding", "br"),)
-    assert honest_encoding((("Content-Encoding", "br"),), b"plain") == ()
-    for zipped in (gzip.compress(b"page" * 99)[:-9], gzip.compress(b"page") + b"\n"):
-        assert honest_encoding(said, zipped) == said, "browsers show what is there"
-    assert encode(b"x" * 1000, "unheard-of", 10) == (b"x" * 1000, "")
-    assert len(encode(b"x" * 100_000, "br", -1)[0]) < 1000
+
+
+STYLE, ZIPPED = b"body { color: red }" * 9, gzip.compress(b"body { color: red }" * 9)
+
+
+@pytest.mark.parametrize(("coding", "body", "kept"), [
+    ("gzip", STYLE, ""), ("gzip", gzip.compress(b""), "gzip"), ("br", brotli.compress(b"x"), "br"),
+    ("br", b"plain", ""),
+    ("gzip", ZIPPED[:-9], "gzip"), ("gzip", ZIPPED + b"\n", "gzip"),        # browsers show what is there
+    ("GZip, , Identity, gzip", gzip.compress(ZIPPED), "GZip, , Identity, gzip"), ("gzip, gzip", ZIPPED, "gzip"),
+    ("gzip, br", STYLE, ""), ("gzip, gzip", gzip.compress(ZIPPED)[:-9], "gzip, gzip"), ("", ZIPPED, "gzip"),
+    ("gzip", gzip.compress(ZIPPED), "gzip, gzip"), ("gzip", brotli.compress(STYLE), "br"), ("utf-8", STYLE, ""),
+    ("x-gzip", ZIPPED, "x-gzip"), ("deflate", zlib.compress(STYLE)[2:-4], "deflate"), ("dcb", STYLE, "br"),
+    ("sdch, gzip", ZIPPED, "gzip"), ("dcb", b"\xffDCB" + bytes(range(256)), None), ("", bytes(range(256)), None)],
+    ids=lambda value: value if isinstance(value, str) else "body")
+def test_a_style_sheet_keeps_the_codings_that_it_has(coding: str, body: bytes, kept: str | None) -> None:
+    said = (("Content-Type", "text/css"), *((("Content-Encoding", coding),) if coding else ()))
+    found = believed(ArchivedAnswer("https://a.test/x", 200, "OK", said, body))
+    assert (found.header("content-encoding") if found else None) == kept
 
 
 def test_60_gb_of_nothing_are_no_warc(tmp_path: Path) -> None:
@@ -315,3 +326,12 @@ def test_60_gb_of_nothing_are_no_warc(tmp_path: Path) -> None:
         os.truncate(tmp_path / name, 60 * 10**9)
         with pytest.raises(InputError, match=rf"{name}:1: not a WARC \(it begins with "):
             read_warcs([tmp_path / name], tmp_path / name, tmp_path)
+
+
+def test_a_har_body_is_compressed_once_however_often_it_is_asked_for(tmp_path: Path) -> None:
+    """A large br body takes seconds: all requests of a page waited for each of them, three levels each time."""
+    made = entry_of_har(PAGE, body=b"x" * (2**20 + 1))
+    made["response"] |= {"headers": [{"name": "Content-Encoding", "value": "br"}], "bodySize": 9}
+    with opened(har(tmp_path / "x.har", made)) as source:
+        first, second = (find(source, PAGE) for _ in range(2))
+    assert first.body is second.body

@@ -16,8 +16,6 @@ from harness.record.verdict import judge
 from tests.support.made_netlog import MadeNetLog
 from tests.support.seen_pages import PAGE, page_log, seen
 
-STREAMED = f"{PAGE}streamed?{'x' * 300}"
-
 
 @pytest.fixture
 def log() -> MadeNetLog:
@@ -132,26 +130,6 @@ def test_a_page_that_reloads_is_the_same_page(log: MadeNetLog, tmp_path: Path) -
     began = 1000.0 + len(log.events)
     log.request(PAGE, "200 OK", b"page", main_frame=True)
     assert judge(seen(log, tmp_path, time_origin_ms=began)).fit
-
-
-@pytest.mark.parametrize(("ms", "header", "remarked"), [
-    (2500, "Content-Type: text/html", True), (40, "Content-Type: text/html", False),
-    (60, "Content-Length: 4", True)])
-def test_the_pauses_of_an_answer_in_pieces_are_named(log: MadeNetLog, tmp_path: Path, ms: int,
-                                                                       header: str, *, remarked: bool) -> None:
-    log.begin(STREAMED)
-    log.head("200 OK", header)
-    log.body(b"ab", b"cd")
-    log.end()
-    second = len(log.events) - 3
-    assert log.events[second]["params"]["bytes"]
-    for event in log.events[second:]:
-        event["time"] = str(int(event["time"]) + ms)
-    verdict = judge(seen(log, tmp_path, end_tick=1000.0 + len(log.events) + ms))
-    said = [remark for remark in verdict.remarks if "in pieces" in remark]
-    assert said == (["1 answer came in pieces, with pauses of up to 2.5 s, which are not replayed: "
-                     f"{STREAMED[:99]}…"] if remarked else [])
-    assert verdict.fit
 
 
 @pytest.mark.parametrize(("load_event_ms", "mostly_late"), [(3.0, True), (400.0, False)])

@@ -6,7 +6,7 @@ from random import randbytes
 
 import pytest
 
-from harness.mirror.encoding import decode
+from harness.files.encoding import decode
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import without_chunks
 from harness.record.sources.opened import opened

@@ -1,20 +1,25 @@
 """Made-up names with addresses to order, all on loopback, for connie's tests."""
 
+import asyncio
 import errno
+import os
+import resource
 import socket
 import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import connie
+import connie.aio
 from connie.cache import Question
 
 Sockaddr = tuple[str, int]
+Connect = Callable[..., socket.socket]
 
 WAIT_S = 30.0
 """Longer than anything here takes on any machine; what waits so long is stuck."""
@@ -46,6 +51,11 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[Names]:
     connie.CACHE.clear()
     yield names
     connie.CACHE.clear()
+
+
+def connect_in_a_loop(*arguments: Any, **keywords: Any) -> socket.socket:
+    """Return the socket of connie.aio.connect, whose arguments these are, out of an event loop of its own."""
+    return asyncio.run(connie.aio.connect(*arguments, **keywords))
 
 
 def look_up(host: str) -> None:
@@ -100,6 +110,26 @@ def same_descriptors() -> Iterator[None]:
     while _descriptors() != before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert _descriptors() == before
+
+
+@contextmanager
+def few_descriptors(free: int | None) -> Iterator[None]:
+    """Leave this process so many descriptors that it can open; None: as many as there are."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken: list[int] = []
+    try:
+        if free is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, _descriptors())) + 2 + free, before[1]))
+            with suppress(OSError):
+                while True:
+                    taken.append(os.open(os.devnull, os.O_RDONLY))
+            for _ in range(free):
+                os.close(taken.pop())
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for descriptor in taken:
+            os.close(descriptor)
 
 
 def _descriptors() -> dict[str, str]:

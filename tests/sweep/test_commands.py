@@ -2,18 +2,23 @@
 
 import csv
 import os
+import re
+import subprocess
+import sys
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from harness.errors import ExperimentError
+from harness.bootstrap import ROOT
+from harness.errors import ExperimentError, InputError
 from harness.files.pages import read_pages
 from harness.sweep import commands, recordings
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings, make_parser
 from harness.sweep.recordings import record_missing
-from harness.sweep.tally import Tally
 from tests.support.made_units import VERSIONS
 
 
@@ -23,7 +28,7 @@ def folder(tmp_path: Path) -> SweepFolder:
     (tmp_path / "list.pages").write_text("http://one.test/\nhttp://two.test/\n")
     made = SweepFolder(tmp_path, "x")
     made.make()
-    made.write_asked(SweepSettings(tmp_path / "list.pages", (10.0,), ((),), VERSIONS).to_json())
+    made.write("sweep.json", SweepSettings(tmp_path / "list.pages", (10.0,), ((),), VERSIONS).to_json())
     return made
 
 
@@ -44,32 +49,43 @@ def test_status_says_how_far_the_recordings_are(folder: SweepFolder, monkeypatch
         assert commands.status(options) == 1
         return "it is gone"
     monkeypatch.setattr(recordings, "fetch", fetch)
-    assert commands.status(options) == 1
     record_missing(folder, pages, {}, lambda _: None)
-    folder.write_progress({"sites": 3, "done": 2, "failed": 1, "partly": 0, "left_s": 70})
+    folder.write("progress.json", {"sites": 3, "done": 2, "failed": 1, "partly": 0, "left_s": 70})
     assert commands.status(options) == 1
-    assert capsys.readouterr().out.splitlines() == [f"sweep-x: not running; {how_far}" for how_far in (
-        "no site is measured yet",
-        "recordings of 0 of 2 pages done, no site is measured yet",
-        "recordings of 1 of 2 pages done, no site is measured yet",
-        "2 of 3 sites done, 1 of them failed, 0 partly measured")]
+    said = capsys.readouterr().out
+    assert [[int(number) for number in re.findall(r"\d+", line)] for line in said.splitlines()] == [
+        [0, 2], [1, 2], [2, 3, 1, 0]]
+    folder.write("progress.json", {"sites": 3, "done": 3, "failed": 1, "left_s": 0})
+    assert commands.status(options) == 0
+
+
+@contextmanager
+def another_drives(folder: SweepFolder) -> Iterator[None]:
+    """Have another process hold the sweep: locks of fcntl(2) are a process's."""
+    code = ("import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
+            "from harness.sweep.folder import SweepFolder\n"
+            "with SweepFolder(Path(sys.argv[2]), 'x').only_driver(): print(flush=True); sys.stdin.read()")
+    with subprocess.Popen([sys.executable, "-c", code, ROOT, folder.path.parent], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        yield
+        process.communicate()
+
+
+def test_a_sweep_has_one_driver(folder: SweepFolder) -> None:
+    for _ in range(2):
+        with another_drives(folder):
+            assert folder.driver()
+            with pytest.raises(InputError), folder.only_driver():
+                pass
+        assert folder.driver() is None
+    with folder.only_driver():
+        pass
 
 
 def test_a_sweep_that_does_not_end_is_not_called_stopped(folder: SweepFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "ENDING_S", 0.1)
     monkeypatch.setattr(os, "kill", lambda *_: None)
-    with folder.only_driver(), pytest.raises(ExperimentError, match=r"has not ended 0.1 s after it was told to \(pid"):
+    with another_drives(folder), pytest.raises(ExperimentError):
         commands.halt(Namespace(dir=folder.path.parent, stop="x"))
-
-
-def test_the_summary_does_not_deny_what_a_second_machine_did(capsys: pytest.CaptureFixture[str]) -> None:
-    """Some sites were measured there, perhaps: the tally counts only those that were not."""
-    commands.summarise(Tally(total=20, done=20, measured=20, seconds_left=1), [])
-    assert "1 sites were to be measured on a second machine, too, and none was there for them: how far machines " \
-           "agree on these is not known" in capsys.readouterr().out
-
-
-def test_a_finished_sites_line_counts_the_failures() -> None:
-    assert commands.with_failures("http://one.test/: measured", Tally(done=3)) == "http://one.test/: measured"
-    assert commands.with_failures("http://one.test/: measured", Tally(done=3, failed=2)) == \
-        "http://one.test/: measured; 2 failed so far"

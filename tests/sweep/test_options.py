@@ -49,10 +49,10 @@ def test_what_the_list_is_a_sample_of_is_kept(pages: Path, monkeypatch: pytest.M
     for words, kept in (((), ""), (("--sample-of", "Tranco, ranks 1 to 9"), "Tranco, ranks 1 to 9")):
         begun = asked(monkeypatch, "--pages", str(pages), *at, *words)
         SweepFolder(pages.parent, "list").make()
-        SweepFolder(pages.parent, "list").write_asked(begun.to_json())
+        SweepFolder(pages.parent, "list").write("sweep.json", begun.to_json())
         assert asked(monkeypatch, "--resume", "list", *at).sample_of == kept
     assert asked(monkeypatch, "--report", "list", *at, "--sample-of", "another").sample_of == "another"
-    SweepFolder(pages.parent, "list").write_asked({
+    SweepFolder(pages.parent, "list").write("sweep.json", {
         name: value for name, value in begun.to_json().items() if name != "sample_of"})
     assert asked(monkeypatch, "--resume", "list", *at).sample_of == ""
 
@@ -65,26 +65,19 @@ def test_it_goes_on_where_it_measured(pages: Path, monkeypatch: pytest.MonkeyPat
 
     def resumed(*words: str) -> tuple[str, tuple[str, ...], str]:
         found = asked(monkeypatch, "--resume", "list", *at, *words)
-        folder.write_asked(found.to_json())
+        folder.write("sweep.json", found.to_json())
         return found.scheduler, found.hosts, found.remote
 
     begun = asked(monkeypatch, "--pages", str(pages), *at, "--hosts", "lab1,lab2", "--remote", "/opt/tfo")
-    folder.write_asked(begun.to_json())
+    folder.write("sweep.json", begun.to_json())
     assert resumed() == ("", ("lab1", "lab2"), "/opt/tfo")
     assert resumed("--hosts", "lab3") == ("", ("lab3",), "/opt/tfo")
-    assert resumed("--scheduler", "tcp://lab:8786") == ("tcp://lab:8786", (), "/opt/tfo")
-    assert resumed() == ("tcp://lab:8786", (), "/opt/tfo")
+    assert resumed("--scheduler", "tls://lab:8786") == ("tls://lab:8786", (), "/opt/tfo")
+    assert resumed() == ("tls://lab:8786", (), "/opt/tfo")
     assert resumed("--here") == ("", (), "/opt/tfo")
     old = {name: value for name, value in begun.to_json().items() if name not in ("scheduler", "hosts", "remote")}
-    folder.write_asked(old)
+    folder.write("sweep.json", old)
     assert resumed() == ("", (), str(ROOT)), "of a sweep that was begun before this was noted"
-
-
-def test_certificates_are_where_they_were_typed(pages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They were made there; scheduler and worker, which start in the project's folder, looked for them there."""
-    monkeypatch.chdir(pages.parent)
-    monkeypatch.setattr(sys, "argv", ["sweep.py", "--serve", "--tls", "mine"])
-    assert parse_arguments("").tls == Path.cwd() / "mine"
 
 
 @pytest.mark.parametrize("spoiled", [{"scheduler": "lab:8786"}, {"hosts": ["-oProxyCommand=id"]}, {"hosts": 3}])
@@ -93,6 +86,6 @@ def test_a_spoiled_place_is_one_line(pages: Path, monkeypatch: pytest.MonkeyPatc
     begun = asked(monkeypatch, "--pages", str(pages), *at)
     folder = SweepFolder(pages.parent, "list")
     folder.make()
-    folder.write_asked({**begun.to_json(), **spoiled})
+    folder.write("sweep.json", {**begun.to_json(), **spoiled})
     with pytest.raises(InputError, match=r"sweep.json:1: not what a sweep was asked for"):
         asked(monkeypatch, "--resume", "list", *at)

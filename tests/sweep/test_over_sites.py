@@ -6,7 +6,6 @@ import pytest
 from harness.sweep import over_sites
 from harness.sweep.outcome import UnitOutcome
 from harness.sweep.over_sites import (
-    agreement,
     distribution,
     median_improvement,
     share_faster,
@@ -20,8 +19,8 @@ def at(percent: float, half: float | None = 1.0, handshakes: float | None = None
     return AtRtt(100.0, off_ms, off_ms * (1 - percent / 100), percent, low, high, 5, None, handshakes)
 
 
-def row(url: str, *found: AtRtt, second: int = 0) -> SiteRow:
-    return SiteRow(UnitOutcome(url, url, "measured", replica=second), at=found)
+def row(url: str, *found: AtRtt) -> SiteRow:
+    return SiteRow(UnitOutcome(url, url, "measured"), at=found)
 
 
 def rows(*percents: float) -> list[SiteRow]:
@@ -86,21 +85,3 @@ def test_sites_that_gain_what_their_handshakes_cost_have_slope_one() -> None:
     assert half
     assert half.value == pytest.approx(0.5)
     assert theory_slope([at(3)]) is None
-
-
-def test_machines_agree_as_far_as_the_same_sites_do() -> None:
-    both = [row("a", at(10)), row("b", at(20)), row("a", at(11, off_ms=1100.0), second=1), row("b", at(25), second=1),
-            row("c", at(99))]
-    found = agreement(both, 100.0)
-    assert found
-    assert (found.sites, found.median_points, found.largest_points, found.with_intervals,
-            found.overlapping) == (2, 3.0, 5.0, 2, 1)
-    assert found.median_plt_percent == pytest.approx(5.0)
-    assert agreement([row("a", at(10))], 100.0) is None
-
-
-def test_pairs_without_an_interval_are_not_counted_among_those_that_could_overlap() -> None:
-    both = [row("a", at(10)), row("a", at(10), second=1), row("b", at(10, None)), row("b", at(10), second=1)]
-    found = agreement(both, 100.0)
-    assert found
-    assert (found.sites, found.with_intervals, found.overlapping) == (2, 1, 1)

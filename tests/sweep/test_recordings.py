@@ -14,9 +14,8 @@ from harness.mirror.recording import read_recording
 from harness.mirror.rtts import recorded_rtts
 from harness.sweep import recordings
 from harness.sweep.folder import SweepFolder
-from harness.sweep.measuring import PARTS, SITE
+from harness.sweep.measuring import SITE, write_files
 from harness.sweep.options import SweepSettings
-from harness.sweep.parcel import unpack
 from harness.sweep.recordings import installed_recordings, planned, record_missing
 from tests.support.made_units import VERSIONS
 from tests.support.small_mirror import SmallMirror
@@ -82,8 +81,7 @@ def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: 
     first, _ = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
     [job, _] = planned([first, first], SweepSettings(both.pages, (10.0,), ((),), VERSIONS))
     elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    unpack(job.parcel(), elsewhere, PARTS)
+    write_files(elsewhere, job.site.files())
     assert (elsewhere / f"{SITE}.rtts").is_file()
     assert recording_digest(PageFiles(elsewhere, SITE)) == job.unit.recording
 

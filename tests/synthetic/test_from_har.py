@@ -264,7 +264,7 @@ def test_a_har_that_names_no_pages_begins_with_the_first_document_that_nothing_r
 
 def test_without_the_documents_own_body_there_are_figures_only(tmp_path: Path) -> None:
     """As in GitHub janodvarko/harviewer, issue-61/chrome51.har: most bodies are there."""
-    entries = [entry(0, PAGE, "text/html", 900), *(entry(1, f"{PAGE}{number}.js", "text/javascript", 10, PAGE)
+    entries = [entry(0, PAGE, "text/html", 10), *(entry(1, f"{PAGE}{number}.js", "text/javascript", 10, PAGE)
                                                    for number in range(3))]
     for number, made in enumerate(entries):
         made["response"]["content"] |= {"size": 10, "text": "x" * 10 if number else ""}

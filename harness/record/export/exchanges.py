@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import InputError
+from harness.files.encoding import LARGEST_BODY
 from harness.files.har import is_over_http2, posted_body
 from harness.files.headers import Headers, headers_of_har
 from harness.files.pages import Page, PageFiles
@@ -17,7 +18,6 @@ from harness.files.urls import document_url, without_fragment
 from harness.mirror.answers import PARTIAL, RecordedAnswer
 from harness.mirror.bodies import damage
 from harness.mirror.content_type import content_type
-from harness.mirror.encoding import LARGEST_BODY
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.paths import open_file, split_url
 from harness.mirror.recording import Recording, read_recording

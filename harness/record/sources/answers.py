@@ -119,6 +119,11 @@ class Index:
 
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to `request`, None when there is none. Not for several threads at a time."""
+        read = self.look_up(request)
+        return read() if read is not None else None
+
+    def look_up(self, request: ArchivedRequest) -> Callable[[], ArchivedAnswer] | None:
+        """Return what reads the answer, which may take long (it is compressed), None when there is none."""
         methods = ("HEAD", "GET") if request.method == "HEAD" else (request.method,)
         url, body_hash = document_url(request.url), hash_of(request.body)
         exact = self._table("exact", lambda entry: (entry.method, entry.url, entry.body_hash))
@@ -134,13 +139,13 @@ class Index:
             return None
         return self._stand_in(methods[-1], url, request)
 
-    def _stand_in(self, method: str, url: str, request: ArchivedRequest) -> ArchivedAnswer | None:
+    def _stand_in(self, method: str, url: str, request: ArchivedRequest) -> Callable[[], ArchivedAnswer] | None:
         """Return what was recorded for another URL and may answer all the same (3 to 5)."""
         masked = self._table("masked", lambda entry: (entry.method, mask(entry.url), entry.masked_hash))
         for body in (masked_hash_of(request.body), ""):
             key = (method, mask(url), body)
             if standing := self._fitting(_without_redirects(masked.get(key, [])), request):
-                return replace(self._next((*key, str(request.navigation), request.origin), standing), stand_in=True)
+                return _as_stand_in(self._next((*key, str(request.navigation), request.origin), standing))
         same_path = self._table("path", lambda entry: (entry.method, _alike_path(entry.url)))
         standing = _without_redirects(same_path.get((method, _alike_path(url)), []))
         if method == "GET":
@@ -150,7 +155,7 @@ class Index:
         if not standing or request.navigation:
             return None
         best = max(standing, key=lambda entry: in_common(_decoded_target(url), _decoded_target(entry.url)))
-        return replace(best.read(), stand_in=True)
+        return _as_stand_in(best.read)
 
     def find_live(self, url: str) -> LiveConnection | None:
         """Return the WebSocket that was opened with `url` (http or https), or with one that differs in its volatile
@@ -221,10 +226,10 @@ class Index:
             return held.end if held.whole else 0
         return held.end if held.start <= wanted.start < held.end else 0
 
-    def _next(self, key: tuple[str, ...], entries: list[Entry]) -> ArchivedAnswer:
+    def _next(self, key: tuple[str, ...], entries: list[Entry]) -> Callable[[], ArchivedAnswer]:
         entries = [entry for entry in entries if id(entry) not in self._under_way.before] or entries
         turn = self._under_way.turn(*key)
-        return entries[min(turn, len(entries) - 1)].read()
+        return entries[min(turn, len(entries) - 1)].read
 
     def _table(self, name: str, key: Callable[[Entry], tuple[str, ...]]) -> Mapping[tuple[str, ...], list[Entry]]:
         """Return the entries by `key`; made once, when all are read."""
@@ -234,6 +239,10 @@ class Index:
                 table.setdefault(key(entry), []).append(entry)
             self._tables[name] = table
         return self._tables[name]
+
+
+def _as_stand_in(read: Callable[[], ArchivedAnswer]) -> Callable[[], ArchivedAnswer]:
+    return lambda: replace(read(), stand_in=True)
 
 
 def _leads_to(entry: Entry, url: str) -> bool:

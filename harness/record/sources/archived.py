@@ -25,6 +25,10 @@ class ArchivedAnswer:
     """Whether it was recorded for another URL than the one it answers."""
     cut: bool = False
     """Whether NULs stand in the place of its end, which the source lacks."""
+    is_noise: bool = False
+    """Whether its body cannot be what it is called: the source has the answer without its body."""
+    recoded: str = ""
+    """The Content-Encoding that it had, where nobody can make that again, and another stands for it."""
     connect_ms: float | None = None
     wait_ms: float | None = None
 

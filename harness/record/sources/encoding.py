@@ -1,12 +1,15 @@
 """Bodies between the form in which archives keep them and the one in which they crossed the network."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 
+from harness.errors import first_few, many
+from harness.files.encoding import MOST_CODINGS, begins_as, can_be_made, codings, decode, encode, guess, undo
 from harness.files.har import UNKNOWN
 from harness.files.headers import Headers, header_in
-from harness.mirror.encoding import begins_as, decode, encode
+from harness.files.looks import Fit, Role, fit, role_of
 from harness.record.sources.archived import ArchivedAnswer
 
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
@@ -64,18 +67,52 @@ def is_as_long_as_told(headers: Headers, size: int) -> bool:
     return size >= LEAST_OF_WHOLE * told_bytes(headers) - adds
 
 
-def honest_encoding(headers: Headers, body: bytes) -> Headers:
-    """Return `headers` without a Content-Encoding that `body` does not have: archives that decode often keep it.
+def believed(answer: ArchivedAnswer) -> ArchivedAnswer | None:
+    """Return an answer with the Content-Encoding that its body has; None where the body is noise, and no answer.
 
-    What begins as it says has it, also when its end is missing or something stands behind it: browsers show that.
+    Archives that decode often keep the header, with all of its codings or some; others lose it. So as many codings are
+    undone as there are, and what comes of it is looked at. What begins as it says has it, also when its end is missing
+    or something stands behind it: browsers show that. What was decoded is encoded again where its archive says what it
+    was (`UNDONE`) or how large (Content-Length), or where nobody can make its coding (`recoded`): it had few bytes, and
+    must not get many.
     """
-    encoding = header_in(headers, "content-encoding")
-    if not encoding or begins_as(body, encoding) or decode(body, encoding)[1]:
-        return headers
-    return tuple((name, value) for name, value in headers if name.lower() != "content-encoding")
+    named = answer.header("content-encoding")
+    names, body = codings(named), answer.body
+    if not body or answer.status == HTTPStatus.PARTIAL_CONTENT:
+        return _encoded_again(answer)
+    role = role_of(answer.headers, answer.url) if answer.status == HTTPStatus.OK else Role.ANY
+    left, undone = undo(body, names)
+    found = names[len(names) - undone:]
+    if undone < len(names) and begins_as(left, ", ".join(names[:len(names) - undone])):
+        return answer
+    while fit(role, left) is Fit.NO:
+        left, coding = guess(left)
+        if not coding or len(found) == MOST_CODINGS:
+            return None
+        found = [coding, *found]
+    told = told_bytes(answer.headers)
+    if names and not found and (0 < told < LEAST_OF_WHOLE * len(left) or not can_be_made(named)):
+        body, coding = encode(left, named, told if told < len(left) else UNKNOWN)
+        return replace(answer, headers=_with_coding(answer.headers, coding), body=body,
+                       recoded="" if coding in ("", ", ".join(names)) else named)
+    return _encoded_again(answer if found == names else
+                          replace(answer, headers=_with_coding(answer.headers, ", ".join(found))))
 
 
-def encoded_again(answer: ArchivedAnswer) -> ArchivedAnswer:
+def remark_on_noise(urls: Sequence[str]) -> list[str]:
+    """Return what is to be said of answers that are noise, if any are."""
+    if not urls:
+        return []
+    return [f"{many(len(urls), 'answer')} whose body cannot be what it is called (binary for a text, a text for a "
+            f"picture, or of another size), which count as missing: {first_few(urls)}"]
+
+
+def _with_coding(headers: Headers, coding: str) -> Headers:
+    kept = tuple(pair for pair in headers if pair[0].lower() != "content-encoding")
+    return (*kept, ("Content-Encoding", coding)) if coding else kept
+
+
+def _encoded_again(answer: ArchivedAnswer) -> ArchivedAnswer:
     """Return an answer in the Content-Encoding that it had, where its archive decoded it and says so.
 
     How large it was is told by nobody: the Content-Length there is the decoded body's.
@@ -87,7 +124,8 @@ def encoded_again(answer: ArchivedAnswer) -> ArchivedAnswer:
     if not encoding or answer.header("content-encoding") or answer.status == HTTPStatus.PARTIAL_CONTENT:
         return replace(answer, headers=kept)
     kept = tuple(pair for pair in kept if pair[0].lower() != "content-length")
-    return replace(answer, headers=(*kept, ("Content-Encoding", encoding)), body=body)
+    return replace(answer, headers=(*kept, ("Content-Encoding", encoding)), body=body,
+                   recoded="" if encoding == ", ".join(codings(named)) else named)
 
 
 def as_accepted(answer: ArchivedAnswer, accepted: str) -> ArchivedAnswer:
@@ -95,9 +133,9 @@ def as_accepted(answer: ArchivedAnswer, accepted: str) -> ArchivedAnswer:
 
     Over http browsers take no ``br`` or ``zstd``, which a crawler may have asked for.
     """
-    named = answer.header("content-encoding").strip().lower()
+    named = answer.header("content-encoding")
     offered = {part.partition(";")[0].strip().lower() for part in accepted.split(",")}
-    if named in {"", "identity", *offered} or "gzip" not in offered:
+    if offered.issuperset(codings(named)) or "gzip" not in offered:
         return answer
     body, known = decode(answer.body, named)
     if not known:

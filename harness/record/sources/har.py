@@ -1,25 +1,26 @@
 """HAR files with bodies as a source of pages.
 
 A HAR has the bodies decoded. So that as many bytes cross the network as did then, they are compressed again as their
-Content-Encoding says, at the level that comes nearest to the recorded size.
+Content-Encoding says, at the level that comes nearest to the recorded size: once, when a page first asks for them.
 """
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urljoin
 
+from harness.files.encoding import codings, encode
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_pages import page_urls
 from harness.files.headers import REDIRECTS, WITHOUT_BODY
 from harness.files.urls import document_url
 from harness.mirror.asked import Asked, headers_of
-from harness.mirror.encoding import encode
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.live import read_live
 from harness.record.sources.answers import Entry, Index, hash_of, mask, masked_hash_of, same_name
 from harness.record.sources.archived import ArchivedAnswer
+from harness.record.sources.encoding import remark_on_noise
 
 NOT_COMPRESSED = ("image/", "font/", "audio/", "video/")
 WITHOUT_CONTENT = (*WITHOUT_BODY, *REDIRECTS)
@@ -38,11 +39,13 @@ def index_har(entries: list[ForeignEntry], websockets: Sequence[tuple[dict[str, 
                            not in known]
     for entry in filter(_is_known, answered):
         asked = Asked(headers_of(entry.request_headers))
-        index.entries.append(Entry(entry.method, document_url(entry.url), entry.status, partial(_answer, entry),
+        index.entries.append(Entry(entry.method, document_url(entry.url), entry.status,
+                                   cache(partial(_answer, entry)),
                                    hash_of(entry.request_body), asked.purpose, masked_hash_of(entry.request_body),
                                    asked.headers.get("origin", "")))
     index.marks_navigations = any(Asked(headers_of(entry.request_headers)).navigation for entry in answered)
     index.without_body = {document_url(entry.url): _lost_bytes(entry) for entry in answered if not _is_known(entry)}
+    index.remarks = remark_on_noise([entry.url for entry in answered if entry.is_noise])
     return index, list(pages.values())
 
 
@@ -87,6 +90,7 @@ def _answer(entry: ForeignEntry) -> ArchivedAnswer:
     named = entry.header("content-encoding").lower()
     body, encoding = ((entry.body or b"", named) if entry.still_encoded
                       else encode(entry.body or b"", named, entry.wire_bytes))
+    recoded = named if encoding and not entry.still_encoded and encoding != ", ".join(codings(named)) else ""
     # What a HEAD gets told is of the body that a GET would get.
     anew = () if entry.method == "HEAD" else ("content-encoding", "content-length")
     headers = tuple((name, value) for name, value in entry.headers
@@ -100,4 +104,4 @@ def _answer(entry: ForeignEntry) -> ArchivedAnswer:
     if entry.mime_type and not entry.header("content-type") and body:
         headers += (("Content-Type", entry.mime_type),)
     return ArchivedAnswer(entry.url, entry.status, entry.reason, headers, body, entry.protocol, entry.started,
-                          connect_ms=entry.connect_ms, wait_ms=entry.wait_ms, cut=entry.cut)
+                          connect_ms=entry.connect_ms, wait_ms=entry.wait_ms, cut=entry.cut, recoded=recoded)

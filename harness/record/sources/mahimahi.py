@@ -5,6 +5,7 @@ connection, in chunks where it came so. The order is that of the answers' Date, 
 written: their names are made up.
 """
 
+from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cache, partial
 from http import HTTPStatus
@@ -15,16 +16,17 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError, Message
 
 from harness.errors import InputError
+from harness.files.encoding import LARGEST_BODY
 from harness.files.headers import Headers
 from harness.files.moments import moment_of
 from harness.files.urls import document_url
 from harness.mirror.asked import Asked, headers_of
-from harness.mirror.encoding import LARGEST_BODY
 from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import (
-    honest_encoding,
+    believed,
     is_as_long_as_told,
+    remark_on_noise,
     says_chunked,
     told_bytes,
     without_chunks,
@@ -59,10 +61,12 @@ def read_mahimahi(directory: Path) -> Index:
         files = sorted((path for path in directory.iterdir() if path.is_file()), key=lambda path: path.name)
     except OSError as error:
         raise InputError(f"{directory}:1: cannot be read ({error.strerror}); give a recording of mahimahi") from None
-    found = [(_when(path, message), entry, _lost_bytes(message, entry)) for path in files
+    found = [(_when(path, message), entry, _lost_bytes(path, message, entry)) for path in files
              if (message := _load(path)) is not None and (entry := _entry(path, message)) is not None]
     index.entries = [entry for _, entry, lost in sorted(found, key=lambda exchange: exchange[0]) if lost is None]
     index.without_body = {entry.url: lost for _, entry, lost in found if lost is not None}
+    index.remarks = remark_on_noise([entry.url for _, entry, lost in found if lost is not None
+                                     and entry.read().is_noise])
     if not found:
         raise InputError(f"{directory}:1: no recording of mahimahi; give the directory that mm-webrecord wrote")
     return index
@@ -111,11 +115,13 @@ def _entry(path: Path, message: Any) -> Entry | None:
                  headers.get("origin", ""))
 
 
-def _lost_bytes(message: Any, entry: Entry) -> int | None:
+def _lost_bytes(path: Path, message: Any, entry: Entry) -> int | None:
     """Return the size of a body that broke off, 0 where nobody knows it; None for one that is there.
 
-    It has fewer bytes than its Content-Length, or ends inside a chunk.
+    It has fewer bytes than its Content-Length, or ends inside a chunk; or what is there is noise.
     """
+    if believed(_recorded(path, message, entry.url, entry.status)) is None:
+        return len(message.response.body)
     headers, body = _headers(message.response), bytes(message.response.body)
     if says_chunked(headers):
         return None if without_chunks(body)[1] else 0
@@ -131,13 +137,18 @@ def _answer(path: Path, url: str, status: int) -> ArchivedAnswer:
     message = _load(path)
     if message is None:
         raise OSError(f"{path}: changed while it was read")
+    recorded = _recorded(path, message, url, status)
+    return believed(recorded) or replace(recorded, is_noise=True)
+
+
+def _recorded(path: Path, message: Any, url: str, status: int) -> ArchivedAnswer:
+    """Return what a file has of an answer."""
     response = message.response
     headers, body = _headers(response), bytes(response.body)
     if says_chunked(headers):
         body = without_chunks(body)[0]
     protocol, _, rest = response.first_line.decode("latin-1").strip().partition(" ")
-    return ArchivedAnswer(url, status, rest.partition(" ")[2], honest_encoding(headers, body), body, protocol,
-                          _captured(path, message))
+    return ArchivedAnswer(url, status, rest.partition(" ")[2], headers, body, protocol, _captured(path, message))
 
 
 def _load(path: Path) -> Any:

@@ -22,7 +22,7 @@ from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
 from warcio.limitreader import LimitReader  # type: ignore[import-untyped]
 from warcio.recordloader import ArcWarcRecord, ArcWarcRecordLoader  # type: ignore[import-untyped]
 
-from harness.mirror.encoding import LARGEST_BODY
+from harness.files.encoding import LARGEST_BODY
 
 BEGINNINGS = (b"WARC/", b"filedesc:", b"\x1f\x8b")
 """Of a WARC, an ARC and a compressed one. What begins otherwise, be it 60 GB of nothing, is looked at no further."""

@@ -59,7 +59,8 @@ class IndexedSource:
     def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
         """Return the answer to a request."""
         with self._lock:
-            return self._index.find(request)
+            read = self._index.look_up(request)
+        return read() if read is not None else None
 
     def find_live(self, url: str) -> LiveConnection | None:
         """Return the WebSocket that was opened with `url`."""

@@ -7,7 +7,8 @@ stands for an earlier one with the same payload, which it names (WARC-Refers-To)
 in a file that is not there, or not be whole itself. One with the status 304 is what a crawler got that had the page
 already: a browser, which has not, gets that page. One without an HTTP head is answered as the earlier one was. The
 method and body of a request are in its own record, which names the response's or is named by it (WARC-Concurrent-To),
-or, where records name none (Scoop's), stands beside it; without such a record it was a GET.
+or, where records name none (Scoop's), stands beside it; without such a record it was a GET. What is noise
+(harness.files.looks) is without its body, too.
 """
 
 from collections.abc import Iterable
@@ -20,6 +21,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
 
 from harness.errors import NO_FAULT_OF_OURS, InputError
+from harness.files.encoding import decode
 from harness.files.har import H2, is_over_http2
 from harness.files.headers import Headers, header_in
 from harness.files.moments import moment_of
@@ -28,9 +30,9 @@ from harness.mirror.asked import Asked, headers_of
 from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import (
-    encoded_again,
-    honest_encoding,
+    believed,
     is_as_long_as_told,
+    remark_on_noise,
     says_chunked,
     told_bytes,
     without_chunks,
@@ -131,7 +133,7 @@ def read_warcs(paths: Iterable[Path], source: Path, work_dir: Path) -> Index:
         raise InputError(f"{source}:1: no answers of servers in it; give a WARC of a crawl")
     requests = _by_answer(scanned.places, scanned.asked)
     originals = _originals(scanned.places)
-    index, lost = Index(remarks=scanned.breaks), {}
+    index, lost, noise = Index(remarks=scanned.breaks), {}, []
     for place, request in zip(scanned.places, requests, strict=True):
         original = _original(place, originals) if place.kind == "revisit" else None
         lost_bytes = place.lost_bytes if place.kind != "revisit" else original.lost_bytes if original else 0
@@ -139,11 +141,16 @@ def read_warcs(paths: Iterable[Path], source: Path, work_dir: Path) -> Index:
             lost[document_url(place.url)] = lost_bytes
             continue
         status = original.status if original and place.has_no_own_answer else place.status
+        if status == HTTPStatus.OK and (answer := _read(place, original)).is_noise:
+            lost[document_url(place.url)] = len(answer.body)
+            noise.append(place.url)
+            continue
         index.entries.append(Entry(request.method if request else "GET", document_url(place.url), status,
                                    partial(_read, place, original), request.body_hash if request else "",
                                    request.purpose if request else (None, False),
                                    request.masked_hash if request else "", request.origin if request else ""))
     index.without_body = lost
+    index.remarks = [*scanned.breaks, *remark_on_noise(noise)]
     return index
 
 
@@ -232,7 +239,7 @@ def _behind_its_end(path: Path, offset: int, between: bytes) -> int:
     told = told_bytes(headers)
     if len(body) < told <= len(body) + len(there):
         return told - len(body)
-    is_whole = told == len(body) > 0 and honest_encoding(headers, body) == headers
+    is_whole = told == len(body) > 0 and decode(body, header_in(headers, "content-encoding"))[1]
     return 0 if is_whole or between.startswith(END) else len(there)
 
 
@@ -370,7 +377,8 @@ def _read(place: _RecordHead, original: _RecordHead | None) -> ArchivedAnswer:
         answer = (replace(of_original, url=place.url, captured=answer.captured) if place.has_no_own_answer
                   else replace(answer, body=of_original.body))
     body = without_chunks(answer.body)[0] if says_chunked(answer.headers) else answer.body
-    return encoded_again(replace(answer, headers=honest_encoding(answer.headers, body), body=body))
+    found = believed(replace(answer, body=body))
+    return found if found is not None else replace(answer, body=body, is_noise=True)
 
 
 def _record(place: _RecordHead) -> ArchivedAnswer:

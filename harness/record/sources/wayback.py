@@ -19,12 +19,12 @@ from urllib.parse import urljoin
 import requests
 import urllib3
 
+from harness.files.encoding import LARGEST_BODY
 from harness.files.headers import Headers
 from harness.files.moments import moment_of
 from harness.files.urls import document_url
-from harness.mirror.encoding import LARGEST_BODY
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
-from harness.record.sources.encoding import honest_encoding
+from harness.record.sources.encoding import believed
 
 INTERNET_ARCHIVE = "https://web.archive.org/web"
 CAPTURE = re.compile(r"/(\d{1,14})id_/(?P<url>https?:/.*)$")
@@ -55,8 +55,8 @@ class WebArchive:
         self._pause_s = pause_s
         self.name = f"{archive.rstrip('/')} as of {day.isoformat()}"
         self.pages: Sequence[str] = ()
-        self._too_large: dict[str, int] = {}
-        self.without_body: Mapping[str, int] = self._too_large
+        self._lost: dict[str, int] = {}
+        self.without_body: Mapping[str, int] = self._lost
         self.remarks: Sequence[str] = ()
         self.troubles: Counter[str] = Counter()
         """Requests of the page at hand that the archive did not answer, by what it did instead."""
@@ -150,7 +150,7 @@ class WebArchive:
         finally:
             answer.close()
         if body is None:
-            self._too_large[url] = 0
+            self._lost[url] = 0
             return None
         headers = _captured_headers(answer)
         pair = next(((name, value) for name, value in headers if name.lower() == "location"), None)
@@ -158,8 +158,11 @@ class WebArchive:
             inside = CAPTURE.search(pair[1])
             there = inside["url"] if inside else pair[1]
             headers = (*(other for other in headers if other is not pair), ("Location", there))
-        return ArchivedAnswer(url, answer.status_code, answer.reason or "", honest_encoding(headers, body), body, "",
-                              moment_of(answer.headers["memento-datetime"]))
+        found = believed(ArchivedAnswer(url, answer.status_code, answer.reason or "", headers, body, "",
+                                        moment_of(answer.headers["memento-datetime"])))
+        if found is None:       # noise
+            self._lost[url] = len(body)
+        return found
 
 
 def _body(answer: requests.Response) -> bytes | None:

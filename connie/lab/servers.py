@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""The star's web servers and its name server, in one process: a socket belongs to the namespace it was made in.
+
+Argument: JSON of {"seed", "dns": address, "names": {name: [address]}, "sites": [[pid, address, late_s]]}: a process in
+the namespace, the address to listen on, and how many seconds late requests to it are answered. It is started in the
+name server's namespace. Prints `ready` when all listen.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
+from harness.bootstrap import use_project_python
+
+use_project_python()
+
+import asyncio
+import json
+import random
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from dnslib import AAAA, QTYPE, RCODE, RR, A, DNSRecord
+
+from connie.bench.own_server import ANSWER
+from connie.lab.scenarios import PORT
+from harness.errors import run_main
+from harness.system.netns import inside
+from harness.system.processes import die_with_parent
+from harness.system.tcp import listen
+
+DNS_PORT = 53
+PATIENCE_S = 10.0
+"""How long a client may take to send its request."""
+
+
+class Names(asyncio.DatagramProtocol):
+    """Answers A and AAAA questions, in an order drawn anew for each answer, as round-robin DNS does."""
+
+    def __init__(self, names: dict[str, list[str]], seed: int) -> None:
+        self._names = names
+        self._draw = random.Random(seed)
+
+    def connection_made(self, transport: Any) -> None:
+        """Keep what answers are sent by."""
+        self._transport = transport
+
+    def datagram_received(self, data: bytes, client: Any) -> None:
+        """Answer one question. A time to live of 0: nobody between here and getaddrinfo keeps it."""
+        request = DNSRecord.parse(data)
+        reply, known = request.reply(), self._names.get(str(request.q.qname).rstrip(".").lower())
+        if known is None:
+            reply.header.rcode = RCODE.NXDOMAIN
+        for address in self._draw.sample(known or [], len(known or [])):
+            kind, data_of = ("AAAA", AAAA) if ":" in address else ("A", A)
+            if QTYPE[request.q.qtype] == kind:
+                reply.add_answer(RR(request.q.qname, request.q.qtype, rdata=data_of(address), ttl=0))
+        self._transport.sendto(reply.pack(), client)
+
+
+async def answer(late_s: float, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Serve one connection. A client that closes without a request is no error."""
+    with suppress(OSError, asyncio.IncompleteReadError, asyncio.TimeoutError, asyncio.LimitOverrunError):
+        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
+        await asyncio.sleep(late_s)
+        writer.write(ANSWER)
+        await writer.drain()
+    with suppress(OSError):
+        writer.close()
+        await writer.wait_closed()
+
+
+async def serve(settings: dict[str, Any]) -> None:
+    """Listen everywhere, then answer until told to stop."""
+    for pid, address, late_s in settings["sites"]:
+        with inside(pid):
+            listener = listen(address, PORT)
+        await asyncio.start_server(partial(answer, late_s), sock=listener, backlog=1024)
+    await asyncio.get_running_loop().create_datagram_endpoint(
+        lambda: Names(settings["names"], settings["seed"]), (settings["dns"], DNS_PORT))
+    print("ready", flush=True)
+    await asyncio.Event().wait()
+
+
+def main() -> int:
+    """Serve what the argument says."""
+    die_with_parent()
+    asyncio.run(serve(json.loads(sys.argv[1])))
+    return 0
+
+
+if __name__ == "__main__":
+    run_main(main)

@@ -1,0 +1,195 @@
+"""Content codings: bodies between the form in which they cross the network and the one that browsers see.
+
+Source: RFC 9110, section 8.4; RFC 7932 (br), RFC 8878 (zstd).
+"""
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import brotli  # type: ignore[import-untyped]
+import zstandard
+
+LARGEST_BODY = 2**29
+"""Bytes of one answer, on the wire and decoded."""
+BEGINNINGS = {"gzip": b"\x1f\x8b\x08", "x-gzip": b"\x1f\x8b\x08", "zstd": b"\x28\xb5\x2f\xfd"}
+"""What every body begins with that is encoded so (RFC 1952, section 2.3.1; RFC 8878, section 3.1.1)."""
+MOST_CODINGS = 5
+"""Of a body, one in the other. Seen are two; a hundred are made to keep somebody busy."""
+SUBSTITUTES = ("br", "gzip")
+"""Codings that stand for one that nobody can make again."""
+NOT_MADE = frozenset(("dcb", "dcz", "sdch", "compress", "x-compress", "lzma", "xz", "bzip2"))
+"""Codings that are seen, and that nobody can make again here: some need a dictionary that no recording has."""
+FAST, USUAL, THOROUGH = range(3)
+"""Places in a coding's `levels`."""
+SLOW_BYTES = 2**20
+"""A larger body is not compressed at the most thorough levels: br's takes 2 s a MB."""
+ZSTD_PIECE = 1024
+"""Bytes that are decoded at a time: they become 32 MB at most, and nothing else bounds it."""
+
+
+def codings(encoding: str) -> list[str]:
+    """Return the codings that a Content-Encoding lists, in the order in which they were applied: "GZip, , br" gives
+    ["gzip", "br"]. "identity" is none.
+    """
+    names = (item.strip().lower() for item in encoding.split(","))
+    return [name for name in names if name not in ("", "identity")]
+
+
+def decode(body: bytes, encoding: str) -> tuple[bytes, bool]:
+    """Return `body` without the Content-Encoding that it is said to have, and whether it had it (or there is none).
+
+    What would become larger than LARGEST_BODY is left as it is: it was made to fill somebody's memory.
+    """
+    names = codings(encoding)
+    decoded, undone = undo(body, names)
+    return (decoded, True) if undone == len(names) else (body, False)
+
+
+def undo(body: bytes, names: Sequence[str]) -> tuple[bytes, int]:
+    """Undo as many of these codings as `body` has, the last applied first. Return what is left, and how many."""
+    undone = 0
+    for name in reversed(names[-MOST_CODINGS:]):
+        decoded = _undo(body, name)
+        if decoded is None:
+            break
+        body, undone = decoded, undone + 1
+    return body, undone
+
+
+def _undo(body: bytes, name: str) -> bytes | None:
+    """Return `body` without one coding, None where it does not have it."""
+    if name not in CODINGS or not body:
+        return None
+    try:
+        decoded = CODINGS[name].decode(body)
+    except (OSError, EOFError, ValueError, zlib.error, brotli.error, zstandard.ZstdError):
+        return None
+    return decoded if len(decoded) <= LARGEST_BODY else None
+
+
+def guess(body: bytes) -> tuple[bytes, str]:
+    """Return `body` without one coding that nobody names, and the coding; "" where it has none that we know.
+
+    br and deflate have no mark: only what is whole, and becomes something, is theirs.
+    """
+    for name in ("gzip", "zstd", "br", "deflate"):
+        if name not in BEGINNINGS or begins_as(body, name):
+            decoded = _undo(body, name)
+            if decoded:
+                return decoded, name
+    return body, ""
+
+
+def begins_as(body: bytes, encoding: str) -> bool:
+    """Say whether `body` begins as one that is encoded so; False also for an encoding that has no mark of its own."""
+    names = codings(encoding)
+    beginning = BEGINNINGS.get(names[-1]) if names else None
+    return beginning is not None and body.startswith(beginning)
+
+
+def can_be_made(encoding: str) -> bool:
+    """Say whether we know how to encode so. Nobody can without the dictionary of dcb, dcz (RFC 9842) and sdch."""
+    names = codings(encoding)
+    return len(names) <= MOST_CODINGS and all(name in CODINGS for name in names)
+
+
+def encode(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
+    """Compress `body` again as `encoding` names it, at the level whose size is nearest to `wanted_bytes` (-1: unknown).
+
+    Return it and the encoding it has: where nobody can make the named one, the one of SUBSTITUTES whose size is
+    nearest; "" where none is named. Servers call plain bodies "utf-8" or "none", too: these have all of their bytes.
+    """
+    names = codings(encoding)
+    if not can_be_made(encoding) and NOT_MADE.isdisjoint(names) and not 0 < wanted_bytes < len(body):
+        names = [name for name in names if name in CODINGS][:MOST_CODINGS]
+    if not names or not body:
+        return body, ""
+    if all(name in CODINGS for name in names):
+        return _nearest(body, names, wanted_bytes), ", ".join(names)
+    made = [(_nearest(body, [name], wanted_bytes), name) for name in SUBSTITUTES]
+    return min(made, key=lambda candidate: abs(len(candidate[0]) - max(0, wanted_bytes)))
+
+
+def _nearest(body: bytes, names: Sequence[str], wanted_bytes: int) -> bytes:
+    """Encode at the usual level and, where a size is wanted, at the one beside it that can come nearer."""
+    usual = _encoded(body, names, USUAL)
+    if wanted_bytes <= 0:
+        return usual
+    other = _encoded(body, names, THOROUGH if len(usual) > wanted_bytes else FAST)
+    return min(usual, other, key=lambda candidate: abs(len(candidate) - wanted_bytes))
+
+
+def _encoded(body: bytes, names: Sequence[str], level: int) -> bytes:
+    for name in names:
+        coding = CODINGS[name]
+        in_time = level if len(body) <= SLOW_BYTES else min(level, coding.levels.index(coding.large))
+        body = coding.encode(body, coding.levels[in_time])
+    return body
+
+
+@dataclass(frozen=True)
+class _Coding:
+    """One way to encode; `levels` are a fast, a usual and a thorough one.
+
+    `decode` returns one byte more than LARGEST_BODY at most.
+    """
+
+    decode: Callable[[bytes], bytes]
+    encode: Callable[[bytes, int], bytes]
+    levels: tuple[int, int, int]
+    large: int
+    """The most thorough of `levels` that takes less than a second for a body of 10 MB."""
+
+
+def _unzip(body: bytes) -> bytes:
+    return gzip.GzipFile(fileobj=io.BytesIO(body)).read(LARGEST_BODY + 1)
+
+
+def _inflate(body: bytes) -> bytes:
+    """Undo "deflate": zlib's format, or the bare one that some servers send."""
+    try:
+        return _inflate_as(body, zlib.MAX_WBITS)
+    except zlib.error:
+        return _inflate_as(body, -zlib.MAX_WBITS)
+
+
+def _inflate_as(body: bytes, window_bits: int) -> bytes:
+    stream = zlib.decompressobj(window_bits)
+    decoded = stream.decompress(body, LARGEST_BODY + 1)
+    if not stream.eof and len(decoded) <= LARGEST_BODY:
+        raise zlib.error("cut off")
+    return decoded
+
+
+def _unbrotli(body: bytes) -> bytes:
+    stream = brotli.Decompressor()
+    decoded: bytes = stream.process(body, output_buffer_limit=LARGEST_BODY + 1)
+    if not stream.is_finished() and len(decoded) <= LARGEST_BODY:
+        raise brotli.error("cut off")
+    return decoded[:LARGEST_BODY + 1]
+
+
+def _unzstd(body: bytes) -> bytes:
+    """Undo "zstd": one frame after the other."""
+    decoded, at = bytearray(), 0
+    while at < len(body):
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        while not frame.eof:
+            if at >= len(body):
+                raise zstandard.ZstdError("cut off")
+            decoded += frame.decompress(body[at:at + ZSTD_PIECE])
+            at += ZSTD_PIECE
+            if len(decoded) > LARGEST_BODY:
+                return bytes(decoded[:LARGEST_BODY + 1])
+        at = min(at, len(body)) - len(frame.unused_data)
+    return bytes(decoded)
+
+
+GZIP = _Coding(_unzip, lambda body, level: gzip.compress(body, level, mtime=0), (1, 6, 9), 9)
+CODINGS = {
+    "gzip": GZIP, "x-gzip": GZIP, "deflate": _Coding(_inflate, zlib.compress, (1, 6, 9), 9),
+    "br": _Coding(_unbrotli, lambda body, level: brotli.compress(body, quality=level), (4, 7, 11), 7),
+    "zstd": _Coding(_unzstd, lambda body, level: zstandard.ZstdCompressor(level).compress(body), (3, 9, 19), 9)}

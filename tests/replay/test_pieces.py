@@ -1,0 +1,97 @@
+"""Answers that their servers sent with pauses, and long polls: the replay takes as long, and never less."""
+
+import http.client
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from h2.settings import SettingCodes
+
+from harness.files.server_log import FoundAs
+from harness.mirror.asked import Asked
+from harness.mirror.recording import read_recording
+from harness.replay.site import Site
+from tests.support.https_recording import HttpsRecording
+from tests.support.replay_process import HOST, free_port
+from tests.support.secure_replay import BIG, TEXT, Client, Secure, serving
+
+BODY = b"first" * 1000 + b"last"
+PAUSE_MS = 300
+SLOW_MS = 700
+FETCH = [{"name": "Sec-Fetch-Dest", "value": "empty"}, {"name": "Accept", "value": "*/*"}]
+
+
+@pytest.fixture(scope="module")
+def paused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
+    recorded = HttpsRecording(tmp_path_factory.mktemp("pieces"))
+    for scheme, version in (("http", "http/1.1"), ("https", "h2")):
+        for path, status in (("/", 200), ("/lost", 404)):
+            recorded.add(f"{scheme}://{HOST}{path}", BODY, TEXT, version=version, status=status,
+                         _arrivals=[[0, 5000], [PAUSE_MS, len(BODY)]])
+        recorded.add(f"{scheme}://{HOST}/big", BIG, TEXT, version=version)
+    port = free_port()
+    with serving(recorded.finish(f"https://{HOST}/"), "--http", "recorded", tls_port=port) as server:
+        yield Secure(server, port, recorded.directory)
+
+
+@pytest.mark.parametrize("path", ["/", "/lost"])
+def test_over_http_1_the_connection_is_kept(paused: Secure, path: str) -> None:
+    client = http.client.HTTPConnection("127.0.0.1", paused.server.port, timeout=20)
+    for method, body, least_s in (("GET", BODY, PAUSE_MS / 1000), ("HEAD", b"", 0.0)):
+        began_s = time.monotonic()
+        client.request(method, path, headers={"Host": HOST})
+        answer = client.getresponse()
+        assert (answer.read(), answer.getheader("Content-Length"), answer.will_close) == (body, str(len(BODY)), False)
+        assert time.monotonic() - began_s >= least_s
+    client.close()
+
+
+def test_over_http_2_others_come_between_the_pieces(paused: Secure) -> None:
+    with paused.connect("h2") as connection:
+        client, began_s = Client(connection), time.monotonic()
+        streamed, other = client.ask("/"), client.ask("/big")
+        client.finish()
+        assert time.monotonic() - began_s >= PAUSE_MS / 1000
+        assert (bytes(client.answers[streamed].body), bytes(client.answers[other].body)) == (BODY, BIG)
+
+
+def test_a_window_that_becomes_less_than_nothing_waits_until_it_grows(paused: Secure) -> None:
+    """The client lowers INITIAL_WINDOW_SIZE within a body (RFC 9113, section 6.9.2)."""
+    with paused.connect("h2") as connection:
+        client = Client(connection)
+        stream = client.ask("/big")
+        while len(client.answers[stream].body) < 40_000:
+            client.turn()
+        client.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 100})
+        client.turn()
+        client.finish()
+        assert bytes(client.answers[stream].body) == BIG
+
+
+def polling(directory: Path, waits_ms: tuple[float, ...], asked: list[dict[str, str]]) -> Site:
+    """Return the site of a page with three quick answers, that polled for so long each time."""
+    recorded = HttpsRecording(directory)
+    for number in range(3):
+        recorded.add(f"https://{HOST}/{number}", b"quick", TEXT, timings={"wait": 20})
+    for number, wait_ms in enumerate(waits_ms):
+        recorded.add(f"https://{HOST}/poll?t=q{number}", b"noop", TEXT, timings={"wait": wait_ms})
+        recorded.entries[-1]["request"]["headers"] = asked
+    return Site(read_recording(recorded.finish(f"https://{HOST}/0") / "Web", directory / "Web.fetchlog"), HOST, "https")
+
+
+@pytest.mark.parametrize(("waits_ms", "purpose", "hangs"), [
+    ((20, SLOW_MS), "empty", True), ((SLOW_MS, 20), "empty", True), ((20, 20), "empty", False),
+    ((20, 499), "empty", False), ((SLOW_MS,), "script", False)])
+def test_beyond_what_was_recorded_a_long_poll_hangs(tmp_path: Path, waits_ms: tuple[float, ...], purpose: str, *,
+                                                    hangs: bool) -> None:
+    asked = [FETCH[0] | {"value": purpose}, FETCH[1]]
+    site = polling(tmp_path, waits_ms, asked)
+    request: dict[str, Any] = {"asked": Asked({"sec-fetch-dest": purpose, "accept": "*/*"})}
+    given = [site.answer(f"/poll?t=new{number}", **request) for number in range(len(waits_ms))]
+    assert len({answer.identity for answer in given}) == len(waits_ms) or not hangs
+    assert [answer.hangs for answer in given] == [False] * len(waits_ms)
+    assert max(map(site.think_ms, given)) == (SLOW_MS if hangs else 0.0)
+    more = site.answer("/poll?t=more", **request)
+    assert (more.hangs, more.found == FoundAs.UNANSWERED) == (hangs, hangs)

@@ -1,0 +1,132 @@
+"""A driver with Dask itself, in a process of its own, since Dask leaves threads behind. The workers only sleep, or die.
+
+    python -m tests.support.swept FOLDER SITES WORKERS WHY TASK...
+
+runs a sweep with each task in the place of a measurement. WHY: why no worker can take part, "" when each can. Prints a
+line of JSON for each: how many sites there are of each status, or the name of the error that ended it.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dask
+from distributed import Client, LocalCluster, Security
+
+from harness.errors import ExperimentError
+from harness.files.pages import Page
+from harness.sweep import driver
+from harness.sweep.cluster import SETTINGS
+from harness.sweep.driver import Driver
+from harness.sweep.folder import SweepFolder
+from harness.sweep.measuring import Contents, NotMeasuredError, Patience, UnfitError, own_address
+from harness.sweep.outcome import Machine, UnitOutcome, of_unit
+from harness.sweep.plan import Unit, Versions
+from harness.sweep.recordings import Job, SiteRecording
+from tests.support.made_units import VERSIONS, unit
+
+Measured = tuple[UnitOutcome, Contents]
+
+
+def take_part(_: Versions, why: str) -> str:
+    return why
+
+
+def measured(of: Unit, *_: object) -> Measured:
+    time.sleep(0.05)
+    return of_unit(of, "measured", machine=Machine(f"{os.getpid()}")), {"client/x": b"1"}
+
+
+def once_in(of: Unit, recording: Contents) -> bool:
+    """Tell whether this unit is tried the first time: its recording names a folder for such marks."""
+    mark = Path(os.fsdecode(recording["marks"])) / of.key
+    if mark.exists():
+        return False
+    mark.touch()
+    return True
+
+
+def dies_once(of: Unit, recording: Contents, _: Patience) -> Measured:
+    if of.url == unit(1).url and once_in(of, recording):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return measured(of)
+
+
+def always_dies(of: Unit, *_: object) -> Measured:
+    if of.url == unit(1).url:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return measured(of)
+
+
+def fails_once(of: Unit, recording: Contents, _: Patience) -> Measured:
+    if of.url == unit(1).url and once_in(of, recording):
+        raise NotMeasuredError((of_unit(of, "failed", "busy"), {}))
+    return measured(of)
+
+
+def always_fails(of: Unit, *_: object) -> Measured:
+    if of.url == unit(1).url:
+        raise NotMeasuredError((of_unit(of, "failed", "busy"), {"console.log": b"x" * 10**5}))
+    return measured(of)
+
+
+def is_wrong(of: Unit, *_: object) -> Measured:
+    return (of_unit(of, "failed", "no page"), {}) if of.url == unit(1).url else measured(of)
+
+
+def full_disk(_of: Unit, *_: object) -> Measured:
+    raise UnfitError(own_address(), "no room")
+
+
+measured_until_the_scheduler_ends = measured
+
+
+def run(client: Any, base: Path, count: int, task: str) -> dict[str, int] | str:
+    """Run a driver with `task` in place of a measurement; return how sites ended, or how it did."""
+    folder = SweepFolder(base, task)
+    folder.make()
+    vars(driver)["measure"] = globals()[task]
+    jobs = [Job(made, MarkedRecording(Page(made.url, "p"), folder.path)) for made in map(unit, range(count))]
+    counts: Counter[str] = Counter()
+    try:
+        Driver(client, folder, VERSIONS, Patience(0, 0), say=partial(print, file=sys.stderr),
+               done=partial(print, file=sys.stderr), counts=counts).run(jobs)
+    except ExperimentError as error:
+        print(error, file=sys.stderr)
+        return type(error).__name__
+    assert counts == folder.statuses(job.unit.key for job in jobs)
+    return dict(counts)
+
+
+class MarkedRecording(SiteRecording):
+    """The recording of a site whose only content is where marks may be left."""
+
+    def files(self) -> Contents:
+        """Return the folder for marks as the only file."""
+        return {"marks": os.fsencode(self.folder)}
+
+
+def main() -> None:
+    """Run what was asked for."""
+    base, count, workers, why, *tasks = sys.argv[1:]
+    vars(driver)["take_part"] = partial(take_part, why=why)
+    vars(driver)["NOBODY_S"] = 2.0 if workers == "0" else 60.0
+    vars(driver)["RESULT_S"] = 5.0
+    dask.config.set(SETTINGS)
+    security = Security.temporary()
+    with LocalCluster(n_workers=int(workers), threads_per_worker=1, security=security, dashboard_address=":0",
+                      memory_limit=0, silence_logs=50) as cluster, Client(cluster, security=security) as client:
+        for task in tasks:
+            if task == "measured_until_the_scheduler_ends":
+                cluster.loop.call_later(4, cluster.scheduler.close)
+            print(json.dumps(run(client, Path(base), int(count), task)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
