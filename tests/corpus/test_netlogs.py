@@ -23,11 +23,12 @@ from typing import Any
 
 import pytest
 
-from harness.netlog.bodies import read_bodies
+from harness.netlog.bodies import Bodies
 from harness.netlog.load import HttpTransaction, NetLog, read_netlog
 from harness.netlog.pauses import server_pieces
 from harness.netlog.sent import read_sent_bodies
 from harness.netlog.silences import silences
+from harness.netlog.socket_bytes import Sockets
 from harness.netlog.websockets import WebSocket, read_websockets
 
 NETLOGS = Path(__file__).parent / "netlogs"
@@ -39,15 +40,16 @@ Key = tuple[int, int]
 
 def summary(log: Path) -> dict[str, Any]:
     """Return what is read of a net-log."""
-    netlog = read_netlog(log)
-    found = read_bodies(log)
+    answered, sockets = Bodies(), Sockets()
+    netlog = read_netlog(log, answered, sockets)
+    found = answered.by_request()
     bodies = {key: body.wire for key, body in found.items()}
-    sent = {(*request, body.connection): body.body for request, several in read_sent_bodies(log).items()
-            for body in several}
+    requests = read_sent_bodies(sockets.found.values())
+    sent = {(*request, body.connection): body.body for request, several in requests.items() for body in several}
     pieces = server_pieces(netlog, found)
     start = netlog.transactions[0].start
     return {"exchanges": lines(netlog, bodies, sent),
-            "websockets": [said(websocket) for websocket in read_websockets(log)],
+            "websockets": [said(websocket) for websocket in read_websockets(sockets.found.values())],
             "pieces": {transaction.url: len(pieces[transaction.source, transaction.hop])
                        for transaction in netlog.transactions if (transaction.source, transaction.hop) in pieces},
             "silences": sum(silence.end_ms - silence.start_ms >= LONG_MS

@@ -1,4 +1,4 @@
-"""The net-log reader against logs of a real Chromium (tests/corpus/netlogs/record.py) and the server's own access log."""
+"""The net-log reader against logs of a real Chromium (tests/corpus/netlogs) and the server's own access log."""
 
 import gzip
 import json
