@@ -12,7 +12,7 @@ is replaced or the buffer is full. Only the bodies of redirects are in neither: 
 import base64
 from dataclasses import dataclass, field
 
-from harness.netlog.file import BEGIN, END, POINT, Event, Subscriber
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber
 
 
 @dataclass
@@ -89,19 +89,21 @@ def _came(body: ResponseBody, event: Event, *, encoded: bool) -> None:
             body.arrivals.append((event.tick, len(body.encoded or body.decoded)))
 
 
+_READERS: Readers[_Request] = {
+    ("URL_REQUEST_START_JOB", BEGIN): _hop,
+    ("HTTP_TRANSACTION_SEND_REQUEST", BEGIN): _sent,
+    ("HTTP_TRANSACTION_READ_BODY", BEGIN): _asks,
+    ("HTTP_TRANSACTION_READ_BODY", END): _has,
+    ("URL_REQUEST_JOB_BYTES_READ", POINT): _encoded,
+    ("URL_REQUEST_JOB_FILTERED_BYTES_READ", POINT): _decoded,
+}
+
+
 class Bodies(Subscriber[_Request]):
     """Reads the bodies of answers."""
 
-    kinds = ("URL_REQUEST",)
-    new = _Request
-    readers = {
-        ("URL_REQUEST_START_JOB", BEGIN): _hop,
-        ("HTTP_TRANSACTION_SEND_REQUEST", BEGIN): _sent,
-        ("HTTP_TRANSACTION_READ_BODY", BEGIN): _asks,
-        ("HTTP_TRANSACTION_READ_BODY", END): _has,
-        ("URL_REQUEST_JOB_BYTES_READ", POINT): _encoded,
-        ("URL_REQUEST_JOB_FILTERED_BYTES_READ", POINT): _decoded,
-    }
+    def __init__(self) -> None:
+        super().__init__(("URL_REQUEST",), _Request, _READERS)
 
     def by_request(self) -> dict[tuple[int, int], ResponseBody]:
         """Return the bodies by request: (`source`, `hop`) of its HttpTransaction; without those that have no bytes."""

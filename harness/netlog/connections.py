@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harness.files.hack_dns import PORTS
-from harness.netlog.file import BEGIN, END, POINT, Event, Subscriber
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber
 
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
 DEFAULT_PORTS = PORTS | {"ws": PORTS["http"], "wss": PORTS["https"]}
@@ -110,17 +110,19 @@ def _gave_up(job: _Job, event: Event) -> None:
         job.end, job.error = event.tick, int(event.params.get("net_error", 0))
 
 
+_OF_JOBS: Readers[_Job] = {
+    ("SOCKET_POOL_CONNECT_JOB_CREATED", POINT): _created,
+    ("TCP_CONNECT_JOB_CONNECT", BEGIN): _looks_up,
+    ("TCP_CONNECT_JOB_CONNECTOR_CONNECT_START", POINT): _tries,
+    ("TCP_CONNECT_JOB_CONNECT", END): _gave_up,
+}
+
+
 class ConnectJobs(Subscriber[_Job]):
     """Reads the jobs that open connections."""
 
-    kinds = ("TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "TRANSPORT_CONNECT_JOB")
-    new = _Job
-    readers = {
-        ("SOCKET_POOL_CONNECT_JOB_CREATED", POINT): _created,
-        ("TCP_CONNECT_JOB_CONNECT", BEGIN): _looks_up,
-        ("TCP_CONNECT_JOB_CONNECTOR_CONNECT_START", POINT): _tries,
-        ("TCP_CONNECT_JOB_CONNECT", END): _gave_up,
-    }
+    def __init__(self) -> None:
+        super().__init__(("TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "TRANSPORT_CONNECT_JOB"), _Job, _OF_JOBS)
 
     def look_ups(self) -> list[NameResolution]:
         """Return the look-up of every job, in order of its start."""
@@ -167,18 +169,20 @@ def _tried(socket: _Socket, event: Event) -> None:
     socket.tried = str(event.params.get("address", ""))
 
 
+_OF_SOCKETS: Readers[_Socket] = {
+    **dict.fromkeys(ONCE, _once),
+    ("TCP_CONNECT_ATTEMPT", BEGIN): _tried,
+    ("SOCKET_IN_USE", BEGIN): lambda socket, event: socket.jobs.append(event.dependency()),
+    ("SOCKET_BYTES_RECEIVED", POINT): lambda socket, event: socket.received.append(event.tick),
+    ("SOCKET_BYTES_SENT", POINT): lambda socket, event: socket.sent.append(event.tick),
+}
+
+
 class Sockets(Subscriber[_Socket]):
     """Reads the life of sockets."""
 
-    kinds = ("SOCKET",)
-    new = _Socket
-    readers = {
-        **dict.fromkeys(ONCE, _once),
-        ("TCP_CONNECT_ATTEMPT", BEGIN): _tried,
-        ("SOCKET_IN_USE", BEGIN): lambda socket, event: socket.jobs.append(event.dependency()),
-        ("SOCKET_BYTES_RECEIVED", POINT): lambda socket, event: socket.received.append(event.tick),
-        ("SOCKET_BYTES_SENT", POINT): lambda socket, event: socket.sent.append(event.tick),
-    }
+    def __init__(self) -> None:
+        super().__init__(("SOCKET",), _Socket, _OF_SOCKETS)
 
     def connections(self, jobs: ConnectJobs) -> list[Connection]:
         """Return every socket that tried a TCP connect, in order of its start."""
@@ -199,16 +203,18 @@ def _initialized(session: _Session, event: Event) -> None:
     session.socket = event.dependency()
 
 
+_OF_SESSIONS: Readers[_Session] = {
+    ("HTTP2_SESSION_INITIALIZED", POINT): _initialized,
+    ("HTTP2_SESSION_SEND_HEADERS", POINT):
+        lambda session, event: session.sent.append((event.dependency(), session.socket)),
+}
+
+
 class Http2Sessions(Subscriber[_Session]):
     """Reads which requests went over which HTTP/2 connection."""
 
-    kinds = ("HTTP2_SESSION",)
-    new = _Session
-    readers = {
-        ("HTTP2_SESSION_INITIALIZED", POINT): _initialized,
-        ("HTTP2_SESSION_SEND_HEADERS", POINT):
-            lambda session, event: session.sent.append((event.dependency(), session.socket)),
-    }
+    def __init__(self) -> None:
+        super().__init__(("HTTP2_SESSION",), _Session, _OF_SESSIONS)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ See Chromium's ``net/log/file_net_log_observer.cc`` and ``net/log/net_log_event_
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,25 +52,22 @@ Readers = Mapping[tuple[str, int], Callable[[T, Event], None]]
 
 
 class Subscriber(Generic[T]):
-    """Makes one `T` of the events of each source, such as a request or a socket.
+    """Makes one `T` of the events of each source of some `kinds`, such as requests or sockets.
 
-    A subclass names the `kinds` of source and the events it wants: its `readers`, a table. `found` is what there is of
-    each source, by its id, in order of appearance. A reader that raises KeyError, TypeError, ValueError or
-    AttributeError makes the event a bad one.
+    `new` makes what is known of a source, by its id, before its first event; `readers` is the table of the events that
+    change it. A reader that raises KeyError, TypeError, ValueError or AttributeError makes the event a bad one. `found`
+    is what there is of each source, by its id, in order of appearance.
     """
 
-    kinds: tuple[str, ...]
-    readers: Readers[T]
-    new: Callable[[int], T]
-    """Makes what is known of a source of this id before its first event."""
-
-    def __init__(self) -> None:
+    def __init__(self, kinds: Collection[str], new: Callable[[int], T], readers: Readers[T]) -> None:
+        self.kinds, self.readers = kinds, readers
         self.found: dict[int, T] = {}
+        self._new = new
 
     def take(self, source: int, read: Callable[[T, Event], None], event: Event) -> None:
         """Have `read`, one of the readers, take an event of a source."""
         if source not in self.found:
-            self.found[source] = type(self).new(source)
+            self.found[source] = self._new(source)
         read(self.found[source], event)
 
 
@@ -103,31 +100,42 @@ def read_netlog_file(path: Path, *subscribers: Subscriber[Any]) -> NetLogFile:
     readers = _readers_by_number(types, kinds, subscribers)
     bad = 0
     for number, raw in enumerate(read_events(path, log.problems)):
-        try:
-            source, kind, phase, tick = raw["source"], raw["type"], raw["phase"], int(raw["time"])
-            wanting, identity = readers.get((kind, phase, source["type"]), ()), int(source["id"])
-            log.end_tick = max(log.end_tick, tick)
-            params = raw.get("params") if wanting else None
-            event = Event(tick, names.get(kind, ""), phase, params if isinstance(params, dict) else {}, number)
-            for subscriber, read in wanting:
-                subscriber.take(identity, read, event)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            bad += 1
+        tick = _give(raw, number, names, readers)
+        bad += tick is None
+        log.end_tick = max(log.end_tick, tick or 0)
     if bad:
-        log.problems.append(f"{path}:2: {bad} events that make no sense, such as without source, time or type; skipped")
+        log.problems.append(f"{path}:2: {bad} events without source, time or type, or that make no sense; skipped")
     return log
 
 
-def _readers_by_number(types: dict[str, Any], kinds: dict[str, Any], subscribers: tuple[Subscriber[Any], ...],
-                       ) -> dict[tuple[Any, ...], list[tuple[Subscriber[Any], Callable[[Any, Event], None]]]]:
-    """Return who wants the events of which type, phase and kind of source, by the numbers that this log gives them."""
-    found = defaultdict(list)
+_Wanting = dict[tuple[Any, ...], list[tuple[Subscriber[Any], Callable[[Any, Event], None]]]]
+"""Who wants which events, by the numbers of their type, phase and kind of source, and what reads them."""
+
+
+def _readers_by_number(types: dict[str, Any], kinds: dict[str, Any],
+                       subscribers: tuple[Subscriber[Any], ...]) -> _Wanting:
+    found: _Wanting = defaultdict(list)
     for subscriber in subscribers:
         for (name, phase), read in subscriber.readers.items():
             for kind in subscriber.kinds:
                 if name in types and kind in kinds:
                     found[types[name], phase, kinds[kind]].append((subscriber, read))
     return dict(found)
+
+
+def _give(raw: Any, number: int, names: dict[int, str], readers: _Wanting) -> int | None:
+    """Give an event to those who want it; return its tick, None when it is no event or makes no sense."""
+    try:
+        source, tick, phase = raw["source"], int(raw["time"]), raw["phase"]
+        wanting, identity = readers.get((raw["type"], phase, source["type"]), ()), int(source["id"])
+        if wanting:
+            params = raw.get("params")
+            event = Event(tick, names[raw["type"]], phase, params if isinstance(params, dict) else {}, number)
+            for subscriber, read in wanting:
+                subscriber.take(identity, read, event)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return tick
 
 
 def read_constants(path: Path) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber
 Headers = list[tuple[str, str]]
 ABORTED = -3    # net::ERR_ABORTED in Chromium's net/base/net_error_list.h
 PREFETCH = "PREFETCH"
-"""The flag of what a page has fetched ahead, for a page that may come later. Another origin's document that is fetched so
-(<link rel=prefetch as=document>) Chrome logs as one of the main frame, by whose key it is cached (Chromium's
+"""The flag of what a page has fetched ahead, for a page that may come later. Chrome logs another origin's document that
+is fetched so (<link rel=prefetch as=document>) as one of the main frame, by whose key it is cached (Chromium's
 prefetch_url_loader_service_context.cc): it is not the page's."""
 NO_ORIGIN = "not an origin"
 ESCAPED = "%ESCAPED:\u200b "
@@ -278,10 +278,14 @@ def _of_last_hop(read: Callable[[Hop, Event], None]) -> Callable[[Request, Event
     return lambda request, event: read(request.hops[-1], event) if request.hops else None
 
 
+_READERS: Readers[Request] = {
+    ("REQUEST_ALIVE", BEGIN): _alive,
+    ("URL_REQUEST_START_JOB", BEGIN): _hop,
+    **{wanted: _of_last_hop(read) for wanted, read in _HOP_READERS.items()}}
+
+
 class Requests(Subscriber[Request]):
     """Reads what was asked for, and the answers."""
 
-    kinds = ("URL_REQUEST",)
-    new = Request
-    readers = {("REQUEST_ALIVE", BEGIN): _alive, ("URL_REQUEST_START_JOB", BEGIN): _hop,
-               **{wanted: _of_last_hop(read) for wanted, read in _HOP_READERS.items()}}
+    def __init__(self) -> None:
+        super().__init__(("URL_REQUEST",), Request, _READERS)

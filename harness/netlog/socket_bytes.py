@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from harness.netlog.file import POINT, Event, Subscriber
+from harness.netlog.file import POINT, Event, Readers, Subscriber
 
 HEAD_END = b"\r\n\r\n"
 LARGEST_HEAD = 16_384
@@ -75,17 +75,19 @@ def _received(socket: Socket, event: Event) -> None:
         socket.received.add(event)
 
 
+_READERS: Readers[Socket] = {
+    ("SOCKET_BYTES_SENT", POINT): lambda socket, event: None if socket.encrypted else _sent(socket, event),
+    ("SOCKET_BYTES_RECEIVED", POINT): lambda socket, event: None if socket.encrypted else _received(socket, event),
+    ("SSL_SOCKET_BYTES_SENT", POINT): lambda socket, event: _sent(_secured(socket), event),
+    ("SSL_SOCKET_BYTES_RECEIVED", POINT): lambda socket, event: _received(_secured(socket), event),
+}
+
+
 class Sockets(Subscriber[Socket]):
     """Reads what was sent over the sockets; what crossed the network of those that speak TLS is noise."""
 
-    kinds = ("SOCKET",)
-    new = Socket
-    readers = {
-        ("SOCKET_BYTES_SENT", POINT): lambda socket, event: None if socket.encrypted else _sent(socket, event),
-        ("SOCKET_BYTES_RECEIVED", POINT): lambda socket, event: None if socket.encrypted else _received(socket, event),
-        ("SSL_SOCKET_BYTES_SENT", POINT): lambda socket, event: _sent(_secured(socket), event),
-        ("SSL_SOCKET_BYTES_RECEIVED", POINT): lambda socket, event: _received(_secured(socket), event),
-    }
+    def __init__(self) -> None:
+        super().__init__(("SOCKET",), Socket, _READERS)
 
 
 def _secured(socket: Socket) -> Socket:
