@@ -4,7 +4,7 @@
     myURLS.pages --> Chrome visits each page as a person would --> myURLS/           every body as it came over the wire
                                                                    myURLS.fetchlog/  PAGE, PAGE.har, manifest.json
 
-    ./fetch.py --from site.wacz      the same from what others recorded: a .har, .warc, .wacz, or mahimahi's directory
+    ./fetch.py --from site.wacz      the same from what others recorded: a .har, .warc or .wacz
     ./fetch.py --as-of 2013-03-12    the same from a web archive, as the pages were on that day
     ./fetch.py --to site.wacz        the reverse: the recording as a .wacz, .warc.gz, .warc or .har
 
@@ -44,7 +44,6 @@ from harness.record.recorder import (
     require_recordable,
     to_append,
 )
-from harness.record.refetch import BodyLimits, Refetcher
 from harness.record.sources.listing import list_pages, recordable, say_left_out
 from harness.record.sources.opened import KINDS, is_figures_only, opened
 from harness.record.sources.server import ArchiveServer
@@ -57,7 +56,7 @@ from harness.synthetic.build import DEFAULT_SEED, make_pages
 from harness.synthetic.from_har import rtts_of_har, shapes_of_har
 from harness.synthetic.shape import check_sizes, format_shapes
 from harness.system.atomic import write_atomically
-from harness.system.options import TIMEOUT_S, Decimal, OptionParser, Whole, day, page_list_name, web_address
+from harness.system.options import TIMEOUT_S, OptionParser, Whole, day, page_list_name, web_address
 from harness.system.privileges import leave_root
 from harness.system.progress import counted
 from harness.system.signals import run_interruptible
@@ -168,10 +167,8 @@ def make_plan(options: argparse.Namespace, pages: list[Page], archive: ArchiveSe
         load_timeout_s=options.timeout or (ARCHIVE_TIMEOUT_S if options.as_of else VisitSettings.load_timeout_s),
         quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, scroll_steps=options.scroll_steps,
         command_s=options.command_limit)
-    limits = BodyLimits(seconds=options.refetch_limit)
-    refetcher = Refetcher(remaps, options.ca, limits) if options.refetch_limit > 0 and not archive else None
     existing = options.append and PageFiles(options.dir, options.name).fetchlog.exists()
-    return RecordingPlan(options.dir, options.name, pages, settings, refetcher, append=existing,
+    return RecordingPlan(options.dir, options.name, pages, settings, append=existing,
                 note=f"brought from {archive.source.name}; times unknown" if archive else
                 "recorded from a remapped internet" if options.remap else "", archive=archive)
 
@@ -272,9 +269,6 @@ def parse_arguments() -> argparse.Namespace:
                         help="how many window heights to scroll down at most (%(default)s)")
     parser.add_argument("--command-limit", type=TIMEOUT_S, default=VisitSettings.command_s,
                         help="seconds that a page's scripts may keep Chrome from answering (%(default)g)")
-    parser.add_argument("--refetch-limit", type=Decimal(0.1, 3600, or_zero=True), default=BodyLimits.seconds,
-                        help="seconds for fetching again what Chrome gave up half way; 0: do not fetch again "
-                             "(%(default)g)")
     parser.add_argument("--no-trial", dest="trial", action="store_false",
                         help="do not load each page from its recording at the end")
     parser.add_argument("--user-agent", default="", help="User-Agent header to send (that of a Chrome with a window)")

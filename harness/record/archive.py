@@ -2,7 +2,7 @@
 
 What it says beyond harness.netlog.har: httpVersion is "h2" where that was spoken, also of answers from the cache;
 `_file` (``host/file`` in the mirror) is the body of exactly this answer, still content-encoded; `_partial` is true when
-only its beginning came (then `_error` says why), `_refetched` when requests, not Chrome, brought it, `_afterLoad` when
+only its beginning came (then `_error` says why), `_afterLoad` when
 it was asked for after the load event, `_beforeDocument` when by a document that the page's own took the place of;
 `_arrivals` is when how much had come of a stream, or of an answer that its server sent with pauses
 (harness.netlog.pauses), and `_webSocketMessages` what a WebSocket said (harness.mirror.live);
@@ -61,21 +61,10 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
 
 def _complete(entry: dict[str, Any], exchange: CapturedExchange) -> None:
     """Add to a HAR entry what harness.netlog.har does not know."""
-    fetched = exchange.refetched
-    response = entry["response"]
     if exchange.whole:
         entry.pop("_error", None)
     if exchange.sent:
         entry["request"]["postData"] = _posted(exchange)
-    if fetched:
-        entry["_refetched"] = True
-        response["content"]["size"] = UNKNOWN
-        response["content"].pop("compression", None)
-        if not exchange.transaction.status:
-            response |= {"status": fetched.status, "statusText": fetched.reason,
-                         "headers": [{"name": name, "value": value} for name, value in fetched.headers]}
-        if not exchange.is_part:        # of which Chrome got what it asked for
-            response["bodySize"] = len(fetched.body)
     if exchange.file:
         entry["_file"] = exchange.file
     if not exchange.whole:

@@ -6,11 +6,9 @@ harness.record.archive makes the HAR of it.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from http import HTTPStatus
 from pathlib import Path
 
 from harness.errors import DISK_FAILURES
-from harness.files.har import ABORTED
 from harness.files.headers import BODILESS, WITHOUT_BODY, header_in
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
@@ -28,11 +26,9 @@ from harness.netlog.load import (
     read_netlog,
 )
 from harness.netlog.pauses import Pieces, server_pieces
-from harness.netlog.requests import mime_type_and_charset
 from harness.netlog.sent import Sent, read_sent_bodies
 from harness.netlog.socket_bytes import Sockets
 from harness.netlog.websockets import WebSocket, read_websockets
-from harness.record.refetch import Fetched, Refetcher
 from harness.record.sources.archived import ArchivedAnswer
 from harness.record.sources.encoding import NUMBER
 from harness.record.store import Store
@@ -53,7 +49,6 @@ class CapturedExchange:
     """Whether it is the part of something that the request asked for, and all of that came."""
     sent: bytes = b""
     """The request's body."""
-    refetched: Fetched | None = None
     lost_bytes: int = 0
     """The size of the body that a source says it had, but lacks; 0 where nobody knows."""
     archived: ArchivedAnswer | None = None
@@ -68,7 +63,7 @@ class CapturedExchange:
     @property
     def status(self) -> int:
         """The status code, 0 without an answer."""
-        return self.refetched.status if self.refetched and not self.transaction.status else self.transaction.status
+        return self.transaction.status
 
     @property
     def endless(self) -> bool:
@@ -177,8 +172,8 @@ class PageRecording:
             for exchange in self.exchanges if exchange.note)
 
 
-def evaluate(url: str, visit: Visit, netlog_file: Path, refetcher: Refetcher | None) -> PageRecording:
-    """Read what a visit left behind; `refetcher` fetches what Chrome gave up half way. Raises ExperimentError."""
+def evaluate(url: str, visit: Visit, netlog_file: Path) -> PageRecording:
+    """Read what a visit left behind. Raises ExperimentError."""
     answered, sockets = Bodies(), Sockets()
     netlog = read_netlog(netlog_file, answered, sockets)
     bodies = answered.by_request()
@@ -192,8 +187,6 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, refetcher: Refetcher | N
         if exchange.whole and not exchange.arrivals:
             exchange.pieces = pieces.get((exchange.transaction.source, exchange.transaction.hop), ())
     _add_sent_bodies(exchanges, read_sent_bodies(sockets.found.values()))
-    if refetcher is not None:
-        _refetch(exchanges, refetcher)
     return PageRecording(url, visit, netlog, start_tick, exchanges,
                          read_websockets(sockets.found.values(), visit.end_tick))
 
@@ -251,34 +244,6 @@ def _is_all(transaction: HttpTransaction) -> bool:
     return unit == "bytes" and NUMBER.fullmatch(total) is not None and where == f"0-{int(total) - 1}"
 
 
-def _refetch(exchanges: list[CapturedExchange], refetcher: Refetcher) -> None:
-    """Fetch again what was given up half way, unless the same URL came whole at another time; an error is not it."""
-    whole = {exchange.url for exchange in exchanges
-             if exchange.whole and exchange.transaction.method == "GET" and exchange.status < HTTPStatus.BAD_REQUEST}
-    tried: dict[str, Fetched] = {}
-    for exchange in exchanges:
-        transaction = exchange.transaction
-        if not _given_up(exchange) or exchange.url in whole:
-            continue
-        if exchange.url not in tried:
-            tried[exchange.url] = refetcher.fetch(transaction)
-        fetched = tried[exchange.url]
-        if fetched.error or fetched.status not in (transaction.status or fetched.status, 200):
-            exchange.note += f"; fetching it again: {fetched.error or f'status {fetched.status}'}"
-            continue
-        came = len(exchange.body or b"")
-        exchange.note = f"fetched again by requests after {transaction.error or 'a part'} ({came} bytes)"
-        exchange.refetched, exchange.whole = fetched, True
-        exchange.body = None if fetched.status in BODILESS or 300 <= fetched.status < 400 else fetched.body
-
-
-def _given_up(exchange: CapturedExchange) -> bool:
-    """Say whether Chrome ended this GET before all of its answer was there."""
-    transaction = exchange.transaction
-    return (exchange.over and not exchange.whole and transaction.method == "GET"
-            and bool(transaction.status or transaction.error == ABORTED))
-
-
 def _in_log_order(exchanges: list[CapturedExchange]) -> list[CapturedExchange]:
     """Return the answers with a head in order of completion; a URL's GET last, and a page last of these, since readers
     go by the last.
@@ -305,11 +270,7 @@ def _end(exchange: CapturedExchange) -> float:
 
 
 def _response(exchange: CapturedExchange) -> Response:
-    transaction, fetched = exchange.transaction, exchange.refetched
-    if fetched and not transaction.status:
-        mime_type, charset = mime_type_and_charset(list(fetched.headers))
-        location = header_in(fetched.headers, "location") or None
-        return Response(_words(fetched.status, fetched.reason, location), mime_type, charset, exchange.url, location)
+    transaction = exchange.transaction
     return Response(_words(transaction.status, transaction.status_text, transaction.redirect_url),
                     transaction.mime_type, transaction.charset, transaction.url, transaction.redirect_url)
 

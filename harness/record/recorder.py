@@ -22,7 +22,6 @@ from harness.mirror.manifest import MANIFEST
 from harness.netlog.file import LARGEST_NETLOG_BYTES
 from harness.record.archive import to_har
 from harness.record.page import PageRecording, evaluate
-from harness.record.refetch import Refetcher
 from harness.record.sources.restore import restore
 from harness.record.sources.server import ArchiveServer
 from harness.record.store import Store
@@ -44,13 +43,12 @@ ROOM_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class RecordingPlan:
-    """What to record and where. `settings` hold all but the URL of each visit. `refetcher` None: nothing twice."""
+    """What to record and where. `settings` hold all but the URL of each visit."""
 
     directory: Path
     name: str
     pages: list[Page]
     settings: VisitSettings
-    refetcher: Refetcher | None = None
     append: bool = False
     note: str = ""
     archive: ArchiveServer | None = None
@@ -143,7 +141,7 @@ def _record_page(settings: VisitSettings, page: Page, plan: RecordingPlan, store
         _require_room(work_dir)
         try:
             _require_own_file(work_dir / NET_LOG, user)
-            recording = evaluate(page.url, visit, work_dir / NET_LOG, plan.refetcher)
+            recording = evaluate(page.url, visit, work_dir / NET_LOG)
         except ExperimentError as error:
             return Verdict(reasons=[*visit.errors, str(error)]), visit
     if plan.archive is not None:

@@ -178,7 +178,6 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
         verdict.remarks.append(f"nothing to record, they need no network: {counted(inline)}")
     if recording.brought_from:
         _describe_source(recording, verdict)
-    verdict.remarks += _refetched(recording)
     ports = {urlsplit(exchange.url).netloc for exchange in recording.exchanges
              if urlsplit(exchange.url).port not in (None, *PORTS.values())}
     if ports:
@@ -187,13 +186,6 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
         verdict.remarks.append(f"{visit.popups} popups closed")
     if visit.loaded and not visit.quiet:
         verdict.remarks.append("it never stopped loading things; what came until the limit is recorded")
-
-
-def _refetched(recording: PageRecording) -> list[str]:
-    parts = [exchange.is_part for exchange in recording.exchanges if exchange.refetched is not None]
-    counts = {"fetched a second time, since Chrome gave up half way": parts.count(False),
-              "fetched as a whole, too, since the page asked for a part": parts.count(True)}
-    return [f"{count} {what}" for what, count in counts.items() if count]
 
 
 def _describe_source(recording: PageRecording, verdict: Verdict) -> None:

@@ -240,8 +240,7 @@ def test_the_rude_page(recorded: Recorded) -> None:
     statuses = [entry["response"]["status"] for entry in recorded.har(RUDE) if entry["request"]["url"] == RUDE]
     assert statuses in ([200, 304], [200, 200])         # it loaded itself anew
     slow = recorded.find(f"https://{API}/slow.bin")
-    assert slow["_refetched"]
-    assert "_error" not in slow
+    assert slow["_partial"]
     stream = recorded.find(f"https://{API}/stream")
     assert (stream["_error"], stream["_partial"]) == ("unfinished", True)
     assert recorded.file(stream).stat().st_size == stream["response"]["bodySize"]
@@ -252,7 +251,6 @@ def test_the_rude_page(recorded: Recorded) -> None:
     assert recorded.find(f"https://{API}/download")["response"]["status"] == 200
     assert not any("popup" in entry["request"]["url"] for entry in recorded.entries())
     log = (recorded.directory / f"{NAME}.fetchlog" / sanitise(RUDE)).read_text()
-    assert f"note: GET https://{API}/slow.bin: fetched again by requests" in log
     assert f"note: GET https://{API}/hanging: no answer" in log
 
 

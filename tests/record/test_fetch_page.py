@@ -7,33 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.text_log import read_log
 from harness.mirror.recording import read_recording
 from harness.netlog.file import BEGIN, END
-from harness.netlog.load import HttpTransaction
-from harness.record.archive import to_har
 from harness.record.page import CapturedExchange, PageRecording
-from harness.record.refetch import Fetched, Refetcher
 from harness.record.store import Store
-from harness.record.verdict import judge
 from tests.support.made_netlog import MadeNetLog
-from tests.support.seen_pages import PAGE, page_log, seen
+from tests.support.seen_pages import page_log, seen
 
 
 @pytest.fixture
 def log() -> MadeNetLog:
     return page_log()
-
-
-class Again(Refetcher):
-    """Answers from a table, and notes what it was asked for."""
-
-    def __init__(self, answers: dict[str, Fetched]) -> None:
-        self.answers, self.asked = answers, list[str]()
-
-    def fetch(self, transaction: HttpTransaction) -> Fetched:
-        self.asked.append(transaction.url)
-        return self.answers.get(transaction.url, Fetched(error="no such host"))
 
 
 def answer(recording: PageRecording, url: str) -> CapturedExchange:
@@ -95,70 +79,6 @@ def test_a_part_is_whole_when_it_is_all(log: MadeNetLog, tmp_path: Path, content
     assert answer(seen(log, tmp_path), "http://a.test/film").whole == whole
 
 
-def test_what_was_given_up_is_fetched_again(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
-    log.request("http://a.test/half", "200 OK", b"12", "Content-Length: 4", "Content-Type: text/css", cancelled=True)
-    log.begin("http://a.test/early")
-    log.end(cancelled=True)
-    again = Again({"http://a.test/half": Fetched(200, "OK", (), b"1234"),
-                   "http://a.test/early": Fetched(404, "Gone Fishing", (("Content-Type", "text/plain"),), b"none")})
-    recording = seen(log, tmp_path, again)
-    assert again.asked == ["http://a.test/half", "http://a.test/early"]
-    recording.write(store, "page")
-    assert (store.mirror / "a.test/half").read_bytes() == b"1234"
-    text = read_log(store.fetchlog / "page")
-    assert {response.url: (response.status, response.mime_type) for response in text.responses} == {
-        PAGE: ("OK", "text/html"), "http://a.test/half": ("OK", "text/css"),
-        "http://a.test/early": ("404 Gone Fishing", "text/plain")}
-    half, early = to_har(recording)["log"]["entries"][1:]
-    assert (half["_refetched"], half["response"]["bodySize"], "_error" in half) == (True, 4, False)
-    assert (early["response"]["status"], early["_file"]) == (404, "a.test/early")
-    assert judge(recording).remarks[-1] == "2 fetched a second time, since Chrome gave up half way"
-
-
-def test_a_part_that_a_page_asked_for_was_not_given_up(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
-    """All of it is kept, since a replay may be asked for another part; but Chrome got what it asked for."""
-    film = "http://a.test/film"
-    log.request(film, "206 Partial Content", b"12345", "Content-Length: 5", "Content-Range: bytes 0-4/9")
-    recording = seen(log, tmp_path, Again({film: Fetched(200, "OK", (), b"123456789")}))
-    recording.write(store, "page")
-    assert (store.mirror / "a.test/film").read_bytes() == b"123456789"
-    assert to_har(recording)["log"]["entries"][1]["response"]["bodySize"] == 5
-    verdict = judge(recording)
-    assert verdict.remarks == ["1 fetched as a whole, too, since the page asked for a part"]
-    assert verdict.bytes == len(b"page") + 5
-    assert judge(seen(log, tmp_path)).not_recordable == {"the rest of what the page asked for a part of": 1}
-
-
-def test_an_error_is_not_what_came_whole_another_time(log: MadeNetLog, tmp_path: Path) -> None:
-    film = "http://a.test/film"
-    log.request(film, "206 Partial Content", b"12345", "Content-Length: 5", "Content-Range: bytes 0-4/9")
-    log.request(film, "416 Range Not Satisfiable", b"no", "Content-Length: 2")
-    again = Again({film: Fetched(200, "OK", (), b"123456789")})
-    seen(log, tmp_path, again)
-    assert again.asked == [film]
-
-
-def test_what_came_another_time_or_was_posted_is_not_fetched_again(log: MadeNetLog, tmp_path: Path,
-                                                                   store: Store) -> None:
-    log.request("http://a.test/x", "200 OK", b"12", "Content-Length: 4", cancelled=True)
-    log.request("http://a.test/x", "200 OK", b"1234", "Content-Length: 4")
-    log.request("http://a.test/post", "200 OK", b"1", method="POST", cancelled=True)
-    again = Again({})
-    recording = seen(log, tmp_path, again)
-    assert again.asked == []
-    recording.write(store, "page")
-    assert (store.mirror / "a.test/x").read_bytes() == b"1234"
-
-
-def test_fetching_again_in_vain_is_said(log: MadeNetLog, tmp_path: Path) -> None:
-    log.request("http://a.test/half", "200 OK", b"12", "Content-Length: 4", cancelled=True)
-    log.request("http://a.test/other", "200 OK", b"12", "Content-Length: 4", cancelled=True)
-    recording = seen(log, tmp_path, Again({"http://a.test/other": Fetched(403, "Forbidden")}))
-    assert "no such host" in recording.text()
-    assert "status 403" in recording.text()
-    assert judge(recording).not_recordable == {"given up half way": 2}
-
-
 def test_what_was_given_up_before_its_first_byte_and_came_whole_makes_no_second_file(
         log: MadeNetLog, tmp_path: Path, store: Store) -> None:
     log.request("http://a.test/x", "200 OK", b"", "Content-Length: 4", cancelled=True)
@@ -167,26 +87,6 @@ def test_what_was_given_up_before_its_first_byte_and_came_whole_makes_no_second_
     recording = seen(log, tmp_path)
     recording.write(store, "page")
     assert [exchange.file for exchange in recording.exchanges[1:]] == ["", "a.test/x", "a.test/never"]
-
-
-def test_what_is_not_over_is_kept_as_far_as_it_came(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
-    log.begin("http://a.test/stream")
-    log.head("200 OK")
-    log.body(b"12345")
-    log.begin("http://a.test/hanging")
-    again = Again({})
-    recording = seen(log, tmp_path, again)
-    assert again.asked == []
-    assert answer(recording, "http://a.test/stream").body == b"12345"
-    assert judge(recording).not_recordable == {"hanging (no answer came)": 1}
-    assert any("(1 x answer without an end): what came over them is replayed" in remark
-               for remark in judge(recording).remarks)
-    assert judge(recording).fit
-    recording.write(store, "page")
-    stream, hanging = to_har(recording)["log"]["entries"][1:]
-    assert (stream["_partial"], stream["_error"]) == (True, "unfinished")
-    assert stream["_file"] == "a.test/stream"
-    assert (hanging["_partial"], hanging["_error"], hanging["response"]["status"]) == (True, "unfinished", 0)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])

@@ -1,4 +1,4 @@
-"""What is exported and brought back by fetch.py --from is the same recording: from HAR, WACZ and mahimahi."""
+"""What is exported and brought back by fetch.py --from is the same recording: from HAR and WACZ."""
 
 import gzip
 import json
@@ -15,7 +15,6 @@ from harness.files.encoding import decode
 from harness.files.pages import read_pages, sanitise
 from harness.mirror.recording import read_recording
 from harness.record.export.write import export
-from harness.record.sources.mahimahi import HTTPS, message_type
 from tests.support.https_recording import RECORDED, HttpsRecording
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
@@ -81,34 +80,13 @@ def wacz(directory: Path) -> Path:
     return directory / "site.wacz"
 
 
-def mahimahi(directory: Path) -> Path:
-    """Write what mm-webrecord would have written."""
-    log = json.loads((directory / f"{NAME}.fetchlog" / f"{sanitise(PAGE)}.har").read_text())["log"]
-    (directory / "saved").mkdir()
-    for number, entry in enumerate(log["entries"]):
-        scheme, _, rest = entry["request"]["url"].partition("://")
-        host, _, target = rest.partition("/")
-        file = directory / NAME / host / {"": "index.html"}.get(target, target)
-        message: Any = message_type()()
-        message.scheme = HTTPS if scheme == "https" else 1
-        message.request.first_line = f"{entry['request']['method']} /{target} HTTP/1.1".encode()
-        message.request.header.add(key=b"Host", value=host.encode())
-        message.request.body = entry["request"].get("postData", {}).get("text", "").encode()
-        message.response.first_line = f"HTTP/1.1 {entry['response']['status']} OK".encode()
-        for pair in entry["response"]["headers"]:
-            message.response.header.add(key=pair["name"].encode(), value=pair["value"].encode())
-        message.response.body = file.read_bytes() if file.is_file() else b""
-        (directory / "saved" / f"save.{number}").write_bytes(message.SerializeToString())
-    return directory / "saved"
-
-
 def bodies(directory: Path) -> dict[str, bytes]:
     """Return the files of a mirror, decoded: a HAR's are compressed anew, which gives other bytes of about the size."""
     return {str(path.relative_to(directory)): decode(path.read_bytes(), "gzip" if path.suffix == ".css" else "")[0]
             for path in directory.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("exported", [har, wacz, mahimahi])
+@pytest.mark.parametrize("exported", [har, wacz])
 def test_what_was_exported_comes_back(tmp_path: Path, exported: Any) -> None:
     write_recording(tmp_path)
     source = exported(tmp_path)

@@ -16,7 +16,7 @@ import zstandard
 from harness.errors import InputError
 from harness.files import encoding, har_file
 from harness.files.encoding import decode
-from harness.record.sources import mahimahi, records, wacz
+from harness.record.sources import records, wacz
 from harness.record.sources.opened import opened
 from harness.record.sources.source import IndexedSource
 from tests.support.made_warc import write_warc
@@ -115,19 +115,6 @@ def test_a_body_that_grows_too_large_stays_as_it_is(monkeypatch: pytest.MonkeyPa
     assert decode(most, name) == (b"a" * 100_000, True)
     assert decode(bomb, name) == (bomb, False)
     assert decode(b"\xff" + most, name) == (b"\xff" + most, False)
-
-
-def test_files_of_mahimahi_are_bounded_and_have_a_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    message: Any = mahimahi.message_type()()
-    message.ip, message.request.first_line = "10.0.0.1", b"GET / HTTP/1.1"
-    for number, status in enumerate(("200", "\xb200", "99999", "")):
-        message.response.first_line = f"HTTP/1.1 {status} OK".encode("latin-1")
-        (tmp_path / f"save.{number}").write_bytes(message.SerializeToString())
-    os.mkfifo(tmp_path / "save.fifo")
-    assert entries(tmp_path) == ["http://10.0.0.1/"]
-    monkeypatch.setattr(mahimahi, "LARGEST_EXCHANGE", 10)
-    with pytest.raises(InputError, match=r"save\.0:1: cannot be read \(.* more than the 10 .*give a recording of"):
-        mahimahi.read_mahimahi(tmp_path)
 
 
 def damaged(content: bytes) -> Iterator[bytes]:

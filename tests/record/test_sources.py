@@ -1,4 +1,4 @@
-"""What others recorded, read into answers: WARC, WACZ, mahimahi's directories, HAR with bodies."""
+"""What others recorded, read into answers: WARC, WACZ, HAR with bodies."""
 
 import gzip
 import os
@@ -6,7 +6,6 @@ import zipfile
 import zlib
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 import brotli  # type: ignore[import-untyped]
 import pytest
@@ -16,7 +15,6 @@ from harness.record.sources.answers import Entry
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import believed, without_chunks
 from harness.record.sources.listing import list_pages
-from harness.record.sources.mahimahi import message_type, read_mahimahi
 from harness.record.sources.opened import opened
 from harness.record.sources.source import IndexedSource
 from harness.record.sources.warc import read_warcs
@@ -117,22 +115,6 @@ def test_stand_ins_differ_in_volatile_values_or_parameters_and_are_no_documents(
     assert source.find(ArchivedRequest("GET", "http://a.test/r?t=1400000000000")) is None
 
 
-def test_a_beacon_that_posts_other_times_is_a_stand_in_and_a_question_is_not(tmp_path: Path) -> None:
-    # As google.com's in mahimahi's recording at GitHub usama6naseer/mm-drop-objs: rt=wsrt.826,aft.497 in its query.
-    records = [("request", url, "POST / HTTP/1.1", [("Host", "a.test")], b"") for url in (
-        "http://a.test/gen_204?s=webaft&rt=wsrt.826", "http://a.test/empty?rt=1", "http://a.test/ask?about=1")]
-    answers = [("HTTP/1.1 204 No Content", b""), ("HTTP/1.1 200 OK", b""), ("HTTP/1.1 200 OK", b"an answer")]
-    source = IndexedSource("x", read_warcs([write_warc(tmp_path / "x.warc", *(
-        record for asked, (status, body) in zip(records, answers, strict=True)
-        for record in (asked, ("response", asked[1], status, [], body))))], tmp_path, tmp_path))
-    for path, status in (("gen_204?s=webaft&rt=wsrt.74", 204), ("empty?rt=2", 200)):
-        answer = source.find(ArchivedRequest("POST", f"http://a.test/{path}", b"other times"))
-        assert answer is not None
-        assert (answer.status, answer.body, answer.stand_in) == (status, b"", True)
-    assert source.find(ArchivedRequest("POST", "http://a.test/ask?about=2")) is None
-    assert source.find(ArchivedRequest("POST", "http://a.test/empty?rt=2", navigation=True)) is None
-
-
 def test_a_font_in_another_format_is_a_stand_in(tmp_path: Path) -> None:
     ok = "HTTP/1.1 200 OK"
     path = tmp_path / "x.warc"
@@ -198,62 +180,6 @@ def test_a_wacz_names_its_pages(tmp_path: Path) -> None:
         assert find(source, PAGE).body == b"page"
         list_pages(tmp_path / "A.pages", source)
     assert (tmp_path / "A.pages").read_text() == f"{PAGE}\n"
-
-
-def test_a_recording_of_mahimahi(tmp_path: Path) -> None:
-    """Written byte by byte from the format's field numbers, not by the reader's own schema."""
-    host = field(1, b"Host") + field(2, b"a.test")
-    request = field(1, b"GET /x?y HTTP/1.1") + field(2, host)
-    response = (field(1, b"HTTP/1.1 200 OK") + field(2, field(1, b"Transfer-Encoding") + field(2, b"chunked"))
-                + field(3, b"4\r\npage\r\n0\r\n\r\n"))
-    (tmp_path / "save.1").write_bytes(field(1, b"10.0.0.1") + bytes([2 << 3, 80, 3 << 3, 2])
-                                      + field(4, request) + field(5, response))
-    (tmp_path / "save.2").write_bytes(b"\xff\xff not a message")
-    source = IndexedSource("x", read_mahimahi(tmp_path))
-    answer = find(source, "https://a.test/x?y")
-    assert (answer.status, answer.reason, answer.body, answer.protocol) == (200, "OK", b"page", "HTTP/1.1")
-    message: Any = message_type()()
-    message.ParseFromString((tmp_path / "save.1").read_bytes())
-    assert (message.ip, message.port, message.scheme) == ("10.0.0.1", 80, 2)
-
-
-@pytest.mark.parametrize(("name", "value", "body", "lost_bytes"), [
-    (b"Transfer-Encoding", b"chunked", b"4\r\npage\r\n9\r\ncut", 0), (b"Content-Length", b"900", b"page", 900)])
-def test_what_mahimahi_recorded_of_a_body_is_missing_when_it_broke_off(name: bytes, value: bytes, body: bytes,
-                                                                       lost_bytes: int, tmp_path: Path) -> None:
-    request = field(1, b"GET / HTTP/1.1") + field(2, field(1, b"Host") + field(2, b"A.test:80"))
-    response = field(1, b"HTTP/1.1 200 OK") + field(2, field(1, name) + field(2, value)) + field(3, body)
-    (tmp_path / "save").write_bytes(bytes([3 << 3, 1]) + field(4, request) + field(5, response))
-    source = IndexedSource("x", read_mahimahi(tmp_path))
-    assert source.find(ArchivedRequest("GET", PAGE)) is None
-    assert source.without_body == {PAGE: lost_bytes}
-
-
-def test_what_mahimahi_recorded_is_in_the_order_of_its_dates_and_files(tmp_path: Path) -> None:
-    second, first = "Tue, 12 Mar 2013 10:00:02 GMT", "Tue, 12 Mar 2013 10:00:01 GMT"
-    for name, mtime_ns, date, body in (("a", 4, second, b"4"), ("b", 3, second, b"3"), ("c", 9, first, b"1"),
-                                       ("d", 10**9 * 1363082401 + 999, "", b"2"), ("e", 4, second, b"5")):
-        headers = field(2, field(1, b"Date") + field(2, date.encode())) if date else b""
-        response = field(1, b"HTTP/1.1 200 OK") + headers + field(3, body)
-        request = field(1, b"GET / HTTP/1.1") + field(2, field(1, b"Host") + field(2, b"a.test"))
-        (tmp_path / name).write_bytes(bytes([3 << 3, 1]) + field(4, request) + field(5, response))
-        os.utime(tmp_path / name, ns=(0, mtime_ns))
-    source = IndexedSource("x", read_mahimahi(tmp_path))
-    assert b"".join(find(source, PAGE).body for _ in range(5)) == b"12345"
-
-
-@pytest.mark.parametrize(("date", "captured"), [
-    ("Tue, 12 Mar 2013 10:00:02 GMT", "2013-03-12T10:00:02+00:00"),
-    ("Tue, 12 Mar 2013 10:00:02", "2013-03-12T10:00:02+00:00"),
-    ("", "2026-11-26T00:00:00+00:00"), ("yesterday", "2026-11-26T00:00:00+00:00")])
-def test_what_mahimahi_recorded_is_as_old_as_it_says_and_not_as_its_copy(date: str, captured: str, tmp_path: Path
-                                                                        ) -> None:
-    headers = field(2, field(1, b"Date") + field(2, date.encode())) if date else b""
-    request = field(1, b"GET / HTTP/1.1") + field(2, field(1, b"Host") + field(2, b"a.test"))
-    response = field(1, b"HTTP/1.1 200 OK") + headers + field(3, b"page")
-    (tmp_path / "save").write_bytes(bytes([3 << 3, 1]) + field(4, request) + field(5, response))
-    os.utime(tmp_path / "save", (0, datetime.fromisoformat("2026-11-26T00:00:00+00:00").timestamp()))
-    assert find(IndexedSource("x", read_mahimahi(tmp_path)), PAGE).captured == datetime.fromisoformat(captured)
 
 
 def test_an_archive_that_does_not_say_its_pages_names_documents(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def log() -> MadeNetLog:
 def test_pages_that_are_not_fit(tmp_path: Path, status: str, visit: dict[str, object], reason: str) -> None:
     log = MadeNetLog()
     log.request(PAGE, status, b"page", main_frame=True)
-    verdict = judge(seen(log, tmp_path, None, **visit))
+    verdict = judge(seen(log, tmp_path, **visit))
     assert not verdict.fit
     assert reason in verdict.reasons[0]
     assert f"NOT FIT: {verdict.reasons[0]}" in verdict.line(PAGE)

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from harness.record.page import PageRecording, evaluate
-from harness.record.refetch import Refetcher
 from harness.record.visit import Visit
 from tests.support.made_netlog import MadeNetLog
 
@@ -17,8 +16,8 @@ def page_log() -> MadeNetLog:
     return made
 
 
-def seen(log: MadeNetLog, tmp_path: Path, refetcher: Refetcher | None = None, **visit: object) -> PageRecording:
+def seen(log: MadeNetLog, tmp_path: Path, **visit: object) -> PageRecording:
     report = Visit(start_tick=1000, end_tick=1000.0 + len(log.events), loaded=True, quiet=True, document_uri=PAGE)
     for name, value in visit.items():
         setattr(report, name, value)
-    return evaluate(PAGE, report, log.write(tmp_path / "netlog.json"), refetcher)
+    return evaluate(PAGE, report, log.write(tmp_path / "netlog.json"))

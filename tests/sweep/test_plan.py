@@ -43,7 +43,7 @@ def test_wrong_values_are_found_before_anything_is_sent() -> None:
     with pytest.raises(SystemExit):
         check_options(["--testruns=1"])
     for delay_ms, words in ((600.0, []), (500.0, []), (450.0, ["--delayhome=100"])):
-        with pytest.raises(InputError, match="--delaynet, --delayhome: together under 500 ms"):
+        with pytest.raises(InputError, match="--delays, --delayhome: together under 500 ms"):
             check_options(words, (10.0, delay_ms))
     assert check_options(["--delayhome=49"], (10.0, 450.0)) == ("--delayhome=49",)
 

@@ -6,32 +6,22 @@
 
 import hashlib
 import json
-import re
-import string
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote_to_bytes, urlsplit
 
+from surt import surt  # type: ignore[import-untyped]
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from harness.files.hack_dns import PORTS
 from harness.files.pages import Page
 from harness.record.export.exchanges import RecordedExchange
 from harness.record.export.warc import SOFTWARE, write_warc
 
 WARC = "data.warc.gz"
 VERSION = "1.1.1"
-WWW = re.compile(r"^www[0-9]*\.")
-OF_SESSIONS = [re.compile(rf"(.*)(?:{name})(?:&(.*))?") for name in (
-    "jsessionid=[0-9a-z]{32}", "phpsessid=[0-9a-z]{32}", "sid=[0-9a-z]{32}", "aspsessionid[a-z]{8}=[a-z]{24}",
-    "cfid=[^&]+&cftoken=[^&]+")]
-"""What is left out of the query in the keys of an index, each as often as surt does it: once."""
-PLAIN = string.punctuation.replace("#", "").replace("%", "")
-"""Characters that stand in the keys of an index as they are, beside letters and digits."""
 
 
 def write_wacz(file: Path, exchanges: Sequence[RecordedExchange], pages: list[Page]) -> None:
@@ -72,39 +62,13 @@ def _records(warc: Path, methods: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def _cdx_line(record: dict[str, Any]) -> str:
     moment = datetime.fromisoformat(record["date"].replace("Z", "+00:00"))
-    return f"{sort_key(_found_under(record['cdx']))} {moment:%Y%m%d%H%M%S} {json.dumps(record['cdx'])}\n"
+    return f"{surt(_found_under(record['cdx']))} {moment:%Y%m%d%H%M%S} {json.dumps(record['cdx'])}\n"
 
 
 def _found_under(cdx: dict[str, Any]) -> str:
     """Return the URL that readers look for: what was posted is no answer to a GET (pywb and wabac.js)."""
     url: str = cdx["url"]
     return f"{url}{'&' if '?' in url else '?'}__wb_method={cdx['method']}" if "method" in cdx else url
-
-
-def sort_key(url: str) -> str:
-    """Return a URL as indexes sort it (SURT): the host's labels from the last on, the query's parameters in order.
-
-    pywb finds nothing but what stands under exactly the key that the Internet Archive's package `surt` makes: that one
-    knows no slash at a path's end, nor two together, no session in a query, and encodes as few characters as it can.
-    """
-    parts = urlsplit(url)
-    host = WWW.sub("", (parts.hostname or "").lower())
-    port = f":{parts.port}" if parts.port not in (None, *PORTS.values()) else ""
-    path = re.sub("/{2,}", "/", _encoded_least(parts.path)).removesuffix("/") or "/"
-    query = _encoded_least(parts.query)
-    for session in OF_SESSIONS:
-        if found := session.fullmatch(query):
-            query = found[1] + (found[2] or "")
-    query = "?" + "&".join(map("".join, sorted(each.partition("=") for each in query.split("&")))) if query else ""
-    return f"{','.join(reversed(host.split('.')))}{port}){path}{query}"
-
-
-def _encoded_least(text: str) -> str:
-    """Return a part of a URL in lower case, however often its characters were encoded."""
-    raw = text.encode()
-    while (decoded := unquote_to_bytes(raw)) != raw:
-        raw = decoded
-    return quote(raw, safe=PLAIN).lower()
 
 
 def _pages(pages: list[Page], records: list[dict[str, Any]]) -> bytes:

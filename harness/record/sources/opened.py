@@ -8,7 +8,6 @@ from pathlib import Path
 from harness.errors import InputError
 from harness.files.foreign_har import has_bodies, read_foreign_har, read_websockets_of_loads
 from harness.record.sources.har import index_har, urls_asked_for
-from harness.record.sources.mahimahi import read_mahimahi
 from harness.record.sources.source import IndexedSource, Source
 from harness.record.sources.wacz import read_wacz
 from harness.record.sources.warc import read_warcs
@@ -16,7 +15,7 @@ from harness.system.memory import bounded_memory
 
 WARCS = (".warc", ".warc.gz", ".arc", ".arc.gz")
 HARS = (".har", ".har.gz", ".har.json", ".harp", ".zip")
-KINDS = "a .har (or .zip with one), .warc, .warc.gz or .wacz file, or the directory of a mahimahi recording"
+KINDS = "a .har (or .zip with one), .warc, .warc.gz or .wacz file"
 
 
 def is_figures_only(path: Path) -> bool:
@@ -38,10 +37,8 @@ def opened(path: Path) -> Iterator[Source]:
 
 def _read(path: Path, work_dir: Path) -> Source:
     name = path.name.lower()
-    if path.is_dir():
-        return IndexedSource(path.name, read_mahimahi(path))
     if not path.is_file():
-        raise InputError(f"{path}:1: no such file or directory; give {KINDS}")
+        raise InputError(f"{path}:1: no such file; give {KINDS}")
     if name.endswith(HARS):
         entries = read_foreign_har(path)
         return IndexedSource(path.name, *index_har(entries, read_websockets_of_loads(path)), urls_asked_for(entries))
