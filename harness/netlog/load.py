@@ -25,6 +25,7 @@ from harness.files.har import UNFINISHED
 from harness.files.headers import header_in
 from harness.files.load_event import LoadEvent
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
+from harness.files.transactions import NOT_APPLICABLE, HttpTransaction, Phases
 from harness.netlog.connections import (
     Carriers,
     Connection,
@@ -37,7 +38,7 @@ from harness.netlog.connections import (
 )
 from harness.netlog.file import Subscriber, read_netlog_file
 from harness.netlog.requests import NO_ORIGIN, PREFETCH, Hop, Requests, load_flag
-from harness.netlog.transactions import NOT_APPLICABLE, HttpTransaction, Phases, make_transactions
+from harness.netlog.transactions import make_transactions
 
 __all__ = ["NOT_APPLICABLE", "Connection", "HttpTransaction", "NameResolution", "NetLog", "Phases", "Summary",
            "cut_off", "first_word", "leave_out_previous_document", "of_load", "page_log", "read_netlog", "summarise"]

@@ -4,10 +4,10 @@ import gzip
 from dataclasses import replace
 from pathlib import Path
 
+from harness.files.transactions import HttpTransaction, Phases
 from harness.netlog.connections import Connection
 from harness.netlog.load import NetLog, read_netlog
 from harness.netlog.silences import Silence, silences
-from harness.netlog.transactions import HttpTransaction, Phases
 
 SLOWEST_MS = 100
 SETTLED = Path(__file__).parent.parent / "corpus" / "netlogs" / "settled.json.gz"
