@@ -162,6 +162,7 @@ ONCE = (("TCP_CONNECT", BEGIN), ("TCP_CONNECT", END), ("SOCKET_ALIVE", BEGIN), (
 
 
 def _once(socket: _Socket, event: Event) -> None:
+    int(event.params.get("net_error", 0)), event.dependency()   # raise now where they make no sense
     socket.first.setdefault((event.name, event.phase), event)
 
 

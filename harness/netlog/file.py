@@ -55,7 +55,7 @@ class Subscriber(Generic[T]):
     """Makes one `T` of the events of each source of some `kinds`, such as requests or sockets.
 
     `new` makes what is known of a source, by its id, before its first event; `readers` is the table of the events that
-    change it. A reader that raises KeyError, TypeError, ValueError or AttributeError makes the event a bad one. `found`
+    change it. A reader that raises LookupError, TypeError, ValueError or the like makes the event a bad one. `found`
     is what there is of each source, by its id, in order of appearance.
     """
 
@@ -133,7 +133,7 @@ def _give(raw: Any, number: int, names: dict[int, str], readers: _Wanting) -> in
             event = Event(tick, names[raw["type"]], phase, params if isinstance(params, dict) else {}, number)
             for subscriber, read in wanting:
                 subscriber.take(identity, read, event)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return None
     return tick
 
