@@ -1,6 +1,6 @@
 """A recorded page as HAR.
 
-What it says beyond harness.netlog.har: httpVersion is "h2" where that was spoken, also of answers from the cache;
+What it says beyond harness.files.har: httpVersion is "h2" where that was spoken, also of answers from the cache;
 `_file` (``host/file`` in the mirror) is the body of exactly this answer, still content-encoded; `_partial` is true when
 only its beginning came (then `_error` says why), `_afterLoad` when
 it was asked for after the load event, `_beforeDocument` when by a document that the page's own took the place of;
@@ -17,9 +17,9 @@ from typing import Any
 from wsproto.frame_protocol import Opcode
 
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.har import H2, UNKNOWN
+from harness.files.har import H2, UNKNOWN, date_of, over_http2
 from harness.mirror.live import Arrivals
-from harness.netlog.har import date_of, har, over_http2
+from harness.netlog.har import har
 from harness.netlog.load import NetLog
 from harness.netlog.websockets import Message, WebSocket
 from harness.record.page import CapturedExchange, PageRecording
@@ -60,7 +60,7 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
 
 
 def _complete(entry: dict[str, Any], exchange: CapturedExchange) -> None:
-    """Add to a HAR entry what harness.netlog.har does not know."""
+    """Add to a HAR entry what harness.files.har does not know."""
     if exchange.whole:
         entry.pop("_error", None)
     if exchange.sent:

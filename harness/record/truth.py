@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 from harness.errors import first_few
 from harness.files.har import ABORTED
 from harness.files.headers import EVENT_STREAM
+from harness.files.transactions import HttpTransaction
 from harness.files.urls import document_url, is_asked_by_browser
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
 from harness.netlog.moved_on import moved_on_to
-from harness.netlog.transactions import HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import CapturedExchange, PageRecording
 from harness.record.sources.answers import LACKING, mask

@@ -10,10 +10,9 @@ from typing import Any
 from harness.files.charsets import encode_text
 from harness.files.encoding import decode
 from harness.files.foreign_har import read_websocket_entries
-from harness.files.har import H2, STILL_ENCODED, UNKNOWN
+from harness.files.har import CREATOR, H2, STILL_ENCODED, UNKNOWN
 from harness.files.headers import header_in
 from harness.files.pages import Page
-from harness.netlog.har import CREATOR
 from harness.record.export.exchanges import RecordedExchange
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
