@@ -149,6 +149,6 @@ def _most_in_common(target: str, answers: list[RecordedAnswer]) -> list[list[Rec
 
 def _plain_urls(files: Iterable[str]) -> Iterable[str]:
     """Return the paths and queries of the files, as far as their names show them: a long URL's is its MD5."""
-    for name in files:
+    for name in sorted(files):
         if not is_md5_name(name):
             yield "/" if name == INDEX else "/" + name.partition("#")[0]
