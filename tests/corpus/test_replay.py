@@ -28,7 +28,7 @@ from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.text_log import Response
 from harness.mirror.asked import Asked, hash_body
 from harness.mirror.recording import Recording
-from harness.replay.matching import Request
+from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
 from tests.corpus.replay.cases import FILES, read_cases, write_cases

@@ -9,7 +9,7 @@ import pytest
 
 from harness.mirror.asked import Asked
 from harness.mirror.callbacks import new_names, renamed
-from harness.replay.matching import Request
+from harness.replay.match import Request
 from harness.replay.reply import reply_to
 from harness.replay.site import Site
 from tests.support.written import HOST, Written

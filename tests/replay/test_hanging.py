@@ -9,7 +9,7 @@ import pytest
 from harness.files.server_log import FoundAs
 from harness.mirror.asked import Asked
 from harness.mirror.recording import read_recording
-from harness.replay.matching import Request
+from harness.replay.match import Request
 from harness.replay.reply import reply_to
 from harness.replay.site import Site
 from tests.support.https_recording import HttpsRecording

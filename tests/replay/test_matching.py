@@ -13,7 +13,7 @@ from harness.measure.coverage import recorded_page
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked, hash_body
 from harness.mirror.paths import write_file
-from harness.replay.matching import Request
+from harness.replay.match import Request
 from harness.replay.reply import reply_to
 from harness.replay.site import Site
 from tests.support.written import HOST, Written, body, get

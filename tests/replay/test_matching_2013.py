@@ -7,7 +7,7 @@ import pytest
 from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.asked import Asked
 from harness.mirror.recording import Recording, read_recording
-from harness.replay.matching import Request
+from harness.replay.match import Request
 from harness.replay.reply import reply_to
 from harness.replay.site import Site
 from tests.support.written import HOST

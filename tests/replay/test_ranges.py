@@ -14,7 +14,7 @@ from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
 from harness.replay.body import BodyReader, Piece
-from harness.replay.matching import Request
+from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
 from tests.support.written import HOST, Written

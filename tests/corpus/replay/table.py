@@ -35,7 +35,7 @@ def rows(*, whole: bool) -> list[str]:
 
 def _title(case: dict[str, Any]) -> tuple[str, str]:
     """Return the name that variants of a case share, and which real page or standard has it."""
-    name, _, variant = case["name"].partition(": ")
+    name = case["name"].partition(": ")[0]
     return case["name"] if name == "2013" else name, case.get("why", "")
 
 
