@@ -6,9 +6,8 @@ docs/replay.md has the rules and their sources, tests/corpus/replay the cases. H
 2. masked: the same when volatile values (harness.mirror.masks) are left out of URL and body;
 3. best-match: the same path, without volatile values, an image's size, and a font's or image's format.
 
-Of the answers that are found so and may be sent, the one with the highest score is, see `Matcher.best`. An answer that
-is found by 2 or 3 is a stand-in. Where a recorded redirect leads to a URL that was not recorded, what was recorded ends:
-there no redirect stands in unless it is known to end, so no chain of stand-ins leads back to itself (nytimes.com, 2013).
+Of the answers that are found so and may be sent, the one with the highest score is: see `Matcher.best`. An answer that
+is found by 2 or 3 is a stand-in.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +19,7 @@ from urllib.parse import unquote
 from harness.files.server_log import FoundAs
 from harness.files.urls import decoded
 from harness.mirror.answers import RecordedAnswer
-from harness.mirror.asked import Asked
+from harness.mirror.asked import Asked, BodyHash
 from harness.mirror.forms import may_be_in_another_format, without_format
 from harness.mirror.masks import mask_target
 from harness.mirror.paths import INDEX, is_md5_name
@@ -41,6 +40,10 @@ Many sites allow just that, and do not say so in `Vary`.
 """
 OF_PURPOSE = ("sec-fetch-dest", "sec-fetch-mode", "origin", *OF_PREFLIGHTS)
 """Headers that say what an answer is for; one to another origin may not be read (CORS)."""
+
+
+Cookies = frozenset[frozenset[str]]
+"""Sets of cookies' names."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +71,14 @@ class Candidate:
     target: str
     alike: str
     """Method and path without volatile values and an image's size."""
+    body: BodyHash | None
+    """What the request sent."""
     navigation: bool | None
     vary: frozenset[str]
     """The headers that decide between answers, as this one says (RFC 9110, section 12.5.5)."""
-    cookies_before: frozenset[frozenset[str]]
+    cookies_before: Cookies
     """For each redirect of its URL before it, the cookies that are new since: a request without them was not led on."""
-    cookies_after: frozenset[frozenset[str]]
+    cookies_after: Cookies
     """Of a redirect, the cookies that are new in later requests of its URL: a request with them was led on already."""
 
     def fits_cookies(self, sent: frozenset[str]) -> bool:
@@ -96,13 +101,14 @@ class Matcher:
         """By method and path, without volatile values, size and format."""
         sequences = dict(recording.answers.get((scheme, host), {}))
         for target in _plain_urls(recording.unasked_files(host)):
-            sequences.setdefault(target, recording.exact(scheme, host, target))
+            if target not in sequences and (file := recording.exact(scheme, host, target)):
+                sequences[target] = file
         number = 0
         for key, sequence in sequences.items():
-            for candidate in _candidates(key, sequence, number):
-                self._urls.setdefault(decoded(candidate.target), []).append(candidate)
-                self._masked.setdefault(mask_target(key), []).append(candidate)
-                self._paths.setdefault(self._any_format(candidate.alike), []).append(candidate)
+            candidates = list(_candidates(key, sequence, number))
+            self._urls.setdefault(decoded(candidates[0].target), []).extend(candidates)
+            self._masked.setdefault(mask_target(key), []).extend(candidates)
+            self._paths.setdefault(self._any_format(candidates[0].alike), []).extend(candidates)
             number += len(sequence)
 
     def found(self, request: Request) -> Iterator[tuple[str, list[Candidate]]]:
@@ -110,14 +116,14 @@ class Matcher:
 
         Those of a GET stand in for other methods. A text log tells no methods: there every answer is to all.
         """
-        target, method = request.path_and_query, request.method.upper()
+        target, method, body = request.path_and_query, request.method.upper(), request.asked.body
         same = self._urls.get(decoded(target)) or self._files(target)
         methods = (method, "GET") if method == "HEAD" else (method,)
         yield EXACT, [each for each in same if (each.method in methods or each.answer.headers is None)
-                      and _common_body(each, request) is not None]
+                      and _common_body(each.body, body) is not None]
         keys = dict.fromkeys((answer_key(method, target), target))
         yield FoundAs.MASKED, [each for key in keys for each in self._masked.get(mask_target(key), ())
-                               if _common_body(each, request) is not None]
+                               if _common_body(each.body, body) is not None]
         formats = may_be_in_another_format(parameters(target)[0])
         yield FoundAs.BEST_MATCH, [
             each for alike in map(alike_path, keys) for each in self._paths.get(self._any_format(alike), ())
@@ -127,13 +133,14 @@ class Matcher:
              turn: Callable[[Candidate], tuple[int, ...]]) -> Candidate:
         """Return the candidate with the highest score: what its URL and body have in common with the request's first.
 
-        Then come what the log of the present page has, what answered a request of the same kind (navigation or not), for
-        the same purpose, with the same values of the headers that `Vary` names, with the same Accept, and with cookies
-        that fit; at last whose turn it is.
+        Then come what the log of the present page has, and what answered a request of the same kind (navigation or
+        not), for the same purpose, with the same values of the headers that `Vary` names, with the same Accept, and
+        with cookies that fit; at last whose turn it is.
         """
         if len(candidates) == 1:
             return candidates[0]
         asked, target, method = request.asked, request.path_and_query, request.method.upper()
+        body = asked.body
         paths, cookies = (alike_path(answer_key(method, target)), alike_path(target)), asked.cookies
         vary = sorted(frozenset[str]().union(*(each.vary for each in candidates)))
         wanted = [(name, asked.headers.get(name, "")) for name in (*OF_PURPOSE, *vary, "accept")]
@@ -142,7 +149,7 @@ class Matcher:
             recorded = each.answer.asked.headers
             return (each.method == method,
                     found != FoundAs.BEST_MATCH or each.alike in paths,        # not in another format
-                    _common_body(each, request) or 0,
+                    _common_body(each.body, body) or 0,
                     found != FoundAs.BEST_MATCH or each.answer.found != FoundAs.UNANSWERED,
                     each.target == target if found == EXACT else in_common(target, each.target),
                     each.answer.page == page,
@@ -156,7 +163,8 @@ class Matcher:
     def may_be_sent(self, found: str, candidate: Candidate, request: Request) -> bool:
         """Say whether the request may get this: a navigation gets nothing else's answer, nobody one whose body is gone.
 
-        Where what was recorded ends, no stand-in leads on. What hung hangs for nobody who asks for another use.
+        Where a recorded redirect leads to what was not recorded, no redirect stands in that is not known to end: none
+        leads back to itself (nytimes.com, 2013). What hung hangs for nobody who asks for another use.
         """
         answer = candidate.answer
         if answer.lacks_body or (request.asked.navigation and candidate.navigation is False):
@@ -197,7 +205,7 @@ def as_found(found: str, candidate: Candidate, request: Request) -> str:
 
     A server that tells a document from what a script gets (htmx) would have sent the script something else.
     """
-    if found == EXACT and candidate.answer.asked.body and _common_body(candidate, request) == ALIKE_BODY:
+    if found == EXACT and _common_body(candidate.body, request.asked.body) == ALIKE_BODY:
         return FoundAs.MASKED
     if found == EXACT and request.asked.navigation is False and candidate.navigation:
         return FoundAs.BEST_MATCH
@@ -231,18 +239,18 @@ def _opaque(tag: str) -> str:
     return tag.strip().removeprefix("W/")
 
 
-def _common_body(candidate: Candidate, request: Request) -> int | None:
+def _common_body(recorded: BodyHash | None, asked: BodyHash | None) -> int | None:
     """Return how alike the bodies of two requests are; None if they differ by more than volatile values.
 
     A request that was recorded without a body, or with one that nobody knows, is a little like every other.
     """
-    recorded, asked = candidate.answer.asked.body, request.asked.body
-    if (recorded.sha256 if recorded else "") == (asked.sha256 if asked else ""):
-        return SAME_BODY
     if recorded is None:
-        return NO_BODY
-    same = asked is not None and recorded.masked_sha256 == asked.masked_sha256 != ""
-    return ALIKE_BODY if same else None
+        return NO_BODY if asked else SAME_BODY
+    if asked is None:
+        return None
+    if recorded.sha256 == asked.sha256:
+        return SAME_BODY
+    return ALIKE_BODY if recorded.masked_sha256 == asked.masked_sha256 != "" else None
 
 
 def _candidates(key: str, sequence: tuple[RecordedAnswer, ...], number: int) -> Iterator[Candidate]:
@@ -250,17 +258,33 @@ def _candidates(key: str, sequence: tuple[RecordedAnswer, ...], number: int) -> 
     method, space, target = key.partition(" ")
     if not space or key.startswith("/"):
         method, target = "GET", key
-    for place, answer in enumerate(sequence):
+    alike = alike_path(key)
+    for place, (answer, (before, after)) in enumerate(zip(sequence, _cookies_around(sequence), strict=True)):
         vary = (value for name, value in answer.headers or () if name == "vary")
         named = frozenset(name.strip().lower() for value in vary for name in value.split(","))
-        cookies = answer.asked.cookies
-        before = {other.asked.cookies for other in sequence[:place]
-                  if other.redirect_url is not None and other.page == answer.page}
-        after = {other.asked.cookies for other in sequence[place + 1:]
-                 if answer.redirect_url is not None and other.page == answer.page}
-        yield Candidate(answer, number + place, method, target, alike_path(key), answer.asked.navigation,
-                        named - NOT_COMPARED, frozenset(cookies - others for others in before),
-                        frozenset(others - cookies for others in after))
+        yield Candidate(answer, number + place, method, target, alike, answer.asked.body,
+                        answer.asked.navigation, named - NOT_COMPARED, before, after)
+
+
+def _cookies_around(sequence: tuple[RecordedAnswer, ...]) -> list[tuple[Cookies, Cookies]]:
+    """Return `cookies_before` and `cookies_after` of each of the answers to one URL, among those of its page."""
+    if not any(answer.redirect_url for answer in sequence):
+        return [(frozenset(), frozenset())] * len(sequence)
+    seen: dict[tuple[bool, str], set[frozenset[str]]] = {}
+    found: list[list[Cookies]] = []
+    for forward in (True, False):
+        around = []
+        for answer in sequence if forward else sequence[::-1]:
+            cookies = answer.asked.cookies
+            others = seen.setdefault((forward, answer.page), set())
+            if forward:
+                around.append(frozenset(cookies - other for other in others))
+            else:
+                around.append(frozenset(other - cookies for other in others if answer.redirect_url))
+            if answer.redirect_url or not forward:
+                others.add(cookies)
+        found.append(around)
+    return [*zip(found[0], found[1][::-1], strict=True)]
 
 
 def _plain_urls(files: Iterable[str]) -> Iterator[str]:
