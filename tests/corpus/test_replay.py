@@ -32,6 +32,7 @@ from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
 from tests.corpus.replay.cases import FILES, read_cases, write_cases
+from tests.corpus.replay.table import rows
 from tests.support.written import HOST, Written, text_recording
 
 WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
@@ -157,6 +158,7 @@ def test_each_request_gets_its_answer(file: Path, case: dict[str, Any], tmp_path
     assert answers == [given(request) for request in case["requests"]] or WRITES
 
 
-def test_the_corpus_is_read() -> None:
-    assert len(CASES) >= 90
+def test_every_case_is_a_row_of_the_table() -> None:
+    assert len(CASES) >= 110
     assert len({case["name"] for _, case in CASES}) == len(CASES)
+    assert len(rows(whole=True)) == len(CASES) + 2      # with the title
