@@ -33,7 +33,7 @@ class FoundAs:
     MASKED = "masked"
     BEST_MATCH = "best-match"
     ENDED = "ended"
-    """What these three mean: harness.replay.matching."""
+    """What these three mean: harness.replay.match."""
     MISSING = "missing"
     """Not recorded: 404."""
     UNANSWERED = "unanswered"

@@ -31,7 +31,7 @@ from harness.measure.reason import Reason, accident, of_the_page
 from harness.measure.received import is_cancelled, is_cut, is_judged
 from harness.mirror.answers import FAILED_RATIO, RecordedAnswer
 from harness.mirror.recording import Recording
-from harness.replay.choice import OF_PREFLIGHTS
+from harness.replay.match import OF_PREFLIGHTS
 
 LEAST_RATIO = 0.50
 MOST_LOST = 20

@@ -19,7 +19,7 @@ from harness.files.server_log import FoundAs
 from harness.mirror.asked import Asked, BodyHash, BodyHasher, headers_of
 from harness.mirror.headers import TOKEN
 from harness.replay.connection import LARGEST_UPLOAD, Accepted
-from harness.replay.matching import Request
+from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
 from harness.replay.websocket import Conversation
@@ -103,7 +103,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
                 self.connection.shutdown(socket.SHUT_WR)
 
     def do_GET(self) -> None:
-        """Answer the request from the recording: see harness.replay.matching."""
+        """Answer the request from the recording: see harness.replay.match."""
         received_s, number = time.time(), self.accepted.count_request()
         asked = Asked(headers_of(self.headers.items()), self._read_body())
         if self.accepted.held.rtt_s:

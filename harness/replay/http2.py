@@ -24,7 +24,7 @@ from h2.exceptions import ProtocolError
 
 from harness.mirror.asked import Asked, BodyHasher, headers_of
 from harness.replay.connection import LARGEST_UPLOAD, Accepted
-from harness.replay.matching import Request
+from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
 

@@ -23,8 +23,7 @@ from harness.mirror.paths import open_file
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
 from harness.mirror.targets import path_and_query
 from harness.replay.body import BodyReader, Piece
-from harness.replay.choice import OF_PREFLIGHTS, is_known
-from harness.replay.matching import Request
+from harness.replay.match import OF_PREFLIGHTS, Request, is_known
 from harness.replay.site import MISSING, Site
 
 if TYPE_CHECKING:

@@ -17,12 +17,13 @@ from harness.mirror.paths import split_url
 from harness.mirror.recording import Recording
 from harness.mirror.targets import alike_path, path_and_query
 from harness.mirror.transactions import answer_key
-from harness.replay.choice import answered_a_navigation, choose, fitting, is_known
-from harness.replay.matching import EXACT, LOOP, RECORDED, Matcher, Request
+from harness.replay.match import EXACT, LOOP, Candidate, Matcher, Request, as_found, asked_alike, is_known
 
 MISSING = RecordedAnswer(404, found=FoundAs.MISSING)
 KEEPING_LITTLE_UNSENT = ("cloudflare", "h2o")
 """How the header Server begins; blog.cloudflare.com/http-2-prioritization-with-nginx, github.com/h2o/h2o/pull/873."""
+HOLDS, FRESH, AGAIN = 2, 1, 0
+"""What the client has and still holds, what was not given yet in a load, and what was."""
 SILENCE_S = 10.0
 """Without an experiment's mark (see harness.files.load_mark) a load begins with a navigation to another page of the
 recording, or with the first request at a host after so much silence."""
@@ -63,8 +64,7 @@ class Site:
         """Whether its server hands the kernel so little at a time that urgent answers overtake others."""
         self._live = tuple(recording.live.get((scheme, host), ()))
         self._matcher = Matcher(recording, scheme, host)
-        self._preflights = frozenset(answer.identity for key, sequence in answers.items() for answer in sequence
-                                     if key.startswith("OPTIONS "))
+        self._has_preflights = any(key.startswith("OPTIONS ") for key in answers)
         self._pages = frozenset(answer.page for sequence in answers.values() for answer in sequence)
         self._polls = {alike_path(key): answer for key, sequence in answers.items()
                        for answer in sequence if answer.slow_ms}
@@ -83,22 +83,21 @@ class Site:
         with self._lock:
             page = self._present_load(request)
             polled: RecordedAnswer | None = None
-            for tier, candidates in self._matcher.tiers(request):
-                usable = fitting(self._usable(candidates, request, tier), request, page)
+            for found, candidates in self._matcher.found(request):
+                usable = [each for each in candidates if self._matcher.may_be_sent(found, each, request)]
                 if not usable:
                     continue
-                chosen, again = self._still_holds(usable, request) or choose(usable, self._given)
-                if again and self._is_polled(request):
-                    polled = polled or chosen
-                    continue
-                self._given.add(chosen.identity)
-                if again and (chosen.live or self._matcher.end_of(chosen) == LOOP):
-                    return ended(chosen, request.asked)
-                held = chosen.live and not chosen.arrivals
-                found = FoundAs.LIVE if held else tier
-                if found == EXACT and answered_a_navigation(chosen, request):
-                    found = FoundAs.BEST_MATCH      # a server that tells them apart would have sent something else
-                return chosen if found == EXACT or chosen.hangs else dataclasses.replace(chosen, found=found)
+                if self._is_polled(request):
+                    polled = polled or self._matcher.best(found, usable, request, page, self._turn(request)).answer
+                    usable = [each for each in usable if self._turn(request)(each)[0] != AGAIN]
+                    if not usable:
+                        continue
+                chosen = self._matcher.best(found, usable, request, page, self._turn(request))
+                again = self._give(chosen, request)
+                if again and (chosen.answer.live or self._matcher.end_of(chosen.answer) == LOOP):
+                    return ended(chosen.answer, request.asked)
+                held = chosen.answer.live and not chosen.answer.arrivals
+                return _marked(chosen.answer, FoundAs.LIVE if held else as_found(found, chosen, request))
             led_here = self._matcher.is_unrecorded_end(request)
         if polled is not None:
             return dataclasses.replace(polled, hangs=True, found=FoundAs.UNANSWERED)
@@ -118,15 +117,21 @@ class Site:
         wanted = path_and_query(target)
         with self._lock:
             page = self._present_load(Request("GET", target, Asked()))
-            for alike in (str, mask_target, _path):
-                found = [number for number, live in enumerate(self._live)
-                         if alike(_target_of(live.url)) == alike(wanted)]
-                found = [number for number in found if self._live[number].page == page] or found
-                if found:
-                    chosen = next((number for number in found if f"live {number}" not in self._given), found[-1])
-                    self._given.add(f"live {chosen}")
-                    return self._live[chosen]
-        return None
+            alike = [(number, _target_of(live.url)) for number, live in enumerate(self._live)]
+            alike = [(number, own) for number, own in alike
+                     if _path(own) == _path(wanted) or mask_target(own) == mask_target(wanted)]
+
+            def score(each: tuple[int, str]) -> tuple[int, ...]:
+                number, own = each
+                fresh = f"live {number}" not in self._given
+                return (own == wanted, mask_target(own) == mask_target(wanted), self._live[number].page == page, fresh,
+                        -number if fresh else number)
+
+            if not alike:
+                return None
+            chosen, _ = max(alike, key=score)
+            self._given.add(f"live {chosen}")
+            return self._live[chosen]
 
     def recorded_preflight(self, target: str, asked: Asked) -> RecordedAnswer | None:
         """Return the recorded answer to what a browser asked before it asked (CORS preflight, method OPTIONS).
@@ -137,39 +142,40 @@ class Site:
         request = Request("OPTIONS", target, asked)
         with self._lock:
             page = self._present_load(request)
-            for tier, candidates in self._matcher.tiers(request) if self._preflights else ():
-                if tier == FoundAs.BEST_MATCH:
-                    break
-                preflights = [answer for answer in candidates if answer.identity in self._preflights]
-                usable = fitting(preflights, request, page)
-                if usable:
-                    chosen, _ = choose(usable, self._given)
-                    self._given.add(chosen.identity)
-                    return chosen if tier == EXACT or chosen.hangs else dataclasses.replace(chosen, found=tier)
+            for found, candidates in self._matcher.found(request) if self._has_preflights else ():
+                preflights = [each for each in candidates if each.method == "OPTIONS"]
+                if found != FoundAs.BEST_MATCH and preflights:
+                    chosen = self._matcher.best(found, preflights, request, page, self._turn(request))
+                    self._give(chosen, request)
+                    return _marked(chosen.answer, found)
         return None
 
-    def _still_holds(self, candidates: list[RecordedAnswer], request: Request) -> tuple[RecordedAnswer, bool] | None:
-        """Return what the client has and asks about, if the site said more often that it still holds; see `choose`."""
-        for answer in candidates:
-            if (self._confirmed[answer.identity] < answer.confirmed and answer.identity in self._given
-                    and is_known(answer, request)):
-                self._confirmed[answer.identity] += 1
-                return answer, False
-        return None
+    def _turn(self, request: Request) -> Callable[[Candidate], tuple[int, ...]]:
+        """Return what says whose turn it is among equals: the highest's.
+
+        What the client has and asks about comes first, as often as the site said that it still holds; then the first
+        that was not given, and once all were the last.
+        """
+        def turn(each: Candidate) -> tuple[int, ...]:
+            if each.answer.identity not in self._given:
+                return FRESH, -each.number
+            holds = self._confirmed[each.answer.identity] < each.answer.confirmed and is_known(each.answer, request)
+            return (HOLDS, -each.number) if holds else (AGAIN, each.number)
+        return turn
+
+    def _give(self, chosen: Candidate, request: Request) -> bool:
+        """Note what is given; say whether it was given before, and is again since nothing else is left."""
+        kind = self._turn(request)(chosen)[0]
+        self._confirmed[chosen.answer.identity] += kind == HOLDS
+        self._given.add(chosen.answer.identity)
+        return kind == AGAIN
 
     def _is_polled(self, request: Request) -> bool:
         """Say whether such requests got a long poll's answer: one more than was recorded is left open."""
-        slow = self._polls.get(alike_path(answer_key(request.method, path_and_query(request.target))))
-        return slow is not None and _asked_alike(slow, request)
-
-    def _usable(self, candidates: list[RecordedAnswer], request: Request, found: str) -> list[RecordedAnswer]:
-        """Return which of the candidates can be sent: none whose body is gone, since an empty one is another answer."""
-        candidates = [answer for answer in candidates if not answer.lacks_body]
-        if found == EXACT:
-            return candidates
-        if self._matcher.is_unrecorded_end(request):
-            return [answer for answer in candidates if not answer.hangs and self._matcher.end_of(answer) == RECORDED]
-        return [answer for answer in candidates if not answer.hangs or _asked_alike(answer, request)]
+        if not self._polls:
+            return False
+        slow = self._polls.get(alike_path(answer_key(request.method, request.path_and_query)))
+        return slow is not None and asked_alike(slow, request)
 
     def _present_load(self, request: Request) -> str:
         """Forget what was given in an earlier load; return the present load's page, "" where that is not known."""
@@ -188,14 +194,9 @@ class Site:
         return page
 
 
-def _asked_alike(answer: RecordedAnswer, request: Request) -> bool:
-    """Say whether a request is for the same use as the one that was recorded.
-
-    Where that one hung, only such a request may: a script or an image would hold up the load event for ever. Over http
-    a script cannot be told from what scripts fetch, and may hang, too.
-    """
-    recorded, asked = answer.asked.headers, request.asked.headers
-    return all(recorded.get(name, "") == asked.get(name, "") for name in ("sec-fetch-dest", "accept"))
+def _marked(answer: RecordedAnswer, found: str) -> RecordedAnswer:
+    """Return an answer with how it was found; what is exact, or hangs, says so itself."""
+    return answer if found == EXACT or answer.hangs else dataclasses.replace(answer, found=found)
 
 
 def _target_of(url: str) -> str:

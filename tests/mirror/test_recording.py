@@ -174,22 +174,6 @@ def test_manifest(tmp_path: Path) -> None:
         read_manifest(tmp_path, problems)
 
 
-def test_best_match_shares_most_of_the_query(tmp_path: Path) -> None:
-    recording = record(tmp_path, {"a.test/p?id=1&size=big&t=1": "", "a.test/p?id=2&size=big&t=2": "", "a.test/q": ""}, [
-        response("http://a.test/go?r=1", "http://b.test/", "Found"), response("http://a.test/lost?r=1")])
-    site = Site(recording, "a.test")
-    assert site.answer("/p?id=2&size=big&t=99").file == "p?id=2&size=big&t=2"
-    assert site.answer("/p?t=1").file == "p?id=1&size=big&t=1"
-    assert site.answer("/p?id=1&size=big&t=1").found == "plain"
-    assert site.answer("/p").found == "best-match"
-    assert site.answer("/go?r=2") == RecordedAnswer(302, "text/html", redirect_url="http://b.test/", found="best-match")
-    for missing in ("/other", "/lost?r=1", "/lost?r=2", "*", ""):
-        assert site.answer(missing).found == "missing", missing
-    assert site.answer("http://a.test/q").file == "q"
-    assert site.answer("/q#part").file == "q"
-    assert site.answer("/%71").file == "q"
-
-
 def test_urls_whose_host_is_none_are_left_out(tmp_path: Path) -> None:
     recording = record(tmp_path, {"a.test/index.html": ""}, [
         response("http://a.test/"), response("http://b.test 0.0.0.0 -/x"), response("http://[::1]/x"),

@@ -228,19 +228,6 @@ def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(
         assert (answer.hangs, answer.found) == (True, "unanswered")
 
 
-def test_a_poll_gets_its_answers_and_then_hangs_as_it_did(tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
-    for path in ("/poll", "/late?t=20261121"):
-        recorded.add(f"https://a.test{path}", b"1")
-        recorded.add(f"https://a.test{path}", b"2")
-        recorded.add(f"https://a.test{path}", **HANGS)
-    site = Site(read(recorded), "a.test", "https")
-    assert [site.answer("/poll").hangs for _ in range(4)] == [False, False, True, True]
-    others = [site.answer(f"/late?t=2027010{number}") for number in range(4)]
-    assert [(answer.hangs, answer.found) for answer in others] == [
-        (False, "masked"), (False, "masked"), (True, "unanswered"), (True, "unanswered")]
-
-
 def test_a_body_that_was_fetched_again_and_an_empty_one(tmp_path: Path) -> None:
     recorded = HttpsRecording(tmp_path)
     recorded.add("https://a.test/again", b"all of it", HTML, size=3, _error="net::ERR_ABORTED", _refetched=True)

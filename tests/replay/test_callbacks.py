@@ -1,50 +1,14 @@
 """JSONP: a stand-in calls the function that its page waits for, not the one of the load that was recorded."""
 
 import gzip
-import os
-from pathlib import Path
 
 import brotli  # type: ignore[import-untyped]
 import pytest
 
-from harness.mirror.asked import Asked
 from harness.mirror.callbacks import new_names, renamed
-from harness.replay.matching import Request
-from harness.replay.reply import reply_to
-from harness.replay.site import Site
-from tests.support.written import HOST, Written
 
 OLD, NEW = "jQuery17_1363348800000", "jQuery17_1785000000000"
 SCRIPT = f'{OLD}({{"text": "{OLD} is not renamed here"}});'
-JSONP = [("Content-Type", "application/javascript")]
-
-
-def answered(written: Written, target: str) -> tuple[bytes, str]:
-    """Return the body that a GET gets, and how it was found."""
-    site = Site(written.read(), HOST, "https")
-    directory = os.open(written.directory / "Web" / HOST, os.O_PATH)
-    try:
-        with reply_to(site, {HOST: directory}, Request("GET", target, Asked({"accept": "*/*"}))) as reply:
-            assert reply.size is not None
-            body = reply.read(reply.size + 1)
-            assert len(body) == reply.size
-            return body, reply.found
-    finally:
-        os.close(directory)
-
-
-def test_a_stand_in_calls_the_function_that_is_asked_for(tmp_path: Path) -> None:
-    written = Written(tmp_path)
-    written.add(f"/data?callback={OLD}&q=1", SCRIPT, headers=JSONP)
-    body, found = answered(written, f"/data?callback={NEW}&q=1")
-    assert found == "masked"
-    assert body.decode() == SCRIPT.replace(f"{OLD}(", f"{NEW}(")
-
-
-def test_an_exact_answer_stays_as_it_is(tmp_path: Path) -> None:
-    written = Written(tmp_path)
-    written.add(f"/data?callback={OLD}&q=1", SCRIPT, headers=JSONP)
-    assert answered(written, f"/data?callback={OLD}&q=1") == (SCRIPT.encode(), "plain")
 
 
 @pytest.mark.parametrize("before", ["", "/**/ ", ";", f"/* 1 */typeof {OLD} === 'function' && "])

@@ -7,11 +7,6 @@ from pathlib import Path
 import pytest
 
 from harness.files.server_log import FoundAs
-from harness.mirror.asked import Asked
-from harness.mirror.recording import read_recording
-from harness.replay.matching import Request
-from harness.replay.reply import reply_to
-from harness.replay.site import Site
 from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import HOST, free_port, wait_until
 from tests.support.secure_replay import Client, Secure, serving
@@ -48,18 +43,6 @@ def test_over_http_1(hanging: Secure, secure: bool) -> None:
     scheme = "https" if secure else "http"
     wait_until(lambda: [(line.status, line.bytes, line.found, line.own_ms) for line in hanging.server.log()
                         if line.path == "/poll" and line.scheme == scheme] == [(0, 0, FoundAs.UNANSWERED, None)])
-
-
-@pytest.mark.parametrize("target", ["/poll?t=100000001", "/poll?t=200000002"])
-def test_a_preflight(tmp_path: Path, target: str) -> None:
-    """It got 504 at once, and a page that polls asked again and again. That of another time counted as failed."""
-    recorded = HttpsRecording(tmp_path)
-    recorded.add(f"https://{HOST}/", b"page")
-    recorded.add(f"https://{HOST}/poll?t=100000001", status=0, version="", method="OPTIONS", _error="unfinished",
-                 time=2500, connection="1")
-    site = Site(read_recording(recorded.finish(f"https://{HOST}/") / "Web", tmp_path / "Web.fetchlog"), HOST, "https")
-    reply = reply_to(site, {}, Request("OPTIONS", target, Asked({"access-control-request-method": "PUT"})))
-    assert (reply.hangs, reply.status, reply.found) == (True, 0, FoundAs.UNANSWERED)
 
 
 def test_over_http_2_beside_others(tmp_path: Path) -> None:

@@ -4,23 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.text_log import PageLog, Response, format_log
+from harness.files.text_log import Response
 from harness.mirror.asked import Asked
-from harness.mirror.recording import Recording, read_recording
-from harness.replay.matching import Request
+from harness.replay.match import Request
 from harness.replay.reply import reply_to
 from harness.replay.site import Site
-from tests.support.written import HOST
-
-
-def text_recording(directory: Path, files: dict[str, str], responses: list[Response]) -> Recording:
-    """Write and read a recording in 2013's format."""
-    for name, text in files.items():
-        (directory / "Web" / name).parent.mkdir(parents=True, exist_ok=True)
-        (directory / "Web" / name).write_text(text)
-    (directory / "Web.fetchlog").mkdir()
-    (directory / "Web.fetchlog" / "page").write_text(format_log(PageLog(responses=responses, transactions_seen=True)))
-    return read_recording(directory / "Web", directory / "Web.fetchlog")
+from tests.support.written import HOST, text_recording
 
 
 def ok(url: str, to: str | None = None, mime: str = "text/html") -> Response:
@@ -67,14 +56,6 @@ def test_2013_a_recorded_answer_without_its_body_is_not_found_and_is_named(tmp_p
     answer = Site(recording, HOST).answer("/i.gif")
     assert (answer.status, answer.file, answer.found) == (404, None, "missing")
     assert recording.without_body() == ["http://a.test/i.gif"]
-
-
-def test_2013_a_file_whose_name_lost_its_question_mark(tmp_path: Path) -> None:
-    """As Windows keeps a mirror: GitHub ThomasGaTech/NetworksProject4, c.betrad.com."""
-    recording = text_recording(tmp_path, {"a.test/geo/ba.js_rDEV": "", "a.test/x_y": "", "a.test/x?y": ""},
-                               [ok("http://a.test/geo/ba.js?rDEV", mime="text/javascript")])
-    site = Site(recording, HOST)
-    assert [site.answer(path).file for path in ("/geo/ba.js?rDEV", "/x?y", "/x_y")] == ["geo/ba.js_rDEV", "x?y", "x_y"]
 
 
 @pytest.mark.parametrize(("asked", "allowed"), [

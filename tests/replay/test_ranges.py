@@ -2,19 +2,16 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.files.load_mark import LoadMark, make_mark, mark_load
-from harness.files.server_log import FoundAs
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
 from harness.replay.body import BodyReader, Piece
-from harness.replay.matching import Request
+from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
 from tests.support.written import HOST, Written
@@ -84,12 +81,6 @@ def test_a_part_of_a_whole_body(written: Written) -> None:
     assert (reply.status, body, dict(reply.headers)["content-range"]) == (416, b"", f"bytes */{len(whole)}")
 
 
-def test_a_site_that_knew_no_ranges_sends_everything(written: Written) -> None:
-    written.add("/v.mp4", "video", headers=[("Content-Type", "video/mp4")])
-    reply, body = fetch(written, written.site(), {"range": "bytes=1-2"})
-    assert (reply.status, body) == (200, b"video")
-
-
 def add_part(written: Written, first: int, last: int, page: str = "page") -> None:
     """Record one part of the body "0123456789"."""
     written.add("/v.mp4", "0123456789"[first:last + 1], status=206, page=page, headers=[
@@ -105,43 +96,6 @@ def test_recorded_parts_are_joined(written: Written) -> None:
     assert (reply.status, body, dict(reply.headers)["content-range"]) == (206, b"2345678", "bytes 2-8/10")
 
 
-@pytest.mark.parametrize("status", [416, 503])
-def test_an_error_takes_no_recorded_parts_away(written: Written, status: int) -> None:
-    """A script that reads on until there is no more, or a server that was busy once: all of it was an error then."""
-    add_part(written, 0, 5)
-    written.add("/v.mp4", "an error", status=status)
-    add_part(written, 6, 9)
-    written.add("/v.mp4", "an error", status=status)
-    site = written.site()
-    for first in (0, 6):
-        reply, body = fetch(written, site, {"range": f"bytes={first}-"})
-        assert (reply.status, body) == (206, b"0123456789"[first:])
-    assert fetch(written, site, {"range": "bytes=10-"})[0].status == 416
-
-
-def test_an_error_before_the_first_part_keeps_its_turn(written: Written) -> None:
-    written.add("/v.mp4", "not without a token", status=403)
-    add_part(written, 0, 9)
-    site = written.site()
-    assert [fetch(written, site, {"range": "bytes=0-"})[0].status for _ in range(3)] == [403, 206, 206]
-
-
-def test_each_page_has_its_own_errors_beside_parts(written: Written, tmp_path: Path) -> None:
-    """The first page got its error for ever, as the part that was kept was another page's; the third one's went."""
-    recorded: dict[str, list[int]] = {"1": [403, 206], "2": [206], "3": [403]}
-    for page, statuses in recorded.items():
-        for status in statuses:
-            if status == 206:
-                add_part(written, 0, 9, page)
-            else:
-                written.add("/v.mp4", "not without a token", status=status, page=page)
-    make_mark(tmp_path / "mark")
-    site = Site(written.read(), HOST, "https", LoadMark(tmp_path / "mark"))
-    for page, asked in (("1", [403, 206]), ("2", [206, 206]), ("3", [403, 403])):
-        mark_load(tmp_path / "mark", page)
-        assert [fetch(written, site, {"range": "bytes=0-"})[0].status for _ in range(2)] == asked
-
-
 def test_a_gap_between_recorded_parts_is_no_part(written: Written) -> None:
     add_part(written, 0, 3)
     add_part(written, 8, 9)
@@ -150,13 +104,6 @@ def test_a_gap_between_recorded_parts_is_no_part(written: Written) -> None:
     reply, body = fetch(written, site, {"range": "bytes=2-"})
     assert (reply.status, body, dict(reply.headers)["content-range"]) == (206, b"23", "bytes 2-3/10")
     assert fetch(written, site, {"range": "bytes=5-"})[0].status == 416
-
-
-def test_a_beginning_is_not_said_to_be_the_whole_body(written: Written) -> None:
-    add_part(written, 0, 3)
-    add_part(written, 8, 9)
-    reply, body = fetch(written, written.site(), {})
-    assert (reply.status, body, reply.found) == (200, b"0123", FoundAs.BEST_MATCH)
 
 
 def test_a_player_that_gave_up_all_of_it_for_the_end_gets_both(written: Written) -> None:
@@ -168,14 +115,6 @@ def test_a_player_that_gave_up_all_of_it_for_the_end_gets_both(written: Written)
     reply, body = fetch(written, site, {"range": "bytes=0-"})
     assert (reply.status, body, dict(reply.headers)["content-range"]) == (206, b"0123", "bytes 0-3/10")
     assert fetch(written, site, {"range": "bytes=8-"})[1] == b"89"
-
-
-def test_what_was_fetched_again_is_all_of_it(written: Written) -> None:
-    headers = [("Content-Range", "bytes 4-9/10"), ("Content-Type", "video/mp4")]
-    written.add("/v.mp4", "0123456789", status=206, headers=headers, _refetched=True)
-    written.add("/v.mp4", "89", status=206, headers=[("Content-Range", "bytes 8-9/10"), *headers[1:]])
-    reply, body = fetch(written, written.site(), {"range": "bytes=2-5"})
-    assert (reply.status, body, dict(reply.headers)["content-range"]) == (206, b"2345", "bytes 2-5/10")
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.binary(min_size=1, max_size=10)), min_size=1, max_size=6),

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.files.text_log import PageLog, format_log
+from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
-from harness.mirror.paths import write_file
+from harness.mirror.paths import split_url, write_file
 from harness.mirror.recording import Recording, read_recording
 from harness.replay.site import Site
 
@@ -25,8 +25,9 @@ class Written:
     def add(self, path: str, body: str | None = None, *, status: int = 200, method: str = "GET", to: str = "",
             page: str = "page", asked: dict[str, str] | None = None, post: str = "", host: str = HOST,
             headers: Sequence[tuple[str, str]] = (), **more: Any) -> None:
-        """Record that `path` answered `body`, or redirected `to`."""
-        url = f"https://{host}{path}"
+        """Record that `path`, or a whole URL, answered `body`, or redirected `to`."""
+        url = path if "://" in path else f"https://{host}{path}"
+        host = split_url(url)[0]
         name = ""
         if body is not None:
             number = sum(map(len, self.pages.values()))
@@ -54,6 +55,16 @@ class Written:
     def site(self) -> Site:
         """Return what its host answers over https."""
         return Site(self.read(), HOST, "https")
+
+
+def text_recording(directory: Path, files: dict[str, str], responses: list[Response]) -> Recording:
+    """Write and read a recording in 2013's format."""
+    for name, text in files.items():
+        (directory / "Web" / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / "Web" / name).write_text(text)
+    (directory / "Web.fetchlog").mkdir()
+    (directory / "Web.fetchlog" / "page").write_text(format_log(PageLog(responses=responses, transactions_seen=True)))
+    return read_recording(directory / "Web", directory / "Web.fetchlog")
 
 
 def body(written: Written, answer: RecordedAnswer) -> str | None:

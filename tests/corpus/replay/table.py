@@ -1,0 +1,75 @@
+"""Prints the cases as the table of docs/replay.md: ``.venv/bin/python -m tests.corpus.replay.table``.
+
+With ``--whole`` also what was recorded and what is asked for.
+"""
+
+import sys
+from itertools import groupby
+from typing import Any
+
+from tests.corpus.replay.cases import FILES, read_cases
+
+LONGEST = 60
+"""Characters of a URL in the table."""
+TELLING = ("by", "method", "status", "words", "post", "asked", "headers", "page", "load", "after_s")
+"""What is shown of an exchange or a request besides its URL."""
+
+
+def rows(*, whole: bool) -> list[str]:
+    """Return a row for each case, those that differ after a colon in one; `whole`: also what was recorded and asked."""
+    columns = ("case", "recorded", "asked for", "answer") if whole else ("case", "answer")
+    lines = [_row(*columns), "|---" * len(columns) + "|"]
+    for file in FILES:
+        for (name, why), group in groupby(read_cases(file), _title):
+            cases = list(group)
+            title = name + (f" ({why})" if why else "")
+            for case in cases if whole else cases[:1]:
+                recorded = [f"{number}: {_said(each)}" for number, each in enumerate(case["recorded"], start=1)]
+                recorded += [f"file `{each}`" for each in case.get("files", {})]
+                asked = [_said(each | {"status": 200}) for each in case["requests"]]
+                got = [_got(each) for each in case["requests"]]
+                lines.append(_row(case["name"], "<br>".join(recorded), "<br>".join(asked), "<br>".join(got)) if whole
+                             else _row(title, ", ".join(got)))
+    return lines
+
+
+def _title(case: dict[str, Any]) -> tuple[str, str]:
+    """Return the name that variants of a case share, and which real page or standard has it."""
+    name = case["name"].partition(": ")[0]
+    return case["name"] if name == "2013" else name, case.get("why", "")
+
+
+def _got(request: dict[str, Any]) -> str:
+    number = request["gets"]
+    text = {"missing": "404", "ended": "ended"}.get(request["found"], f"{number or 'allowed'}")
+    if isinstance(number, str):
+        text = "the file"
+    marks = [request["found"]] if request["found"] in ("masked", "best-match", "live") else []
+    marks += [str(request["status"])] if request["status"] in (206, 304, 416) else []
+    marks += ["hangs"] if not request["status"] else []
+    return f"{text} ({', '.join(marks)})" if marks else text
+
+
+def _said(exchange: dict[str, Any]) -> str:
+    url = exchange["url"]
+    text = f"`{url if len(url) <= LONGEST else url[:LONGEST] + '…'}`"
+    if "to" in exchange and "gets" not in exchange:
+        text += f" → `{exchange['to']}`"
+    told = [_shown(name, exchange[name]) for name in TELLING if exchange.get(name) not in (None, {}, "", 200)]
+    return f"{text} {', '.join(told)}" if told else text
+
+
+def _shown(name: str, value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"`{key}: {text}`" for key, text in value.items())
+    if name == "status":
+        return "no answer" if not value else str(value)
+    return f"{name} `{value}`" if name in ("post", "page", "load", "after_s") else f"{value}"
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+if __name__ == "__main__":
+    print("\n".join(rows(whole="--whole" in sys.argv)))
