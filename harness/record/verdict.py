@@ -33,11 +33,8 @@ class Verdict:
     """By what stood in the way."""
     reasons: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-
-    @property
-    def moved_on(self) -> bool:
-        """Whether it is not fit because another page is shown in its place."""
-        return any(reason.startswith(moved_on.LED_ON) for reason in self.reasons)
+    moved_on: bool = False
+    """Whether it is not fit because another page is shown in its place."""
 
     @property
     def fit(self) -> bool:
@@ -64,11 +61,18 @@ class Verdict:
 
 def judge(recording: PageRecording) -> Verdict:
     """Judge one page. `seconds` is left to the caller."""
-    exchanges = recording.exchanges
+    exchanges, reasons = recording.exchanges, _reasons(recording)
+    other = "" if reasons else truth.left_for(recording)
+    if other:
+        reasons = [moved_on.in_words(other)]
+    elif not reasons:
+        said = truth.taken_over(recording), truth.hollowness(recording), truth.strayed(recording)
+        reasons = [reason for reason in said if reason]
     verdict = Verdict(
         requests=sum(not exchange.transaction.from_cache for exchange in exchanges),
         hosts=len({urlsplit(exchange.url).hostname for exchange in exchanges if exchange.status}),
-        bytes=sum(exchange.transaction.body_bytes for exchange in exchanges), reasons=_reasons(recording))
+        bytes=sum(exchange.transaction.body_bytes for exchange in exchanges), reasons=reasons,
+        moved_on=bool(other))
     _find_failures(recording, verdict)
     _find_not_recordable(recording, verdict)
     _find_remarks(recording, verdict)
@@ -97,12 +101,7 @@ def _reasons(recording: PageRecording) -> list[str]:
         reasons.insert(0, f"it keeps loading itself anew, {most} times until the limit")     # why the others are
     if not reasons and not any(exchange.body or (exchange.file and exchange.body is None) for exchange in documents):
         reasons.append("the page itself never arrived")
-    if reasons:
-        return reasons
-    if other := truth.left_for(recording):
-        return [moved_on.in_words(other)]
-    return [reason for reason in (truth.taken_over(recording), truth.hollowness(recording), truth.strayed(recording))
-            if reason]
+    return reasons
 
 
 def _circle(recording: PageRecording) -> str:

@@ -3,7 +3,6 @@ that it works, which it does after the load event. The second poll hangs until t
 """
 
 import threading
-import time
 
 from tests.corpus.pages.site import Asked, page, picture
 
