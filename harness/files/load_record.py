@@ -48,9 +48,9 @@ class LoadRecord:
     `why_not_kinds` are their kinds, which older records lack. `moved_on_to` is the page that this one led on to, ""
     for none; `clock_set_ms` by how much the machine's clock was set back while Chrome started; `timed_out_s` the limit
     within which it had no load event, 0 where it was kept. `logs` names the files beside it that keep what programs
-    said during the load. `failed_requests` began before the load event; `failed_after_load` are those that do
-    not count against the load: begun later, or cut by our own limit on a page that goes on loading. `best_match` and `missing` stand in records of format 1 only: since then `answers`
-    tells what each request got.
+    said during the load. `failed_requests` began before the load event; `failed_after_load` are those that do not
+    count against the load: begun later, or cut by our own limit on a page that goes on loading. `best_match` and
+    `missing` stand in records of format 1 only: since then `answers` tells what each request got.
     """
 
     url: str

@@ -25,7 +25,7 @@ class Evidence:
     lab: Laboratory
     load: Load
     report: Mapping[str, Any]
-    har: Mapping[str, Any]
+    har: dict[str, Any]
     requests: Sequence[ServerRequest]
     counters: Counters
     delay_line_drops: int

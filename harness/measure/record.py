@@ -212,7 +212,7 @@ def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> 
     return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, RecordedPage({}))))
 
 
-def explained(log: Mapping[str, Any], record: LoadRecord) -> Explained:
+def explained(log: dict[str, Any], record: LoadRecord) -> Explained:
     """Return what the `log` of a load's HAR tells."""
     try:
         timeline = make_timeline(log, record, record.plt_ms or 0.0)
