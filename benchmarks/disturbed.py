@@ -116,7 +116,8 @@ def measure(lab: Laboratory, page: Page, arguments: argparse.Namespace) -> list[
     for run, part in enumerate(["", *[""] * arguments.undisturbed, *parts]):
         after_ms = chance.uniform(0, load_ms)
         record = one_load(lab, Load(page, run, arguments.tfo), part, after_ms, arguments.stall_ms)
-        why_not = texts(alone(record))
+        verdict = alone(record)
+        why_not = texts(verdict)
         if run:
             done.append(Disturbed(part, after_ms, arguments.stall_ms if part else 0.0, record.plt_ms, why_not, record))
             print(f"{part or 'nothing'} {after_ms:.0f} ms: PLT {record.plt_ms or 0:.0f} ms {'; '.join(why_not)}",
@@ -125,7 +126,8 @@ def measure(lab: Laboratory, page: Page, arguments: argparse.Namespace) -> list[
             load_ms = record.plt_ms
         if arguments.records:
             with acting_as(invoking_user()), arguments.records.open("a") as file:
-                line = {"part": part, "after_ms": after_ms, **record.to_json(), "why_not": why_not}
+                line = {"part": part, "after_ms": after_ms, **record.to_json(), "why_not": why_not,
+                        "why_not_kinds": [reason.kind.value for reason in verdict]}
                 file.write(json.dumps(line) + "\n")
     return done
 

@@ -35,7 +35,8 @@ def alone(load: LoadRecord, rules: Sequence[Rule] | None = None) -> Verdict:
     return found
 
 
-def together(loads: Sequence[LoadRecord], verdicts: Sequence[Verdict], rules: Sequence[Rule] | None = None) -> list[Verdict]:
+def together(loads: Sequence[LoadRecord], verdicts: Sequence[Verdict],
+             rules: Sequence[Rule] | None = None) -> list[Verdict]:
     """Return `verdicts`, and what else is wrong with the good loads of a page beside each other.
 
     Once there is a good measured load, the last try of a warm-up may have got other answers than the page's other
