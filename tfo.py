@@ -98,7 +98,7 @@ def main() -> int:
         if not to_do:
             return 0
         experiment = partial(Experiment, seed=arguments.seed, goal=arguments.goal, retries=arguments.retries,
-                             pages=page_set.pages, document_bytes=page_set.document_bytes)
+                             pages=page_set.pages)
         busy = wait_for_quiet(arguments.patience)
         with running_hosts([stage.speeds for stage in to_do], web, chrome, netem=netem,
                            results_dir=arguments.dir) as hosts:

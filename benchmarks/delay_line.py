@@ -40,7 +40,7 @@ from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED
 from harness.measure.laboratory import Laboratory
-from harness.measure.loads import measure_load
+from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import PageSet
 from harness.measure.server_options import PORT
@@ -140,7 +140,7 @@ def measure_rtt(lab: Laboratory, page_set: PageSet, arguments: argparse.Namespac
         fetch_for(arguments.seconds, lab, page_set, arguments)
     rows.append(busy.row("fetches", lab.rtt_ms, [time_ms for _, time_ms in busy.connects]))
     with sampling(lab, probe) as loading:
-        record = measure_load(lab, Load(page_set.page(arguments.page), run=1, tfo=0))
+        record = record_of(lab, Load(page_set.page(arguments.page), run=1, tfo=0))
     rows.append(loading.row("page", lab.rtt_ms, during_plt(loading, record, probe)))
     return rows
 

@@ -2,9 +2,11 @@
 """Disturb page loads on purpose, and count how many of the stalls are found, and how many undisturbed loads rejected.
 
 One page is loaded undisturbed, then with a part of the experiment stopped at a random moment of the load
-(benchmarks/stall.py). A stall is found when the load is not valid for a reason of harness.measure.timekeeping. Of those
+(benchmarks/stall.py). A stall is found when the load is not valid for a rule of harness/measure/rules.py. Of those
 not found it says how much the page load time differs from the median of the undisturbed ones: what it cost. A stop that
 nobody waited for costs nothing, and none of the load's times shows it.
+
+With --without the same loads are judged again without one rule at a time: a rule is needed where more is missed then.
 """
 
 import argparse
@@ -15,8 +17,7 @@ import random
 import statistics
 import subprocess
 import sys
-from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -30,13 +31,15 @@ from benchmarks.report import print_table
 from benchmarks.stalled_parts import PARTS
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED, Page, PageFiles
-from harness.measure import validity
+from harness.files.reason_kinds import ReasonKind
+from harness.measure.judge import alone
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.limits import TimeLimits
-from harness.measure.loads import measure_load
+from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import check_browser, check_pages
 from harness.measure.reason import texts
+from harness.measure.rules import RULES, TIME
 from harness.network.links import kernel_has_netem
 from harness.network.star import LinkSpeeds
 from harness.system.environment import print_machine
@@ -45,6 +48,7 @@ from harness.system.options import DELAY_MS, SEED, STALL_MS, OptionParser, Whole
 from harness.system.privileges import acting_as, invoking_user, require_root
 
 STALL = Path(__file__).with_name("stall.py")
+OF_TIME = [rule.kind for rule in TIME]
 COST = 0.5
 """A stall that the load waited for this share of is one that has to be found: the others met nobody who waited."""
 
@@ -58,6 +62,7 @@ class Disturbed:
     stall_ms: float
     plt_ms: float | None
     why_not: list[str]
+    record: LoadRecord
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -74,6 +79,9 @@ def parse_arguments() -> argparse.Namespace:
                         help="how long each part stands still (%(default)s)")
     parser.add_argument("--tfo", type=Whole(0, 1), default=0)
     parser.add_argument("--seed", type=SEED, default=1)
+    parser.add_argument("--without", nargs="+", type=ReasonKind, default=[], metavar="RULE", choices=OF_TIME,
+                        help="judge the same loads without each of these rules of time, too: "
+                        f"{', '.join(repr(kind.value) for kind in OF_TIME)}")
     parser.add_argument("--records", type=Path, help="file for each load's record, a JSON line each")
     return parser.parse_args()
 
@@ -89,12 +97,16 @@ def main(arguments: argparse.Namespace) -> int:
         print_machine()
         with running_laboratory(LinkSpeeds(delay_net_ms=arguments.delaynet), ReplayedWeb(page_set=page_set), settings,
                                 netem=netem) as lab:
-            done = measure(lab, page, page_set.document_bytes[page], arguments)
-    return report(done, arguments.stall_ms)
+            done = measure(lab, page, arguments)
+    status = report(done, arguments.stall_ms)
+    for kind in arguments.without:
+        rules = [rule for rule in RULES if rule.kind is not kind]
+        print(f"\nwithout the rule {kind.value!r}:")
+        report([replace(load, why_not=texts(alone(load.record, rules))) for load in done], arguments.stall_ms)
+    return status
 
 
-def measure(lab: Laboratory, page: Page, document_bytes: Collection[int],
-            arguments: argparse.Namespace) -> list[Disturbed]:
+def measure(lab: Laboratory, page: Page, arguments: argparse.Namespace) -> list[Disturbed]:
     """Do all loads: a warm-up, the undisturbed ones, then the disturbed ones in random order."""
     chance = random.Random(arguments.seed)
     done: list[Disturbed] = []
@@ -104,16 +116,18 @@ def measure(lab: Laboratory, page: Page, document_bytes: Collection[int],
     for run, part in enumerate(["", *[""] * arguments.undisturbed, *parts]):
         after_ms = chance.uniform(0, load_ms)
         record = one_load(lab, Load(page, run, arguments.tfo), part, after_ms, arguments.stall_ms)
-        why_not = texts(validity.reasons(record, document_bytes))
+        verdict = alone(record)
+        why_not = texts(verdict)
         if run:
-            done.append(Disturbed(part, after_ms, arguments.stall_ms if part else 0.0, record.plt_ms, why_not))
+            done.append(Disturbed(part, after_ms, arguments.stall_ms if part else 0.0, record.plt_ms, why_not, record))
             print(f"{part or 'nothing'} {after_ms:.0f} ms: PLT {record.plt_ms or 0:.0f} ms {'; '.join(why_not)}",
                   flush=True)
         if not part and record.plt_ms:
             load_ms = record.plt_ms
         if arguments.records:
             with acting_as(invoking_user()), arguments.records.open("a") as file:
-                line = {"part": part, "after_ms": after_ms, **record.to_json(), "why_not": why_not}
+                line = {"part": part, "after_ms": after_ms, **record.to_json(), "why_not": why_not,
+                        "why_not_kinds": [reason.kind.value for reason in verdict]}
                 file.write(json.dumps(line) + "\n")
     return done
 
@@ -121,11 +135,11 @@ def measure(lab: Laboratory, page: Page, document_bytes: Collection[int],
 def one_load(lab: Laboratory, load: Load, part: str, after_ms: float, stall_ms: float) -> LoadRecord:
     """Load the page once, with a stall of `part` beside it if one is named."""
     if not part:
-        return measure_load(lab, load)
+        return record_of(lab, load)
     command = [sys.executable, str(STALL), part, "--below", str(os.getpid()), "--network-of", str(lab.star.user.pid),
                "--host", load.page.url.split("/")[2], "--after-ms", f"{after_ms:.1f}", "--stall-ms", f"{stall_ms:.1f}"]
     stall = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    record = measure_load(lab, load)
+    record = record_of(lab, load)
     printed, _ = stall.communicate(timeout=60)
     if stall.returncode:
         raise SystemExit(f"no stall of {part}: {printed}")

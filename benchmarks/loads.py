@@ -28,11 +28,10 @@ from harness.analysis.stats import coefficient_of_variation
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED
-from harness.measure import validity
+from harness.measure.judge import alone
 from harness.measure.laboratory import Laboratory
-from harness.measure.loads import measure_load
+from harness.measure.loads import record_of
 from harness.measure.plan import Load, plan_loads
-from harness.measure.preflight import PageSet
 from harness.measure.reason import texts
 from harness.network.links import kernel_has_netem
 from harness.network.needs import check_programs
@@ -74,7 +73,7 @@ def main() -> int:
         print_machine()
         with laboratory(page_set, arguments.delaynet, netem=kernel_has_netem()) as lab:
             for load in plan_loads([page], arguments.runs + 1, [0, 1], seed=1):
-                cost = measure(lab, page_set, load)
+                cost = measure(lab, load)
                 if load.run > 0:
                     costs.append(cost)
     print(f"{page.url} at {2 * arguments.delaynet:g} ms RTT; seconds; median (smallest to largest)")
@@ -83,12 +82,12 @@ def main() -> int:
     return 0
 
 
-def measure(lab: Laboratory, page_set: PageSet, load: Load) -> Cost:
+def measure(lab: Laboratory, load: Load) -> Cost:
     """Do one load. Raises ExperimentError when it is not valid: its times mean nothing."""
     began_s = time.time()
-    record = measure_load(lab, load)
+    record = record_of(lab, load)
     wall_s = time.time() - began_s
-    if why_not := validity.reasons(record, page_set.document_bytes.get(load.page, ())):
+    if why_not := alone(record):
         raise ExperimentError(f"run {load.run}, TFO {load.tfo}: {'; '.join(texts(why_not))}")
     if record.plt_ms is None or record.time_origin_ms is None or record.now_ms is None:
         raise ExperimentError(f"run {load.run}, TFO {load.tfo}: no navigation timing")

@@ -30,10 +30,11 @@ from benchmarks.report import print_table
 from harness.analysis.prediction import predict
 from harness.analysis.selection import select
 from harness.errors import ExperimentError, InputError
+from harness.files.load_parts import Fate
 from harness.files.pages import PageFiles, sanitise
+from harness.files.reason_kinds import ReasonKind
 from harness.files.result_names import CLIENT
 from harness.files.results import LoadResult, Results, has_loads, read_results
-from harness.measure.received import is_cancelled
 from harness.mirror.recording import read_recording
 from harness.show.labels import span
 from harness.system.environment import print_machine
@@ -45,8 +46,9 @@ from tests.support.internet.recorded import record
 
 AGAIN = "again"
 QUIET = ("--quiet", f"{QUIET_S:g}", "--quiet-limit", f"{QUIET_LIMIT_S:g}")
-HOLLOW = ("requests failed:", "that the recording holds", "that the page's best load got")
-"""What the reasons of harness.measure.coverage say."""
+HOLLOW = frozenset((ReasonKind.FAILED_REQUESTS, ReasonKind.HALF_OF_RECORDING, ReasonKind.LITTLE_BEFORE_MESSAGES,
+                    ReasonKind.LITTLE_IN_EVERY_LOAD, ReasonKind.TOO_LITTLE))
+"""Kinds of reasons against loads that got too little."""
 
 
 def main() -> int:
@@ -124,7 +126,7 @@ def measure(arguments: argparse.Namespace, pages: list[str], http: str) -> int:
 
 def row(loads: list[LoadResult], results: Results, rtt_ms: float) -> list[str]:
     """Return the cells of one page's row after its name and protocol."""
-    hollow = sum(any(words in why for why in load.why_not for words in HOLLOW) for load in loads)
+    hollow = sum(bool(load.record and HOLLOW & {*load.record.why_not_kinds}) for load in loads)
     answers = [load.record.answers for load in loads if load.record and load.record.answers]
     covers = [answer.coverage for answer in answers if answer.coverage]
     poorest = min(covers, key=lambda cover: cover.got, default=None)
@@ -144,7 +146,7 @@ def to_list(loads: list[LoadResult], directory: Path) -> list[str]:
     rejected = Counter(why for load in loads for why in load.why_not)
     answers = [load.record.answers for load in loads if load.record and load.record.answers]
     other = Counter(f"{answer.kind}: {answer.url}" for each in answers for answer in each.each
-                    if answer.kind != "exact" and not is_cancelled(answer))
+                    if answer.kind != "exact" and answer.fate is not Fate.CANCELLED)
     got = {identity for each in answers for identity in (*(answer.identity for answer in each.each), *each.from_cache)}
     files = PageFiles(directory, NAME)
     recording = read_recording(files.mirror, files.fetchlog)

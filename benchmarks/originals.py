@@ -26,15 +26,16 @@ from benchmarks.internet import NAME, QUIET_LIMIT_S, QUIET_S, record_unless_ther
 from benchmarks.report import print_table
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
-from harness.measure import timekeeping, validity
 from harness.measure.attempts import RETRIES
+from harness.measure.judge import alone
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.latency import thinking_rtts
 from harness.measure.limits import TimeLimits
-from harness.measure.loads import measure_load
+from harness.measure.loads import record_of
 from harness.measure.plan import Load, plan_loads
 from harness.measure.preflight import PageSet, check_browser, check_pages
 from harness.measure.reason import texts
+from harness.measure.rules import TIME
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.star import LinkSpeeds
@@ -115,7 +116,7 @@ def measure(arguments: argparse.Namespace, page_set: PageSet) -> tuple[Mapping[C
                 continue
             try:
                 for source, laboratory in laboratories.items():
-                    record = measured(laboratory, page_set, load, source)
+                    record = measured(laboratory, load, source)
                     if load.run > 0:
                         records.setdefault((load.page, source, load.tfo), []).append(record)
             except UnusableError as error:
@@ -123,12 +124,12 @@ def measure(arguments: argparse.Namespace, page_set: PageSet) -> tuple[Mapping[C
     return records, unusable
 
 
-def measured(lab: Laboratory, page_set: PageSet, load: Load, source: str) -> LoadRecord:
+def measured(lab: Laboratory, load: Load, source: str) -> LoadRecord:
     """Measure `load` until nothing disturbed it. Raises UnusableError after RETRIES more tries."""
     why: Sequence[str] = ()
     for _ in range(1 + RETRIES):
-        record = measure_load(lab, load)
-        why = (texts(validity.reasons(record, page_set.document_bytes.get(load.page, ()))) if source == REPLAY
+        record = record_of(lab, load)
+        why = (texts(alone(record)) if source == REPLAY
                else what_disturbed(record))
         if not why:
             return record
@@ -141,8 +142,7 @@ def what_disturbed(record: LoadRecord) -> Sequence[str]:
     if record.errors or record.plt_ms is None:
         return record.errors or ("no load event",)
     lost = record.counters["user"]["TCPSynRetrans"] + record.counters["servers"]["TCPSynRetrans"]
-    late = timekeeping.reasons(record.timekeeping, record.rtt_ms, record.plt_ms) if record.timekeeping else []
-    return [*([f"SYNs sent again: {lost}"] if lost else []), *texts(late)]
+    return [*([f"SYNs sent again: {lost}"] if lost else []), *texts(alone(record, TIME))]
 
 
 def rows(page: Page, records: Mapping[Cell, Sequence[LoadRecord]]) -> list[list[str]]:

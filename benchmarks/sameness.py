@@ -23,6 +23,7 @@ from harness.analysis.answers import PARTS
 from harness.errors import run_main
 from harness.files.load_parts import ReceivedAnswer
 from harness.files.load_record import LoadRecord
+from harness.files.reason_kinds import ReasonKind
 from harness.files.results import read_results
 from harness.measure import sameness
 from harness.system.options import SEED, OptionParser, Whole
@@ -31,6 +32,7 @@ Answers = list[ReceivedAnswer]
 Spoil = Callable[[Answers, random.Random], Answers]
 REFUSED = "net::ERR_CONNECTION_REFUSED"
 GROWN_BYTES = 200_000
+OF_OTHERS = frozenset((ReasonKind.EARLY_LOAD_EVENT, ReasonKind.OTHER_ANSWERS))
 
 
 def is_needed(answer: ReceivedAnswer) -> bool:
@@ -95,7 +97,7 @@ def main() -> int:
     parser.add_argument("--seed", type=SEED, default=1)
     arguments = parser.parse_args()
     groups = [group for client in arguments.client for group in comparable(client)]
-    rejected = [why for group in groups for why in sameness.reasons(group, [True] * len(group)) if why]
+    rejected = [why for group in groups for why in sameness.compared(group, [True] * len(group)) if why]
     print_table(["nobody spoiled them", "loads", "called another page"],
                 [["loads of the same page", str(sum(map(len, groups))), str(len(rejected))]])
     print()
@@ -113,8 +115,7 @@ def comparable(client: Path) -> list[list[LoadRecord]]:
     """Return the records that are judged together: of a page at one delay, those that nothing else speaks against."""
     groups: dict[tuple[str, float], list[LoadRecord]] = {}
     for load in read_results(client).loads:
-        alone = all(why.startswith(sameness.OTHER) for why in load.why_not)
-        if load.record and load.record.answers and alone:
+        if load.record and load.record.answers and OF_OTHERS.issuperset(load.record.why_not_kinds):
             groups.setdefault((load.page, load.rtt_ms), []).append(load.record)
     return list(groups.values())
 
@@ -126,7 +127,7 @@ def verdicts(groups: Sequence[Sequence[LoadRecord]], spoil: Spoil, arguments: ar
         for index, record in enumerate(group):
             for _ in range(arguments.times):
                 spoiled = with_answers(record, spoil, chance)
-                judged = sameness.reasons([*group[:index], spoiled, *group[index + 1:]], [True] * len(group))
+                judged = sameness.compared([*group[:index], spoiled, *group[index + 1:]], [True] * len(group))
                 yield any(judged)         # of two that differ it is the poorer one
 
 

@@ -103,7 +103,7 @@ def measure(arguments: argparse.Namespace, delay_ms: float, web: ReplayedWeb, ch
                               patience_s=arguments.patience) as lab:
             known = of_loopback(settings(arguments, speeds, web, chrome, netem=False), *tfo)
             experiment = Experiment(lab=lab, to_do=plan, goal=None, seed=arguments.seed, retries=arguments.retries,
-                                    pages=web.page_set.pages, document_bytes=web.page_set.document_bytes,
+                                    pages=web.page_set.pages,
                                     description={**known, **found_in(lab), "busy": busy})
             return summarise(experiment.measure(counted(len(plan))), None)
 

@@ -58,7 +58,7 @@ def main() -> int:
         chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits())
         with running_laboratory(speeds, web, chrome, netem=netem) as lab:
             for load in plan_loads(web.page_set.pages, 1 + arguments.runs, (0, 1), seed=1):
-                record = measure_valid_load(lab, web.page_set, load)
+                record = measure_valid_load(lab, load)
                 assert record.plt_ms is not None, "a valid load has a page load time"
                 print(f"TFO {load.tfo}, run {load.run}: {record.plt_ms:.0f} ms, {record.syn_data_connections} of "
                       f"{record.connections_with_request} connections had their request in the SYN"

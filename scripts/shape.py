@@ -94,7 +94,7 @@ def load_all(arguments: argparse.Namespace, page_set: PageSet, pages: Sequence[P
     with running_laboratory(speeds, web, chrome, netem=netem) as lab:
         plan = plan_loads(pages, arguments.testruns, [0], arguments.seed)
         series = Experiment(lab=lab, to_do=plan, goal=None, seed=arguments.seed, retries=RETRIES,
-                            pages=pages, document_bytes=page_set.document_bytes,
+                            pages=pages,
                             description={**settings(arguments, speeds, web, chrome, netem=netem),
                                          **found_in(lab)}).measure(counted(len(plan)))
         accidents = {reason.text for measured in series for reason in measured.why_not if worth_another_try([reason])}

@@ -38,7 +38,6 @@ from harness.files.hack_dns import read_hack_dns, resolver_rules
 from harness.files.pages import sanitise
 from harness.measure.client_log import REPORT, shows_error_page, write_client_log
 from harness.measure.limits import TimeLimits
-from harness.netlog import moved_on
 from harness.system.atomic import write_atomically
 from harness.system.options import SILENCE_S, TIMEOUT_S, OptionParser, Whole
 from harness.system.privileges import User, become
@@ -117,7 +116,7 @@ def visit(driver: webdriver.Chrome, settings: LoadSettings, report: dict[str, An
         report["quiet"] = page.wait_until(rule, time.monotonic() + settings.quiet_limit_s, LOOK_S)
     except TimeoutException:
         late = True
-        report["errors"].append(f"no load event within {settings.timeout_s:g} s")
+        report["timed_out_s"] = settings.timeout_s
     except InvalidSessionIdException:
         report["errors"].append("Chrome ended in the middle of the load")
         return
@@ -141,12 +140,7 @@ def evaluate(settings: LoadSettings, net_log: Path, report: dict[str, Any]) -> N
     if shows_error_page(report):
         report["errors"].append("Chrome shows an error page")
     try:
-        figures = write_client_log(net_log.parent, settings.page, net_log, report)
-        if elsewhere := figures.pop("moved_on_to"):
-            report["errors"].append(moved_on.in_words(elsewhere))
-        if off_ms := figures.pop("clock_set_ms"):
-            report["errors"].append(f"the machine's clock was set back by {off_ms:.0f} ms while Chrome started")
-        report.update(figures)
+        report.update(write_client_log(net_log.parent, settings.page, net_log, report))
     except ExperimentError as error:
         report["errors"].append(str(error))
 
@@ -219,7 +213,7 @@ def main() -> int:
     write_atomically(arguments.work_dir / REPORT, json.dumps(report, indent=1))
     for error in report["errors"]:
         print(printable(error), file=sys.stderr)
-    return 1 if report["errors"] else 0
+    return 1 if report["errors"] or not report.get("plt_ms") else 0
 
 
 if __name__ == "__main__":

@@ -5,9 +5,14 @@ its place. Where something new is to be recorded, add a field with a default: ol
 """
 
 from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
 from typing import Annotated, Literal
 
 import msgspec
+
+from harness.files.har import ABORTED, UNFINISHED
+from harness.files.urls import is_asked_by_browser
 
 Ms = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 """A time, up to eleven days: what claims to have taken longer was not a load."""
@@ -26,11 +31,15 @@ AnswerKind = Literal["exact", "stand-in", "missing", "failed"]
 
 @dataclass(frozen=True)
 class Document:
-    """The main document after its redirects; `status` 0: no head of an answer came. `bytes` are of its body."""
+    """The main document after its redirects; `status` 0: no head of an answer came. `bytes` are of its body.
+
+    `recorded_bytes` are the sizes that it may have: of a page that loads itself again, those of each of its documents.
+    """
 
     url: str
     status: Count
     bytes: Count
+    recorded_bytes: tuple[Count, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a status that HTTP does not have (RFC 9110, section 15)."""
@@ -71,6 +80,37 @@ class UsedConnection:
     requests: Count = 0
 
 
+BLOCKED_BY = "net::ERR_BLOCKED_BY"
+"""How Chrome's names begin of what a page may not read."""
+
+
+class Fate(Enum):
+    """What became of one request of a load. No other place says which answers a load is judged by."""
+
+    COUNTED = "counted"
+    CANCELLED = "cancelled"
+    """The page itself did not want the answer, or may not read the recorded one. Where the recorded answer was not
+    sent, what was sent in its place may be the cause (a 404 that is no script)."""
+    BROWSERS_OWN = "the browser's own"
+    """Chrome asked for it on its own time: a favicon, a manifest."""
+    AS_RECORDED = "failed as recorded"
+    HUNG_AS_RECORDED = "never ended, as recorded"
+    CUT = "cut by our limit"
+    """Still coming when the load ended: the load event did not wait for it."""
+    BLOCKED = "blocked"
+    """The page may not read what was sent in the recorded answer's place. How much Chrome read of it is chance."""
+
+
+JUDGED = frozenset(Fate) - {Fate.CANCELLED, Fate.BROWSERS_OWN}
+"""A load is judged by these, if they were not asked for after its load event."""
+ASKED = JUDGED - {Fate.AS_RECORDED, Fate.HUNG_AS_RECORDED}
+"""Of these, those that got an answer when the page was recorded."""
+COMPARED = frozenset((Fate.COUNTED, Fate.AS_RECORDED))
+"""What each load of a page gets alike."""
+NOT_MISSED = frozenset((Fate.CANCELLED, Fate.AS_RECORDED, Fate.HUNG_AS_RECORDED, Fate.CUT))
+"""A load got as much of these as there was for it."""
+
+
 @dataclass(frozen=True)
 class ReceivedAnswer:
     """What one request of the load got. `identity` is the recorded transaction that was sent, as the server names it.
@@ -95,6 +135,24 @@ class ReceivedAnswer:
     late: bool = False
     expected: bool = False
     wire_bytes: Count | None = None
+
+    @cached_property
+    def fate(self) -> Fate:
+        """What became of it."""
+        blocked = self.error.startswith(BLOCKED_BY)
+        if self.error.startswith(ABORTED) or (blocked and self.kind == "failed"):
+            return Fate.CANCELLED
+        if is_asked_by_browser(self.url):
+            return Fate.BROWSERS_OWN
+        if self.expected:
+            return Fate.HUNG_AS_RECORDED if self.error == UNFINISHED else Fate.AS_RECORDED
+        if self.error == UNFINISHED and self.status:
+            return Fate.CUT
+        return Fate.BLOCKED if blocked else Fate.COUNTED
+
+    def is_one_of(self, fates: frozenset[Fate]) -> bool:
+        """Tell whether it was asked for before the load event, and had one of these fates."""
+        return not self.late and self.fate in fates
 
 
 @dataclass(frozen=True)

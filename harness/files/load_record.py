@@ -30,6 +30,7 @@ from harness.files.load_parts import (
     Timekeeping,
     UsedConnection,
 )
+from harness.files.reason_kinds import ReasonKind
 from harness.system.atomic import write_atomically
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
@@ -44,10 +45,12 @@ class LoadRecord:
 
     `experiment` is the id of the experiment it belongs to, None in files of format 1. `attempt` is 1, or higher when
     the same load had failed before. `why_not` are the reasons why it does not count, in words; without one it does.
-    `logs` names the files beside it that keep what programs said during the load. `failed_requests` began before the
-    load event; `failed_after_load` are those that do not count against the load: begun later, or cut by our own limit
-    on a page that goes on loading. `best_match` and `missing` stand in records of format 1 only: since then `answers`
-    tells what each request got.
+    `why_not_kinds` are their kinds, which older records lack. `moved_on_to` is the page that this one led on to, ""
+    for none; `clock_set_ms` by how much the machine's clock was set back while Chrome started; `timed_out_s` the limit
+    within which it had no load event, 0 where it was kept. `logs` names the files beside it that keep what programs
+    said during the load. `failed_requests` began before the load event; `failed_after_load` are those that do not
+    count against the load: begun later, or cut by our own limit on a page that goes on loading. `best_match` and
+    `missing` stand in records of format 1 only: since then `answers` tells what each request got.
     """
 
     url: str
@@ -60,9 +63,13 @@ class LoadRecord:
     experiment: str | None = None
     network: NetworkKind = "star"
     why_not: tuple[str, ...] = ()
+    why_not_kinds: tuple[ReasonKind, ...] = ()
     plt_ms: Ms | None = None
     last_ms: Ms | None = None
     errors: tuple[str, ...] = ()
+    moved_on_to: str = ""
+    clock_set_ms: float = 0.0
+    timed_out_s: float = 0.0
     quiet: bool | None = None
     document_uri: str | None = None
     title: str | None = None

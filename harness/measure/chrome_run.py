@@ -39,7 +39,7 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
             if capture:
                 left.keep_capture(capture.path)
                 report["capture"] = capture.as_record()
-            if report.get("errors"):
+            if report.get("errors") or not report.get("plt_ms"):
                 report["logs"] = left.keep_output(output)
         return report
     finally:

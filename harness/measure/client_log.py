@@ -26,8 +26,6 @@ from harness.system.atomic import write_atomically
 ERROR_PAGE = "chrome-error://"
 REPORT = "load.json"
 """What load_page.py says of a load, in its directory."""
-CLOCK_SET_MS = 50.0
-"""By how much the net-log may have the document later than the page has it: measured, by 3 ms at most."""
 
 
 def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict[str, Any]) -> dict[str, Any]:
@@ -74,7 +72,7 @@ def start_of_load(netlog: NetLog, report: dict[str, Any]) -> float:
 
 
 def clock_set_ms(netlog: NetLog, start_tick: float, timing: dict[str, Any]) -> float:
-    """Return by how much the machine's clock was set back after the net-log was begun and before the page; 0 if not.
+    """Return by how much the machine's clock was set back after the net-log was begun and before the page.
 
     Both count ms of the monotonic clock, each from a moment of its own that is known by the wall clock only. Then all
     requests seem to have come so much later than they did, after the load event even. (If the clock was set forward, no
@@ -88,7 +86,7 @@ def clock_set_ms(netlog: NetLog, start_tick: float, timing: dict[str, Any]) -> f
     head_tick = document.start + document.phases.until_head if document.hinted is None else float(document.hinted)
     off_ms = min(head_tick - start_tick - float(timing["responseStart"]),
                  document.start - start_tick - float(timing.get("fetchStart") or 0.0))
-    return off_ms if off_ms > CLOCK_SET_MS else 0.0
+    return max(0.0, off_ms)
 
 
 def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: dict[str, Any], *,

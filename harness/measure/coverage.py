@@ -15,7 +15,7 @@ A load is hollow for one of two reasons:
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from math import inf
@@ -24,11 +24,12 @@ from urllib.parse import urlsplit
 
 from harness.analysis.answers import WHOLE_RATIO
 from harness.errors import first_few
-from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
+from harness.files.load_parts import ASKED, NOT_MISSED, Coverage, Fate, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
+from harness.files.reason_kinds import ReasonKind
 from harness.files.urls import is_asked_by_browser
-from harness.measure.reason import Reason, accident, of_the_page
-from harness.measure.received import is_cancelled, is_cut, is_judged
+from harness.measure.reason import Blame
+from harness.measure.rule import Found
 from harness.mirror.answers import FAILED_RATIO, RecordedAnswer
 from harness.mirror.recording import Recording
 from harness.replay.match import OF_PREFLIGHTS
@@ -146,11 +147,11 @@ def _got(answers: ReceivedAnswers, recorded: RecordedPage) -> dict[str, int]:
     came: dict[str, float] = defaultdict(float)
     for answer in answers.each:
         identity = recorded.alike.get(answer.identity, answer.identity)
-        if answer.expected or is_cancelled(answer) or is_cut(answer):
+        if answer.fate in NOT_MISSED:
             came[identity] = inf        # as much as there was for it
         elif answer.kind in GOT:
             came[identity] += inf if answer.wire_bytes is None or answer.status in WITH_LESS else answer.wire_bytes
-    unsent = {answer.url for answer in answers.each if is_cancelled(answer) and not answer.identity}
+    unsent = {answer.url for answer in answers.each if answer.fate is Fate.CANCELLED and not answer.identity}
     came |= dict.fromkeys((recorded.alike.get(identity, identity) for identity in answers.from_cache), inf)
     came |= dict.fromkeys((identity for identity, url in recorded.urls.items() if url in unsent), inf)
     return {identity: int(min(size, came[identity])) for identity, size in recorded.sizes.items() if identity in came}
@@ -174,25 +175,23 @@ def at_any_time(load: LoadRecord, recorded: RecordedPage) -> LoadRecord:
     return replace(load, answers=replace(load.answers, each=each))
 
 
-def reasons(load: LoadRecord) -> list[Reason]:
-    """Return why one load, looked at alone, is hollow."""
+def failed_or_lost(load: LoadRecord) -> Iterable[Found]:
+    """Find what is wrong with a load that is looked at alone."""
     if load.plt_ms is None or load.answers is None:     # it has a reason of its own, and may have been cut short
-        return []
-    asked = [answer for answer in load.answers.each if is_judged(answer) and not answer.expected]
+        return
+    asked = [answer for answer in load.answers.each if answer.is_one_of(ASKED)]
     failed = [answer for answer in asked if answer.kind not in GOT]
-    reason = of_the_page if {_word(answer) for answer in failed} <= OF_THE_RECORDING else accident
-    cover, found = load.answers.coverage, []
     total = len(asked) + len(load.answers.from_cache)
     if len(failed) > FAILED_RATIO * total:
-        found.append(reason(f"{len(failed)} of {total} requests failed: {_told(failed)}"))
+        blame = Blame.PAGE if {_word(answer) for answer in failed} <= OF_THE_RECORDING else Blame.ACCIDENT
+        yield Found(ReasonKind.FAILED_REQUESTS, {"failed": len(failed), "total": total, "why": _told(failed)}, blame)
+    cover = load.answers.coverage
     if cover and cover.got < LEAST_RATIO * cover.recorded:
-        found.append(reason(f"got only {cover.got} of the {cover.recorded} answers that the recording holds for this "
-                            f"page{_without(cover)}"))
-    return found
+        yield _little(ReasonKind.HALF_OF_RECORDING, cover, cover.got, cover.recorded)
 
 
-def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Reason]]:
-    """Return for each load of a page why it is hollow, compared with the page's best load.
+def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Found]]:
+    """Find for each load of a page what it lacks, compared with the page's best load.
 
     Only loads that `are_good` otherwise can be the best one. It may be the only one, if there is no other load.
     """
@@ -205,26 +204,24 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list
     return [_too_little(cover, most) if cover and good else [] for cover, good in zip(found, are_good, strict=True)]
 
 
-def judged_alone(load: LoadRecord, verdict: Sequence[Reason]) -> list[Reason]:
-    """Return `verdict`, and why a page's only load is hollow if it is good otherwise."""
-    return [*verdict, *compared([load], [not verdict])[0]]
-
-
-def _too_little(cover: Coverage, best: Coverage) -> list[Reason]:
+def _too_little(cover: Coverage, best: Coverage) -> list[Found]:
     """Return why a load got too little; `best` is the most of each that any good load of the page got."""
     if cover.got_certain < WHOLE_RATIO * cover.certain:
-        reason = accident if best.got_certain >= WHOLE_RATIO * cover.certain else of_the_page
-        return [reason(f"got {cover.got_certain} of the {cover.certain} answers that the recording holds from before "
-                       f"the first message of its live connections{_without(cover)}")]
+        blame = Blame.ACCIDENT if best.got_certain >= WHOLE_RATIO * cover.certain else Blame.PAGE
+        return [_little(ReasonKind.LITTLE_BEFORE_MESSAGES, cover, cover.got_certain, cover.certain, blame=blame)]
     for got, held, most, unit in ((cover.got, cover.recorded, best.got, "answers"),
                                   (cover.got_bytes, cover.recorded_bytes, best.got_bytes, "bytes")):
         if cover.of_a_load and most < WHOLE_RATIO * held:
-            return [of_the_page(f"got {got} of the {held} {unit} that the recording holds, and no load got more than "
-                                f"{most}{_without(cover)}")]
+            return [_little(ReasonKind.LITTLE_IN_EVERY_LOAD, cover, got, held, unit, most=most)]
         wanted, whose = (held, "the recording holds") if most >= held else (most, "the page's best load got")
         if got < WHOLE_RATIO * wanted:
-            return [accident(f"got {got} of the {wanted} {unit} that {whose}{_without(cover)}")]
+            return [_little(ReasonKind.TOO_LITTLE, cover, got, wanted, unit, whose=whose)]
     return []
+
+
+def _little(kind: ReasonKind, cover: Coverage, got: int, wanted: int, unit: str = "answers", *,
+            blame: Blame | None = None, **more: object) -> Found:
+    return Found(kind, {"got": got, "wanted": wanted, "unit": unit, "without": _without(cover), **more}, blame)
 
 
 def _without(cover: Coverage) -> str:

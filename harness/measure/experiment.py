@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -15,14 +15,15 @@ from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
-from harness.measure import validity
+from harness.files.reason_kinds import ReasonKind
 from harness.measure.adaptive import Goal, expected_loads, first_guess, more_loads, outcome_lines
 from harness.measure.attempts import keep_failed_try, remove_cut_short
+from harness.measure.judge import alone
 from harness.measure.laboratory import BrowserSettings, Hosts, Laboratory, ReplayedWeb
 from harness.measure.latency import latency_settings
-from harness.measure.loads import cell_of, measure_load, write_record
+from harness.measure.loads import cell_of, record_of, write_record
 from harness.measure.plan import Load
-from harness.measure.reason import accident
+from harness.measure.reason import Blame, Reason
 from harness.measure.resume import EMPTY, Earlier, recording_digest
 from harness.measure.series import Measured, Series, failed_by_accident, last_tries
 from harness.measure.stages import Stage
@@ -41,7 +42,7 @@ class Experiment:
     """What is measured in `lab`: the loads `to_do` and, with a `goal`, more of them until the goal is reached.
 
     `earlier` is what had been measured before, when an experiment is resumed. `description` is what the experiment's
-    file says about all loads, `pages` all pages in order, `document_bytes` the recorded sizes of each page's document.
+    file says about all loads, `pages` all pages in order.
     """
 
     lab: Laboratory
@@ -50,7 +51,6 @@ class Experiment:
     seed: int
     retries: int
     pages: Sequence[Page]
-    document_bytes: Mapping[Page, Collection[int]]
     description: Mapping[str, Any]
     earlier: Earlier = EMPTY
     later: int = 0
@@ -100,13 +100,13 @@ class Experiment:
         Raises ExperimentError when a companion has ended: before the load, or after it was written down as failed.
         """
         record = self._loaded(load, series)
-        why_not = validity.reasons(record, self.document_bytes.get(load.page, ()))
+        why_not = alone(record)
         ended: ExperimentError | None = None
         try:
             self.lab.check_companions()
         except ExperimentError as error:
             ended = error
-            why_not.append(accident(str(error)))
+            why_not.append(Reason(ReasonKind.LABORATORY_ENDED, Blame.ACCIDENT, str(error)))
         before = series.judged
         series.add(Measured(load, record, why_not))
         self._write_records(before, series.judged)
@@ -125,7 +125,7 @@ class Experiment:
         if attempt > 1:
             keep_failed_try(cell_of(self.lab, load), load.page, attempt - 1, self.lab.results_user)
         try:
-            return replace(measure_load(self.lab, load), attempt=attempt)
+            return replace(record_of(self.lab, load), attempt=attempt)
         except OSError:
             self.lab.check_companions()     # says it in words where a companion's end was the cause
             raise

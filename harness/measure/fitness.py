@@ -6,14 +6,14 @@ by accident, it is left to the experiment.
 """
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from harness.errors import printable
 from harness.files.pages import Page
-from harness.measure import validity
-from harness.measure.coverage import RecordedPage, at_any_time, judged_alone
+from harness.measure.coverage import RecordedPage, at_any_time
+from harness.measure.judge import judged_alone
 from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
-from harness.measure.loads import measure_load
+from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.reason import TRIES, Blame, Reason, verdict_on_the_page
 from harness.network.star import LinkSpeeds
@@ -24,15 +24,14 @@ def unfit_pages(web: ReplayedWeb, chrome: BrowserSettings, speeds: LinkSpeeds) -
     """Load each page once at RTT 0; return a line for each that is not fit, with the reason."""
     without_delay = LinkSpeeds(bw_net_mbit=speeds.bw_net_mbit, delay_net_ms=0)
     with only_experiment(), running_laboratory(without_delay, web, chrome, netem=False) as lab:
-        lines = [_judge(lab, page, web.page_set.document_bytes[page]) for page in web.page_set.pages]
+        lines = [_judge(lab, page) for page in web.page_set.pages]
     return [line for line in lines if line]
 
 
-def _judge(lab: Laboratory, page: Page, document_bytes: Collection[int]) -> str:
+def _judge(lab: Laboratory, page: Page) -> str:
     def judged(run: int) -> Sequence[Reason]:
         recorded = lab.recorded.get(page.name, RecordedPage({}))
-        record = at_any_time(measure_load(lab, Load(page, run, 0)), recorded)
-        return judged_alone(record, validity.reasons(record, document_bytes))
+        return judged_alone(at_any_time(record_of(lab, Load(page, run, 0)), recorded))
 
     return blamed_on_the_page(page, verdict_on_the_page(map(judged, range(TRIES))))
 
@@ -48,5 +47,5 @@ def say_ready(unfit: Sequence[str], what: str) -> int:
 
 def blamed_on_the_page(page: Page, verdict: Sequence[Reason]) -> str:
     """Return the line that says why the page is not fit; "" when no reason in the verdict is the page's fault."""
-    own = [reason.text for reason in verdict if reason.kind is Blame.PAGE]
+    own = [reason.text for reason in verdict if reason.blame is Blame.PAGE]
     return f"{page.url}: not fit to be measured: {'; '.join(own)}; record it again, or take it out" if own else ""

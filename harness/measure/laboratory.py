@@ -115,6 +115,8 @@ class Laboratory:
     """Whether to keep a capture of each load's packets."""
     recorded: Mapping[str, RecordedPage]
     """What the recording holds for each page, by the page's name: see harness.measure.coverage."""
+    document_bytes: Mapping[str, Collection[int]]
+    """Which sizes each page's document may have, by the page's name: see harness.measure.preflight."""
     silent: Mapping[str, Collection[tuple[str, str]]]
     """Which hosts did not answer when a page was recorded, see harness.mirror.recording.Recording."""
     user_agents: Mapping[str, str]
@@ -266,6 +268,7 @@ def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authorit
         "thinks": web.think_rtts_ms is not None, "user_agents": recording.manifest.user_agents,
         "asked_as": {page.name: recording.asked_as(page.url) for page in web.page_set.pages},
         "layout": web.layout, "names": web.servers, "recorded": recorded,
+        "document_bytes": {page.name: sizes for page, sizes in web.page_set.document_bytes.items()},
     }
 
 

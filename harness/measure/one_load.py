@@ -4,15 +4,14 @@ import sys
 
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
-from harness.measure import validity
 from harness.measure.attempts import RETRIES
+from harness.measure.judge import alone
 from harness.measure.laboratory import Laboratory
-from harness.measure.loads import measure_load
+from harness.measure.loads import record_of
 from harness.measure.plan import Load
-from harness.measure.preflight import PageSet
 
 
-def measure_valid_load(lab: Laboratory, page_set: PageSet, load: Load) -> LoadRecord:
+def measure_valid_load(lab: Laboratory, load: Load) -> LoadRecord:
     """Measure `load` until it is valid; return its record. Says on stderr why a try does not count.
 
     Raises ExperimentError after `RETRIES` more tries, or when servers, delay line or load_page.py have ended.
@@ -20,11 +19,11 @@ def measure_valid_load(lab: Laboratory, page_set: PageSet, load: Load) -> LoadRe
     for _ in range(1 + RETRIES):
         lab.check_companions()
         try:
-            record = measure_load(lab, load)
+            record = record_of(lab, load)
         except OSError:
             lab.check_companions()      # says it in words where a companion's end was the cause
             raise
-        problems = validity.reasons(record, page_set.document_bytes.get(load.page, ()))
+        problems = alone(record)
         if not problems:
             return record
         print(f"TFO {load.tfo}, run {load.run}: not valid: {problems[0]}", file=sys.stderr)

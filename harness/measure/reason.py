@@ -1,8 +1,10 @@
-"""Why a load does not count: a sentence for people, and whether measuring it again can help."""
+"""Why a load does not count: the rule's kind, who is to blame, and a sentence for people."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+
+from harness.files.reason_kinds import ReasonKind
 
 
 class Blame(Enum):
@@ -22,27 +24,17 @@ TRIES = 2
 class Reason:
     """One reason against one load. `text` is what people read, in the terminal, the report and the load's JSON."""
 
+    kind: ReasonKind
+    blame: Blame
     text: str
-    kind: Blame
 
     def __str__(self) -> str:
         return self.text
 
 
-def accident(text: str) -> Reason:
-    """Return a reason that may not hold in another try."""
-    return Reason(text, Blame.ACCIDENT)
-
-
-def of_the_page(text: str) -> Reason:
-    """Return a reason that will hold in every load of this page."""
-    return Reason(text, Blame.PAGE)
-
-
 def worth_another_try(reasons: Iterable[Reason]) -> bool:
     """Tell whether a load with these reasons should be measured again: there are some, and all are accidents."""
-    kinds = {reason.kind for reason in reasons}
-    return kinds == {Blame.ACCIDENT}
+    return {reason.blame for reason in reasons} == {Blame.ACCIDENT}
 
 
 def verdict_on_the_page(tries: Iterable[Sequence[Reason]]) -> Sequence[Reason]:

@@ -15,18 +15,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.analysis.timeline import kind_of
-from harness.files.har import ABORTED, UNFINISHED, UNKNOWN
+from harness.files.har import UNFINISHED, UNKNOWN
 from harness.files.load_event import LoadEvent
-from harness.files.load_parts import AnswerKind, ReceivedAnswer, ReceivedAnswers
+from harness.files.load_parts import BLOCKED_BY, JUDGED, AnswerKind, ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import FoundAs, ServerRequest
-from harness.files.urls import is_asked_by_browser
 
 OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)
 """What a WebSocket is answered that was recorded, and one that was not."""
 CLOCK_S = 0.005
 """So far the clocks of Chrome's side and of the servers may be apart."""
-BLOCKED = "net::ERR_BLOCKED_BY"
-"""How Chrome's names begin of what a page may not read."""
 Key = tuple[str, str, str, str]
 
 
@@ -67,7 +64,7 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
         is_critical = None if critical is None else place in critical
         each.append(_expected(_answer(entry, answer, critical=is_critical, late=late), silent))
     each += refused
-    counted = [answer for answer in each if is_judged(answer)]
+    counted = [answer for answer in each if answer.is_one_of(JUDGED)]
     counts = Counter(answer.kind for answer in counted if not answer.expected)
     return ReceivedAnswers(counts["exact"], counts["stand-in"], counts["missing"], counts["failed"], tuple(each),
                            from_cache=tuple(from_cache),
@@ -100,34 +97,6 @@ def _answered(entries: Iterable[tuple[int, dict[str, Any]]], served: Mapping[Key
     return found
 
 
-def is_judged(answer: ReceivedAnswer) -> bool:
-    """Tell whether a load is judged by an answer: not by what it asked for after its load event, what the page itself
-    cancelled, and what Chrome asks for on its own time.
-    """
-    return not (answer.late or is_cancelled(answer) or is_asked_by_browser(answer.url))
-
-
-def is_cancelled(answer: ReceivedAnswer) -> bool:
-    """Tell whether the page itself did not want the answer, or may not read the one that was recorded.
-
-    Where the recorded answer was not sent, what was sent in its place may be the cause (a 404 that is no script).
-    """
-    return answer.error.startswith(ABORTED) or (is_blocked(answer) and answer.kind == "failed")
-
-
-def is_blocked(answer: ReceivedAnswer) -> bool:
-    """Tell whether the page may not read the answer. How many of its bytes Chrome read before that is chance."""
-    return answer.error.startswith(BLOCKED)
-
-
-def is_cut(answer: ReceivedAnswer) -> bool:
-    """Tell whether an answer was still coming when the load ended, or one that never came when the page was recorded.
-
-    The load event did not wait for such an answer.
-    """
-    return answer.error == UNFINISHED and (bool(answer.status) or answer.expected)
-
-
 def _answer(entry: dict[str, Any], served: ServerRequest | None, *, critical: bool | None,
             late: bool) -> ReceivedAnswer:
     asked, got, error = entry["request"], entry["response"], str(entry.get("_error", ""))
@@ -136,7 +105,7 @@ def _answer(entry: dict[str, Any], served: ServerRequest | None, *, critical: bo
         kind = "missing"
     elif served is not None and served.stand_in:
         kind = "stand-in"
-    if (not got["status"] or error not in ("", UNFINISHED)) and (kind == "exact" or not error.startswith(BLOCKED)):
+    if (not got["status"] or error not in ("", UNFINISHED)) and (kind == "exact" or not error.startswith(BLOCKED_BY)):
         kind = "failed"
     elif served is None and got["status"] == HTTPStatus.NOT_FOUND:      # the log may have had no room for it
         kind = "missing"

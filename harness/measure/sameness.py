@@ -28,10 +28,10 @@ from statistics import median
 from urllib.parse import urlsplit
 
 from harness.analysis.answers import PARTS
-from harness.files.load_parts import ReceivedAnswer
+from harness.files.load_parts import COMPARED, ReceivedAnswer
 from harness.files.load_record import LoadRecord
-from harness.measure.reason import Reason, accident
-from harness.measure.received import is_blocked, is_cut, is_judged
+from harness.files.reason_kinds import ReasonKind
+from harness.measure.rule import Found
 from harness.mirror.masks import mask_target
 
 REST_RATIO = 0.05
@@ -47,8 +47,6 @@ load, whose PLT was 0.4% less than the others'."""
 EXAMPLE_LENGTH = 80
 MOST_MASKED = 2**14
 """So many URLs are remembered without their volatile values: all loads of a page ask for the same ones."""
-OTHER = "got other answers than the page's other loads"
-"""With these words the reason begins that is given for a load which is not the same page."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,8 @@ class Got:
 FROM_CACHE = Got((0, 0, ""), part=False, critical=False, url="", no_matter=True)
 
 
-def reasons(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Reason]]:
-    """Compare each of one page's loads with what most of them got; return for each load the reasons against it.
+def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Found]]:
+    """Compare each of one page's loads with what most of them got; find for each load how it differs.
 
     Only good loads are compared, and only they decide what the page is; `are_good` says which loads have no other
     reason against them. A single load is the page. When there are two, the page is all that either of them got: if
@@ -118,7 +116,7 @@ def answers_by_identity(load: LoadRecord) -> dict[str, Got]:
     for answer in load.answers.each if load.answers else ():
         got = Got((answer.status, answer.bytes, answer.error), answer.purpose in PARTS, bool(answer.critical),
                   answer.url, late=answer.late,
-                  no_matter=not is_judged(answer) or is_blocked(answer) or is_cut(answer))
+                  no_matter=not answer.is_one_of(COMPARED))
         key = answer.identity if answer.identity not in ("", "-") else _unrecorded(answer)
         known = found.get(key)
         if known is None or (known.no_matter and not got.no_matter):
@@ -165,8 +163,8 @@ def _rank(outcome: tuple[int, int, str]) -> tuple[bool, bool, int]:
     return not error, 0 < status < 400, size
 
 
-def _compare(got: dict[str, Got], usual: dict[str, Got], common: Collection[str], *, came_soon: bool) -> list[Reason]:
-    """Return the reasons against a load that got `got`; `common` is what at least half of the loads got at any time.
+def _compare(got: dict[str, Got], usual: dict[str, Got], common: Collection[str], *, came_soon: bool) -> list[Found]:
+    """Find how a load differs that got `got`; `common` is what at least half of the loads got at any time.
 
     `came_soon`: its load event came much earlier than theirs.
     """
@@ -183,14 +181,13 @@ def _compare(got: dict[str, Got], usual: dict[str, Got], common: Collection[str]
     allowed = max(REST_LEAST, REST_RATIO * len(usual))
     late = [answer for key, answer in usual.items() if key in got and got[key].late]
     if came_soon and len(late) > max(REST_LEAST, MOVED_RATIO * len(usual)):
-        return [accident(f"{OTHER}: its load event came before {len(late)} of the {len(usual)} answers that the others "
-                         f"wait for ({_short(late[0])})")]
+        return [Found(ReasonKind.EARLY_LOAD_EVENT, {"late": len(late), "usual": len(usual), "one": _short(late[0])})]
     if not needed and rest <= allowed:
         return []
     examples = [*needed, *(f"no {_short(answer)}" for answer in missing),
                 *(f"also {_short(answer)}" for answer in more), *(_told(got[key], usual[key]) for key in other)]
-    return [accident(f"{OTHER}: {len(missing)} missing, {len(other)} with other "
-                     f"status, bytes or error, {len(more)} more ({examples[0]})")]
+    return [Found(ReasonKind.OTHER_ANSWERS, {"missing": len(missing), "other": len(other), "more": len(more),
+                                             "one": examples[0]})]
 
 
 _masked = lru_cache(MOST_MASKED)(mask_target)

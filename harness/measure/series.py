@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from harness.errors import printable
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
-from harness.measure import coverage, sameness
+from harness.measure.judge import together
 from harness.measure.plan import Load
 from harness.measure.reason import Reason, texts, worth_another_try
 
@@ -55,21 +55,16 @@ def judge_together(series: Sequence[Measured], before: Sequence[Measured] = ()) 
     """Return `series`, with a reason added to each load that got other or fewer answers than the page's other loads.
 
     `before` is what was returned when `series` had only so many loads: of pages that were not loaded since, the
-    judgement still holds. Once there is a measured load, the last try of a warm-up may have got other answers than the
-    page's other loads: it is never counted, and without cookies and caches a page may take another turn.
+    judgement still holds.
     """
     new = series[len(before):]
     judged = [*before, *new]
     for page in dict.fromkeys(measured.load.page for measured in new):
         places = [place for place, measured in enumerate(series) if measured.load.page == page]
         loads = [series[place] for place in places]
-        records, are_good = [load.record for load in loads], [not load.why_not for load in loads]
-        differing, hollow = sameness.reasons(records, are_good), coverage.compared(records, are_good)
-        is_measured = any(load.load.run > 0 and not load.why_not for load in loads)
-        forgiven = {id(load) for load in last_tries(loads) if is_measured and load.load.run == 0}
-        for place, other, less in zip(places, differing, hollow, strict=True):
-            more = less if id(series[place]) in forgiven else [*other, *less]
-            judged[place] = replace(series[place], why_not=[*series[place].why_not, *more])
+        verdicts = together([load.record for load in loads], [load.why_not for load in loads])
+        for place, verdict in zip(places, verdicts, strict=True):
+            judged[place] = replace(series[place], why_not=verdict)
     return judged
 
 

@@ -1,4 +1,4 @@
-"""How well time was kept during one load: what is collected around it, and the rules that judge it.
+"""How well time was kept during one load: what is made of all that was noted around it.
 
 A page load time is true only if no packet, no server and no process of Chrome had to wait for the machine. Nothing can
 promise that: a laptop suspends, a virtual machine's host is busy, another program takes the processor. So each load's
@@ -13,6 +13,7 @@ record has the proof, measured during the load, in the same way with netem and w
                     the page's own thread waited for a processor
 
 All of this is measured from the navigation to the load event: what happens later does not change the page load time.
+The rules that judge it are in harness.measure.rules.
 """
 
 from bisect import bisect_left, bisect_right
@@ -25,50 +26,22 @@ from urllib.parse import urlsplit
 from harness.analysis.critical_path import Step
 from harness.analysis.shared_link import alone_ms
 from harness.files.layout import EACH_ITS_OWN, Layout
-from harness.files.load_parts import LateAnswer, Timekeeping
+from harness.files.load_parts import LateAnswer
 from harness.files.server_log import ServerRequest
-from harness.measure.reason import Reason, accident
+from harness.measure.rule import Limit
 from harness.system.tcp import FRAME_BYTES
 
-LATE_RATIO = 0.10
-LATE_MS = 3.0
-LATE_PLT_RATIO, LATE_MOST_MS = 0.02, 50.0
-"""On the critical path an answer may be late by a tenth of the round trip and 3 ms, or by a fiftieth of the page load
-time, but not over 50 ms: docs/statistics.md tells how often undisturbed loads are."""
-LATE_ANYWHERE_RATIO, LATE_ANYWHERE_MS = 1.0, 150.0
-"""Beside the critical path, by one round trip and 150 ms: more may have changed what the page asked for next. When a
-page asks dozens of servers at once, they wait for each other on two processors, for up to 100 ms, and it for none."""
+LATE = Limit(ms=3.0, rtt_ratio=0.10, plt_ratio=0.02, most_ms=50.0)
+"""By how much an answer may be late that the load event waited for: docs/statistics.md tells how often undisturbed
+loads are."""
+LATE_BESIDE = Limit(ms=150.0, rtt_ratio=1.0)
+"""And any other: more may have changed what the page asked for next. When a page asks dozens of servers at once, they
+wait for each other on two processors, for up to 100 ms, and it for none."""
 OWN_MS = 50.0
 """What a server may take for an answer that it has ready: after more it stood still, between reading a request and
 answering it. Of 2124 answers of a run of the paper's pages at 100 ms three took longer than 12 ms, one of them 98."""
 ASK_ONLY = ("GET", "HEAD", "OPTIONS")
 """Methods of requests without a body."""
-PACKET_MS = 15.0
-"""Any single packet, on the critical path or not, by a tenth of the round trip and 15 ms: of thousands of packets a few
-were up to 13.5 ms late on an idle virtual machine, and no answer for that."""
-STEAL_RATIO = 0.20
-"""Share of the page load time that a hypervisor may take, of an average processor: twelve loads of 1 to 2 s of which it
-took 10% to 21% in small pieces took 2% less to 5% more time than the others; at 28% to 51% 10% to 40% more. One large
-piece shows as a gap, or as late packets."""
-STALL_RATIO = 0.05
-"""Share of the page load time for which programs may wait for memory or the disk."""
-LEAST_MS = 50.0
-"""Less of steal and stalls is never held against a load: /proc/stat counts in steps of 10 ms, and a page of a tenth of
-a second would be refused for a single one."""
-WAITED_RATIO = 0.40
-OTHERS_RATIO = 0.25
-WAITED_LEAST_MS = 150.0
-"""Shares of the page load time for which the page's own thread waited for a processor, and for which programs that are
-not of the experiment had one; less than 150 ms of either never counts. Chrome's processes wait for each other, too: for
-7% to 30%, in the first tenths of a second for half of the time, on an idle machine of two cores. With one core kept
-busy pages that waited for 34% took up to 9% longer, for 42% 15%, and short pages that waited for 70% half as long
-again."""
-GAP_MS = 60.0
-"""How late the ticker may wake up."""
-STOPPED_MS = 30.0
-"""A process seen stopped for longer: two looks in a row, so more than a debugger's or a shell's passing touch."""
-SUSPENDED_MS = 10.0
-"""CLOCK_BOOTTIME and CLOCK_MONOTONIC are read one after the other: less is the time between the two."""
 TICK_MS = 1.0
 """The net-log's clock counts whole milliseconds."""
 CLOCKS_MS = 2.0
@@ -174,19 +147,13 @@ def silence_ms(rtt_ms: float, bw_mbit: float) -> float:
     return rtt_ms + 2 * alone_ms(FRAME_BYTES, bw_mbit)
 
 
-def reasons(kept: Timekeeping, rtt_ms: float, plt_ms: float, *, lossy: bool = False) -> list[Reason]:
-    """Return why time was not kept well enough in a load of `plt_ms` at `rtt_ms`. All these reasons are accidents.
+def is_too_late(answer: LateAnswer, rtt_ms: float, plt_ms: float) -> bool:
+    """Tell whether an answer was late by more than it may be in a load of `plt_ms` at `rtt_ms`.
 
-    If each server has an RTT of its own (tfo.py --rtt), an answer is judged by its server's. `lossy` says that a buffer
-    of the simulated network overflowed: then an answer may be late for as long as TCP takes to notice the loss.
+    If each server has an RTT of its own (tfo.py --rtt), it is judged by its server's.
     """
-    late = _late_packets(kept, rtt_ms) or ([] if lossy else list(_late_answers(kept, rtt_ms, plt_ms))[:1])
-    return [accident(text) for text in (*_suspended(kept), *_stopped(kept), *late, *_machine(kept, plt_ms))]
-
-
-def late_limit_ms(rtt_ms: float, plt_ms: float) -> float:
-    """Return by how much an answer on the critical path of a load of `plt_ms` may be late."""
-    return max(LATE_RATIO * rtt_ms + LATE_MS, min(LATE_PLT_RATIO * plt_ms, LATE_MOST_MS))
+    limit = LATE if answer.critical else LATE_BESIDE
+    return answer.late_ms > limit.of(rtt_ms if answer.rtt_ms is None else answer.rtt_ms, plt_ms)
 
 
 def most_telling(late: Iterable[LateAnswer], rtt_ms: float, plt_ms: float, most: int) -> list[LateAnswer]:
@@ -194,54 +161,6 @@ def most_telling(late: Iterable[LateAnswer], rtt_ms: float, plt_ms: float, most:
 
     When much comes late at once, what the page waited for is seldom the latest of it.
     """
-    told = sorted(late, key=lambda answer: (answer.late_ms <= _limit_ms(answer, rtt_ms, plt_ms), not answer.critical,
+    told = sorted(late, key=lambda answer: (not is_too_late(answer, rtt_ms, plt_ms), not answer.critical,
                                             -answer.late_ms))
     return sorted(told[:most], key=lambda answer: -answer.late_ms)
-
-
-def _suspended(kept: Timekeeping) -> Iterable[str]:
-    if (kept.suspended_ms or 0.0) > SUSPENDED_MS:
-        yield f"the machine was suspended for {(kept.suspended_ms or 0.0) / 1000:.1f} s"
-
-
-def _stopped(kept: Timekeeping) -> Iterable[str]:
-    for name, stopped_ms in kept.stopped_ms.items():
-        if stopped_ms > STOPPED_MS:
-            yield f"{name} was stopped for {stopped_ms:.0f} ms: somebody sent it a signal or debugs it"
-
-
-def _late_packets(kept: Timekeeping, rtt_ms: float) -> list[str]:
-    if (kept.delay_line_late_ms or 0.0) > LATE_RATIO * rtt_ms + PACKET_MS:
-        return [f"packets were late by up to {kept.delay_line_late_ms:.0f} ms: the delay line could not run, another "
-                "program kept the processor"]
-    return []
-
-
-def _late_answers(kept: Timekeeping, rtt_ms: float, plt_ms: float) -> Iterable[str]:
-    for answer in kept.late:
-        if answer.late_ms > _limit_ms(answer, rtt_ms, plt_ms):
-            where = ", and the page waited for it" if answer.critical else ""
-            yield (f"an answer of {answer.host} was late by {answer.late_ms:.0f} ms{where}: its server or the network "
-                   "could not run in time")
-
-
-def _limit_ms(answer: LateAnswer, rtt_ms: float, plt_ms: float) -> float:
-    """Return by how much an answer may be late in a load of `plt_ms` at `rtt_ms`, if its server has no own RTT."""
-    own_ms = rtt_ms if answer.rtt_ms is None else answer.rtt_ms
-    return late_limit_ms(own_ms, plt_ms) if answer.critical else LATE_ANYWHERE_RATIO * own_ms + LATE_ANYWHERE_MS
-
-
-def _machine(kept: Timekeeping, plt_ms: float) -> Iterable[str]:
-    if (kept.gap_ms or 0.0) > GAP_MS:
-        yield f"the machine stood still for {kept.gap_ms:.0f} ms: another program, or its host, kept the processor"
-    others_busy = (kept.others_busy_ms or 0.0) > max(OTHERS_RATIO * plt_ms, WAITED_LEAST_MS)
-    if others_busy and (kept.page_waited_ms or 0.0) > max(WAITED_RATIO * plt_ms, WAITED_LEAST_MS):
-        yield (f"the page waited for a processor for {kept.page_waited_ms:.0f} ms of its load: other programs kept "
-               "them busy")
-    steal_ms = (kept.steal_ms or 0.0) / (kept.processors or 1)
-    for what, lost_ms, ratio in (
-            ("the hypervisor gave the processor to others", steal_ms, STEAL_RATIO),
-            ("programs waited for memory", kept.stall_ms.get("memory", 0.0), STALL_RATIO),
-            ("programs waited for the disk", kept.stall_ms.get("io", 0.0), STALL_RATIO)):
-        if lost_ms > max(ratio * plt_ms, LEAST_MS):
-            yield f"{what} for {lost_ms:.0f} ms of the load"

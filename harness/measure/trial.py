@@ -27,14 +27,16 @@ from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.files.result_names import HACK_DNS
 from harness.files.server_log import ServerRequest, directory_name, read_server_logs
-from harness.measure import validity
 from harness.measure.chrome_run import options_as_recorded
 from harness.measure.client_log import REPORT
-from harness.measure.coverage import at_any_time, coverage, judged_alone, recorded_page
+from harness.measure.coverage import at_any_time, coverage, recorded_page
+from harness.measure.judge import judged_alone
 from harness.measure.laboratory import LOAD_PAGE
 from harness.measure.preflight import document_bytes
 from harness.measure.reason import TRIES, Blame, Reason, texts, verdict_on_the_page
 from harness.measure.received import received_answers
+from harness.measure.rule import Section
+from harness.measure.rules import RULES
 from harness.mirror.bodies import damage
 from harness.mirror.recording import Recording, read_recording
 from harness.network.loopback import loopback_star
@@ -47,6 +49,7 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 QUIET_S, QUIET_LIMIT_S = 0.5, 3.0
 """What comes after the load event counts for nothing here."""
+OF_THE_CONTENT = [rule for rule in RULES if rule.section is Section.CONTENT]
 MARGIN_S = 40.0
 """What a load may take beside its wait for the load event: Chrome's start and end, slow answers to questions."""
 
@@ -106,13 +109,15 @@ def _try(servers: _Loopback, page: Page, timeout_s: float, recorded_bytes: Colle
         for _ in range(TRIES):
             load = _load(servers, page, timeout_s)
             got = load.answers.coverage if load.answers else None
-            yield judged_alone(load, validity.of_the_content(load, recorded_bytes))
+            if load.document:
+                load = replace(load, document=replace(load.document, recorded_bytes=tuple(recorded_bytes)))
+            yield judged_alone(load, OF_THE_CONTENT)
 
     try:
         verdict = verdict_on_the_page(judged())
     except (ExperimentError, InputError) as error:
         return Trial(failed=str(error))
-    own = [reason for reason in verdict if reason.kind is Blame.PAGE]
+    own = [reason for reason in verdict if reason.blame is Blame.PAGE]
     return Trial(tuple(texts(own)), "" if own or not verdict else texts(verdict)[0], got)
 
 
@@ -168,11 +173,12 @@ def _load(servers: _Loopback, page: Page, timeout_s: float) -> LoadRecord:
 
 def _record(report: Any, page: Page, har: Path, requests: Sequence[ServerRequest], servers: _Loopback) -> LoadRecord:
     try:
-        names = "errors", "plt_ms", "navigation_timing", "document", "failed_requests"
+        names = ("errors", "timed_out_s", "moved_on_to", "clock_set_ms", "plt_ms", "navigation_timing", "document",
+                 "failed_requests")
         said = {name: report[name] for name in names if name in report}
         record = LoadRecord.from_json({**said, "format": FORMAT, "url": page.url, "page": page.name, "delaynet_ms": 0,
                                        "rtt_ms": 0, "tfo": 0, "run": 0, "valid": True, "why_not": []})
-        if record.errors:
+        if record.errors or record.timed_out_s or record.moved_on_to:
             return record
         log = read_har_log(har)
         began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])

@@ -1,68 +1,37 @@
-"""Whether a load is valid. Each rule that a load breaks gives a reason in words; a load with a reason is not counted.
+"""What may be wrong with a load that is looked at alone: its content, its network, its TFO."""
 
-Each reason also says whether another try can help (harness.measure.reason).
-"""
-
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from harness.files.har import UNFINISHED
-from harness.files.load_parts import CookieCounts
+from harness.files.load_parts import Fate
 from harness.files.load_record import LoadRecord
-from harness.measure import coverage, timekeeping
-from harness.measure.reason import Reason, accident, of_the_page
-from harness.measure.received import is_cancelled, is_cut, is_judged
+from harness.files.reason_kinds import ReasonKind
+from harness.measure.rule import Found
+from harness.measure.timekeeping import is_too_late
 from harness.mirror.answers import DOCUMENT_IS_GOOD
-from harness.netlog.moved_on import LED_ON
 from harness.network.cookies import DOMAIN, WARM
 
 SYN_DATA_SHARE = 0.99
 """With TFO on and warm cookies at least this share of the connections that carried a request carried it in the SYN."""
 
 
-def reasons(load: LoadRecord, recorded_bytes: Collection[int]) -> list[Reason]:
-    """Return why `load` is not valid; an empty list when it is.
-
-    `recorded_bytes` are the sizes that the page's document may have (harness.measure.preflight.document_bytes).
-    """
-    return [*of_the_content(load, recorded_bytes), *_network(load), *_fastopen(load), *_server_logs(load),
-            *_timekeeping(load)]
-
-
-def of_the_content(load: LoadRecord, recorded_bytes: Collection[int]) -> list[Reason]:
-    """Return what is wrong with the content that the load got, whatever the network and the machine did.
-
-    Of a load that broke off only a part came. Whatever is wrong with that part is an accident, not the page's fault.
-    Where the page led on to another one, all that is known of the load is about that one.
-    """
-    if any(error.startswith(LED_ON) for error in load.errors):
-        return [(of_the_page if error.startswith(LED_ON) else accident)(error) for error in load.errors]
-    found = [*map(accident, load.errors), *_no_load_event(load), *_document(load, recorded_bytes), *_unknown(load),
-             *coverage.reasons(load)]
-    return [accident(reason.text) for reason in found] if _broke_off(load) else found
+def browser(load: LoadRecord) -> Iterable[Found]:
+    """Find what Chrome's side says that went wrong."""
+    for error in load.errors:
+        yield Found(ReasonKind.BROWSER, {"error": error})
+    if load.moved_on_to:
+        yield Found(ReasonKind.LED_ON, {"url": load.moved_on_to})
 
 
-def _broke_off(load: LoadRecord) -> bool:
-    """Tell whether the load, or its document's answer, ended before its time, or never began.
-
-    A page may ask for its document's URL again, later, or take that back: this says nothing of the first answer.
-    """
-    document, each = load.document, load.answers.each if load.answers else ()
-    return (load.plt_ms is None or document is None or not document.status
-            or any(answer.error and answer.url == document.url and not answer.late and not is_cancelled(answer)
-                   for answer in each))
-
-
-def _unknown(load: LoadRecord) -> Iterable[Reason]:
-    """Give a reason if nothing tells what the load got: then nothing else can speak against it either."""
-    if load.plt_ms is not None and load.answers is None:
-        yield accident("what it got is not known: its HAR cannot be read")
-
-
-def _no_load_event(load: LoadRecord) -> Iterable[Reason]:
-    if load.plt_ms is None and not load.errors:
-        yield accident("no load event")
+def load_event(load: LoadRecord) -> Iterable[Found]:
+    """Find out whether the load came to its end. Where nothing tells what it got, nothing else can speak against it."""
+    if load.plt_ms is None:
+        within = f" within {load.timed_out_s:g} s" if load.timed_out_s else ""
+        yield Found(ReasonKind.NO_LOAD_EVENT, {"within": within})
+    elif load.answers is None:
+        yield Found(ReasonKind.UNKNOWN_ANSWERS)
     if unanswered := _unanswered(load):
-        yield accident(f"requests that never ended: {unanswered}")
+        yield Found(ReasonKind.NEVER_ENDED, {"count": unanswered})
 
 
 def _unanswered(load: LoadRecord) -> int:
@@ -73,23 +42,24 @@ def _unanswered(load: LoadRecord) -> int:
     """
     if load.answers is None:
         return (load.failed_requests or {}).get(UNFINISHED, 0)
-    return sum(answer.error == UNFINISHED and is_judged(answer) and not is_cut(answer) for answer in load.answers.each)
+    return sum(answer.error == UNFINISHED and answer.is_one_of(frozenset((Fate.COUNTED,)))
+               for answer in load.answers.each)
 
 
-def _document(load: LoadRecord, recorded_bytes: Collection[int]) -> Iterable[Reason]:
-    document = load.document
-    if document is None or not document.status:    # status 0: it was asked for, and no head of an answer came
-        if not load.errors:
-            yield accident("the document never answered")
-    elif document.status not in DOCUMENT_IS_GOOD:
-        yield of_the_page(f"the document answered {document.status}")
-    elif document.bytes not in recorded_bytes:
-        sizes = " or ".join(map(str, recorded_bytes)) or "none"
-        yield of_the_page(f"the document had {document.bytes} bytes, the recorded one has {sizes}")
+def document(load: LoadRecord) -> Iterable[Found]:
+    """Find out whether the document is the recorded one."""
+    shown = load.document
+    if shown is None or not shown.status:    # status 0: it was asked for, and no head of an answer came
+        yield Found(ReasonKind.NO_DOCUMENT)
+    elif shown.status not in DOCUMENT_IS_GOOD:
+        yield Found(ReasonKind.DOCUMENT_STATUS, {"status": shown.status})
+    elif shown.bytes not in shown.recorded_bytes:
+        sizes = " or ".join(map(str, shown.recorded_bytes)) or "none"
+        yield Found(ReasonKind.DOCUMENT_BYTES, {"bytes": shown.bytes, "sizes": sizes})
 
 
-def _network(load: LoadRecord) -> Iterable[Reason]:
-    """Give a reason for each SYN that was sent again, or dropped from a full queue: the page did not cause that.
+def network(load: LoadRecord) -> Iterable[Found]:
+    """Find each SYN that was sent again, or dropped from a full queue: the page did not cause that.
 
     A SYN is sent again after 1 s (RFC 6298, section 2.1). Chrome may be done before that, since it opens a spare
     connection after 250 ms. So a load ends only when each SYN is answered (harness.browser.completion), or after 1.5 s
@@ -97,52 +67,57 @@ def _network(load: LoadRecord) -> Iterable[Reason]:
     """
     for where, counters in load.counters.items():
         if counters["TCPSynRetrans"] and not _is_lossy(load):
-            yield accident(f"SYN retransmitted by {where}: {counters['TCPSynRetrans']}")
+            yield Found(ReasonKind.SYN_AGAIN, {"where": where, "count": counters["TCPSynRetrans"]})
         for name in ("ListenOverflows", "TCPFastOpenListenOverflow"):
             if counters[name]:
-                yield accident(f"{name} at {where}: {counters[name]}")
+                yield Found(ReasonKind.FULL_QUEUE, {"name": name, "where": where, "count": counters[name]})
     if load.delay_line_drops:
-        yield accident(f"packets dropped by the delay line: {load.delay_line_drops}")
+        yield Found(ReasonKind.DROPPED_PACKETS, {"count": load.delay_line_drops})
 
 
-def _fastopen(load: LoadRecord) -> Iterable[Reason]:
-    carried, in_syn = load.connections_with_request or 0, load.syn_data_connections or 0
+def fastopen(load: LoadRecord) -> Iterable[Found]:
+    """Find out whether TFO was used as the load's side of the experiment says.
+
+    A load that begins without cookies has to get one from each server (for "domain": one server of each site), and to
+    use it from then on. How many connections asked for a cookie is what the servers' kernels counted, not how many
+    cookies were given: for "domain" a server may stop giving them while some have asked already.
+    """
+    carried, in_syn, cookies = load.connections_with_request or 0, load.syn_data_connections or 0, load.cookies
     off_but_used = max(in_syn, load.counters.get("servers", {}).get("TCPFastOpenPassive", 0))
     if load.tfo == 0 and off_but_used:
-        yield accident(f"TFO is off, but {off_but_used} connections carried data in the SYN")
-    if load.tfo == 1 and load.cookies and load.cookies.mode != WARM:
-        yield from _new_cookies(load, load.cookies)
+        yield Found(ReasonKind.DATA_WITHOUT_TFO, {"count": off_but_used})
+    if load.tfo == 1 and cookies and cookies.mode != WARM:
+        asked = load.counters["servers"]["TCPFastOpenCookieReqd"]
+        if cookies.first < cookies.visited:
+            yield Found(ReasonKind.NO_COOKIE, {
+                "mode": cookies.mode, "first": cookies.first, "visited": cookies.visited,
+                "givers": "sites" if cookies.mode == DOMAIN else "servers",
+                "lost": ", as far as is known: not all that arrived could be noted" if cookies.lost else ""})
+        if in_syn + asked < SYN_DATA_SHARE * carried:
+            yield Found(ReasonKind.NO_DATA_WITH_TFO, {"in_syn": in_syn, "carried": carried,
+                                                      "asked": f", and {asked} asked for a cookie"})
     elif load.tfo == 1 and load.run > 0 and in_syn < SYN_DATA_SHARE * carried:
-        yield accident(f"TFO is on, but only {in_syn} of {carried} connections carried their request in the SYN")
+        yield Found(ReasonKind.NO_DATA_WITH_TFO, {"in_syn": in_syn, "carried": carried, "asked": ""})
 
 
-def _new_cookies(load: LoadRecord, cookies: CookieCounts) -> Iterable[Reason]:
-    """Check a load that began without cookies: each server (for "domain": one server of each site) had to give one.
-
-    From then on connections had to use the cookie. How many connections asked for a cookie is what the servers' kernels
-    counted, not how many cookies were given: for "domain" a server may stop giving them while some have asked already.
-    """
-    carried, in_syn = load.connections_with_request or 0, load.syn_data_connections or 0
-    asked = load.counters["servers"]["TCPFastOpenCookieReqd"]
-    if cookies.first < cookies.visited:
-        givers = "sites" if cookies.mode == DOMAIN else "servers"
-        yield accident(f"--cookies {cookies.mode}: only {cookies.first} of {cookies.visited} {givers} gave a cookie"
-                       f"{', as far as is known: not all that arrived could be noted' if cookies.lost else ''}")
-    if in_syn + asked < SYN_DATA_SHARE * carried:
-        yield accident(f"TFO is on, but of {carried} connections only {in_syn} carried their request in the SYN, and "
-                       f"{asked} asked for a cookie")
-
-
-def _server_logs(load: LoadRecord) -> Iterable[Reason]:
+def server_logs(load: LoadRecord) -> Iterable[Found]:
     """Check that the servers' logs have every connection that Chrome used: by these logs TFO is judged."""
     logged, used = load.connections_with_request or 0, len(load.connections or ())
-    if logged < used and not load.errors:
-        yield accident(f"the servers' logs know of {logged} of the {used} connections that carried a request")
+    if logged < used:
+        yield Found(ReasonKind.NOT_LOGGED, {"logged": logged, "used": used})
 
 
-def _timekeeping(load: LoadRecord) -> Iterable[Reason]:
-    if load.timekeeping and load.plt_ms:
-        yield from timekeeping.reasons(load.timekeeping, load.rtt_ms, load.plt_ms, lossy=_is_lossy(load))
+def late_answers(load: LoadRecord) -> Iterable[Found]:
+    """Find the latest answer of those that the page waited for, and of the others.
+
+    Where a buffer of the simulated network lost something, an answer may be late for as long as TCP takes to notice.
+    """
+    if load.timekeeping and load.plt_ms and not _is_lossy(load):
+        plt_ms = load.plt_ms
+        late = [answer for answer in load.timekeeping.late if is_too_late(answer, load.rtt_ms, plt_ms)]
+        for kind, critical in ((ReasonKind.LATE_ANSWER, True), (ReasonKind.LATE_BESIDE, False)):
+            for answer in [answer for answer in late if answer.critical == critical][:1]:
+                yield Found(kind, {"host": answer.host, "ms": answer.late_ms})
 
 
 def _is_lossy(load: LoadRecord) -> bool:

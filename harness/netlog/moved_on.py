@@ -8,8 +8,6 @@ from itertools import dropwhile
 from harness.files.urls import document_url
 from harness.netlog.load import SLACK_MS, NetLog
 
-LED_ON = "a script or Refresh of the page led on to another page"
-
 
 def moved_on_to(netlog: NetLog, url: str, start_tick: float) -> str:
     """Return the URL of the document that Chrome shows if that of the page `url` led there, else "".
@@ -32,4 +30,4 @@ def moved_on_to(netlog: NetLog, url: str, start_tick: float) -> str:
 
 def in_words(url: str) -> str:
     """Say that a page led on to the page at `url`, and what to do."""
-    return f"{LED_ON}, {url}: list that one instead"
+    return f"a script or Refresh of the page led on to another page, {url}: list that one instead"

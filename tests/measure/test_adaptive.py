@@ -19,8 +19,8 @@ from harness.measure.adaptive import (
     outcome_lines,
 )
 from harness.measure.plan import Load, plan_loads
-from harness.measure.reason import accident
 from harness.measure.series import Measured, Series, judge_together, valid_pairs_ms
+from tests.support.made_reason import accident
 from tests.support.made_record import made_answers, made_record
 
 STEADY, NOISY, BROKEN = (Page(f"http://{name}.test", f"http{name}.test") for name in ("steady", "noisy", "broken"))
@@ -29,8 +29,8 @@ GOAL = Goal(points=3, max_runs=20)
 
 
 def measured(load: Load, plt_ms: float | None) -> Measured:
-    record = made_record(plt_ms=plt_ms, requests=1, answers=made_answers(load.page.url), syn_data_connections=load.tfo,
-                         connections_with_request=1)
+    record = made_record(run=load.run, tfo=load.tfo, plt_ms=plt_ms, requests=1, answers=made_answers(load.page.url),
+                         syn_data_connections=load.tfo, connections_with_request=1)
     return Measured(load, record, [] if plt_ms else [accident("no load event")])
 
 

@@ -58,7 +58,7 @@ def test_a_whole_load(tmp_path: Path) -> None:
     assert json.loads(json.dumps(figures)) == figures, "it can be written as JSON"
 
 
-@pytest.mark.parametrize(("set_back_ms", "found_ms"), [(0, 0), (30, 0), (500, 500)])
+@pytest.mark.parametrize(("set_back_ms", "found_ms"), [(0, 0), (30, 30), (500, 500)])
 @pytest.mark.parametrize("scene", ["settled", "hanging", "killed"])
 def test_a_clock_that_was_set_back_while_chrome_started(tmp_path: Path, scene: str, set_back_ms: float,
                                                         found_ms: float) -> None:

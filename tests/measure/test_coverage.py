@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
+from harness.files.load_parts import JUDGED, Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
+from harness.files.reason_kinds import ReasonKind
+from harness.measure import coverage as rules
 from harness.measure.coverage import (
     RecordedPage,
     at_any_time,
-    compared,
     coverage,
-    judged_alone,
-    reasons,
+    failed_or_lost,
     recorded_page,
 )
-from harness.measure.reason import Blame, accident, of_the_page, texts
-from harness.measure.received import is_judged
+from harness.measure.reason import Blame, Reason, texts
 from harness.mirror.recording import read_recording
 from tests.support.https_recording import HttpsRecording
+from tests.support.made_reason import reasons_of
 from tests.support.made_record import made_record
 from tests.support.replay_process import HOST
 from tests.support.small_mirror import ICON, SmallMirror
@@ -47,6 +47,14 @@ def load_of(*answers: dict[str, Any], cover: tuple[int, int, int, int] | None = 
     return made_record(**{"plt_ms": 900, "answers": received, **more})
 
 
+def reasons(load: LoadRecord) -> list[Reason]:
+    return reasons_of(failed_or_lost(load))
+
+
+def compared(loads: list[LoadRecord], are_good: list[bool]) -> list[list[Reason]]:
+    return [reasons_of(found) for found in rules.compared(loads, are_good)]
+
+
 def good(count: int) -> list[dict[str, Any]]:
     return [answer(str(number)) for number in range(count)]
 
@@ -55,7 +63,7 @@ def test_a_page_of_which_most_failed_is_hollow_and_no_other_try_helps() -> None:
     hosts = ["blog.example", "cdn.example", "fonts.example", "ads.example"]
     [reason] = reasons(load_of(*good(6), *(failed(str(number), host=hosts[number % 4]) for number in range(62))))
     assert reason.text == ("62 of 68 requests failed: no such host (blog.example, cdn.example, fonts.example, …)")
-    assert reason.kind == Blame.PAGE
+    assert reason.blame == Blame.PAGE
 
 
 @pytest.mark.parametrize(("count", "hollow"), [(0, False), (10, False), (11, True)])
@@ -69,7 +77,7 @@ def test_failures_of_several_kinds_are_told_apart_and_a_dead_server_is_an_accide
     [reason] = reasons(load_of(*good(5), *missing, failed("x"), failed("y", REFUSED, "b.test")))
     assert reason.text == ("5 of 10 requests failed: 3 not in the recording (a.test); 1 no such host (blog.example); "
                            "1 connection refused (b.test)")
-    assert reason.kind == Blame.ACCIDENT
+    assert reason.blame == Blame.ACCIDENT
 
 
 def test_what_failed_when_it_was_recorded_makes_no_load_hollow_but_hides_nothing_else() -> None:
@@ -97,13 +105,13 @@ def test_what_chrome_keeps_from_the_page_since_it_is_no_answer_at_all_is_a_failu
     blocked = [answer(str(number), kind="missing", identity="", status=404, error="net::ERR_BLOCKED_BY_ORB")
                for number in range(3)]
     [reason] = reasons(load_of(*good(5), *blocked))
-    assert (reason.text, reason.kind) == ("3 of 8 requests failed: not in the recording (a.test)", Blame.PAGE)
+    assert (reason.text, reason.blame) == ("3 of 8 requests failed: not in the recording (a.test)", Blame.PAGE)
 
 
 def test_a_recording_of_which_no_half_comes_is_unfit() -> None:
     [reason] = reasons(load_of(*good(9), cover=(139, 10**6, 69, 5)))
     assert reason.text == "got only 69 of the 139 answers that the recording holds for this page"
-    assert reason.kind == Blame.PAGE
+    assert reason.blame == Blame.PAGE
     assert reasons(load_of(*good(9), cover=(138, 10**6, 69, 5))) == []
     assert reasons(load_of(*good(9), cover=(0, 0, 0, 0))) == []
 
@@ -144,13 +152,13 @@ def test_a_page_of_which_no_load_gets_what_one_asked_for_when_it_was_recorded_is
         for found in compared([first, second], [True, True]):
             [reason] = found
             assert reason.text.startswith(f"got {held} that the recording holds, and no load got more than ")
-            assert reason.kind == Blame.PAGE
-        assert judged_alone(first, [])
-        assert judged_alone(first, [accident("x")]) == [accident("x")], "it was not good in the first place"
+            assert reason.blame == Blame.PAGE
+        assert compared([first], [True]) != [[]]
+        assert compared([first], [False]) == [[]], "it was not good in the first place"
     assert compared([load_of(cover=(100, 9000, 90, 8100), of_a_load=True)], [True]) == [[]]
     better = load_of(cover=(100, 9000, 100, 9000), of_a_load=True)
     [[reason], []] = compared([load_of(cover=(100, 9000, 55, 9000), of_a_load=True), better], [True, True])
-    assert reason.kind == Blame.ACCIDENT, "another load got it all"
+    assert reason.blame == Blame.ACCIDENT, "another load got it all"
 
 
 def test_a_load_that_is_not_good_otherwise_is_not_the_best() -> None:
@@ -277,7 +285,7 @@ def test_what_a_browser_asks_for_on_its_own_time_is_of_no_page(tmp_path: Path, n
     assert [*recorded_page(recording, tmp_path / "Web", sanitise(page)).urls.values()] == [page]
     own = answer("", url=f"https://idp.test/{name}")
     for known in ({"kind": "missing", "status": 404}, {"kind": "failed", "error": REFUSED}, {"error": "unfinished"}):
-        assert not is_judged(ReceivedAnswer(**{**own, **known}))
+        assert not ReceivedAnswer(**{**own, **known}).is_one_of(JUDGED)
         assert reasons(load_of(answer("page"), {**own, **known})) == []
 
 
@@ -298,7 +306,7 @@ def test_a_reason_names_what_was_lost() -> None:
     lost = Coverage(10, 100, 8, 80, of_a_load=True, lost=("http://b.test/id-1/x", "http://b.test/y"))
     load = load_of(*good(8))
     assert load.answers
-    [reason] = judged_alone(replace(load, answers=replace(load.answers, coverage=lost)), [])
+    [[reason]] = compared([replace(load, answers=replace(load.answers, coverage=lost))], [True])
     assert all(url in reason.text for url in lost.lost)
 
 
@@ -372,9 +380,9 @@ def test_a_page_with_live_connections_is_held_to_what_it_asks_for_before_they_sa
         return replace(made, answers=replace(made.answers, coverage=cover))
 
     assert compared([load(45)], [True]) == [[]]
-    why = "got 44 of the 50 answers that the recording holds from before the first message of its live connections"
-    assert compared([load(44), load(45)], [True, True]) == [[accident(why)], []]
-    assert compared([load(44), load(45)], [True, False]) == [[of_the_page(why)], []]
+    for are_good, blame in (([True, True], Blame.ACCIDENT), ([True, False], Blame.PAGE)):
+        [[reason], none] = compared([load(44), load(45)], are_good)
+        assert (reason.kind, reason.blame, none) == (ReasonKind.LITTLE_BEFORE_MESSAGES, blame, [])
 
 
 def test_what_nobody_answered_after_the_load_event_is_nothing_that_a_recording_holds(tmp_path: Path) -> None:

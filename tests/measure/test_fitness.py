@@ -7,7 +7,7 @@ import pytest
 
 from harness.files.pages import Page
 from harness.measure.fitness import blamed_on_the_page, say_ready
-from harness.measure.reason import accident, of_the_page
+from tests.support.made_reason import accident, of_the_page
 from tests.support.project_copy import TFO
 from tests.support.small_mirror import ICON, SmallMirror
 

@@ -10,7 +10,6 @@ from harness.files.pages import Page
 from harness.measure import one_load
 from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
-from harness.measure.preflight import PageSet
 
 LOAD = Load(Page("http://www.one.test/", "httpwww.one.test"), 0, 0)
 
@@ -33,6 +32,6 @@ def test_the_end_of_a_companion_is_told_in_a_line(monkeypatch: pytest.MonkeyPatc
         lab.killed = True
         raise BrokenPipeError
 
-    monkeypatch.setattr(one_load, "measure_load", measure)
+    monkeypatch.setattr(one_load, "record_of", measure)
     with pytest.raises(ExperimentError, match=r"^load_page\.py ended \(killed by SIGKILL\)"):
-        one_load.measure_valid_load(cast("Laboratory", lab), cast("PageSet", None), LOAD)
+        one_load.measure_valid_load(cast("Laboratory", lab), LOAD)

@@ -10,9 +10,9 @@ from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import critical_path
 from harness.analysis.timeline import make_timeline
 from harness.files.load_event import LoadEvent
-from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
+from harness.files.load_parts import Fate, ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import ServerRequest
-from harness.measure.received import is_cancelled, is_cut, received_answers
+from harness.measure.received import received_answers
 from tests.support.made_har import PAGE, MadeLoad
 
 BEGAN = datetime(2026, 11, 22, 1, 0, tzinfo=timezone.utc)
@@ -109,7 +109,7 @@ def test_kinds_of_answers() -> None:
 def test_what_the_page_may_not_read_is_its_own_will_only_where_it_was_recorded_so(found: str, kind: str,
                                                                                  own_will: bool) -> None:
     got = of([entry("http://a.test/x", error="net::ERR_BLOCKED_BY_ORB")], [served("/x", found=found)])
-    assert [(answer.kind, is_cancelled(answer)) for answer in got.each] == [(kind, own_will)]
+    assert [(answer.kind, answer.fate is Fate.CANCELLED) for answer in got.each] == [(kind, own_will)]
     assert (got.failed, got.stand_in, got.missing) == (0, int(kind == "stand-in"), int(kind == "missing"))
 
 
@@ -118,7 +118,7 @@ def test_what_is_not_counted_is_told_as_far_as_it_is_known() -> None:
     cancelled = entry("http://a.test/cancelled", error="net::ERR_ABORTED")
     got = of([late, cached, cancelled], [served("/late"), served("/cancelled")])
     assert (got.exact, got.failed) == (0, 0)
-    assert [(answer.late, is_cancelled(answer)) for answer in got.each] == [(False, True), (True, False)]
+    assert [(answer.late, answer.fate is Fate.CANCELLED) for answer in got.each] == [(False, True), (True, False)]
     assert not of([late], [served("/late")], plt_ms=None).each[0].late
 
 
@@ -133,7 +133,7 @@ def test_an_answer_that_was_cut_had_begun() -> None:
     cut = entry("http://a.test/endless", error="unfinished")
     silent = entry("http://a.test/x", status=0, error="unfinished")
     got = of([cut, silent], [served("/endless"), served("/x")])
-    assert [(answer.kind, is_cut(answer)) for answer in got.each] == [("exact", True), ("failed", False)]
+    assert [(answer.kind, answer.fate) for answer in got.each] == [("exact", Fate.CUT), ("failed", Fate.COUNTED)]
 
 
 def test_what_the_page_waited_for_is_marked() -> None:
@@ -176,7 +176,7 @@ def test_what_hung_when_it_was_recorded_hangs_and_counts_as_cut() -> None:
     got = of([entry("http://a.test/x"), entry("http://a.test/poll", status=0, error="unfinished", size=0)],
              [served("/x"), hung])
     assert (got.exact, got.failed, got.failed_as_recorded) == (1, 0, 1)
-    assert [is_cut(answer) for answer in got.each] == [False, True]
+    assert [answer.fate in (Fate.CUT, Fate.HUNG_AS_RECORDED) for answer in got.each] == [False, True]
 
 
 def test_what_did_not_answer_when_it_was_recorded_either_is_expected_to_fail() -> None:

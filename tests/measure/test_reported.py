@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.files.load_record import LoadRecord
-from harness.measure.loads import _record
+from harness.measure.record import _reported
 
 KNOWN: dict[str, Any] = {
     "url": "http://a.org", "page": "httpa.org", "delaynet_ms": 10, "rtt_ms": 20, "tfo": 1, "run": 2, "experiment": "x",
@@ -20,7 +20,7 @@ names = st.sampled_from([*LoadRecord.__dataclass_fields__, "valid", "format"]) |
 
 
 def test_a_good_report_is_taken_over() -> None:
-    record = _record({"url": "http://a.org", "errors": [], "plt_ms": 900.5, "requests": 3}, KNOWN)
+    record = _reported({"url": "http://a.org", "errors": [], "plt_ms": 900.5, "requests": 3}, KNOWN)
     assert (record.plt_ms, record.requests, record.errors, record.why_not) == (900.5, 3, (), ())
     assert record.environment is not None
     assert record.environment.argv == ("chrome",)
@@ -28,7 +28,7 @@ def test_a_good_report_is_taken_over() -> None:
 
 @given(report=st.dictionaries(names, values))
 def test_any_report_gives_a_record_that_says_what_is_known_here(report: dict[str, Any]) -> None:
-    record = _record(report, KNOWN)
+    record = _reported(report, KNOWN)
     for name, value in KNOWN.items():
         if name != "environment":
             assert getattr(record, name) == value
@@ -37,7 +37,7 @@ def test_any_report_gives_a_record_that_says_what_is_known_here(report: dict[str
 
 
 def test_a_report_that_is_none_is_an_error_of_the_load() -> None:
-    record = _record({"plt_ms": "fast", "errors": []}, KNOWN)
+    record = _reported({"plt_ms": "fast", "errors": []}, KNOWN)
     assert record.errors == ("the report of load_page.py is not one: plt_ms: expected float or null, got str",)
     assert record.plt_ms is None
     assert record.environment is not None

@@ -14,11 +14,11 @@ from harness.files.results import read_results
 from harness.measure.adaptive import Goal
 from harness.measure.loads import cell_of
 from harness.measure.plan import Load, draw_flips, plan_loads, plan_run
-from harness.measure.reason import accident
 from harness.measure.results_folder import set_aside
 from harness.measure.resume import EMPTY, Earlier, loads_to_do, read_earlier, recording_digest
 from harness.measure.series import last_tries
 from tests.support.bench import FIRST, LOST, SECOND, Bench
+from tests.support.made_reason import accident
 
 PLAN = plan_loads([FIRST, SECOND], 3, (0, 1), 1)
 SETTINGS = {"pages": [FIRST.url, SECOND.url], "http": "1.0", "tfo": "both"}

@@ -12,6 +12,7 @@ from harness.files.load_record import LoadRecord
 from harness.measure import sameness
 from harness.measure.reason import texts, worth_another_try
 from harness.measure.sameness import REST_RATIO
+from tests.support.made_reason import reasons_of
 from tests.support.made_record import made_record
 
 PAGE = "http://a.test/"
@@ -40,7 +41,7 @@ def load_of(change: Change | None = None, pictures: int = 40, more: Change | Non
 
 def verdicts(*loads: LoadRecord) -> list[list[str]]:
     """Return the reasons against each, all of them good otherwise."""
-    return [texts(reasons) for reasons in sameness.reasons(loads, [True] * len(loads))]
+    return [texts(reasons_of(found)) for found in sameness.compared(loads, [True] * len(loads))]
 
 
 USUAL = load_of()
@@ -189,21 +190,21 @@ def test_a_warm_up_does_not_say_how_long_loads_with_tfo_take() -> None:
 def test_loads_that_failed_otherwise_do_not_say_what_the_page_is() -> None:
     poor = load_of({"script": None})
     loads = [poor, poor, USUAL, USUAL, poor]
-    assert [bool(reasons) for reasons in sameness.reasons(loads, [False, False, True, True, True])] == [
+    assert [bool(reasons) for reasons in sameness.compared(loads, [False, False, True, True, True])] == [
         False, False, False, False, True]
-    assert sameness.reasons(loads, [False] * 5) == [[]] * 5
+    assert sameness.compared(loads, [False] * 5) == [[]] * 5
 
 
 def test_a_load_of_which_nothing_is_known_differs_from_others() -> None:
     unknown = made_record(plt_ms=1000)
     assert [bool(reasons) for reasons in verdicts(USUAL, unknown)] == [False, True]
     assert verdicts(unknown, unknown) == [[], []]
-    assert sameness.reasons([USUAL, unknown], [True, False])[1] == [], "its own reason says it better"
-    assert sameness.reasons([], []) == []
+    assert sameness.compared([USUAL, unknown], [True, False])[1] == [], "its own reason says it better"
+    assert sameness.compared([], []) == []
 
 
 def test_another_try_can_help() -> None:
-    assert worth_another_try(sameness.reasons([USUAL, load_of({"script": None})], [True, True])[1])
+    assert worth_another_try(reasons_of(sameness.compared([USUAL, load_of({"script": None})], [True, True])[1]))
 
 
 def test_the_example_is_cut_to_a_readable_length() -> None:

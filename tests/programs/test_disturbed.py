@@ -68,6 +68,5 @@ def test_stalls_are_found_and_undisturbed_loads_are_mostly_accepted(base: Path) 
 
 def test_a_delay_line_that_stood_for_five_seconds_is_found(base: Path) -> None:
     loads = disturb(base, "--undisturbed", "0", "--injections", "1", "--parts", "delay line", "--stall-ms", "5000")
-    [late] = [reason for reason in loads[-1]["why_not"] if reason.startswith("packets were late by up to ")]
-    assert 4000 < float(late.split(" ")[6]) < 6000
-    assert loads[-1]["timekeeping"]["delay_line_late_ms"] > 4000
+    assert "late packets" in loads[-1]["why_not_kinds"]
+    assert 4000 < loads[-1]["timekeeping"]["delay_line_late_ms"] < 6000

@@ -15,11 +15,12 @@ from harness.measure import experiment as module
 from harness.measure.experiment import Experiment
 from harness.measure.loads import cell_of
 from harness.measure.plan import Load, plan_loads
-from harness.measure.reason import Reason, accident, of_the_page
+from harness.measure.reason import Reason
 from harness.measure.resume import EMPTY, Earlier
 from harness.measure.series import Measured
 from harness.system.privileges import User
 from harness.system.progress import counted
+from tests.support.made_reason import accident, of_the_page
 from tests.support.made_record import made_answers, made_record
 
 FIRST, SECOND = (Page(f"http://{name}.test", f"http{name}.test") for name in ("first", "second"))
@@ -57,18 +58,18 @@ class Bench:
                           run=load.run, plt_ms=100.0, experiment="this", requests=1,
                           answers=answers)
 
-    def reasons(self, _record: LoadRecord, _bytes: object) -> list[Reason]:
+    def reasons(self, _record: LoadRecord) -> list[Reason]:
         failures = self.failures.get(self.done[-1], [])
         tries = self.done.count(self.done[-1])
         return list(failures[tries - 1]) if tries <= len(failures) else []
 
     def run(self, monkeypatch: pytest.MonkeyPatch, retries: int = 2, *, to_do: list[Load] | None = None,
             earlier: Earlier = EMPTY) -> list[Measured]:
-        monkeypatch.setattr(module, "measure_load", self.measure_load)
-        monkeypatch.setattr("harness.measure.validity.reasons", self.reasons)
+        monkeypatch.setattr(module, "record_of", self.measure_load)
+        monkeypatch.setattr(module, "alone", self.reasons)
         description: dict[str, Any] = {"id": "this", "pages": [FIRST.url, SECOND.url], "rtt_ms": 20, "tfo": "both",
                                        "http": "1.0", "server": "threaded"}
         to_do = to_do if to_do is not None else plan_loads([FIRST, SECOND], 3, (0, 1), 1)
         return Experiment(lab=self, earlier=earlier, to_do=to_do, goal=None, seed=1,  # type: ignore[arg-type]
-                          retries=retries, pages=[FIRST, SECOND], document_bytes={}, description=description
+                          retries=retries, pages=[FIRST, SECOND], description=description
                           ).measure(counted(len(to_do)))

@@ -31,7 +31,7 @@ from harness.files.load_record import LoadRecord
 from harness.measure import experiment, laboratory
 from harness.measure.laboratory import Laboratory
 from harness.measure.limits import TimeLimits
-from harness.measure.loads import measure_load
+from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.network.links import delayed_links
 from harness.network.star import Host, LinkSpeeds, running_star
@@ -267,7 +267,7 @@ TRIED: set[Load] = set()
 def spoiled_once(lab: Laboratory, load: Load) -> LoadRecord:
     """Do one load, spoiled if it is its first try and is to be."""
     if load in TRIED:
-        return measure_load(lab, load)
+        return record_of(lab, load)
     TRIED.add(load)
     return spoiled_load(lab, load)
 
@@ -277,7 +277,7 @@ def spoiled_load(lab: Laboratory, load: Load) -> LoadRecord:
     spoiling = SPOILT.get((host_of(load), load.tfo)) if load.run else None
     lab = dataclasses.replace(lab, limits=PATIENT if spoiling in (dropped_syn, queue_of_one) else QUICK)
     with spoiling(lab, load) if spoiling else nullcontext():
-        return measure_load(lab, load)
+        return record_of(lab, load)
 
 
 def slower(speeds: LinkSpeeds) -> LinkSpeeds:
@@ -295,5 +295,5 @@ if __name__ == "__main__":
         vars(laboratory)["running_star"] = lambda hosts, speeds, netem: running_star(hosts, slower(speeds), netem)
         vars(laboratory)["delayed_links"] = lambda star, speeds, netem: delayed_links(star, slower(speeds), netem)
     else:
-        vars(experiment)["measure_load"] = spoiled_once if what == "once" else spoiled_load
+        vars(experiment)["record_of"] = spoiled_once if what == "once" else spoiled_load
     run_interruptible(tfo.main)

@@ -9,18 +9,19 @@ import pytest
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.layout import EACH_ITS_OWN
 from harness.files.load_parts import CookieCounts, CookieMode, LateAnswer
+from harness.files.reason_kinds import ReasonKind
+from harness.measure.evidence import Evidence
 from harness.measure.laboratory import Laboratory
-from harness.measure.timekeeping import reasons
-from harness.measure.validity import _fastopen
-from harness.measure.watch import (
+from harness.measure.record import (
     MOST_LATE,
     PAGE_PROCESS,
     Explained,
-    Watch,
     cookies_of,
     timekeeping_of,
     waited_for_others_ms,
 )
+from harness.measure.timekeeping import is_too_late
+from harness.measure.validity import fastopen
 from harness.network.arrivals import Arrivals, Said
 from harness.network.star import Host, LinkSpeeds
 from harness.system.pressure import Pressure
@@ -43,7 +44,7 @@ def test_two_servers_of_one_site_gave_a_cookie_and_the_other_site_none(mode: Coo
     arrivals.at_s |= {("10.0.0.2", Said.COOKIE): [1.0, 1.1], ("10.0.0.3", Said.COOKIE): [1.2],
                       ("10.0.0.4", Said.CONNECTED): [1.3]}
     record = made_record(connections=[{"id": number, "address": f"10.0.0.{number}:8000"} for number in (2, 3, 4)])
-    found = cookies_of(cast(Watch, SimpleNamespace(lab=lab, arrivals=arrivals)), record)
+    found = cookies_of(cast(Evidence, SimpleNamespace(lab=lab, arrivals=arrivals)), record)
     assert found == CookieCounts(mode=mode, given=3, first=first, visited=visited)
 
 
@@ -55,31 +56,31 @@ def test_a_first_visit_is_judged_as_one_however_much_arrived() -> None:
     arrivals.at_s["10.0.0.2", Said.COOKIE] = [1.0]
     record = made_record(tfo=1, connections=[{"id": 2, "address": "10.0.0.2:8000"}], connections_with_request=3,
                          syn_data_connections=2, counters={"servers": {"TCPFastOpenCookieReqd": 1}})
-    load = replace(record, cookies=cookies_of(cast(Watch, SimpleNamespace(lab=lab, arrivals=arrivals)), record))
-    assert list(_fastopen(load)) == []
+    load = replace(record, cookies=cookies_of(cast(Evidence, SimpleNamespace(lab=lab, arrivals=arrivals)), record))
+    assert list(fastopen(load)) == []
     arrivals.at_s.clear()
-    load = replace(record, cookies=cookies_of(cast(Watch, SimpleNamespace(lab=lab, arrivals=arrivals)), record))
-    [reason] = _fastopen(load)
-    assert reason.text == "--cookies cold: only 0 of 1 servers gave a cookie, as far as is known: not all that " \
-        "arrived could be noted"
+    load = replace(record, cookies=cookies_of(cast(Evidence, SimpleNamespace(lab=lab, arrivals=arrivals)), record))
+    [found] = fastopen(load)
+    assert found.kind is ReasonKind.NO_COOKIE
+    assert (found.values["first"], found.values["visited"], bool(found.values["lost"])) == (0, 1, True)
 
 
 def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """All servers stood still for a moment, and the page waited for the one that lost least by it."""
     others = [LateAnswer(f"{number}.test", 100, 90, critical=False) for number in range(MOST_LATE)]
     waited_for = LateAnswer("a.test", 100, 60, critical=True)
-    monkeypatch.setattr("harness.measure.watch._late", lambda *_: [*others, waited_for])
+    monkeypatch.setattr("harness.measure.record._late", lambda *_: [*others, waited_for])
     lab = MadeLab(star=SimpleNamespace(servers={}), recorded={}, speeds=LinkSpeeds(),
                   one_by_one=False, network="star", measured_rtt_ms={})
-    watch = SimpleNamespace(lab=lab, ticks=Ticks(samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0))]),
+    evidence = SimpleNamespace(environment={}, report={}, requests=[], lab=lab,
+                               ticks=Ticks(samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0))]),
                             arrivals=Arrivals(lost=True))
     record = made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12)
-    kept = timekeeping_of(cast(Watch, watch), record, [], Explained(None, []), [])
+    kept = timekeeping_of(cast(Evidence, evidence), record, Explained(None, []))
     assert kept is not None
     assert len(kept.late) == MOST_LATE
     assert waited_for in kept.late
-    [reason] = reasons(kept, 100, 2000)
-    assert reason.text.startswith("an answer of a.test was late by 60 ms, and the page waited for it")
+    assert [answer for answer in kept.late if is_too_late(answer, 100, 2000)] == [waited_for]
 
 
 @pytest.mark.parametrize(("home_mbit", "is_late"), [(8, False), (9, True), (1000, True)])
@@ -97,12 +98,13 @@ def test_servers_that_are_faster_together_than_the_clients_link_wait_for_it(home
     for number in range(250):
         arrivals.at_s[f"10.0.0.{2 + number % 2}", Said.ANSWER].append(1e9 + (110 + 1.52 * number) / 1000)
     arrivals.at_s["10.0.0.4", Said.ANSWER].append(1e9 + 0.5)
-    watch = SimpleNamespace(lab=lab, arrivals=arrivals,
-                            ticks=Ticks(samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0))]))
+    evidence = SimpleNamespace(environment={}, report={}, requests=[], lab=lab, arrivals=arrivals,
+                               ticks=Ticks(samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0))]))
+    evidence.report = {"silences": [["10.0.0.4", 100.0, 500.0, False]]}
     record = made_record(plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
-    kept = timekeeping_of(cast(Watch, watch), record, [["10.0.0.4", 100.0, 500.0, False]], Explained(None, []), [])
+    kept = timekeeping_of(cast(Evidence, evidence), record, Explained(None, []))
     assert kept is not None
-    assert bool(reasons(kept, 20, 2000)) == is_late
+    assert any(is_too_late(answer, 20, 2000) for answer in kept.late) == is_late
 
 
 @pytest.mark.parametrize(("servers_ms", "busy_ms", "steal_ms", "waited_ms"), [

@@ -1,12 +1,9 @@
-"""What is collected during a load to judge it: how well time was kept (harness.measure.timekeeping), what it got."""
+"""The record of a load, made of its evidence and of nothing else: what it got, and how well time was kept meanwhile."""
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,11 +12,11 @@ from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import Step, critical_path
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.load_har import read_har_log
 from harness.files.load_parts import CookieCounts, LateAnswer, ReceivedAnswers, Timekeeping
-from harness.files.load_record import LoadRecord
-from harness.files.server_log import ServerRequest
+from harness.files.load_record import FORMAT, LoadRecord
+from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.coverage import RecordedPage, coverage
+from harness.measure.evidence import Evidence
 from harness.measure.home_link import HomeLink, sent_upwards
 from harness.measure.laboratory import Laboratory
 from harness.measure.received import received_answers
@@ -36,22 +33,18 @@ from harness.measure.timekeeping import (
 from harness.network.arrivals import Arrivals, Said
 from harness.network.cookies import DOMAIN, sites_of_servers
 from harness.system.tcp import without_port
-from harness.system.ticker import Ticks, ticking
-from harness.system.untrusted import UnreadableFileError
+from harness.system.ticker import Ticks
 
 PAGE_PROCESS = "(renderer)"
 """How the names of the processes end in which Chrome runs a page's scripts and lays it out."""
+REPORTED = frozenset((
+    "errors", "timed_out_s", "moved_on_to", "clock_set_ms", "plt_ms", "last_ms", "quiet", "document_uri", "title",
+    "now_ms", "time_origin_ms", "long_tasks", "first_byte_ms", "dom_content_loaded_ms", "navigation_timing",
+    "document", "requests", "request_urls", "initiators", "requests_after_load", "failed_requests",
+    "failed_after_load", "bytes", "connections", "preconnects_unused", "left_out", "log_problems", "logs", "capture"))
+"""What of load_page.py's report goes into a record as it is; the rest is not for Chrome's side to say."""
 MOST_LATE = 20
 """So many late answers are kept in a load's record, those first by which it is judged."""
-
-
-@dataclass
-class Watch:
-    """What was noted during a load."""
-
-    lab: Laboratory
-    ticks: Ticks
-    arrivals: Arrivals
 
 
 @dataclass(frozen=True)
@@ -62,28 +55,57 @@ class Explained:
     path: Sequence[Step]
 
 
-@contextmanager
-def watching(lab: Laboratory) -> Iterator[Watch]:
-    """Note what the machine and the delay line do while this lasts."""
-    with lab.noting_arrivals() as arrivals, ticking(lab.delay.mark) as ticks:
-        yield Watch(lab, ticks, arrivals)
+def record(evidence: Evidence) -> LoadRecord:
+    """Return the record of a load, which is not judged yet. A load that fails has a record, too."""
+    made = _reported(evidence.report, known(evidence))
+    if made.document:
+        sizes = evidence.lab.document_bytes.get(made.page, ())
+        made = replace(made, document=replace(made.document, recorded_bytes=tuple(sizes)))
+    loaded = explained(evidence.har, made)
+    return replace(made, cookies=cookies_of(evidence, made) if evidence.load.tfo else None,
+                   timekeeping=timekeeping_of(evidence, made, loaded), answers=answers_of(evidence, made, loaded.path))
 
 
-def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: Explained,
-                   requests: Sequence[ServerRequest]) -> Timekeeping | None:
+def known(evidence: Evidence) -> dict[str, Any]:
+    """Return what is known of a load whatever Chrome's side reports."""
+    lab, load, requests = evidence.lab, evidence.load, evidence.requests
+    first = [request for request in requests if request.request == 1]
+    return {
+        "url": load.page.url, "page": load.page.name, "delaynet_ms": lab.delaynet_ms, "rtt_ms": lab.rtt_ms,
+        "tfo": load.tfo, "run": load.run, "experiment": lab.experiment_id, "network": lab.network,
+        "connections_with_request": len(first),
+        "syn_data_connections": sum(request.syn_data for request in first),
+        "silent_connections": sum(request.found == FoundAs.SILENT for request in requests),
+        "counters": evidence.counters, "delay_line_drops": evidence.delay_line_drops,
+        "buffer_drops": evidence.buffer_drops, "began_s": evidence.began_s, "environment": evidence.environment,
+    }
+
+
+def _reported(report: Mapping[str, Any], known: dict[str, Any]) -> LoadRecord:
+    """Return what Chrome's side reports and what is `known` here. Where both do, what is known counts."""
+    base = {**known, "format": FORMAT, "valid": True, "why_not": []}
+    try:
+        return LoadRecord.from_json({**{key: value for key, value in report.items() if key in REPORTED}, **base})
+    except ValueError as error:         # Chrome's side may have been taken over by the page
+        environment_of = {**known["environment"], "versions": None, "argv": None}
+        return LoadRecord.from_json({**base, "environment": environment_of,
+                                     "errors": [f"the report of load_page.py is not one: {error}"]})
+
+
+def timekeeping_of(evidence: Evidence, record: LoadRecord, loaded: Explained) -> Timekeeping | None:
     """Return how well time was kept in the load of `record`, from what was noted around it.
 
-    `silences` are what Chrome's side reports (harness.netlog.silences), `requests` what the servers logged. None for a
-    load without a load event: there is no time to judge.
+    None for a load without a load event: there is no time to judge.
     """
     if not record.plt_ms or not record.time_origin_ms:
         return None
-    lab, ticks = watch.lab, watch.ticks
+    lab, ticks, requests = evidence.lab, evidence.ticks, evidence.requests
     start_s = (record.time_origin_ms - CLOCK_SHIFT_MS) / 1000
     end_s = start_s + record.plt_ms / 1000
-    quiet = _nothing_came(lab, watch.arrivals, _quiet(lab, silences), start_s, record.plt_ms)
+    silences = _quiet(lab, evidence.report.get("silences"))
+    quiet = _nothing_came(lab, evidence.arrivals, silences, start_s, record.plt_ms)
     if lab.queues_at_home:
-        quiet = _home_link(lab, watch.arrivals, start_s, loaded).with_waits(quiet)
+        quiet = _home_link(lab, evidence.arrivals, start_s, loaded).with_waits(quiet)
     answered = list(_answered(lab, record.page, start_s, requests))
     late = [] if lab.one_by_one else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
         if lab.network == "loopback" else _late(lab, quiet, answered, loaded.path)
@@ -93,7 +115,7 @@ def timekeeping_of(watch: Watch, record: LoadRecord, silences: object, loaded: E
         connect_late_ms=_connect_late_ms(lab, record),
         delay_line_late_ms=lateness.largest_ms if lateness else None,
         delay_line_late_p99_ms=lateness.p99_ms if lateness else None,
-        steal_ms=pressure.steal_ms, processors=os.cpu_count(),
+        steal_ms=pressure.steal_ms, processors=evidence.environment.get("cpus"),
         stall_ms={"cpu": pressure.cpu_ms, "memory": pressure.memory_ms, "io": pressure.io_ms},
         gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=pressure.suspended_ms,
         others_busy_ms=max(0.0, pressure.busy_ms - ticks.worked_ms(start_s, end_s)),
@@ -176,10 +198,10 @@ def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:
     return max(late_ms, default=None)
 
 
-def cookies_of(watch: Watch, record: LoadRecord) -> CookieCounts:
+def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:
     """Return which cookies the servers gave in the load of `record`."""
-    lab, names = watch.lab, {host.address: name for name, host in watch.lab.star.servers.items()}
-    givers = [address for (address, said), at_s in watch.arrivals.at_s.items() if said is Said.COOKIE for _ in at_s]
+    lab, names = evidence.lab, {host.address: name for name, host in evidence.lab.star.servers.items()}
+    givers = [address for (address, said), at_s in evidence.arrivals.at_s.items() if said is Said.COOKIE for _ in at_s]
     gave = {names[address] for address in givers if address in names}
     visited = {names[address] for connection in record.connections or ()
                if (address := without_port(connection.address)) in names}
@@ -187,23 +209,12 @@ def cookies_of(watch: Watch, record: LoadRecord) -> CookieCounts:
         sites = sites_of_servers(lab.names)
         gave, visited = ({sites[name] for name in servers} for servers in (gave, visited))
     return CookieCounts(mode=lab.cookies, given=len(givers), first=len(gave), visited=len(visited),
-                        lost=watch.arrivals.lost)
+                        lost=evidence.arrivals.lost)
 
 
-def har_log(har: Path) -> dict[str, Any]:
-    """Return the log of a load's HAR; {} if there is none, or it is none."""
-    try:
-        return read_har_log(har)
-    except UnreadableFileError:
-        return {}
-
-
-def answers_of(lab: Laboratory, record: LoadRecord, log: dict[str, Any], path: Sequence[Step],
-               requests: Sequence[ServerRequest]) -> ReceivedAnswers | None:
-    """Return what the requests of the load got; None for a load whose HAR has no such `log`.
-
-    `path` is the load's critical path, `requests` are what the servers logged.
-    """
+def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> ReceivedAnswers | None:
+    """Return what the requests of the load got; None for a load without a HAR. `path` is its critical path."""
+    lab, log, requests = evidence.lab, evidence.har, evidence.requests
     try:
         began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
         critical = frozenset(step.entry for step in path) if record.plt_ms else None

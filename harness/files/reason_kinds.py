@@ -1,0 +1,48 @@
+"""Why a load does not count, by kind: what stands in its JSON beside the words, and what reports count."""
+
+from enum import Enum
+
+
+class ReasonKind(str, Enum):
+    """The rule that a load breaks. harness/measure/rules.py has them in one table, docs/validity.md prints it."""
+
+    BROWSER = "browser"
+    LED_ON = "led on"
+    CLOCK_SET_BACK = "clock set back"
+    NO_LOAD_EVENT = "no load event"
+    NEVER_ENDED = "requests that never ended"
+    UNKNOWN_ANSWERS = "unknown answers"
+    NO_DOCUMENT = "no document"
+    DOCUMENT_STATUS = "document's status"
+    DOCUMENT_BYTES = "document's bytes"
+    FAILED_REQUESTS = "failed requests"
+    HALF_OF_RECORDING = "half of the recording"
+    LITTLE_BEFORE_MESSAGES = "little before the first message"
+    LITTLE_IN_EVERY_LOAD = "little in every load"
+    TOO_LITTLE = "too little"
+    EARLY_LOAD_EVENT = "early load event"
+    OTHER_ANSWERS = "other answers"
+    SYN_AGAIN = "SYN sent again"
+    FULL_QUEUE = "full queue"
+    DROPPED_PACKETS = "dropped packets"
+    DATA_WITHOUT_TFO = "data in the SYN without TFO"
+    NO_DATA_WITH_TFO = "no data in the SYN with TFO"
+    NO_COOKIE = "no cookie"
+    NOT_LOGGED = "connections not logged"
+    SUSPENDED = "suspended"
+    STOPPED = "stopped"
+    LATE_PACKETS = "late packets"
+    LATE_ANSWER = "late answer"
+    LATE_BESIDE = "late answer beside the critical path"
+    GAP = "gap"
+    WAITED = "waited for a processor"
+    STEAL = "steal"
+    STALL = "stall"
+    LABORATORY_ENDED = "laboratory ended"
+    """No rule: a server, the delay line or load_page.py ended during the load, and the experiment with it."""
+    OTHER = "other"
+    """Of a newer version of this program."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "ReasonKind | None":
+        return cls.OTHER if isinstance(value, str) else None

@@ -1,0 +1,36 @@
+"""All that was seen of one load, as it was seen: harness.measure.record makes the load's record of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.files.load_parts import Counters
+from harness.files.server_log import ServerRequest
+from harness.measure.laboratory import Laboratory
+from harness.measure.plan import Load
+from harness.network.arrivals import Arrivals
+from harness.system.ticker import Ticks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """One load over the network of `lab`, which is asked for what holds for all loads, and not touched any more.
+
+    `report` is what load_page.py says (with whatever a page wrote that had taken Chrome over), `har` the log of the
+    load's HAR, {} without one, `requests` what the servers logged. `counters` and the packets lost by the delay line
+    and by the buffers of user's own link are differences over the load; `buffer_drops` None: these were not read.
+    `began_s`: in s since the epoch.
+    """
+
+    lab: Laboratory
+    load: Load
+    report: Mapping[str, Any]
+    har: dict[str, Any]
+    requests: Sequence[ServerRequest]
+    counters: Counters
+    delay_line_drops: int
+    buffer_drops: Mapping[str, int] | None
+    began_s: float
+    environment: Mapping[str, Any]
+    ticks: Ticks
+    arrivals: Arrivals

@@ -1,0 +1,182 @@
+"""RULES: all that can speak against a load, in the order in which it is said. docs/validity.md prints this table.
+
+A rule of time is worth its row as long as an injected disturbance is missed without it: benchmarks/disturbed.py shows
+that with --without.
+"""
+
+from collections.abc import Iterable
+
+from harness.analysis.answers import WHOLE_RATIO
+from harness.files.load_record import LoadRecord
+from harness.files.reason_kinds import ReasonKind
+from harness.measure import coverage, sameness, validity
+from harness.measure.reason import Blame
+from harness.measure.rule import Found, Limit, Rule, Section, Times, too_long
+from harness.measure.timekeeping import LATE, LATE_BESIDE
+from harness.mirror.answers import FAILED_RATIO
+from harness.netlog import moved_on
+
+OFTEN_UNSAID = frozenset((ReasonKind.BROWSER, ReasonKind.LED_ON, ReasonKind.CLOCK_SET_BACK))
+"""A load that these speak against has often no load event, no document, and no logs of its servers either."""
+NOTHING_CAME = OFTEN_UNSAID | {ReasonKind.NO_LOAD_EVENT}
+LED_ON = frozenset((ReasonKind.LED_ON,))
+"""All that is known of such a load is about the page to which it was led."""
+CLOCK = Limit(ms=50.0)
+WAITED, OTHERS_BUSY = Limit(ms=150.0, plt_ratio=0.40), Limit(ms=150.0, plt_ratio=0.25)
+STALL = Limit(ms=50.0, plt_ratio=0.05)
+
+
+def clock_set_back(load: LoadRecord) -> Iterable[Found]:
+    """Find out whether the clock was set back while Chrome started: then all requests seem to come later."""
+    if load.clock_set_ms > CLOCK.ms:
+        yield Found(ReasonKind.CLOCK_SET_BACK, {"ms": load.clock_set_ms})
+
+
+def waited(load: LoadRecord) -> Iterable[Found]:
+    """Find out whether the page waited for a processor while programs that are not of the experiment had one."""
+    kept, plt_ms = load.timekeeping, load.plt_ms
+    if kept and plt_ms and (kept.others_busy_ms or 0.0) > OTHERS_BUSY.of(load.rtt_ms, plt_ms) \
+            and (kept.page_waited_ms or 0.0) > WAITED.of(load.rtt_ms, plt_ms):
+        yield Found(ReasonKind.WAITED, {"ms": kept.page_waited_ms})
+
+
+def of_time(kind: ReasonKind, limit: Limit, times: Times, *, words: str, measured: str, source: str = "") -> Rule:
+    """Return a rule of what the machine did: each of the times in ms that `times` returns, by name, may be `limit`."""
+    return Rule(kind=kind, section=Section.TIME, threshold=limit, check=too_long(kind, limit, times), words=words,
+                measured=measured, source=source)
+
+
+CONTENT: tuple[Rule, ...] = (
+    Rule(kind=ReasonKind.BROWSER, section=Section.CONTENT, check=validity.browser, words="{error}",
+         measured="Chrome and its network process, from beginning to end"),
+    Rule(kind=ReasonKind.LED_ON, section=Section.CONTENT, check=validity.browser, blame=Blame.PAGE,
+         words=moved_on.in_words("{url}"),
+         measured="the page that was asked for: neither a script of it nor a Refresh led on to another one; loading "
+                  "itself again is no other page"),
+    Rule(kind=ReasonKind.CLOCK_SET_BACK, section=Section.CONTENT, check=clock_set_back, threshold=CLOCK,
+         words="the machine's clock was set back by {ms:.0f} ms while Chrome started",
+         measured="the document's times by the page and by Chrome's net-log, whose moments the wall clock tells",
+         source="3 ms at most otherwise"),
+    Rule(kind=ReasonKind.NO_LOAD_EVENT, section=Section.CONTENT, check=validity.load_event, unless=OFTEN_UNSAID,
+         words="no load event{within}", measured="a load event"),
+    Rule(kind=ReasonKind.NEVER_ENDED, section=Section.CONTENT, check=validity.load_event, unless=LED_ON,
+         words="requests that never ended: {count}",
+         measured="an answer to each request before the load event, but for what hung when it was recorded"),
+    Rule(kind=ReasonKind.NO_DOCUMENT, section=Section.CONTENT, check=validity.document, unless=NOTHING_CAME,
+         words="the document never answered", measured="an answer for the document"),
+    Rule(kind=ReasonKind.DOCUMENT_STATUS, section=Section.CONTENT, check=validity.document, blame=Blame.PAGE,
+         words="the document answered {status}", measured="the document's status: 200", unless=LED_ON),
+    Rule(kind=ReasonKind.DOCUMENT_BYTES, section=Section.CONTENT, check=validity.document, blame=Blame.PAGE,
+         words="the document had {bytes} bytes, the recorded one has {sizes}", unless=LED_ON,
+         measured="the document's bytes: the recorded ones; of a page that loads itself again, those of any of its "
+                  "recorded documents"),
+    Rule(kind=ReasonKind.UNKNOWN_ANSWERS, section=Section.CONTENT, check=validity.load_event, unless=LED_ON,
+         words="what it got is not known: its HAR cannot be read", measured="a HAR that tells what it got"),
+    Rule(kind=ReasonKind.FAILED_REQUESTS, section=Section.CONTENT, check=coverage.failed_or_lost, blame=Blame.PAGE,
+         words="{failed} of {total} requests failed: {why}", unless=LED_ON,
+         threshold=f"{FAILED_RATIO:.0%} of those before the load event",
+         measured="requests that failed or that the recording has nothing for; an accident where servers refused or "
+                  "broke off"),
+    Rule(kind=ReasonKind.HALF_OF_RECORDING, section=Section.CONTENT, check=coverage.failed_or_lost, blame=Blame.PAGE,
+         words="got only {got} of the {wanted} answers that the recording holds for this page{without}", unless=LED_ON,
+         threshold=f"{coverage.LEAST_RATIO:.0%} of what the recording holds",
+         measured="recorded answers that came, by number",
+         source="recordings of 2013 hold more than today's Chrome asks for, but not that much more"),
+)
+NETWORK: tuple[Rule, ...] = (
+    Rule(kind=ReasonKind.SYN_AGAIN, section=Section.NETWORK, check=validity.network,
+         words="SYN retransmitted by {where}: {count}",
+         measured="SYNs sent again, but for those that a full buffer of user's narrow link lost",
+         source="after 1 s, RFC 6298, section 2.1"),
+    Rule(kind=ReasonKind.FULL_QUEUE, section=Section.NETWORK, check=validity.network,
+         words="{name} at {where}: {count}", measured="listen queues that were full"),
+    Rule(kind=ReasonKind.DROPPED_PACKETS, section=Section.NETWORK, check=validity.network,
+         words="packets dropped by the delay line: {count}", measured="packets that the delay line dropped"),
+    Rule(kind=ReasonKind.DATA_WITHOUT_TFO, section=Section.NETWORK, check=validity.fastopen,
+         words="TFO is off, but {count} connections carried data in the SYN",
+         measured="with TFO off, connections with data in the SYN"),
+    Rule(kind=ReasonKind.NO_COOKIE, section=Section.NETWORK, check=validity.fastopen,
+         words="--cookies {mode}: only {first} of {visited} {givers} gave a cookie{lost}", threshold="all",
+         measured="with `--cookies cold` or `domain`, servers (sites) that Chrome used and that gave a cookie"),
+    Rule(kind=ReasonKind.NO_DATA_WITH_TFO, section=Section.NETWORK, check=validity.fastopen,
+         words="TFO is on, but only {in_syn} of {carried} connections carried their request in the SYN{asked}",
+         threshold=f"{validity.SYN_DATA_SHARE:.0%}",
+         measured="with TFO on, connections that carried their request in the SYN or, without cookies, asked for one"),
+    Rule(kind=ReasonKind.NOT_LOGGED, section=Section.NETWORK, check=validity.server_logs, unless=NOTHING_CAME,
+         words="the servers' logs know of {logged} of the {used} connections that carried a request",
+         measured="connections of Chrome's that the servers' logs lack"),
+)
+TIME: tuple[Rule, ...] = (
+    of_time(ReasonKind.SUSPENDED, Limit(ms=10.0), times=lambda kept: {"": kept.suspended_ms},
+            words="the machine was suspended for {ms:.0f} ms", measured="suspend: CLOCK_BOOTTIME against "
+            "CLOCK_MONOTONIC", source="the time between two readings is less"),
+    of_time(ReasonKind.STOPPED, Limit(ms=30.0), times=lambda kept: kept.stopped_ms,
+            words="{name} was stopped for {ms:.0f} ms: somebody sent it a signal or debugs it",
+            measured="the state of every process of Chrome, looked at every 20 ms",
+            source="two looks in a row: more than a passing touch of a debugger or a shell"),
+    of_time(ReasonKind.LATE_PACKETS, Limit(ms=15.0, rtt_ratio=0.10), times=lambda kept: {"": kept.delay_line_late_ms},
+            words="packets were late by up to {ms:.0f} ms: the delay line could not run, another program kept the "
+            "processor", measured="the delay line counts by how much it let each packet go late",
+            source="of thousands, a few were up to 13.5 ms late on an idle virtual machine, and no answer for that"),
+    Rule(kind=ReasonKind.LATE_ANSWER, section=Section.TIME, check=validity.late_answers, threshold=LATE,
+         words="an answer of {host} was late by {ms:.0f} ms, and the page waited for it: its server or the network "
+         "could not run in time", unless=frozenset((ReasonKind.LATE_PACKETS,)),
+         measured="an answer on the critical path: a server was asked and was silent for too long, see below",
+         source="of 37 loads at 20 ms five were late by 5 to 60 ms in pages of 1 to 4 s"),
+    Rule(kind=ReasonKind.LATE_BESIDE, section=Section.TIME, check=validity.late_answers, threshold=LATE_BESIDE,
+         words="an answer of {host} was late by {ms:.0f} ms: its server or the network could not run in time",
+         unless=frozenset((ReasonKind.LATE_PACKETS, ReasonKind.LATE_ANSWER)), measured="any other answer",
+         source="servers that are asked at once wait for each other for up to 100 ms on two processors"),
+    of_time(ReasonKind.GAP, Limit(ms=60.0), times=lambda kept: {"": kept.gap_ms},
+            words="the machine stood still for {ms:.0f} ms: another program, or its host, kept the processor",
+            measured="a thread that sleeps 10 ms, with real-time priority where it may have it: when it is late, all "
+            "are"),
+    Rule(kind=ReasonKind.WAITED, section=Section.TIME, check=waited,
+         words="the page waited for a processor for {ms:.0f} ms of its load: other programs kept them busy",
+         threshold=f"{WAITED}, if programs that are not of the experiment worked for over {OTHERS_BUSY}",
+         measured="`/proc/PID/schedstat` of Chrome's renderers: their main thread could have run and got no processor",
+         source="on two idle cores Chrome's processes wait for each other for 7% to 30%; with one core kept busy pages "
+         "that waited for 34% took up to 9% longer, for 42% 15%"),
+    of_time(ReasonKind.STEAL, Limit(ms=50.0, plt_ratio=0.20),
+            times=lambda kept: {"": (kept.steal_ms or 0.0) / (kept.processors or 1)},
+            words="the hypervisor gave the processor to others for {ms:.0f} ms of the load",
+            measured="`/proc/stat`: steal of an average processor",
+            source="12 loads with 10% to 21% in small pieces took 2% less to 5% more time; with 28% to 51%, 10% to 40% "
+            "more. /proc/stat counts in steps of 10 ms"),
+    of_time(ReasonKind.STALL, STALL,
+            times=lambda kept: {"memory": kept.stall_ms.get("memory"), "the disk": kept.stall_ms.get("io")},
+            words="programs waited for {name} for {ms:.0f} ms of the load",
+            measured="PSI: \"some\" for memory, \"full\" for the disk"),
+)
+BESIDE_OTHERS: tuple[Rule, ...] = (
+    Rule(kind=ReasonKind.EARLY_LOAD_EVENT, section=Section.CONTENT, compare=sameness.compared, forgives_warm_ups=True,
+         words="got other answers than the page's other loads: its load event came before {late} of the {usual} "
+         "answers that the others wait for ({one})",
+         threshold=f"{sameness.MOVED_RATIO:.0%} of these, in less than {sameness.EARLY_RATIO:.0%} of the others' time",
+         measured="a load event that came before much of what the page's other loads got before theirs"),
+    Rule(kind=ReasonKind.OTHER_ANSWERS, section=Section.CONTENT, compare=sameness.compared, forgives_warm_ups=True,
+         words="got other answers than the page's other loads: {missing} missing, {other} with other status, bytes or "
+         "error, {more} more ({one})",
+         threshold=f"documents, frames, scripts, style sheets and whatever is on the critical path: all; of the rest "
+         f"{sameness.REST_RATIO:.0%}, one at least", source="docs/statistics.md: how often undisturbed loads differ",
+         measured="answers that the page's other loads got; once there is a measured load, warm-ups are not held to "
+         "it"),
+    Rule(kind=ReasonKind.LITTLE_BEFORE_MESSAGES, section=Section.CONTENT, compare=coverage.compared,
+         words="got {got} of the {wanted} answers that the recording holds from before the first message of its live "
+         "connections{without}", threshold=f"{WHOLE_RATIO:.0%}",
+         measured="of a page that live connections told to ask for something before its load event: what it had asked "
+         "for before their first message, by number; the page's fault where no load gets so much"),
+    Rule(kind=ReasonKind.LITTLE_IN_EVERY_LOAD, section=Section.CONTENT, compare=coverage.compared, blame=Blame.PAGE,
+         words="got {got} of the {wanted} {unit} that the recording holds, and no load got more than {most}{without}",
+         threshold=f"{WHOLE_RATIO:.0%} of what the recording holds",
+         measured="what the best load gets, where the recording is of one of Chrome's loads (it has a HAR) that no "
+         "live connection told anything"),
+    Rule(kind=ReasonKind.TOO_LITTLE, section=Section.CONTENT, compare=coverage.compared,
+         words="got {got} of the {wanted} {unit} that {whose}{without}",
+         threshold=f"{WHOLE_RATIO:.0%} of what the recording holds; where no load gets all of it, of what the page's "
+         "best load got",
+         measured="recorded answers that came, by number and by the bytes that came of them (what the page itself took "
+         "back, or had in its cache, counts as come; the same body for the same request is one answer, however often "
+         "it was asked for)"),
+)
+RULES: tuple[Rule, ...] = (*CONTENT, *NETWORK, *TIME, *BESIDE_OTHERS)

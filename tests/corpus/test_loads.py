@@ -1,0 +1,45 @@
+"""Loads beside the verdict on each: ``loads/*.jsonl``, a page's loads a line, which are judged together.
+
+A line has `what` the loads are, the records of these `loads`, cut to what rules look at, and for each load `why` it
+does not count: the kind of each reason, and who is to blame. star, loopback, spoiled (tests/programs/
+test_broken_loads.py) and injections (benchmarks/disturbed.py) are of real loads, made and together of made ones.
+"""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.files.load_record import LoadRecord
+from harness.files.reason_kinds import ReasonKind
+from harness.measure.judge import judge
+from harness.measure.rules import RULES
+
+FILES = sorted((Path(__file__).parent / "loads").glob("*.jsonl"))
+
+
+def cases(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def verdicts(case: dict[str, Any], without: ReasonKind | None = None) -> list[list[list[str]]]:
+    loads = [LoadRecord.from_json({**load, "valid": True}) for load in case["loads"]]
+    found = judge(loads, [rule for rule in RULES if rule.kind is not without])
+    return [[[reason.kind.value, reason.blame.value] for reason in reasons] for reasons in found]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_each_load_gets_the_verdict_beside_it(file: Path) -> None:
+    for number, case in enumerate(cases(file), start=1):
+        assert verdicts(case) == case["why"], f"{file.name}:{number}: {case['what']}"
+
+
+def test_each_rule_is_broken_by_a_load_and_says_so_only_while_it_is_there() -> None:
+    said: Counter[str] = Counter()
+    for case in (case for file in FILES for case in cases(file)):
+        for kind in {kind for why in case["why"] for kind, _ in why}:
+            said[kind] += 1
+            assert kind not in {found for why in verdicts(case, ReasonKind(kind)) for found, _ in why}
+    assert set(said) == {rule.kind.value for rule in RULES}
