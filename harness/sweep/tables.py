@@ -21,7 +21,8 @@ from harness.system.atomic import write_atomically, written_beside
 OWN = ("key", "options", "second", "machine", "machine_id", "calibration_page_ms")
 TEXT = frozenset(("key", "options", "machine", "machine_id", "page", "url", "failed_by_reason", "why_not",
                   "experiment"))
-REAL = frozenset(("calibration_page_ms", "delaynet_ms", "rtt_ms", "plt_ms", "last_ms", "first_byte_ms", "late_ms"))
+REAL = frozenset(("calibration_page_ms", "delaynet_ms", "rtt_ms", "plt_ms", "last_ms", "first_byte_ms",
+                  "fcp_ms", "lcp_ms", "late_ms"))
 BATCH = 50_000
 """Rows of a row group in the Parquet file."""
 
