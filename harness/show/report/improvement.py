@@ -11,7 +11,7 @@ from harness.analysis.stats import median_confidence
 from harness.files.results import Results
 from harness.show.inline_svg import inline_svg
 from harness.show.report.tables import UNKNOWN, Section, Table, columns, number
-from harness.show.sweep import draw_sweep
+from harness.show.sweep import draw_sweep, sweep_lines
 
 
 def improvement_section(results: Results, selection: Selection) -> Section:
@@ -26,7 +26,7 @@ def improvement_section(results: Results, selection: Selection) -> Section:
                   [(url, [_row(point) for point in found if point.page == page]) for page, url in results.urls.items()])
     label = "Improvement of page load time in percent against RTT in ms. " + " ".join(_spans(results, measured))
     svg = Markup(inline_svg(draw_sweep(results, selection), "improvement", label))
-    return Section(list(_words(measured)), svg, table)
+    return Section([*_words(measured), *sweep_lines(results, selection)], svg, table)
 
 
 def _row(point: Improvement) -> Sequence[str]:
