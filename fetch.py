@@ -31,6 +31,7 @@ from harness.errors import InputError, first_few, printable
 from harness.files.foreign_har import read_foreign_har
 from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules
 from harness.files.pages import Page, PageFiles, read_pages
+from harness.measure.about import ShowVersion
 from harness.measure.limits import TimeLimits
 from harness.measure.trial import Trial, try_pages
 from harness.mirror.manifest import read_manifest
@@ -246,6 +247,7 @@ def how_to_mend(options: argparse.Namespace) -> str:
 def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = OptionParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--version", action=ShowVersion)
     parser.add_argument("--name", type=page_list_name, default="myURLS", help="pages to record: NAME.pages (myURLS)")
     parser.add_argument("--dir", type=Path, default=ROOT, help="where NAME.pages is, and results go (the project)")
     parser.add_argument("--check", action="store_true", help="only check NAME.pages by the course's rules")

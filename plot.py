@@ -29,9 +29,12 @@ from harness.errors import InputError
 from harness.files.notes import add_to_notes, encoding_of_notes
 from harness.files.result_names import CLIENT, FIGURES
 from harness.files.results import Results, read_results
+from harness.measure.about import ShowVersion
 from harness.show.breakdown_figure import breakdown_path, draw_breakdown
 from harness.show.comparison import format_comparison, is_whole
+from harness.show.console import format_console
 from harness.show.detail import detail_lines
+from harness.show.export import check_export_name, export
 from harness.show.figure_files import FORMATS
 from harness.show.labels import figure_names
 from harness.show.prediction import prediction_lines, simulation_lines
@@ -39,13 +42,12 @@ from harness.show.protocols import is_simulated
 from harness.show.report import write_report
 from harness.show.requests_figure import draw_figure, figure_path, save_figure
 from harness.show.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curve
-from harness.show.table import format_report
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 from harness.system.signals import run_interruptible
 
 REPORT_NAME = "report.html"
-NOT_WITH_COMPARE = ("clientdir", "outputdir", "format", "detail")
+NOT_WITH_COMPARE = ("clientdir", "outputdir", "format", "detail", "export")
 
 
 def main() -> int:
@@ -58,18 +60,20 @@ def main() -> int:
     selection = select(results, arguments.metric)
 
     notes_encoding = encoding_of_notes(arguments.append) if arguments.append else ""
-    report = format_report(results, selection)
+    report = format_console(results, selection)
     if arguments.detail:
         report += paragraph(detail_lines(results, selection))
     if is_simulated(results):
         report += paragraph(simulation_lines(results, selection))
     elif arguments.detail:
         report += paragraph(prediction_lines(results, selection))
-    if worth_a_curve(results, selection):
+    if arguments.detail and worth_a_curve(results, selection):
         report += paragraph(sweep_lines(results, selection))
     print_report(report)
     if arguments.append:
         add_to_notes(arguments.append, f"\n{report}", notes_encoding)
+    if arguments.export:
+        export(results, selection, arguments.export)
 
     draw_figures(results, selection, arguments.outputdir, arguments.format)
     print(write_report(results, selection, arguments.outputdir / REPORT_NAME), file=sys.stderr)
@@ -93,17 +97,23 @@ def parse_arguments() -> argparse.Namespace:
     Raises InputError for an option that --compare would have to pass over in silence.
     """
     parser = OptionParser(description="Table and figures from the logs of page loads.")
+    parser.add_argument("--version", action=ShowVersion)
     parser.add_argument("--clientdir", type=Path, help="folder of client logs (client)")
     parser.add_argument("--outputdir", type=Path, help="folder for the figures (output-figures)")
     parser.add_argument("--format", choices=FORMATS, help="format of the figures (png)")
     parser.add_argument("--metric", choices=METRICS, default="load",
-                        help="where PLT ends: at the load event (default), or with the last transaction, as in 2013")
+                        help="where PLT ends: at the load event (default), with the last transaction, as in 2013, or "
+                        "when Chrome has painted something (fcp) or the largest part (lcp)")
     parser.add_argument("--detail", action="store_true",
                         help="a second table: n, medians, MAD, the improvement's 95%% interval, and whether it holds 0")
     parser.add_argument("--compare", type=Path, nargs=2, metavar=("DIR_A", "DIR_B"),
                         help="instead of all that: where two folders of results differ, and how sure that is")
+    parser.add_argument("--export", type=Path, metavar="table.csv|json|md",
+                        help="write the cells with n, medians, intervals and predictions to this file, too")
     parser.add_argument("--append", type=Path, metavar="observations.txt", help="add the table to this file, too")
     arguments = parser.parse_args()
+    if arguments.export:
+        check_export_name(arguments.export)
     if arguments.compare:
         for option in NOT_WITH_COMPARE:
             if getattr(arguments, option):

@@ -13,6 +13,7 @@ Usage: sudo ./run.sh [options]
   --testruns N         loads of each page without and with TFO; the first warms up, the others count (4)
   --quick              one measured load instead of three
   --resume             go on with the last run, which was interrupted or partly failed, with its options
+  --version            versions of TFO Lab, Chrome, driver, kernel: the first line of a bug report
   --dry-run            set up, check everything and say what would be done; measure nothing
   --detail             a second table: n, medians, spread, and how sure each improvement is
   --format png|svg|pdf format of the figures (png)
@@ -34,6 +35,7 @@ while (($#)); do
     case "$word" in
         *$'\n'*) fail "run.sh: an option with a line break in it; see ./run.sh --help" ;;
         --help | -h) usage; exit 0 ;;
+        --version) exec ./tfo.py --version ;;
         --resume) resume=--resume; continue ;;
         --dry-run) dry_run=--dry-run=check; continue ;;
         --dir | --dir=* | --on-user* | --dry-run=*) fail "run.sh: ${word%%=*}: is for ./tfo.py alone; see ./run.sh --help" ;;

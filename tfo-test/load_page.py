@@ -55,11 +55,17 @@ HASTE_S = 0.5
 
 NAVIGATION_SCRIPT = f"""{page.BROWSERS_OWN}
 const entry = performance.getEntriesByType('navigation')[0];
-const observer = new PerformanceObserver(() => {{}});
-observer.observe({{type: 'longtask', buffered: true}});
-const long_tasks = observer.takeRecords().map(task => [task.startTime, task.duration]);
-observer.disconnect();
+const entries = type => {{
+    const observer = new PerformanceObserver(() => {{}});
+    observer.observe({{type: type, buffered: true}});
+    const found = observer.takeRecords();
+    observer.disconnect();
+    return found;
+}};
+const long_tasks = entries('longtask').map(task => [task.startTime, task.duration]);
+const painted = entries('paint').find(paint => paint.name == 'first-contentful-paint');
 return {{timing: entry ? entry.toJSON() : null, time_origin_ms: {page.TIME_ORIGIN}, long_tasks: long_tasks,
+        fcp_ms: painted?.startTime ?? null, lcp_ms: entries('largest-contentful-paint').pop()?.startTime ?? null,
         now_ms: performance.now(), document_uri: own('documentURI'), title: own('title')}};
 """
 

@@ -114,7 +114,7 @@ def _row(load: LoadResult) -> Row:
         "why_not": list(load.why_not),
         "attempt": record.attempt if load.record else None, "experiment": record.experiment,
         **{f"{name}_answers": getattr(record.answers, name, None) for name in ANSWERS},
-        "late_ms": _late_ms(record),
+        "late_ms": _late_ms(record), "fcp_ms": record.fcp_ms, "lcp_ms": record.lcp_ms,
     }
 
 

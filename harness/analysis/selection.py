@@ -10,7 +10,12 @@ from harness.files.results import LoadResult, Results
 METRICS = {
     "load": "from navigationStart to loadEventEnd: what the paper calls page load time",
     "last": "from the start of the load to the end of its last transaction: what the 2013 tool called page load time",
+    "fcp": "from navigationStart to first contentful paint, when a visitor sees first text or a first picture",
+    "lcp": "from navigationStart to largest contentful paint, when a visitor sees the largest part of the page",
 }
+NOT_REACHED = {"load": "no load event", "last": "no transaction", "fcp": "no first contentful paint is known",
+               "lcp": "no largest contentful paint is known"}
+"""Why a load without a time by a metric does not count."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,8 @@ class Selection:
 
 def plt_ms(load: LoadResult, metric: str) -> float | None:
     """Return the load's page load time in ms by `metric` (a key of METRICS), None if it is not known."""
+    if metric in ("fcp", "lcp"):
+        return getattr(load.record, f"{metric}_ms", None)
     return load.plt_ms if metric == "load" else load.last_ms
 
 
@@ -107,5 +114,5 @@ def _why_not(load: LoadResult, metric: str) -> str:
     if not load.valid:
         return "; ".join(load.why_not)
     if not plt_ms(load, metric):
-        return "no load event" if metric == "load" else "no transaction"
+        return NOT_REACHED[metric]
     return ""

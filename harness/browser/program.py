@@ -83,9 +83,9 @@ def find_browser() -> Browser:
     return Browser(binary, _find_driver(binary))
 
 
-def version_of(browser: Browser) -> str:
-    """Return what Chrome says of its version, "" when it does not say."""
-    return _version_of(browser.binary)
+def version_of(browser: Browser, program: str = "") -> str:
+    """Return what Chrome, or `program` of it, says of its version, "" when it does not say."""
+    return _version_of(program or browser.binary)
 
 
 def _version_of(program: str) -> str:

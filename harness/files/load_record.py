@@ -49,8 +49,11 @@ class LoadRecord:
     for none; `clock_set_ms` by how much the machine's clock was set back while Chrome started; `timed_out_s` the limit
     within which it had no load event, 0 where it was kept. `logs` names the files beside it that keep what programs
     said during the load. `failed_requests` began before the load event; `failed_after_load` are those that do not
-    count against the load: begun later, or cut by our own limit on a page that goes on loading. `best_match` and
-    `missing` stand in records of format 1 only: since then `answers` tells what each request got.
+    count against the load: begun later, or cut by our own limit on a page that goes on loading. `fcp_ms` is when
+    Chrome first painted something of the page, `lcp_ms` the largest part of it, as far as it was painted when the load
+    ended (https://www.w3.org/TR/paint-timing/, https://www.w3.org/TR/largest-contentful-paint/); older records lack
+    both. `best_match` and `missing` stand in records of format 1 only: since then `answers` tells what each request
+    got.
     """
 
     url: str
@@ -78,6 +81,8 @@ class LoadRecord:
     long_tasks: tuple[tuple[float, float], ...] = ()
     first_byte_ms: Ms | None = None
     dom_content_loaded_ms: Ms | None = None
+    fcp_ms: Ms | None = None
+    lcp_ms: Ms | None = None
     navigation_timing: dict[str, Any] = field(default_factory=dict)
     document: Document | None = None
     requests: Count | None = None

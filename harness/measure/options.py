@@ -8,6 +8,7 @@ from pathlib import Path
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.pages import BUNDLED
+from harness.measure.about import ShowVersion
 from harness.measure.browser_options import add_browser_options, browser_problems
 from harness.measure.latency import DELAYS_MS
 from harness.measure.limits import TimeLimits
@@ -42,6 +43,7 @@ def parse_arguments(description: str, words: Sequence[str] | None = None) -> arg
 def make_parser(description: str) -> argparse.ArgumentParser:
     """Return the parser of tfo.py's options."""
     parser = OptionParser(description=description)
+    parser.add_argument("--version", action=ShowVersion)
     parser.add_argument("--name", type=page_list_name, default=BUNDLED,
                         help="pages to load: NAME.pages, NAME/ and NAME.fetchlog/")
     parser.add_argument("--dir", type=Path, default=ROOT, help="where these are, and the results go (the project)")

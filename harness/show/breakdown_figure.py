@@ -14,6 +14,7 @@ from harness.analysis.selection import Cell, Selection
 from harness.analysis.shown import ShownLoad, shown_load
 from harness.files.results import Results
 from harness.show.answers import doubtful_words
+from harness.show.inline_svg import BAR
 from harness.show.labels import TFO_NAMES, span, synthetic_words
 
 BAR_HEIGHT = 0.8
@@ -92,8 +93,10 @@ def _stack(axes: Axes, bars: list[Bar], ys: list[float]) -> None:
         widths = [bar.explanation.breakdown_ms[kind] for bar in bars]
         if kind == "queue" and not any(widths):
             continue
-        axes.barh(ys, widths, left=lefts, height=BAR_HEIGHT, color=style.face, hatch=style.hatch,
-                  edgecolor="#222222", linewidth=0.4, label=style.label, zorder=2)
+        drawn = axes.barh(ys, widths, left=lefts, height=BAR_HEIGHT, color=style.face, hatch=style.hatch,
+                          edgecolor="#222222", linewidth=0.4, label=style.label, zorder=2)
+        for row, patch in enumerate(drawn):
+            patch.set_gid(f"{BAR}0-{row}")
         lefts = [left + width for left, width in zip(lefts, widths, strict=True)]
     for bar, y, end in zip(bars, ys, lefts, strict=True):
         count = bar.explanation.handshakes

@@ -31,6 +31,11 @@ class NoteKind(Enum):
     UNEXPLAINED = "more was saved than handshakes explain"
     LIVE_LEFT_OUT = "what live connections said after the load event is left out"
 
+    @property
+    def on_console(self) -> bool:
+        """Whether the console names the row: it need not be what it looks like. The report has all notes."""
+        return self not in (NoteKind.LEFT_OUT, NoteKind.SINGLE_LOAD, NoteKind.WIDE_SPREAD)
+
 
 DOUBTS = (NoteKind.LIVE_LEFT_OUT, NoteKind.TWO_KINDS, NoteKind.WAITED)
 """Rows with these are not what they look like."""
@@ -51,7 +56,7 @@ def note_lines(results: Results, selection: Selection) -> Iterator[str]:
     if any(of_row for _, of_row in notes):
         yield "Rows to be careful with:"
         yield from (_line(row, of_row) for row, of_row in notes if of_row)
-    yield from _too_few(rows)
+    yield from too_few_runs(rows)
 
 
 def doubt_lines(results: Results, selection: Selection, kinds: Collection[NoteKind] = DOUBTS) -> Iterator[str]:
@@ -130,7 +135,8 @@ def _of_the_recording(results: Results, row: Improvement) -> Iterator[tuple[Note
                    "TFO's share of it larger")
 
 
-def _too_few(rows: Iterable[Improvement]) -> Iterator[str]:
+def too_few_runs(rows: Iterable[Improvement]) -> Iterator[str]:
+    """Say how reliable the intervals are, if that is less than 95%; nothing otherwise."""
     few = sorted({row.interval.pairs for row in rows if row.interval and not row.interval.enough})
     if few:
         numbers, sure = " and ".join(map(str, few)), " and ".join(f"{median_confidence(n):.0%}" for n in few)

@@ -12,6 +12,7 @@ from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.selection import Selection
 from harness.errors import printable
 from harness.files.results import Results
+from harness.show.inline_svg import BAR
 from harness.show.interval_bars import draw_intervals
 from harness.show.labels import short_names, synthetic_words
 from harness.show.notes import NoteKind, doubt_lines
@@ -102,10 +103,14 @@ def draw_sweep(results: Results, selection: Selection) -> Figure:
     for place, (page, name) in enumerate(short_names(results.urls).items()):
         points = curve(selection, page, results.rtts_ms)
         if points:
-            _draw_curve(axes, points, name, place, shift ** (place - (len(results.urls) - 1) / 2))
+            moved = shift ** (place - (len(results.urls) - 1) / 2)
+            _draw_curve(axes, points, name, place, moved)
+            for point in points:        # what report.js can point at: a row of the table beside the figure
+                axes.scatter([point.rtt_ms * moved], [point.percent or 0.0], s=81, alpha=0, edgecolors="none",
+                             gid=f"{BAR}{place}-{results.rtts_ms.index(point.rtt_ms)}")
     _label_axes(axes, results.rtts_ms, selection)
     figure.suptitle("What TCP Fast Open saves of the page load time, against the round-trip time", fontsize=12)
-    for text in axes.legend(loc="upper left", fontsize=8, frameon=False).get_texts():
+    for text in axes.legend(loc="best", fontsize=8, frameon=False).get_texts():
         text.set_parse_math(False)      # a URL may hold dollar signs
     synthetic = synthetic_words(results, results.rtts_ms)
     figure.supxlabel("Improvement of the median; bars: 95% bootstrap interval over pairs of runs. "

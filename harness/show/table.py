@@ -15,7 +15,6 @@ from harness.files.results import LoadResult, Results
 from harness.show.answers import MARK, answer_lines
 from harness.show.labels import percent, seconds, share_of
 from harness.show.notes import is_wide, note_lines
-from harness.show.paper import paper_lines
 from harness.show.protocols import (
     connection_lines,
     cookie_lines,
@@ -28,13 +27,6 @@ from harness.show.protocols import (
 )
 
 HEADER = "Page\tRTT(ms)\tPLT: no TFO (s)\tPLT: TFO (s)\tImprov."
-
-
-def format_report(results: Results, selection: Selection) -> str:
-    """Return table and footer as they are printed, ending in a line break."""
-    beside = list(paper_lines(results, selection))
-    return "\n".join([*table_lines(results, selection), "", *beside, *([""] if beside else []),
-                      *map(printable, footer_lines(results, selection)), ""])
 
 
 def table_lines(results: Results, selection: Selection) -> Iterator[str]:

@@ -12,6 +12,7 @@ import msgspec
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.pages import read_pages
+from harness.measure.about import ShowVersion
 from harness.sweep.folder import SweepFolder, sweeps
 from harness.sweep.plan import Versions, check_options, grid, own_versions
 from harness.system.options import DELAY_MS, Decimal, OptionParser, Several, Whole, page_list_name
@@ -95,6 +96,7 @@ def _check_as_begun(options: argparse.Namespace) -> None:
 def make_parser(description: str) -> argparse.ArgumentParser:
     """Return the parser of sweep.py's own options."""
     parser = OptionParser(prog="sweep.py", description=description)
+    parser.add_argument("--version", action=ShowVersion)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--pages", type=Path, metavar="LIST", help="measure the pages of this list, one URL a line")
     what.add_argument("--resume", type=page_list_name, metavar="NAME", help="go on with sweep-NAME as it was begun, "

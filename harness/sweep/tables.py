@@ -20,7 +20,8 @@ from harness.system.atomic import write_atomically, written_beside
 
 OWN = ("key", "options", "machine")
 TEXT = frozenset((*OWN, "page", "url", "failed_by_reason", "why_not", "experiment"))
-REAL = frozenset(("delaynet_ms", "rtt_ms", "plt_ms", "last_ms", "first_byte_ms", "late_ms"))
+REAL = frozenset(("delaynet_ms", "rtt_ms", "plt_ms", "last_ms", "first_byte_ms", "fcp_ms", "lcp_ms",
+                  "late_ms"))
 """The other columns hold whole numbers, and `valid` true or false."""
 
 

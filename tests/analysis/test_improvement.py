@@ -13,8 +13,8 @@ from harness.show.detail import detail_lines
 from harness.show.labels import percent
 from harness.show.report.render import render
 from harness.show.sweep import sweep_lines
-from harness.show.table import format_report
 from tests.support.client_folder import NEWS, add_load, make_client
+from tests.support.texts import format_report
 
 PAGE = "httpwww.news.example"
 

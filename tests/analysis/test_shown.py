@@ -13,9 +13,9 @@ from harness.files.results import Results, read_results
 from harness.files.text_log import PageLog, Transaction, format_log
 from harness.show.breakdown_figure import draw_breakdown, explained_loads
 from harness.show.report.critical import breakdown_section
-from harness.show.report.waterfall import make_waterfalls
-from harness.show.table import format_report
+from harness.show.requests_figure import compare_loads
 from tests.support.made_har import PAGE, chain
+from tests.support.texts import format_report
 
 CELL = Cell(sanitise(PAGE), 100, 0)
 LOG = format_log(PageLog(transactions=[Transaction(0, 50, PAGE)], transactions_seen=True))
@@ -36,9 +36,10 @@ def read(client: Path) -> tuple[Results, Selection]:
 def shown_runs(client: Path) -> set[int]:
     """Return the runs that the figures and the report show."""
     results, selection = read(client)
-    waterfall, = make_waterfalls(results, selection, CELL.page, 1)
+    compared = compare_loads(selection, CELL.page, CELL.rtt_ms)
+    assert compared is not None
     bar, = explained_loads(results, selection, CELL.page)
-    shown = [shown_load(selection, CELL), load_with_requests(selection, CELL), waterfall.loads[0], bar.shown]
+    shown = [shown_load(selection, CELL), load_with_requests(selection, CELL), compared.loads[0], bar.shown]
     return {each.load.run for each in shown if each}
 
 
@@ -104,7 +105,7 @@ def test_the_breakdown_says_so_too_and_stays_in_the_picture(tmp_path: Path) -> N
         figure.canvas.draw()
         spans = [text.get_window_extent() for text in figure.texts]
         assert all(0 < span.x0 < span.x1 < figure.get_size_inches()[0] * figure.dpi for span in spans)
-        assert words in " ".join(breakdown_section(results, selection, CELL.page).words)
+        assert words in " ".join(breakdown_section(results, selection, CELL.page, "b").words)
 
 
 def test_nothing_to_show(tmp_path: Path) -> None:

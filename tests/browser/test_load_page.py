@@ -217,6 +217,17 @@ def test_a_page_that_changes_its_address_or_loads_itself_again_is_the_same_page(
     assert load.report()["time_origin_ms"] > 1_600_000_000_000, "the real one, for placing the load in the net-log"
 
 
+@pytest.mark.parametrize(("content", "is_painted"), [(b"<p>some text", True), (b"", False)])
+def test_paints_are_told_where_chrome_painted_something(start: Callable[..., Load], content: bytes, *,
+                                                        is_painted: bool) -> None:
+    load = start(index=ICON + content)
+    load.process.communicate(timeout=40)
+    report = load.report()
+    assert report["errors"] == []
+    fcp_ms, lcp_ms = report["fcp_ms"], report["lcp_ms"]
+    assert (0 < fcp_ms <= lcp_ms < report["now_ms"]) if is_painted else (fcp_ms is lcp_ms is None)
+
+
 @pytest.mark.chrome
 @pytest.mark.parametrize(("chrome", "words"), [
     ("echo '[7:7:0306/01.2:FATAL:content/zygote_host.cc:1] No usable sandbox! Update your kernel' >&2; exit 1",

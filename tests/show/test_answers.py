@@ -1,10 +1,9 @@
 """Answers that were not recorded for their request: counted under the table, marked, named in figures and report."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
@@ -19,10 +18,10 @@ from harness.show.answers import MARK, answer_lines, doubtful_words
 from harness.show.breakdown_figure import draw_breakdown
 from harness.show.prediction import prediction_lines
 from harness.show.report.render import render
-from harness.show.requests_figure import draw_figure
-from harness.show.table import format_report
+from harness.show.requests_figure import compare_loads, draw_figure
 from tests.support.made_har import PAGE, MadeLoad, chain
 from tests.support.made_record import made_record
+from tests.support.texts import format_report
 
 SCRIPT, ASIDE = "http://host1.test/s.js", "http://aside.test/i.gif"
 NAME = sanitise(PAGE)
@@ -170,13 +169,16 @@ def test_a_long_name_does_not_leave_the_picture(tmp_path: Path) -> None:
 
 def test_the_waterfall_shows_which_request_it_was(tmp_path: Path) -> None:
     add(tmp_path, [SCRIPT])
-    html = render(*read(tmp_path))
-    start = html.index('id="report-data">') + len('id="report-data">')
-    data = json.loads(html[start:html.index("</script>", start)])
-    assert data["answers"]["stand-in"] == "answered by a stand-in"
-    rows: list[list[Any]] = next(chart["rows"] for key, chart in data["charts"].items() if key.startswith("waterfall"))
-    assert {(row[0], row[1][7], row[2][7]) for row in rows} == {
-        (PAGE, "", ""), (SCRIPT, "stand-in", "stand-in"), (ASIDE, "", "")}
+    results, selection = read(tmp_path)
+    compared = compare_loads(selection, NAME, results.rtts_ms[0])
+    assert compared is not None
+    assert {tuple((request.url, request.answer) for request in pair if request) for pair in compared.pairs} == {
+        ((PAGE, ""),) * 2, ((SCRIPT, "stand-in"),) * 2, ((ASIDE, ""),) * 2}
+    figure = draw_figure(results, selection, NAME, results.rtts_ms[0])
+    assert figure is not None
+    [marks] = figure.axes[0].collections
+    assert (marks.get_label(), len(marks.get_offsets())) == ("answered by a stand-in", 2)
+    assert "answered by a stand-in" in render(results, selection)
 
 
 def test_loads_that_differ_give_a_span(tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ from harness.show.prediction import prediction_lines
 from harness.show.report.render import render
 from harness.show.requests_figure import draw_figure
 from harness.show.sweep import sweep_lines
-from harness.show.table import format_report
 from tests.support.client_folder import NEWS, add_load
 from tests.support.nested import nested
 from tests.support.report_folder import MEASURED
+from tests.support.texts import format_report
 
 PAGE = "httpen.wikipedia.orgwikiTransmission_Control_Protocol"
 FILES = [f"50-1-tfo-{tfo}/{PAGE}{ending}" for tfo in (0, 1) for ending in ("", ".json", ".har")]

@@ -16,9 +16,9 @@ from harness.analysis.setups import differing_settings
 from harness.bootstrap import ROOT
 from harness.files.results import read_results
 from harness.show.layouts import draw_layouts, layout_lines
-from harness.show.table import format_report
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 from tests.support.forked import typed
+from tests.support.texts import format_report
 
 PROGRAM = ROOT / "experiments" / "layouts.py"
 

@@ -9,10 +9,10 @@ from harness.analysis.selection import select
 from harness.files.experiment import write_experiment
 from harness.files.results import read_results
 from harness.show.protocols import is_simulated
-from harness.show.table import format_report
 from tests.support.client_folder import make_client
 from tests.support.made_har import PAGE, chain
 from tests.support.plotted import plot
+from tests.support.texts import format_report
 
 REAL: dict[str, Any] = {"network": "loopback", "fastopen_by": "the kernel's, in a network namespace of its own",
         "fastopen_because": ""}
@@ -45,5 +45,5 @@ def test_what_is_simulated_stands_in_a_table_of_its_own(tmp_path: Path, option: 
     said = plot(tmp_path, *option, "--clientdir", client, "--outputdir", tmp_path / "out").stdout
     measured, simulated = said.split("Simulated, not measured (there are no loads with TFO)")
     assert "\t100\t0.624\t-\t-\n" in measured
-    assert "TFO: none: what it would do is simulated from the loads without it (a reason)." in measured
+    assert "no network, servers on loopback" in measured
     assert "\t100\t0.624\t3\t0.324\t-\t-\n" in simulated

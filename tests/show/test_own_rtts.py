@@ -14,8 +14,8 @@ from harness.show.paper import paper_lines
 from harness.show.report import write_report
 from harness.show.requests_figure import draw_figure
 from harness.show.sweep import draw_sweep, sweep_lines
-from harness.show.table import format_report
 from tests.support.client_folder import NEWS, POST, add_load, make_client
+from tests.support.texts import format_report
 
 NAME = "recorded 12-180"
 RECORDED: dict[str, Any] = {"rtt": "recorded*2", "rtts_assumed": ["c.test"],

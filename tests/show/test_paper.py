@@ -9,8 +9,8 @@ from harness.analysis.stats import improvement_percent
 from harness.files.results import read_results
 from harness.files.text_log import PageLog, Transaction, format_log
 from harness.show.paper import TABLE_1, paper_lines
-from harness.show.table import format_report
 from tests.support.client_folder import make_client
+from tests.support.texts import format_report
 
 PAGES = ("http://www.amazon.com", "http://en.wikipedia.org/wiki/Transmission_Control_Protocol", "http://other.example")
 

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from collections import Counter
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -14,8 +15,8 @@ import pytest
 from harness.analysis.selection import Selection, select
 from harness.errors import InputError
 from harness.files.results import Results, attempt_directory, read_results
+from harness.show.records import PHASES
 from harness.show.report import write_report
-from harness.show.report.records import PHASES
 from harness.show.report.tables import UNKNOWN
 from harness.show.table import footer_lines, table_lines
 from tests.support.client_folder import NEWS, add_load, make_client
@@ -121,12 +122,8 @@ def test_nothing_is_fetched(report: tuple[str, Results, Selection], page: Page) 
                   if attributes.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "connect-src" not in policy
-    data, *scripts = page.texts["script"]
-    for script in scripts:
-        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy
-    assert len(scripts) == 2
-    assert scripts[0].count("* plotly.js v") == 1
-    assert set(json.loads(data)) == {"phases", "answers", "charts"}
+    script, = page.texts["script"]
+    assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy
 
 
 def test_hostile_names_stay_text(report: tuple[str, Results, Selection], page: Page) -> None:
@@ -134,30 +131,28 @@ def test_hostile_names_stay_text(report: tuple[str, Results, Selection], page: P
     assert "pwned" in html
     for word in ("<script>window", "<img", "<b>", "<i>", "<u>"):
         assert word not in html
-    assert len(page.texts["script"]) == 3
-    rows = json.loads(page.texts["script"][0])["charts"]["waterfall-2-20"]["rows"]
-    assert rows[1][0] == f"{EVIL}/1"                                        # and nothing of it is lost
+    assert len(page.texts["script"]) == 1
+    assert f"2. {EVIL}/1" in page.rows()                                    # and nothing of it is lost
     assert EVIL in page.texts["h3"]
 
 
-def test_the_waterfall_has_what_the_har_has(page: Page) -> None:
-    charts = json.loads(page.texts["script"][0])["charts"]
-    assert charts["waterfall-1-100"]["loads"][0]["name"] == "TFO off"
-    url, off, on = charts["waterfall-1-100"]["rows"][0]
-    assert url == WIKI
-    for start, end, phases, status, size, connection, error, answer in (off, on):
-        assert not answer
-        assert len(phases) == len(PHASES)
-        assert sum(phases) == pytest.approx(end - start, abs=1.5)           # the HAR's dates are to the millisecond
-        assert (status, error) == ("200 OK", "")
-        assert size > 1000
-        assert connection.isdecimal()
-    assert off[2][PHASES.index("connect")] >= 100                           # one RTT, which TFO saves
-    assert on[2][PHASES.index("connect")] < 5
-    evil = charts["waterfall-2-100"]["rows"][4]
-    phases = [1, 0, 20, 10, 0, 15, 4]           # connect includes ssl
-    assert evil[1][2:] == [phases, "200 <b>OK</b>", 7, "<u>4</u>", ERROR, "failed"]
-    assert [row[1][7] for row in charts["waterfall-2-100"]["rows"]] == ["", "stand-in", "", "", "failed"]
+def test_each_bar_has_the_row_of_its_request(page: Page) -> None:
+    """The figures' bars name rows of the tables beside them: all that a HAR says of a request."""
+    bars = Counter(str(attributes["data-bar"]) for _, attributes in page.elements if "data-bar" in attributes)
+    assert bars["28"] == 2 * 2                                              # of the last of 29, at 2 RTTs, off and on
+    assert "29" not in bars
+    rows = page.rows()
+    place = rows.index(f"1. {WIKI}")
+    off, on = (row.split("|") for row in rows[place + 1:place + 3])
+    connect = 2 + PHASES.index("connect")
+    assert (off[0], on[0]) == ("TFO off", "TFO on")
+    assert float(off[connect]) >= 100                                       # one RTT, which TFO saves
+    assert float(on[connect]) < 5
+    assert sum(map(float, off[2:2 + len(PHASES)])) == pytest.approx(float(off[2 + len(PHASES)]) - float(off[1]), abs=5)
+    evil = rows[rows.index(f"5. {EVIL}/4") + 1].split("|")
+    assert [evil[2:9], evil[10:]] == [["1", "0", "20", "10", "0", "15", "4"],          # connect includes ssl
+                                      ["7", f"200 <b>OK</b>, {ERROR}, failed", "<u>4</u>"]]
+    assert "answered by a stand-in" in rows[rows.index(f"2. {EVIL}/1") + 1]
 
 
 def test_proof_and_what_was_left_out(page: Page) -> None:
@@ -196,13 +191,9 @@ def test_without_an_experiment_file_the_loads_say_where_they_were_measured(tmp_p
 
 
 def test_improvement_breakdown_and_prediction(page: Page) -> None:
-    charts = json.loads(page.texts["script"][0])["charts"]
-    assert len(charts["improvement"]["figure"]["data"]) == 2
-    path = charts["waterfall-1-100"]["loads"][0]["path"]                    # from step to step, without a gap
-    assert [start for _, start, _ in path[1:]] == [end for _, _, end in path[:-1]]
-    assert {row for row, *_ in path} <= set(range(29))
-    assert [trace["x"] for trace in charts["breakdown-page-1"]["figure"]["data"] if trace["meta"]["ink"] == "connect"]
-    assert "breakdown-page-2" not in charts                                 # its HAR has no page: nothing to explain
+    captions = page.texts["caption"]
+    assert len([caption for caption in captions if caption.startswith("Improvement of PLT")]) == 1
+    assert len([caption for caption in captions if caption.startswith("Time on the critical path of")]) == 1
     assert any("No load of this page can be explained" in words for words in page.texts["p"])
     assert any("Predicted (s)" in table for table in page.texts["table"])
 

@@ -9,8 +9,8 @@ from harness.files.har import UNFINISHED
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.results import read_results, write_load
 from harness.files.text_log import PageLog, Transaction, format_log
-from harness.show.report.records import PHASES, shown_requests
-from harness.show.report.waterfall import chart_data, make_waterfalls
+from harness.show.records import PHASES, shown_requests
+from harness.show.requests_figure import draw_figure
 from tests.support.made_har import PAGE, MadeLoad
 
 POLL = "http://poll.test/"
@@ -62,6 +62,6 @@ def test_the_critical_path_lies_in_the_rows_of_its_own_requests(tmp_path: Path) 
     load.log.write_text(format_log(PageLog(transactions=[
         Transaction(0, 200, PAGE), Transaction(200, 1000, POLL), Transaction(480, 1580, POLL)])))
     results = read_results(tmp_path)
-    [waterfall] = make_waterfalls(results, select(results, "load"), load.page, 1)
-    path = chart_data(waterfall)["loads"][0]["path"]
-    assert path == [[0, 0, 100], [0, 100, 200], [1, 200, 400], [1, 400, 500], [1, 500, 1000], [1, 1000, 1010]]
+    figure = draw_figure(results, select(results, "load"), load.page, 100)
+    assert figure is not None
+    assert [bar.get_linewidth() > 1 for bar in figure.axes[0].patches] == [True, True, False]

@@ -207,7 +207,8 @@ def test_loads_without_tfo_only_are_no_curve(tmp_path: Path) -> None:
 
 def test_plot_writes_the_figure_and_says_the_answer(results: Results, tmp_path: Path) -> None:
     done = typed(ROOT / "plot.py", "--clientdir", results.clientdir, "--outputdir", tmp_path / "figures",
-                 "--format", "svg")
+                 "--format", "svg", "--detail")
     assert done.returncode == 0, done.stderr
+    assert f"{NEWS}: from 20 ms on; " in (tmp_path / "figures" / "report.html").read_text()
     assert f"\n  {NEWS}: from 20 ms on; " in done.stdout
     assert (tmp_path / "figures" / "improvement-vs-rtt.svg").read_text().startswith("<?xml")

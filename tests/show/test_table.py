@@ -8,8 +8,9 @@ import pytest
 from harness.analysis.selection import Selection, select
 from harness.files.results import Results, attempt_directory, read_results
 from harness.show.labels import share_of
-from harness.show.table import format_report, table_lines
+from harness.show.table import table_lines
 from tests.support.client_folder import NEWS, POST, add_load, make_client
+from tests.support.texts import format_report
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DATA = ROOT / "tests" / "data"

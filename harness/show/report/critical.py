@@ -4,12 +4,14 @@ Both are computed from a load's HAR. Logs of 2013 have none; then the sections s
 """
 
 from collections.abc import Sequence
-from typing import Any
+
+from markupsafe import Markup
 
 from harness.analysis.selection import Selection
 from harness.files.results import Results
 from harness.show.answers import doubtful_words
-from harness.show.breakdown_figure import STYLES, Bar, explained_loads, which_loads
+from harness.show.breakdown_figure import STYLES, Bar, draw_breakdown, explained_loads, which_loads
+from harness.show.inline_svg import inline_svg
 from harness.show.prediction import COLUMNS, prediction_cells, prediction_notes, predictions
 from harness.show.report.tables import Section, Table, columns, plain_table
 
@@ -17,7 +19,7 @@ UNEXPLAINED = "No load of this page can be explained: that takes one that counts
               "record beside its log (logs of 2013 have neither)."
 
 
-def breakdown_section(results: Results, selection: Selection, page: str) -> Section:
+def breakdown_section(results: Results, selection: Selection, page: str, key: str) -> Section:
     """Return what each kind of step took on the critical path of the page's drawn loads."""
     found = explained_loads(results, selection, page)
     if not found:
@@ -30,7 +32,9 @@ def breakdown_section(results: Results, selection: Selection, page: str) -> Sect
              "shorter, until another chain is the longest. What ran beside it is not in it; which request waited for "
              f"which is inferred. {which_loads(found)}",
              *(f"{bar.title}:{doubtful_words(bar.shown.doubtful)}" for bar in found if bar.shown.doubtful)]
-    return Section(words, _figure(found, kinds), label, _breakdown_table(results.urls[page], found, kinds),
+    figure = draw_breakdown(results, selection, page)
+    svg = Markup(inline_svg(figure, key, label)) if figure else ""
+    return Section(words, svg, _breakdown_table(results.urls[page], found, kinds),
                    [_steps_table(results.urls[page], found)])
 
 
@@ -45,26 +49,6 @@ def prediction_section(results: Results, selection: Selection) -> Section:
         [(results.urls[page], [prediction_cells(selection.rtt_name(rtt_ms), prediction)
                                for rtt_ms, prediction in of_page.items()])
          for page, of_page in of_pages.items()]))
-
-
-def _figure(found: Sequence[Bar], kinds: Sequence[str]) -> dict[str, Any]:
-    return {
-        "data": [{
-            "type": "bar", "orientation": "h", "name": STYLES[kind].label,
-            "y": [bar.title for bar in found],
-            "x": [round(bar.explanation.breakdown_ms[kind], 1) for bar in found],
-            "hoverinfo": "text", "textposition": "none", "meta": {"ink": kind},
-            "hovertext": [_hover(bar, kind) for bar in found],
-        } for kind in kinds],
-        "layout": {"barmode": "stack", "hovermode": "closest", "height": 170 + 34 * len(found), "bargap": 0.25,
-                   "xaxis": {"title": {"text": "Time on the critical path (ms)"}},
-                   "yaxis": {"autorange": "reversed", "ticksuffix": " "}}}
-
-
-def _hover(bar: Bar, kind: str) -> str:
-    taken, count = bar.explanation.breakdown_ms, bar.explanation.handshakes
-    return f"<b>{bar.title}</b><br>{STYLES[kind].label}: {taken[kind]:.0f} ms of {sum(taken.values()):.0f} ms<br>" \
-           f"{count} TCP handshake{'' if count == 1 else 's'} on the path"
 
 
 def _breakdown_table(url: str, found: Sequence[Bar], kinds: Sequence[str]) -> Table:

@@ -1,20 +1,17 @@
 """How much TFO saves at which RTT: the table's improvement with its confidence interval, as a chart and as a table."""
 
 from collections.abc import Iterator, Sequence
-from html import escape
-from typing import Any
+
+from markupsafe import Markup
 
 from harness.analysis.improvement import Improvement, improvements
 from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.selection import Selection
 from harness.analysis.stats import median_confidence
 from harness.files.results import Results
-from harness.show.labels import short_names
+from harness.show.inline_svg import inline_svg
 from harness.show.report.tables import UNKNOWN, Section, Table, columns, number
-
-INKS = 6
-"""How many colours report.css has for pages; symbols tell apart what shares point."""
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x")
+from harness.show.sweep import draw_sweep, sweep_lines
 
 
 def improvement_section(results: Results, selection: Selection) -> Section:
@@ -28,7 +25,8 @@ def improvement_section(results: Results, selection: Selection) -> Section:
                           words=["Without 0?"]),
                   [(url, [_row(point) for point in found if point.page == page]) for page, url in results.urls.items()])
     label = "Improvement of page load time in percent against RTT in ms. " + " ".join(_spans(results, measured))
-    return Section(list(_words(measured)), _figure(results, measured), label, table)
+    svg = Markup(inline_svg(draw_sweep(results, selection), "improvement", label))
+    return Section([*_words(measured), *sweep_lines(results, selection)], svg, table)
 
 
 def _row(point: Improvement) -> Sequence[str]:
@@ -62,42 +60,3 @@ def _spans(results: Results, measured: Sequence[Improvement]) -> Iterator[str]:
         own = [point for point in measured if point.page == page]
         if own:
             yield f"{url}: " + ", ".join(f"{_percent(point.percent)} at {point.rtt_name} ms" for point in own) + "."
-
-
-def _figure(results: Results, measured: Sequence[Improvement]) -> dict[str, Any]:
-    names = dict(sorted((point.rtt_ms, point.rtt_name) for point in measured))
-    rtts_ms = list(names)
-    pages_names = short_names(results.urls)
-    pages = [page for page in results.urls if any(point.page == page for point in measured)]
-    traces = [_trace(position, len(pages), pages_names[page],
-                     [point for point in measured if point.page == page], rtts_ms)
-              for position, page in enumerate(pages)]
-    return {"data": traces, "layout": {
-        "height": 460, "hovermode": "closest",
-        "xaxis": {"title": {"text": "RTT (ms)"}, "tickvals": list(range(len(rtts_ms))), "zeroline": False,
-                  "ticktext": list(names.values()), "range": [-0.5, len(rtts_ms) - 0.5]},
-        "yaxis": {"title": {"text": "Improvement (%)"}, "zeroline": True, "zerolinewidth": 2, "rangemode": "tozero"}}}
-
-
-def _trace(position: int, pages: int, name: str, points: Sequence[Improvement], rtts_ms: Sequence[float],
-           ) -> dict[str, Any]:
-    """Return the points of one page. RTTs are evenly spaced, whatever they are; pages stand a little apart."""
-    aside = 0.4 * ((position + 0.5) / pages - 0.5)
-    percents = [point.percent or 0.0 for point in points]
-    return {
-        "type": "scatter", "mode": "lines+markers", "name": escape(name, quote=False),
-        "x": [round(rtts_ms.index(point.rtt_ms) + aside, 4) for point in points],
-        "y": [round(percent, 3) for percent in percents],
-        "error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5,
-                    "array": [round(point.errors_percent[1], 3) for point in points],
-                    "arrayminus": [round(point.errors_percent[0], 3) for point in points]},
-        "hoverinfo": "text", "hovertext": [_hover(name, point) for point in points],
-        "meta": {"ink": str(position % INKS)}, "line": {"width": 1.5, "dash": "dot"},
-        "marker": {"size": 9, "symbol": SYMBOLS[position % len(SYMBOLS)]},
-    }
-
-
-def _hover(name: str, point: Improvement) -> str:
-    between = f"<br>95% interval {_percent(point.interval.low_percent)} to {_percent(point.interval.high_percent)}" \
-        if point.interval else "<br>no interval: too few pairs of runs"
-    return f"<b>{escape(name, quote=False)}</b><br>RTT {point.rtt_name} ms: {_percent(point.percent)}{between}"

@@ -12,7 +12,7 @@ from harness.analysis.selection import Cell, Selection
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult, Results
 from harness.show.labels import TFO_NAMES, share_of
-from harness.show.report.records import entry_url, read_entries
+from harness.show.records import entry_url, read_entries
 from harness.show.report.tables import UNKNOWN, Table, columns, number, plain_table
 
 Count = Callable[[LoadRecord], int | None]

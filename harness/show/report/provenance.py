@@ -10,7 +10,7 @@ from harness.files.load_parts import Environment
 from harness.files.load_record import LoadRecord
 from harness.files.results import Results
 from harness.show.labels import TFO_NAMES
-from harness.show.report.records import dictionary, finite
+from harness.show.records import dictionary, finite
 from harness.show.report.tables import UNKNOWN, Table, columns, plain_table
 
 SETTINGS = {

@@ -5,7 +5,8 @@ The template turns each table into HTML with a caption and headed rows.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from markupsafe import Markup
 
 UNKNOWN = "\N{EN DASH}"
 """Stands in a cell for what is not known; the console table's "-" in type."""
@@ -37,13 +38,12 @@ class Table:
 class Section:
     """A section: `words`, then a chart, then tables.
 
-    `figure` is what report.js draws (None: nothing), `label` describes the chart in a sentence or two, `table` has the
-    same numbers as the chart, `more` are further tables.
+    `figure` is an ``svg`` element ("" for none), `table` has the same numbers: report.js shows the row of what is
+    pointed at. `more` are further tables.
     """
 
     words: list[str]
-    figure: dict[str, Any] | None = None
-    label: str = ""
+    figure: Markup | str = ""
     table: Table | None = None
     more: list[Table] = field(default_factory=list)
 

@@ -1,0 +1,128 @@
+"""What plot.py prints: the table, and at most ten lines: what was measured, what is not sure, where the rest is."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from harness.analysis.improvement import improvements
+from harness.analysis.selection import METRICS, Selection
+from harness.analysis.shown import file_problems
+from harness.browser.connection_limit import CHROMES_OWN
+from harness.errors import printable
+from harness.files.experiment import ExperimentRecord
+from harness.files.layout import HOST
+from harness.files.result_names import CLIENT
+from harness.files.results import Results
+from harness.show.answers import MARK
+from harness.show.labels import span
+from harness.show.notes import NoteKind, notes_on, too_few_runs
+from harness.show.paper import paper_lines
+from harness.show.protocols import is_of_loopback
+from harness.show.table import table_lines
+
+MOST_LINES = 10
+NAMED = 3
+"""So many rows or cells are named in a line; the report names all."""
+REPORT = "report.html"
+RUN_LOG = f"{CLIENT}/run.log"
+
+
+def format_console(results: Results, selection: Selection) -> str:
+    """Return table and answer as they are printed, ending in a line break."""
+    beside = list(paper_lines(results, selection))
+    return "\n".join([*table_lines(results, selection), "", *beside, *([""] if beside else []),
+                      *map(printable, summary_lines(results, selection)), ""])
+
+
+def summary_lines(results: Results, selection: Selection) -> Iterator[str]:
+    """Give at most MOST_LINES lines: what the numbers are, what is not sure, what failed, where the rest is."""
+    yield f"PLT: {METRICS[selection.metric]}.{_number_of_loads(selection)}"
+    if words := _conditions(results):
+        yield f"Measured: {words}."
+    if selection.metric != selection.asked_metric:
+        yield f'These are logs of the 2013 tool: metric "{selection.metric}", not "{selection.asked_metric}".'
+    yield from _doubts(results, selection)
+    yield from too_few_runs(improvements(results, selection))
+    if causes := {experiment.busy for experiment in results.experiments if experiment.busy}:
+        yield f"Careful: the machine was busy before the loads ({_first(sorted(causes))})."
+    yield from _made_again(results)
+    if missing := selection.missing(results.tfos):
+        yield f"Not measured: {_first([selection.cell_name(cell) for cell in missing])}."
+    if left_out := list(_left_out(results, selection)):
+        yield f"Left out: {', '.join(left_out)}."
+    yield f"The rest: {REPORT} beside the figures (all notes and reasons), {RUN_LOG} (each try), {CLIENT}/loads.csv."
+
+
+def _number_of_loads(selection: Selection) -> str:
+    counts = [len(loads) for loads in selection.cells.values() if loads]
+    if not counts:
+        return ""
+    if max(counts) == 1:
+        return " Each number is one load (n = 1)."
+    return f" Each number is the median of n = {span(min(counts), max(counts))} loads."
+
+
+def _conditions(results: Results) -> str:
+    """Say what the pages were loaded over, once for all RTTs at which it is the same."""
+    rtts: dict[str, list[str]] = defaultdict(list)
+    for experiment in results.experiments:
+        rtts["; ".join(_conditions_of(experiment))].append(experiment.rtt_name)
+    if len(rtts) == 1:
+        return next(iter(rtts))
+    return ". ".join(f"at {', '.join(names)} ms {words}" for words, names in rtts.items())
+
+
+def _conditions_of(experiment: ExperimentRecord) -> Iterator[str]:
+    """Give the circumstances that change what the numbers mean, by the options that choose them."""
+    yield f"{'synthetic' if experiment.synthetic else 'recorded'} pages"
+    if experiment.http:
+        yield f"--http {experiment.http}"
+    if is_of_loopback(experiment):
+        yield "no network, servers on loopback"
+    usual = {"cookies": "warm", "layout": HOST, "connections_per_host": CHROMES_OWN, "server": "threaded"}
+    for name, value in usual.items():
+        found = getattr(experiment, name)
+        if found and found != value:
+            yield f"--{name.replace('_', '-')} {found}"
+    for name in ("rtt", "think"):
+        if found := experiment.settings.get(name):
+            yield f"--{name} {found}"
+    if experiment.paper:
+        yield "--paper"
+
+
+def _doubts(results: Results, selection: Selection) -> Iterator[str]:
+    """Name the rows of which a kind of note says that they are not what they look like."""
+    rows: dict[NoteKind, list[str]] = defaultdict(list)
+    for row in improvements(results, selection):
+        for note in notes_on(results, selection, row):
+            if note.kind.on_console:
+                rows[note.kind].append(f"{row.page} at {row.rtt_name} ms")
+    words = [f"{_first(names)} ({kind.value})" for kind, names in rows.items()]
+    if any(MARK in line for line in table_lines(results, selection)):
+        words.append(f"{MARK} an answer on the critical path is not the recorded one")
+    if words:
+        yield f"Not sure: {'; '.join(words)}."
+
+
+def _made_again(results: Results) -> Iterator[str]:
+    again = {(load.page, load.delaynet_ms, load.run, load.tfo) for load in results.again}
+    if again:
+        late = any(load.record and load.record.timekeeping and load.record.timekeeping.late for load in results.again)
+        busy = late or any(experiment.busy for experiment in results.experiments)
+        yield f"{len(again)} of {len(results.loads)} loads were made again" \
+              f"{' (the machine was busy)' if busy else ''}: {RUN_LOG}"
+
+
+def _left_out(results: Results, selection: Selection) -> Iterator[str]:
+    problems = len([*results.problems, *file_problems(selection)])
+    for count, one, many in ((len(selection.left_out), "load that does not count", "loads that do not count"),
+                             (len(results.others), "load of another experiment", "loads of another experiment"),
+                             (problems, "problem in files", "problems in files")):
+        if count:
+            yield f"{count} {one if count == 1 else many}"
+
+
+def _first(names: Iterable[str]) -> str:
+    found: Sequence[str] = list(names)
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    return f"{', '.join(found[:NAMED])}{more}"
