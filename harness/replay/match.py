@@ -196,8 +196,8 @@ class Matcher:
     def _files(self, target: str) -> list[Candidate]:
         """Return the file that is a URL's body, as its name is made, where no log has the URL."""
         forms = dict.fromkeys((target, unquote(target, errors="surrogateescape")))      # decoded, as files are named
-        return [each for form in forms
-                for each in _candidates(form, self._recording.exact(self._scheme, self._host, form), 0)][:1]
+        found = (self._recording.exact(self._scheme, self._host, form) for form in forms)
+        return [*_candidates(target, next(filter(None, found), ()), 0)]
 
 
 def as_found(found: str, candidate: Candidate, request: Request) -> str:
@@ -205,11 +205,11 @@ def as_found(found: str, candidate: Candidate, request: Request) -> str:
 
     A server that tells a document from what a script gets (htmx) would have sent the script something else.
     """
-    if found == EXACT and _common_body(candidate.body, request.asked.body) == ALIKE_BODY:
+    if found != EXACT:
+        return found
+    if _common_body(candidate.body, request.asked.body) == ALIKE_BODY:
         return FoundAs.MASKED
-    if found == EXACT and request.asked.navigation is False and candidate.navigation:
-        return FoundAs.BEST_MATCH
-    return found
+    return FoundAs.BEST_MATCH if request.asked.navigation is False and candidate.navigation else EXACT
 
 
 def asked_alike(answer: RecordedAnswer, request: Request) -> bool:

@@ -64,7 +64,6 @@ class Site:
         """Whether its server hands the kernel so little at a time that urgent answers overtake others."""
         self._live = tuple(recording.live.get((scheme, host), ()))
         self._matcher = Matcher(recording, scheme, host)
-        self._has_preflights = any(key.startswith("OPTIONS ") for key in answers)
         self._pages = frozenset(answer.page for sequence in answers.values() for answer in sequence)
         self._polls = {alike_path(key): answer for key, sequence in answers.items()
                        for answer in sequence if answer.slow_ms}
@@ -85,13 +84,11 @@ class Site:
             polled: RecordedAnswer | None = None
             for found, candidates in self._matcher.found(request):
                 usable = [each for each in candidates if self._matcher.may_be_sent(found, each, request)]
-                if not usable:
-                    continue
-                if self._is_polled(request):
+                if usable and self._is_polled(request):
                     polled = polled or self._matcher.best(found, usable, request, page, self._turn(request)).answer
                     usable = [each for each in usable if self._turn(request)(each)[0] != AGAIN]
-                    if not usable:
-                        continue
+                if not usable:
+                    continue
                 chosen = self._matcher.best(found, usable, request, page, self._turn(request))
                 again = self._give(chosen, request)
                 if again and (chosen.answer.live or self._matcher.end_of(chosen.answer) == LOOP):
@@ -117,19 +114,15 @@ class Site:
         wanted = path_and_query(target)
         with self._lock:
             page = self._present_load(Request("GET", target, Asked()))
-            alike = [(number, _target_of(live.url)) for number, live in enumerate(self._live)]
-            alike = [(number, own) for number, own in alike
-                     if _path(own) == _path(wanted) or mask_target(own) == mask_target(wanted)]
-
-            def score(each: tuple[int, str]) -> tuple[int, ...]:
-                number, own = each
-                fresh = f"live {number}" not in self._given
-                return (own == wanted, mask_target(own) == mask_target(wanted), self._live[number].page == page, fresh,
-                        -number if fresh else number)
-
-            if not alike:
+            scores = []
+            for number, live in enumerate(self._live):
+                own, fresh = path_and_query(split_url(live.url)[1]), f"live {number}" not in self._given
+                alike = [same(own) == same(wanted) for same in (str, mask_target, _path)]
+                if any(alike):
+                    scores.append((*alike, live.page == page, fresh, -number if fresh else number))
+            if not scores:
                 return None
-            chosen, _ = max(alike, key=score)
+            chosen = abs(max(scores)[-1])
             self._given.add(f"live {chosen}")
             return self._live[chosen]
 
@@ -142,7 +135,7 @@ class Site:
         request = Request("OPTIONS", target, asked)
         with self._lock:
             page = self._present_load(request)
-            for found, candidates in self._matcher.found(request) if self._has_preflights else ():
+            for found, candidates in self._matcher.found(request):
                 preflights = [each for each in candidates if each.method == "OPTIONS"]
                 if found != FoundAs.BEST_MATCH and preflights:
                     chosen = self._matcher.best(found, preflights, request, page, self._turn(request))
@@ -197,10 +190,6 @@ class Site:
 def _marked(answer: RecordedAnswer, found: str) -> RecordedAnswer:
     """Return an answer with how it was found; what is exact, or hangs, says so itself."""
     return answer if found == EXACT or answer.hangs else dataclasses.replace(answer, found=found)
-
-
-def _target_of(url: str) -> str:
-    return path_and_query(split_url(url)[1])
 
 
 def _path(target: str) -> str:
