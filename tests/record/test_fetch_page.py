@@ -1,8 +1,6 @@
 """A visit turned into a recording and a verdict: what is kept of answers that came half, in parts, or never."""
 
 import base64
-import errno
-import os
 from pathlib import Path
 
 import pytest
@@ -54,13 +52,6 @@ def test_an_answer_is_whole_when_its_length_came(log: MadeNetLog, tmp_path: Path
     recording = seen(log, tmp_path)
     assert [exchange.whole for exchange in recording.exchanges] == [True, True, False, False]
     assert answer(recording, "http://a.test/half").body == b"12345"
-
-
-@pytest.mark.parametrize("number", ["²", f"{'0' * 5000}5"])      # Python takes no number of over 4300 digits
-def test_what_is_no_size_tells_nothing(log: MadeNetLog, tmp_path: Path, number: str) -> None:
-    log.request("http://a.test/all", "200 OK", b"12345", f"Content-Length: {number}")
-    log.request("http://a.test/part", "206 Partial Content", b"12345", f"Content-Range: bytes 0-4/{number}")
-    assert [exchange.whole for exchange in seen(log, tmp_path).exchanges] == [True, True, False]
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -129,15 +120,6 @@ def test_a_part_that_a_page_asked_for_was_not_given_up(log: MadeNetLog, tmp_path
     assert judge(seen(log, tmp_path)).not_recordable == {"the rest of what the page asked for a part of": 1}
 
 
-def test_an_error_is_not_what_came_whole_another_time(log: MadeNetLog, tmp_path: Path) -> None:
-    film = "http://a.test/film"
-    log.request(film, "206 Partial Content", b"12345", "Content-Length: 5", "Content-Range: bytes 0-4/9")
-    log.request(film, "416 Range Not Satisfiable", b"no", "Content-Length: 2")
-    again = Again({film: Fetched(200, "OK", (), b"123456789")})
-    seen(log, tmp_path, again)
-    assert again.asked == [film]
-
-
 def test_what_came_another_time_or_was_posted_is_not_fetched_again(log: MadeNetLog, tmp_path: Path,
                                                                    store: Store) -> None:
     log.request("http://a.test/x", "200 OK", b"12", "Content-Length: 4", cancelled=True)
@@ -148,25 +130,6 @@ def test_what_came_another_time_or_was_posted_is_not_fetched_again(log: MadeNetL
     assert again.asked == []
     recording.write(store, "page")
     assert (store.mirror / "a.test/x").read_bytes() == b"1234"
-
-
-def test_fetching_again_in_vain_is_said(log: MadeNetLog, tmp_path: Path) -> None:
-    log.request("http://a.test/half", "200 OK", b"12", "Content-Length: 4", cancelled=True)
-    log.request("http://a.test/other", "200 OK", b"12", "Content-Length: 4", cancelled=True)
-    recording = seen(log, tmp_path, Again({"http://a.test/other": Fetched(403, "Forbidden")}))
-    assert "no such host" in recording.text()
-    assert "status 403" in recording.text()
-    assert judge(recording).not_recordable == {"given up half way": 2}
-
-
-def test_what_was_given_up_before_its_first_byte_and_came_whole_makes_no_second_file(
-        log: MadeNetLog, tmp_path: Path, store: Store) -> None:
-    log.request("http://a.test/x", "200 OK", b"", "Content-Length: 4", cancelled=True)
-    log.request("http://a.test/x", "200 OK", b"1234", "Content-Length: 4")
-    log.request("http://a.test/never", "200 OK", b"", "Content-Length: 4", cancelled=True)
-    recording = seen(log, tmp_path)
-    recording.write(store, "page")
-    assert [exchange.file for exchange in recording.exchanges[1:]] == ["", "a.test/x", "a.test/never"]
 
 
 def test_what_is_not_over_is_kept_as_far_as_it_came(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
@@ -187,25 +150,6 @@ def test_what_is_not_over_is_kept_as_far_as_it_came(log: MadeNetLog, tmp_path: P
     assert (stream["_partial"], stream["_error"]) == (True, "unfinished")
     assert stream["_file"] == "a.test/stream"
     assert (hanging["_partial"], hanging["_error"], hanging["response"]["status"]) == (True, "unfinished", 0)
-
-
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
-def test_a_full_or_broken_disk_ends_the_recording(log: MadeNetLog, tmp_path: Path, store: Store,
-                                                  monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    def fail(*_: object) -> int:
-        raise OSError(number, os.strerror(number))
-
-    recording = seen(log, tmp_path)
-    monkeypatch.setattr(Path, "write_bytes", fail)
-    with pytest.raises(OSError, match=os.strerror(number)):
-        recording.write(store, "page")
-
-
-def test_a_body_whose_url_makes_no_file_is_only_noted(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
-    log.request(f"http://{'a' * 300}.test/", "200 OK", b"12345")
-    recording = seen(log, tmp_path)
-    recording.write(store, "page")
-    assert recording.exchanges[1].note.startswith("its body cannot be kept: ")
 
 
 def test_readers_of_the_text_log_find_each_status_again(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
