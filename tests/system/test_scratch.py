@@ -4,28 +4,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.system import scratch
 from harness.system.locked_folder import LOCK
-from harness.system.scratch import MARK, MOST_LOOKS, sweep, temporary_directory
+from harness.system.scratch import MARK, sweep, temporary_directory
 
 HOLD = """from harness.system.scratch import temporary_directory
 import time
 with temporary_directory() as directory:
     print(directory, flush=True)
     time.sleep(60)"""
-
-
-def test_it_is_gone_at_the_end() -> None:
-    with temporary_directory() as directory:
-        (directory / "file").write_text("x")
-        assert directory.stat().st_mode & 0o777 == 0o711
-    assert not directory.exists()
 
 
 def test_what_a_killed_experiment_left_is_swept_by_the_next_and_a_running_one_is_not() -> None:
@@ -94,31 +85,6 @@ def test_what_goes_on_starting_others_is_ended() -> None:
         assert not [path for path in Path("/proc").glob("[0-9]*") if has(path, f"{MARK}={directory}")]
 
 
-def says_nothing(_process: Path, _directories: list[Path]) -> bool:
-    return False
-
-
-def cannot_be_asked(_process: Path, _directories: list[Path]) -> bool:
-    raise ProcessLookupError
-
-
-@pytest.mark.parametrize("kernel", [says_nothing, cannot_be_asked], ids=["before Linux 6.16", "since then"])
-def test_what_has_ended_and_is_not_reaped_may_have_started_another(kernel: Callable[[Path, list[Path]], bool],
-                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    """So all are looked at once more; and not again and again, as one may stay for ever."""
-    looked_at: list[str] = []
-
-    def is_of(process: Path, directories: list[Path]) -> bool:
-        looked_at.append(process.name)
-        return kernel(process, directories)
-
-    monkeypatch.setattr(scratch, "_is_of", is_of)
-    with subprocess.Popen(["true"]) as child:
-        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-        scratch._end_all_of([])
-    assert 1 < looked_at.count(str(child.pid)) < MOST_LOOKS
-
-
 def test_what_has_lost_its_mark_is_known_by_the_profile_in_its_title() -> None:
     """Chrome's network process writes its title over its environment, and its profile anew when the browser dies."""
     with subprocess.Popen([sys.executable, "-c", HOLD], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
@@ -150,22 +116,6 @@ def process_state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
         return ""
-
-
-def test_the_mark_is_taken_back() -> None:
-    with temporary_directory() as outer:
-        with temporary_directory() as inner:
-            assert os.environ[MARK] == str(inner)
-        assert os.environ[MARK] == str(outer)
-    assert MARK not in os.environ
-
-
-def test_children_from_before_are_left_alone() -> None:
-    with subprocess.Popen(["sleep", "60"]) as child:
-        with temporary_directory():
-            pass
-        assert child.poll() is None
-        child.kill()
 
 
 def test_what_is_not_ours_stays(tmp_path: Path) -> None:
