@@ -4,13 +4,15 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness.bootstrap import ROOT
+from harness.system import scratch
 from harness.system.locked_folder import LOCK
-from harness.system.scratch import MARK, sweep, temporary_directory
+from harness.system.scratch import MARK, MOST_LOOKS, sweep, temporary_directory
 
 HOLD = """from harness.system.scratch import temporary_directory
 import time
@@ -83,6 +85,31 @@ def test_what_goes_on_starting_others_is_ended() -> None:
     with temporary_directory():
         assert not directory.exists()
         assert not [path for path in Path("/proc").glob("[0-9]*") if has(path, f"{MARK}={directory}")]
+
+
+def says_nothing(_process: Path, _directories: list[Path]) -> bool:
+    return False
+
+
+def cannot_be_asked(_process: Path, _directories: list[Path]) -> bool:
+    raise ProcessLookupError
+
+
+@pytest.mark.parametrize("kernel", [says_nothing, cannot_be_asked], ids=["before Linux 6.16", "since then"])
+def test_what_has_ended_and_is_not_reaped_may_have_started_another(kernel: Callable[[Path, list[Path]], bool],
+                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    """So all are looked at once more; and not again and again, as one may stay for ever."""
+    looked_at: list[str] = []
+
+    def is_of(process: Path, directories: list[Path]) -> bool:
+        looked_at.append(process.name)
+        return kernel(process, directories)
+
+    monkeypatch.setattr(scratch, "_is_of", is_of)
+    with subprocess.Popen(["true"]) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        scratch._end_all_of([])
+    assert 1 < looked_at.count(str(child.pid)) < MOST_LOOKS
 
 
 def test_what_has_lost_its_mark_is_known_by_the_profile_in_its_title() -> None:
