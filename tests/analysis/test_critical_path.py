@@ -67,13 +67,6 @@ def test_a_chain_of_hosts_has_a_handshake_each(hosts: int) -> None:
     assert [step.kind for step in steps] == ["cpu", *["connect", "wait", "receive", "cpu"] * hosts]
 
 
-def test_what_lies_beside_the_path_is_not_on_it() -> None:
-    load = chain(3)
-    load.add("http://beside.test/i.gif", 210, "image", wait=150)
-    assert len(connects(path_of(load))) == 3
-    assert saving(load) == 300
-
-
 @pytest.mark.parametrize(("mode", "method", "on_path"), [
     ("no-cors", "POST", False), ("cors", "POST", True), ("cors", "GET", True), ("no-cors", "GET", True),
     ("no-cors", "HEAD", True)])
@@ -86,19 +79,6 @@ def test_a_beacon_sets_nothing_off(mode: str, method: str, on_path: bool) -> Non
              method=method)
     load.plt_ms = load.add("https://a.test/second.js", script + 60) + 3
     assert ("https://a.test/gen_204" in {step.url for step in path_of(load)}) is on_path
-
-
-def test_a_redirected_beacon_does_not_hold_up_the_load_event() -> None:
-    load = chain(2)
-    load.add("https://a.test/b", 200, "data", wait=load.plt_ms - 301, redirect="https://a.test/c",
-             fetched=("empty", "no-cors"), method="POST")
-    assert "https://a.test/b" not in {step.url for step in path_of(load)}
-
-
-def test_what_is_fetched_ahead_does_not_hold_up_the_load_event() -> None:
-    load = chain(2)
-    load.add("https://later.test/next.js", 200, wait=load.plt_ms - 301, fetched=("empty", "no-cors"))
-    assert "https://later.test/next.js" not in {step.url for step in path_of(load)}
 
 
 def test_what_is_fetched_ahead_over_http_says_so_too() -> None:
@@ -173,13 +153,6 @@ def test_what_comes_from_the_cache_waits_for_the_request_that_fetches_it() -> No
     assert saving(load) == 4 * RTT_MS
 
 
-def test_what_is_in_the_cache_already_waits_for_nobody() -> None:
-    load = two_frames_with_one_script(cached_after=300)
-    steps = path_of(load)
-    assert not any(step.kind == "wait" and step.url.startswith("http://lib.test/") for step in steps)
-    assert connects(steps) == [PAGE, "http://ads.test/2", "http://img.test/i.gif"]
-
-
 @pytest.mark.parametrize("think_ms", [0, 200])
 def test_what_hints_name_waits_for_the_document_that_they_come_before(think_ms: int) -> None:
     """Over HTTP/2 the 103 is there after a round trip, the document when its server has thought."""
@@ -203,13 +176,6 @@ def test_hints_for_a_frame_set_nothing_off() -> None:
     assert saving(load) == 3 * RTT_MS
 
 
-def test_redirects_are_followed_back() -> None:
-    load = MadeLoad(0.0)
-    end = load.add("http://short.test/", 0, "document", referer="", redirect=PAGE)
-    load.plt_ms = load.add(PAGE, end + 2, "document", referer="") + 1
-    assert connects(path_of(load)) == ["http://short.test/", PAGE]
-
-
 def test_requests_of_a_frame_wait_for_the_frame() -> None:
     """A script of another document that ended just before is not the cause: its Referer is another one."""
     load = MadeLoad(0.0)
@@ -225,18 +191,6 @@ def test_a_request_too_long_for_a_syn_saves_nothing(request_bytes: int, saved: i
     load = MadeLoad(0.0)
     load.plt_ms = load.add(PAGE, 0, "document", referer="", request_bytes=request_bytes) + 1
     assert saving(load) == saved
-
-
-def test_what_never_ended_is_no_cause() -> None:
-    load = chain(2)
-    load.add("http://hung.test/", 50, "script", wait=load.plt_ms - 151, error="unfinished")
-    assert "http://hung.test/" not in {step.url for step in path_of(load)}
-
-
-def test_with_tfo_there_is_nothing_left_to_save() -> None:
-    load = chain(4, connect=0)
-    assert connects(path_of(load)) == []
-    assert saving(load) == 0
 
 
 @given(load=made_loads(), bw_mbit=st.floats(0.1, 1000))

@@ -25,18 +25,6 @@ def test_modules_are_caused_by_the_module_that_imports_them() -> None:
     assert sum(step.length_ms for step in steps if step.kind == "cpu") == pytest.approx(depth + 4)
 
 
-def test_a_load_event_after_the_modules_waits_for_all_of_their_graph() -> None:
-    load = MadeLoad(0.0)
-    end = load.add(PAGE, 0, "document", referer="")
-    image_end = load.add("http://two.test/a.gif", end + 1, "image")
-    end = load.add(f"{PAGE}main.js", end + 1, connect=-1, connection=1)
-    end = load.add(f"{PAGE}deep.js", end + 1, connect=-1, connection=1, referer=f"{PAGE}main.js", wait=150)
-    assert image_end < end
-    load.parsed_ms, load.plt_ms = end + 4, end + 5
-    steps = path_of(load)
-    assert [step.url.removeprefix(PAGE) for step in steps if step.kind == "wait"] == ["", "main.js", "deep.js"]
-
-
 @pytest.mark.parametrize("referer", [PAGE, ""])
 def test_a_script_that_tells_no_referer_is_the_pages_too(referer: str) -> None:
     """<script referrerpolicy="no-referrer">: the load event right after the parser waited for it."""
@@ -46,16 +34,6 @@ def test_a_script_that_tells_no_referer_is_the_pages_too(referer: str) -> None:
     load.plt_ms = load.parsed_ms + 1
     assert connects(path_of(load)) == [PAGE, "http://cdn.test/lib.js"]
     assert saving(load) == 2 * RTT_MS
-
-
-@pytest.mark.parametrize("referer", [PAGE, ""])
-def test_a_script_that_tells_no_referer_asks_for_others(referer: str) -> None:
-    load = MadeLoad(0.0)
-    end = load.add(PAGE, 0, "document", referer="")
-    end = load.add("http://cdn.test/lib.js", end + 1, referer=referer)
-    load.plt_ms = load.add("http://img.test/i.gif", end + 30, "image") + 1
-    assert len(connects(path_of(load))) == 3
-    assert saving(load) == 3 * RTT_MS
 
 
 @pytest.mark.parametrize("referer", ["", PAGE, "http://gate.test/"])
@@ -138,10 +116,3 @@ def test_an_image_that_ends_while_a_script_works_is_not_what_it_waited_for() -> 
     load.plt_ms = load.add("http://two.test/second.js", script + 70, receive=5) + 2
     assert script < image < script + 70
     assert connects(path_of(load)) == [PAGE, f"{PAGE}first.js", "http://two.test/second.js"]
-
-
-def test_an_image_that_comes_after_the_work_is_on_the_path() -> None:
-    load = MadeLoad(0.0, long_tasks=[(205.0, 1500.0)])
-    end = load.add(PAGE, 0, "document", referer="", receive=3)
-    load.plt_ms = load.add("http://aside.test/i.gif", end + 1, "image", wait=1410) + 2
-    assert connects(path_of(load)) == [PAGE, "http://aside.test/i.gif"]

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.load_tables import ANSWERS, COLUMNS, SIDES, format_csv, format_jsonl, load_rows, write_load_tables
+from harness.analysis.load_tables import ANSWERS, COLUMNS, format_csv, format_jsonl, load_rows, write_load_tables
 from harness.errors import InputError
 from harness.files.experiment import write_experiment
 from harness.files.results import attempt_directory, write_load
@@ -70,44 +69,6 @@ def test_golden(tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).read_bytes() == (DATA / f"golden-{name}").read_bytes()
 
 
-def test_every_load_is_a_row(tmp_path: Path) -> None:
-    rows = list(load_rows(make_folder(tmp_path)))
-    assert [(row["delaynet_ms"], row["run"], row["tfo"], row["page"]) for row in rows] == [
-        (10, 0, 0, NEWS_PAGE), (10, 1, 0, POST_PAGE), (10, 1, 0, NEWS_PAGE), (10, 1, 1, POST_PAGE),
-        (10, 1, 1, NEWS_PAGE), (50, 1, 0, POST_PAGE), (50, 1, 1, POST_PAGE)]
-    assert [row["valid"] for row in rows] == [True, False, True, False, False, False, False]
-    assert all(tuple(row) == COLUMNS for row in rows)
-    assert [bool(row["why_not"]) for row in rows] == [not row["valid"] for row in rows]
-
-
-def test_a_whole_load(tmp_path: Path) -> None:
-    add_whole_load(tmp_path, 1, 1)
-    row, = load_rows(tmp_path)
-    assert (row["plt_ms"], row["last_ms"], row["first_byte_ms"]) == (1001.25, 1101.25, 41.5)
-    assert (row["requests"], row["bytes"], row["failed_requests"]) == (4, 123456, 3)
-    assert row["failed_by_reason"] == {"net::ERR_ABORTED": 1, "unfinished": 2}
-    assert (row["connections"], row["reused_connections"]) == (3, 1)
-    assert (row["connections_with_request"], row["syn_data_connections"]) == (3, 3)
-    assert (row["user_TCPFastOpenActive"], row["servers_TCPFastOpenPassive"]) == (3, 3)
-    assert (row["user_TCPFastOpenPassive"], row["servers_TCPSynRetrans"]) == (0, 0)
-
-
-def test_both_files_say_the_same(tmp_path: Path) -> None:
-    table, lines = (read(path) for read, path in zip((read_csv, read_jsonl), write_load_tables(make_folder(tmp_path)),
-                                                    strict=True))
-    assert len(table) == len(lines) == 7
-    for cells, values in zip(table, lines, strict=True):
-        assert values.pop("format") == 1
-        assert list(cells) == list(values) == list(COLUMNS)
-        for name, value in values.items():
-            if name == "why_not":
-                assert cells[name] == "; ".join(value)
-            elif value is None or isinstance(value, str):
-                assert cells[name] == (value or "")
-            else:
-                assert json.loads(cells[name]) == value
-
-
 def test_logs_of_2013_are_rows_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     rows = list(load_rows(Path("tests/data/2013")))
@@ -115,15 +76,6 @@ def test_logs_of_2013_are_rows_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {row["plt_ms"] for row in rows} == {row["requests"] for row in rows} == {None}
     assert sum(row["last_ms"] is not None for row in rows) == 11
     assert sum(not row["valid"] for row in rows) == 3
-
-
-def test_written_again_it_replaces_and_leaves_nothing_else(tmp_path: Path) -> None:
-    write_load_tables(make_folder(tmp_path))
-    before = sorted(tmp_path.iterdir())
-    add_whole_load(tmp_path, 2, 1)
-    write_load_tables(tmp_path)
-    assert len(read_csv(tmp_path / "loads.csv")) == 8
-    assert sorted(path for path in tmp_path.iterdir() if path.name != "10-2-tfo-1") == before
 
 
 def test_a_folder_that_cannot_hold_them(tmp_path: Path) -> None:
@@ -159,15 +111,6 @@ def test_a_file_name_that_is_no_utf8(tmp_path: Path) -> None:
     table, lines = (read(path) for read, path in zip((read_csv, read_jsonl), write_load_tables(tmp_path), strict=True))
     assert [row["page"] for row in table] == [NEWS_PAGE, "http\\udcffa.org"]
     assert len(lines) == 2
-
-
-def test_docs_describe_every_column_and_no_other() -> None:
-    section = (ROOT / "docs" / "results.md").read_text().partition("## `client/loads.csv`")[2].partition("\n## ")[0]
-    described = [name for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
-                 for name in re.findall(r"`([^`]+)`", row)]
-    of_counters = [f"{side}_{name}" for side in SIDES for name in COUNTERS]
-    assert described == [name for name in COLUMNS if name not in of_counters]
-    assert all(f"`{name}`" in section for name in COUNTERS)
 
 
 def test_each_try_of_a_load_is_a_row(tmp_path: Path) -> None:

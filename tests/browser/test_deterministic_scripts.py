@@ -56,46 +56,6 @@ finally:
 """
 
 
-STORE = """<!doctype html><link rel=icon href=data:,><script>
-const kept = async said => {
-  for (const [name, expires] of Object.entries(said)) await cookieStore.set({name, value: '1', expires});
-  await cookieStore.set('plain', '1');
-  return (await cookieStore.getAll()).map(cookie => cookie.name).sort();
-};
-</script>"""
-STORED = """
-driver = start(browser, ChromeSettings(Path(work_dir)))
-try:
-    driver.get(words[0])
-    print(json.dumps(driver.execute_async_script(
-        "const week = Date.now() + 7 * 864e5;"
-        "kept({week, date: new Date(week), ended: Date.now() - 2000, none: null})"
-        ".then(arguments[0], problem => arguments[0](String(problem)))")))
-finally:
-    end(driver)
-"""
-
-
-OLD_LIBRARY = """<!doctype html><link rel=icon href=data:,><script>
-Array.from = found => [].slice.call(found);         // as Prototype.js and MooTools have it
-</script>"""
-OWN_ERROR = """<!doctype html><link rel=icon href=data:,><script>
-const native = Error;                               // as zone.js has it
-window.Error = function (...given) { return native.apply(this, given); };
-Error.prototype = native.prototype;
-for (const name of ['stackTraceLimit', 'prepareStackTrace'])
-  Object.defineProperty(Error, name, {get: () => native[name], set: value => { native[name] = value; }});
-</script>"""
-ASKED_OF_PAGE = """
-driver = start(browser, ChromeSettings(Path(work_dir)))
-try:
-    driver.get(words[0])
-    print(json.dumps(driver.execute_script(words[1])))
-finally:
-    end(driver)
-"""
-
-
 def answer(path: str) -> tuple[str, str]:
     """Answer /page?ORDER, which loads its scripts in that order, and its frame."""
     path, _, order = path.partition("?")
@@ -135,12 +95,6 @@ def test_cookies_end_by_the_time_that_scripts_see(loads: list[dict[str, Any]]) -
     assert loads[0]["clock"]["cookies"] == ["both", "none", "session", "week"]
 
 
-def test_cookies_of_the_cookie_store_end_by_the_time_that_scripts_see() -> None:
-    """They were in the past for Chrome, and gone at once."""
-    with serving(lambda _: ("text/html", STORE)) as web:
-        assert answer_of(STORED, f"{web}/") == ["date", "none", "plain", "week"]
-
-
 def test_the_harness_still_knows_when_the_page_began(loads: list[dict[str, Any]]) -> None:
     first, second, third = (load["clock"]["real"] for load in loads)
     assert INSTANT_MS < first < second < third
@@ -166,19 +120,6 @@ def test_scripts_and_frames_get_numbers_of_their_own(loads: list[dict[str, Any]]
 def test_crypto_refuses_what_it_refuses(loads: list[dict[str, Any]]) -> None:
     assert loads[0]["clock"]["refuses"] == ["QuotaExceededError", "TypeMismatchError", "TypeError"]
     assert loads[0]["clock"]["returns"]
-
-
-def test_a_uuid_is_one_on_pages_with_an_array_from_of_their_own() -> None:
-    """It was 62471220-6109-2357-3184-1581617542117183187225."""
-    with serving(lambda _: ("text/html", OLD_LIBRARY)) as web:
-        assert UUID.fullmatch(answer_of(ASKED_OF_PAGE, f"{web}/", "return crypto.randomUUID()"))
-
-
-def test_errors_keep_their_stack_on_pages_with_an_error_of_their_own() -> None:
-    """Each had the URL of one script in its place."""
-    with serving(lambda _: ("text/html", OWN_ERROR)) as web:
-        stack = answer_of(ASKED_OF_PAGE, f"{web}/", "Math.random(); return new Error('its words').stack")
-    assert stack.startswith("Error: its words\n    at ")
 
 
 def test_scripts_see_no_trace_of_it(loads: list[dict[str, Any]]) -> None:

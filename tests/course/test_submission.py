@@ -117,11 +117,6 @@ def test_tables_as_editors_and_runs_leave_them(tmp_path: Path, changed: "object"
     assert done.returncode == 0, done.stderr
 
 
-def test_pages_in_several_tables(tmp_path: Path) -> None:
-    write(tmp_path, table(URLS[:2]) + "\n" + table(URLS[2:]))
-    assert pack(tmp_path).returncode == 0
-
-
 @pytest.mark.parametrize(("observations", "lines"), [
     ("", ["observations.txt:1: is empty; "]),
     (" \n\n", ["observations.txt:1: is empty; "]),

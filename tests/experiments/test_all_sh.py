@@ -56,14 +56,6 @@ def test_each_setting_is_measured_once_and_all_stand_in_one_table(project: Path)
     assert (status, "was measured with other options" in said) == (2, True)
 
 
-def test_what_failed_by_accident_is_measured_again_and_an_end_is_gone_on_from(project: Path) -> None:
-    status, said, asked = run_all(project, "011")
-    assert (status, asked[1:]) == (1, ["--name Paper --http 1.0 --predict --delays 50", "--resume"])
-    assert "http-1.0-predict: not all was measured; type the same again" in said
-    status, _, asked = run_all(project, "0" * 7)
-    assert (status, asked[0], len(asked)) == (0, "--resume", 7)
-
-
 def test_wrong_options_end_it_at_once(project: Path) -> None:
     assert run_all(project, "2", "--delays", "x")[0] == 2
     assert run_all(project, "", "--name", "Other")[::2] == (2, [])

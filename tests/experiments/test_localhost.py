@@ -67,11 +67,6 @@ def run(base: Path, *options: str) -> Ran:
     return Ran(done.stdout, results, select(results, "load"))
 
 
-def test_help_says_what_it_does_without_root() -> None:
-    done = subprocess.run([sys.executable, PROGRAM, "--help"], capture_output=True, text=True, timeout=30, check=True)
-    assert "for two RTTs, or for one" in done.stdout
-
-
 @pytest.mark.parametrize(("option", "complaint"), [
     (("--delays", "0"), "without a delay there is nothing to hold back"),
     (("--port", "9000", "--tls-port", "9000"), "one port cannot speak both"),
@@ -104,15 +99,6 @@ def test_root_puts_back_what_a_killed_run_left_before_it_has_a_network_of_its_ow
     with pytest.raises(KeyboardInterrupt):
         localhost.main()
     assert steps == ["lock", "network"]
-
-
-@pytest.mark.parametrize(("ends", "status"), [
-    ("sys.exit(1)", 1), ("os.kill(os.getpid(), signal.SIGKILL)", 137), ("", 0)])
-def test_a_table_that_was_not_drawn_is_no_success(tmp_path: Path, ends: str, status: int) -> None:
-    """plot.py was killed for want of memory, say, and the exit status was 0."""
-    program = tmp_path / "plot.py"
-    program.write_text(f"import os, signal, sys\n{ends}\n")
-    assert max(0, localhost.run_program(program)) == status
 
 
 @REAL

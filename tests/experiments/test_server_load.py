@@ -9,18 +9,14 @@ import socket
 import subprocess
 import sys
 import time
-from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from experiments import server_load
-from harness.analysis.server_load import LoadSample
 from harness.bootstrap import ROOT
 from harness.measure.pinned_server import PORT
 from harness.system.netns import inside
@@ -181,15 +177,6 @@ def test_half_an_answer_is_none(tmp_path: Path, sent: int, answered: int) -> Non
                               capture_output=True, text=True, timeout=20, check=True).stdout
         answering.result(10)
     assert (json.loads(said)["answered"], json.loads(said)["failed"]) == (answered, 20 - answered)
-
-
-def test_what_was_begun_is_said_as_the_rate_that_it_is(monkeypatch: pytest.MonkeyPatch,
-                                                       capsys: pytest.CaptureFixture[str]) -> None:
-    """Of 8000 requests in 4 s it was said that 1900 were begun and 400 failed."""
-    monkeypatch.setattr(server_load, "measure_once", lambda _bench, mode, rate, repeat, _seconds: LoadSample(
-        mode, rate, repeat, 1900.0, 400, 0.9, 2.0, 9.0, 0.0, 16.0, 1.0))
-    server_load.measure(cast("server_load.Bench", None), Namespace(rates=[2000.0], repeats=1, seconds=4.0))
-    assert "does not count (1900 begun a second, 400 failed in all)" in capsys.readouterr().out
 
 
 def test_a_low_rate_is_held_as_well_as_a_high_one(tmp_path: Path) -> None:

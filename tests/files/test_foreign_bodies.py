@@ -52,19 +52,6 @@ def test_chrome_har_counts_a_body_twice(text: str, encoding: str, body: bytes, t
     assert read_foreign_har(har(tmp_path / "x.har", made))[0].body == body
 
 
-def test_webpagetest_says_how_large_a_body_is_that_it_cut(tmp_path: Path) -> None:
-    """GitHub pmeenan/waterfall-tools, www.google.com.har: 622,542 bytes of a script of 1,028,346."""
-    whole, cut = (entry(f"{PAGE}{name}.js", "text/javascript", b"x" * 600) | {"_objectSizeUncompressed": size}
-                  for name, size in (("whole", 600), ("cut", 1000)))
-    assert [found.body for found in read_foreign_har(har(tmp_path / "x.har", whole, cut))] == [b"x" * 600, None]
-
-
-def test_what_crossed_the_network_tells_the_size_of_an_encoded_body(tmp_path: Path) -> None:
-    """As chrome-har-capturer writes over HTTP/2."""
-    made = with_answer(entry(PAGE, body=b"x" * 5000), bodySize=-1, headersSize=-1, _transferSize=900, headers=ZIPPED)
-    assert read_foreign_har(har(tmp_path / "x.har", made))[0].wire_bytes == 900
-
-
 def test_what_safari_says_of_a_get_after_a_form_is_the_forms(tmp_path: Path) -> None:
     """GitHub hari157/httpbin_hoppscotch_collection: the pages after a login were in no archive."""
     made = entry(PAGE)

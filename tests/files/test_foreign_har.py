@@ -61,15 +61,6 @@ def test_entries_are_read_in_the_order_of_asking(order: tuple[int, ...], tmp_pat
     assert [poll and poll.body for poll in polls] == [b"1", b"2"]
 
 
-def test_requests_that_name_no_page_belong_to_none(tmp_path: Path) -> None:
-    """A browser that was asked to keep its log lists what the page before asked for, without a page."""
-    path = har(tmp_path / "x.har", entry("https://before.test/", page=None, second=0), entry(PAGE),
-               pages=(("page_1", 1),))
-    entries = read_foreign_har(path)
-    assert [entry.page for entry in entries] == ["", "page_1"]
-    assert page_urls(entries) == {"page_1": PAGE}, "what names no page is none"
-
-
 def test_what_frames_of_other_sites_ask_for_belongs_to_their_page(tmp_path: Path) -> None:
     """Chrome names no page for it: GitHub mrichman/hargo, golang.org.har, 12 of 32 requests."""
     frame, other = "https://frame.test/", "https://b.test/"
@@ -100,13 +91,6 @@ def test_what_is_wrong_with_a_har_is_said_with_its_place(broken: object, said: s
     path.write_text(json.dumps(broken))
     with pytest.raises(InputError, match=re.escape(f"x.har:1: not a HAR ({said}); give one")):
         read_foreign_har(path)
-
-
-def test_what_nobody_needs_may_have_any_type(tmp_path: Path) -> None:
-    odd = entry(PAGE)
-    odd["request"] |= {"headers": 7, "postData": "x"}
-    [read] = read_foreign_har(har(tmp_path / "x.har", odd | {"time": []}))
-    assert (read.request_headers, read.request_body, read.time_ms) == ((), b"", 0.0)
 
 
 @pytest.mark.parametrize(("body", "kept"), [
@@ -153,12 +137,6 @@ def test_what_firefox_153_pads_is_a_picture_without_an_end_or_none(mime_type: st
     assert large.wire_bytes == 2 * LIMIT
 
 
-def test_a_picture_that_an_older_firefox_cut_gets_its_size_back(tmp_path: Path) -> None:
-    path = har(tmp_path / "x.har", entry(PAGE), entry(f"{PAGE}x.png", "image/png", b"\xff" * LIMIT, size=2 * LIMIT))
-    large = read_foreign_har(path)[1]
-    assert (large.body, large.cut) == (b"\xff" * LIMIT + bytes(LIMIT), True)
-
-
 @pytest.mark.parametrize(("encoded_bytes", "kept"), [(LIMIT, True), (LIMIT + 1, False)])
 def test_firefox_153_says_how_large_an_encoded_body_is_where_the_decoded_size_should_be(
         encoded_bytes: int, kept: bool, tmp_path: Path) -> None:
@@ -168,15 +146,6 @@ def test_firefox_153_says_how_large_an_encoded_body_is_where_the_decoded_size_sh
                       bodySize=encoded_bytes + 151, headers=[{"name": "content-encoding", "value": "gzip"}])
     large = read_foreign_har(path)[1]
     assert (large.body, large.wire_bytes) == (body if kept else None, encoded_bytes)
-
-
-def test_mitmproxy_says_how_large_an_encoded_body_is_where_the_decoded_size_should_be(tmp_path: Path) -> None:
-    """As mitmproxy 11 writes over HTTP/2, without a Content-Length."""
-    made = entry(PAGE, body=b"y" * 4260)
-    headers = [{"name": "content-encoding", "value": "gzip"}]
-    made["response"] |= {"bodySize": 1817, "headersSize": 155, "headers": headers}
-    made["response"]["content"] |= {"size": 1817, "compression": 2443}
-    assert read_foreign_har(har(tmp_path / "x.har", made))[0].wire_bytes == 1817
 
 
 def test_a_source_knows_which_bodies_it_lacks(tmp_path: Path) -> None:

@@ -46,10 +46,6 @@ def test_http_and_https_of_one_host(tmp_path: Path) -> None:
     assert path.read_bytes() == text
 
 
-def test_an_empty_file_remaps_nothing(tmp_path: Path) -> None:
-    assert read_hack_dns(remap_file(tmp_path, b"")) == []
-
-
 @pytest.mark.parametrize("line", [
     "www.example.org", "www.example.org 10.0.0.2", "www.example.org 10.0.0.2 8000 x", "www.example.org 8000 10.0.0.2",
     "www.example.org 10.0.0.256 8000", "www.example.org 10.0.0 8000", "www.example.org localhost 8000",
@@ -72,11 +68,6 @@ def test_an_unreadable_file_is_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
-def test_rules_as_chrome_takes_them() -> None:
-    rules = resolver_rules([Remap("www.example.org", "10.0.0.2", 8000), Remap("ads.example.com", "10.0.0.3", 8001)])
-    assert rules == "MAP www.example.org:80 10.0.0.2:8000,MAP ads.example.com:80 10.0.0.3:8001,MAP * ~NOTFOUND"
-
-
 @settings(max_examples=40)
 @given(wanted=remaps)
 def test_the_last_rule_always_stops_every_other_name(wanted: list[Remap]) -> None:
@@ -86,8 +77,3 @@ def test_the_last_rule_always_stops_every_other_name(wanted: list[Remap]) -> Non
     ports = {"http": 80, "https": 443}
     assert own == [f"MAP {remap.host}:{ports[remap.scheme]} {remap.address}:{remap.port}" for remap in wanted]
     assert resolver_rules([]) == last
-
-
-def test_an_ipv6_address_stands_in_brackets(tmp_path: Path) -> None:
-    remap, = read_hack_dns(remap_file(tmp_path, b"a.org fd00::2 8000\n"))
-    assert resolver_rules([remap]).startswith("MAP a.org:80 [fd00::2]:8000,")

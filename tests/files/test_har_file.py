@@ -57,14 +57,6 @@ def test_attached_texts_get_their_charset_back(tmp_path: Path) -> None:
     assert only(path).body == b"<meta charset=windows-1251>\xe4\xe0"
 
 
-def test_a_zipped_folder_with_a_har_in_it(tmp_path: Path) -> None:
-    text = attached(tmp_path / "x.har").read_bytes()
-    path = zipped(tmp_path / "x.zip", {
-        "mine/": b"", "mine/x.har": text, "mine/body.html": b"<p>page", "body.html": b"another",
-        "__MACOSX/mine/._x.har": b"\0"})
-    assert only(path).body == b"<p>page"
-
-
 @pytest.mark.parametrize(("files", "said"), [
     ({"a.har": b"{}", "b.har": b"{}"}, "2 HARs in it (a.har, b.har); unpack it, and give the HAR of one page"),
     ({"a.json": b"{}"}, "no HAR in it; unpack it, and give the HAR of one page"),

@@ -55,15 +55,6 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert read_layout(tmp_path / "file", HOSTS)[0].servers(HOSTS) == layout.servers(HOSTS)
 
 
-def test_layouts_that_differ_have_other_words() -> None:
-    """Also when as many servers hold as many hosts: --resume and --compare tell them by the words."""
-    first, second = (Layout("file x", {"a.one.test": "cdn", other: "cdn"}) for other in ("two.test", "www.one.test"))
-    assert first.in_words(HOSTS) != second.in_words(HOSTS)
-    renamed = Layout("file x", {"a.one.test": "c", "two.test": "c"})
-    assert first.in_words(HOSTS) == renamed.in_words(HOSTS), "what servers are called is not what they are"
-    assert Layout().in_words(HOSTS) == "host"
-
-
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=3), max_size=8))
 def test_what_hangs_together_is_one(groups: list[list[str]]) -> None:
     """Compared with merging any two that overlap until none do."""

@@ -10,29 +10,11 @@ from hypothesis import strategies as st
 from harness.errors import InputError
 from harness.files.pages import Page, line_of, page_url, read_pages, sanitise
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-
 
 def pages_file(tmp_path: Path, content: str | bytes) -> Path:
     path = tmp_path / "my.pages"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
-
-
-@pytest.mark.parametrize(("url", "name"), [
-    ("http://www.wsj.com", "httpwww.wsj.com"),
-    ("http://en.wikipedia.org/wiki/Transmission_Control_Protocol",
-     "httpen.wikipedia.orgwikiTransmission_Control_Protocol"),
-    ("https://a.org:8080/x?q=(1) -_.&y=ü#z", "httpsa.org8080xq(1) -_.yz"),
-    ("", "")])
-def test_sanitise(url: str, name: str) -> None:
-    assert sanitise(url) == name
-
-
-def test_the_papers_pages() -> None:
-    assert [page.url for page in read_pages(ROOT / "Paper.pages")] == [
-        "http://www.amazon.com", "http://www.nytimes.com", "http://www.wsj.com",
-        "http://en.wikipedia.org/wiki/Transmission_Control_Protocol"]
 
 
 @pytest.mark.parametrize(("text", "url", "name"), [
@@ -53,18 +35,9 @@ def test_urls_are_what_browsers_ask_for(tmp_path: Path, text: str, url: str, nam
     assert page_url(url) == url
 
 
-def test_the_byte_order_mark_of_windows_editors_is_no_part_of_a_url(tmp_path: Path) -> None:
-    assert read_pages(pages_file(tmp_path, "\ufeffhttp://a.org\n")) == [Page("http://a.org", "httpa.org")]
-
-
 def test_a_list_ends_its_lines_at_line_feeds_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=":2: not a URL"):
         read_pages(pages_file(tmp_path, "http://a.org\nhttp://b.org\u2028http://c.org\n"))
-
-
-def test_blank_lines_and_a_missing_last_line_break(tmp_path: Path) -> None:
-    path = pages_file(tmp_path, "\n  http://b.org/x  \r\n\n\t\nhttp://a.org")
-    assert read_pages(path) == [Page("http://b.org/x", "httpb.orgx"), Page("http://a.org", "httpa.org")]
 
 
 @pytest.mark.parametrize(("content", "problem"), [

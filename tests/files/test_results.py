@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.improvement import improvements
 from harness.analysis.selection import Cell, select
 from harness.errors import InputError
 from harness.files.experiment import write_experiment
@@ -123,12 +122,6 @@ def test_a_json_that_contradicts_itself_does_not_count(tmp_path: Path, change: d
     assert problem in left_out[0][1]
 
 
-def test_a_load_marked_invalid_without_a_reason_says_so(tmp_path: Path) -> None:
-    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])
-    add_load(client, NEWS, 10, 1, 0, 1000, valid=False)
-    assert [reason for _, reason in select(read_results(client), "load").left_out] == ["not valid, and no reason given"]
-
-
 def test_newer_formats_are_refused(tmp_path: Path) -> None:
     client = make_client(tmp_path)
     (client / "10-1-tfo-0" / f"{NEWS_PAGE}.json").write_text('{"format": 3}')
@@ -183,12 +176,6 @@ def test_two_experiments_stand_in_no_row_together(tmp_path: Path, settings: dict
         read_results(tmp_path)
 
 
-@pytest.mark.parametrize("wrong", [None, [], "x", {"a.test": "far"}, {"a.test": True}, {"a.test": -1}])
-def test_rtts_that_are_none_are_left_out(tmp_path: Path, wrong: object) -> None:
-    results = read_results(make_client(tmp_path, delays_ms=[10], urls=[NEWS], server_rtts_ms=wrong))
-    assert results.rtt_names == {}
-
-
 def test_cells_that_were_never_reached_are_missing(tmp_path: Path) -> None:
     client = make_client(tmp_path, delays_ms=[10])
     write_experiment(client, 100, {"pages": [NEWS, POST, "http://c.org"], "rtt_ms": 200})
@@ -224,12 +211,6 @@ def test_pages_named_like_the_files_beside_them(tmp_path: Path) -> None:
     assert list(results.urls.values()) == urls
     assert len(results.loads) == 12
     assert all(load.valid for load in results.loads)
-
-
-def test_half_written_files_are_not_seen(tmp_path: Path) -> None:
-    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])
-    (client / "10-1-tfo-0" / ".5f3a.json").write_text("{")
-    assert {load.page for load in read_results(client).loads} == {NEWS_PAGE}
 
 
 @pytest.mark.parametrize("name", [f"{NEWS_PAGE}.json~", f"#{NEWS_PAGE}.json#", f".{NEWS_PAGE}.swp"])
@@ -271,18 +252,6 @@ def test_an_empty_old_log_does_not_count(tmp_path: Path) -> None:
     (tmp_path / "10-1-tfo-0").mkdir()
     (tmp_path / "10-1-tfo-0" / NEWS_PAGE).write_text("<transactions>\n</transactions>\n")
     assert [reason for _, reason in select(read_results(tmp_path), "last").left_out] == ["no request in it"]
-
-
-def test_an_old_log_that_ends_before_it_begins_does_not_count(tmp_path: Path) -> None:
-    for tfo in (0, 1):
-        cell = tmp_path / f"10-1-tfo-{tfo}"
-        cell.mkdir()
-        (cell / NEWS_PAGE).write_text("<transactions>\n-5.000 | -2.000 | 3.000 | http://www.news.example\n"
-                                      "-4.000 | -1.000 | 3.000 | http://www.news.example/x\n</transactions>\n")
-    results = read_results(tmp_path)
-    selection = select(results, "last")
-    assert ["ends before" in reason for _, reason in selection.left_out] == [True, True]
-    assert [row.percent for row in improvements(results, selection)] == [None]
 
 
 def write_half(path: Path) -> None:
@@ -335,21 +304,6 @@ def test_without_the_experiments_file_the_newest_experiment_counts(tmp_path: Pat
         (1, "newer"), (2, "newer")}
     assert {(load.run, load.record.experiment) for load in results.others if load.record} == {
         (0, "oldest"), (3, None)}
-
-
-def test_each_delay_has_an_experiment_of_its_own(tmp_path: Path) -> None:
-    for delay_ms, name in ((10, "one"), (50, "other")):
-        write_experiment(tmp_path, delay_ms, {"id": name, "pages": [NEWS]})
-        add_load(tmp_path, NEWS, delay_ms, 1, 0, 1000, experiment=name)
-    assert read_results(tmp_path).others == []
-
-
-def test_an_experiment_of_which_nothing_is_done_yet_hides_the_older_one(tmp_path: Path) -> None:
-    add_older_run(tmp_path, "older", 1000)
-    write_experiment(tmp_path, 10, {"id": "newer", "pages": [NEWS], "rtt_ms": 20, "tfo": "both"})
-    results = read_results(tmp_path)
-    assert (results.loads, len(results.others)) == ([], 8)
-    assert len(select(results, "load").missing(results.tfos)) == 2
 
 
 def test_tries_that_were_made_again_are_kept_and_do_not_count(tmp_path: Path) -> None:

@@ -81,18 +81,6 @@ def test_documents_are_followed_through_redirects(tmp_path: Path) -> None:
         assert recording.document(missing) is None, missing
 
 
-def test_a_url_that_set_a_cookie_and_came_back_answers(tmp_path: Path) -> None:
-    recording = record(tmp_path, {"a.test/index.html": ""}, [
-        response("http://a.test/", "http://b.test/", "Found"), response("http://a.test/")])
-    assert recording.document("http://a.test/") == "http://a.test/"
-
-
-def test_from_http_to_https_of_itself_is_no_redirect(tmp_path: Path) -> None:
-    recording = record(tmp_path, {"a.test/index.html": ""}, [
-        response("http://a.test/", "https://a.test/", "Moved Permanently")])
-    assert recording.document("http://a.test/") == "http://a.test/"
-
-
 def test_fragments_of_2013_file_names(tmp_path: Path) -> None:
     recording = record(tmp_path, {"a.test/x#part": ""}, [response("http://a.test/x#part")])
     assert recording.lookup("a.test", "/x") == RecordedAnswer(200, "text/html", "utf-8", None, "x#part", "plain")
@@ -172,12 +160,3 @@ def test_manifest(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"format": 2}')
     with pytest.raises(InputError, match="newer than this program"):
         read_manifest(tmp_path, problems)
-
-
-def test_urls_whose_host_is_none_are_left_out(tmp_path: Path) -> None:
-    recording = record(tmp_path, {"a.test/index.html": ""}, [
-        response("http://a.test/"), response("http://b.test 0.0.0.0 -/x"), response("http://[::1]/x"),
-        response("http://a.test:8080/x"), response("ftp://a.test/x"), response("http://b%0a.test/")])
-    assert recording.hosts() == ["a.test"]
-    assert len(recording.problems) == 5
-    assert not any("\n" in problem for problem in recording.problems)

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.files.pages import sanitise
-from harness.files.text_log import Response
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
 from harness.mirror.har import Exchange, read_exchanges
@@ -35,14 +34,6 @@ def found(recording: Recording, url: str, method: str = "GET") -> RecordedAnswer
     recorded = recording.lookup(host, f"/{path}", scheme, method)
     assert recorded is not None
     return recorded
-
-
-def test_an_answer_of_a_text_log_stays_beside_another_pages_har() -> None:
-    exchange = Exchange(url="http://a.test/x", scheme="http", method="GET", status=200, http_version="http/1.1",
-                        headers=HTML, redirect_url=None, started=None, failed=False, content_bytes=1, file=None)
-    entries = (("of-har", exchange), ("of-text", Response("OK", "text/html", "", "http://a.test/x", None)))
-    found = sequences([Logged(page, ("http", "a.test"), "/x", "GET", entry) for page, entry in entries], {})
-    assert [answer.page for answer in found["http", "a.test"]["/x"]] == ["of-har", "of-text"]
 
 
 @pytest.mark.parametrize(("told", "is_after"), [({"_afterMessage": True}, True), ({"_afterMessage": False}, False),
@@ -108,14 +99,6 @@ def test_many_answers_to_one_url_are_read_one_by_one() -> None:
     assert growth(read_many, 500) < LINEAR
 
 
-def test_what_went_over_http3_is_replayed_over_http2(tmp_path: Path) -> None:
-    """To a server without QUIC Chrome speaks HTTP/2; HARs of Chrome and of Firefox name it differently."""
-    recorded = HttpsRecording(tmp_path)
-    for host, version in (("a.test", "h3"), ("b.test", "HTTP/3"), ("c.test", "http/1.1")):
-        recorded.add(f"https://{host}/", b"page", HTML, version=version)
-    assert read(recorded).http2_hosts == {"a.test", "b.test"}
-
-
 def test_status_and_headers_are_those_of_the_har(tmp_path: Path) -> None:
     recorded = HttpsRecording(tmp_path)
     recorded.add("https://a.test/", b"zipped", (*HTML, ("Content-Encoding", "br"), ("Server", "x")), size=999)
@@ -158,16 +141,6 @@ def test_methods_have_their_own_answers_and_bodies(tmp_path: Path) -> None:
     assert preflight.headers == (("access-control-allow-methods", "PUT"),)
     assert site.recorded_preflight("/log", Asked()) is None
     assert (site.answer("/log", "POST").found, site.answer("/log", "POST").status) == ("plain", 200)
-
-
-def test_the_last_whole_answer_that_leads_nowhere_counts(tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("https://a.test/", status=302, headers=(("Location", "/"), ("Set-Cookie", "seen=1")))
-    recorded.add("https://a.test/", b"page", HTML)
-    recorded.add("https://a.test/", status=200, _error="net::ERR_ABORTED")
-    recording = read(recorded)
-    assert found(recording, "https://a.test/").headers == (("content-type", "text/html"),)
-    assert recording.document("https://a.test/") == "https://a.test/"
 
 
 @pytest.mark.parametrize("status", [304, 206])
@@ -226,18 +199,6 @@ def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(
     if hangs:
         answer = found(recording, "https://push.test/poll")
         assert (answer.hangs, answer.found) == (True, "unanswered")
-
-
-def test_a_body_that_was_fetched_again_and_an_empty_one(tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("https://a.test/again", b"all of it", HTML, size=3, _error="net::ERR_ABORTED", _refetched=True)
-    recorded.add("https://a.test/empty", headers=HTML)
-    recorded.add("https://a.test/lost", headers=HTML, size=77)
-    site = Site(read(recorded), "a.test", "https")
-    assert site.answer("/again").file == "again"
-    empty = site.answer("/empty")
-    assert (empty.status, empty.file, empty.found) == (200, None, "plain")
-    assert site.answer("/lost").found == "missing"
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"log": {"entries": [{}]}}', '{"log": {"entries": 7}}', "\x00",
@@ -308,12 +269,3 @@ def test_hosts_that_never_answered_are_known_unless_that_made_the_page_hollow(
     recording = read(recorded)
     assert recording.silent.get(sanitise("https://a.test/0")) == known
     assert recording.hosts() == ["a.test"]
-
-
-def test_what_was_asked_for_in_vain_after_the_load_event_makes_no_page_hollow(tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
-    for number in range(9):
-        recorded.add(f"https://a.test/{number}", b"page", HTML)
-    for _ in range(5):
-        recorded.add("https://gone.test/again", status=0, _afterLoad=True)
-    assert read(recorded).silent[sanitise("https://a.test/0")] == {("https", "gone.test")}

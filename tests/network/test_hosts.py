@@ -5,7 +5,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -73,16 +72,6 @@ def test_a_kernel_that_lacks_a_part(program: str, says: str, problem: str, tmp_p
         check_kernel(delay_line=False)
 
 
-def test_no_profile_for_unshare_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ubuntu 25.04's AppArmor let nothing that unshare(1) starts have any rights."""
-    rights = "-net_admin,-sys_admin,-dac_override"
-    without = f"setpriv --bounding-set {rights} --inh-caps {rights} --"
-    monkeypatch.setenv("PATH", path_with(tmp_path, "unshare", (
-        f'exec {shutil.which("unshare")} "$1" {without} sh -c \'shift; exec "$@"\' sh "$@"'))["PATH"])
-    assert subprocess.run(["unshare", "--net", "ip", "link", "set", "lo", "up"], check=False).returncode != 0
-    check_kernel(delay_line=True)
-
-
 def test_a_lock_of_iptables_that_somebody_keeps_is_not_waited_for_for_ever(tmp_path: Path,
                                                                            monkeypatch: pytest.MonkeyPatch) -> None:
     """iptables-legacy -w waits for /run/xtables.lock, which all namespaces share."""
@@ -123,17 +112,3 @@ def test_a_command_that_fails_is_named() -> None:
             nodes.run_batch(node, "tc", ["qdisc add dev lo root handle 5: htb", "class add dev lo parent 9: htb"])
         with inside(host.pid), pytest.raises(ExperimentError, match=r"^none: tso cannot be turned off: "):
             nodes.offloads_off(["none"])
-
-
-def test_the_python_of_the_project_runs_the_tests() -> None:
-    """Else the scripts above would run with other packages than these tests."""
-    assert Path(sys.prefix) == PYTHON.parent.parent
-
-
-def test_root_by_su_finds_the_programs_of_root() -> None:
-    """Without `-`, Debian's su leaves the PATH as it was, and that of a user has no /usr/sbin."""
-    code = ("from harness.bootstrap import use_project_python; use_project_python(); "
-            "from harness.network.needs import check_programs; check_programs()")
-    done = subprocess.run([PYTHON, "-c", code], cwd=ROOT, env={**os.environ, "PATH": "/usr/local/bin:/usr/bin:/bin"},
-                          capture_output=True, text=True, timeout=30, check=False)
-    assert (done.returncode, done.stderr) == (0, "")

@@ -1,9 +1,7 @@
 """The network does what it says, whatever delays its packets: each test runs on both networks (support/networks.py)."""
 
 import os
-import re
 import shutil
-import signal
 import socket
 import statistics
 import subprocess
@@ -18,10 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.measure.server_options import tls_port_beside
-from harness.network import rates
 from harness.network.links import delayed_links, kernel_has_netem
 from harness.network.rates import PACKET_BYTES, burst, check_home_link
 from harness.network.rtt import check_rtts, measure_rtts
@@ -31,7 +27,7 @@ from harness.system import fastopen
 from harness.system.netns import inside
 from harness.system.privileges import invoking_user
 from tests.support.networks import RESULTS
-from tests.support.small_mirror import SmallMirror, one_document
+from tests.support.small_mirror import SmallMirror
 
 pytestmark = [pytest.mark.root, pytest.mark.timing]
 
@@ -87,15 +83,6 @@ def test_rate_is_within_five_percent(star: Star) -> None:
     payload_share = 1448 / 1514  # TCP payload of a full frame with timestamps
     print(f"{measured_mbit / payload_share:.3f} Mbit/s with headers")
     assert measured_mbit == pytest.approx(SPEEDS.bw_net_mbit * payload_share, rel=RATE_TOLERANCE)
-
-
-def test_without_a_delay_too_a_link_sends_packet_by_packet(network: str) -> None:
-    """Without any delay TCP sent 30 kB as one packet, after which a link of 4 Mbit/s was silent for 60 ms."""
-    size = 400_000
-    with running_network(HOSTS[:1], LinkSpeeds(bw_net_mbit=4, delay_net_ms=0), network) as star:
-        arrivals_s = [at_s for at_s, received in transfer(star, size) if received > size / 4]
-    silent = [end_s - begin_s for begin_s, end_s in pairwise(arrivals_s) if end_s - begin_s > 0.025]
-    assert len(silent) < 3, silent
 
 
 def transfer(star: Star, size: int) -> list[tuple[float, int]]:
@@ -203,42 +190,6 @@ def test_the_clients_own_link_has_its_rates_and_its_buffer(network: str) -> None
         assert 0.8 * left_ms < filled_ms[way] - idle_ms < 1.1 * whole_ms, f"what is left of 128 kB {way} goes first"
 
 
-def test_a_burst_that_is_sent_slowly_shows_the_same_rate(network: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine sending took 15 ms, the first packets were read that late, and 4 Mbit/s looked like 4.24."""
-    def slowly(sending: socket.socket, packet: bytes, interface: str) -> None:
-        time.sleep(0.0003)
-        send(sending, packet, interface)
-
-    send = rates.send_if_there_is_room
-    speeds = LinkSpeeds(bw_home_mbit=4, buffer_kb=128, bw_net_mbit=1000, delay_net_ms=20)
-    with running_network(HOSTS, speeds, network) as star:
-        monkeypatch.setattr(rates, "send_if_there_is_room", slowly)
-        assert "Mbit/s down" in check_home_link(star, speeds)
-
-
-@pytest.mark.parametrize(("speeds", "said"), [
-    (LinkSpeeds(bw_home_mbit=16, bw_home_up_mbit=1, bw_net_mbit=4, delay_net_ms=1),
-     r"user's link: down wider than the servers', which fill up first, [\d.]+ Mbit/s up measured"),
-    (LinkSpeeds(buffer_kb=128, bw_net_mbit=4, delay_net_ms=1),
-     "user's link: (down|up) wider than the servers', which fill up first, (down|up) wider than .*")])
-def test_a_way_that_is_wider_than_the_servers_links_is_not_measured(speeds: LinkSpeeds, said: str) -> None:
-    network = "netem" if kernel_has_netem() else "delay-line"
-    with running_network(HOSTS[:1], speeds, network) as star:
-        assert re.fullmatch(said, check_home_link(star, speeds))
-
-
-@pytest.mark.parametrize(("down_mbit", "net_mbit"), [(2, 4), (1, 4), (4, 20)])
-def test_a_buffer_before_a_link_that_is_hardly_slower_than_a_servers_is_measured(down_mbit: float,
-                                                                                 net_mbit: float) -> None:
-    """64 kB before 2 Mbit/s were found to be 96 behind a server of 4: all of the burst found room while it came in."""
-    network = "netem" if kernel_has_netem() else "delay-line"
-    speeds = LinkSpeeds(bw_home_mbit=down_mbit, bw_home_up_mbit=1, buffer_kb=64, bw_net_mbit=net_mbit, delay_net_ms=1)
-    with running_network(HOSTS[:1], speeds, network) as star:
-        said = check_home_link(star, speeds)
-    measured = r"[\d.]+ Mbit/s {} behind 6\d kB measured"
-    assert re.fullmatch(f"user's link: {measured.format('down')}, {measured.format('up')}", said)
-
-
 def test_a_link_of_the_client_that_is_not_what_was_asked_for_is_found_out() -> None:
     """Whatever delays packets: on this machine's own network only."""
     network = "netem" if kernel_has_netem() else "delay-line"
@@ -274,25 +225,3 @@ def test_an_error_of_tc_ends_the_run(network: str, tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(ExperimentError, match=r"\btc\b"), running_network(HOSTS[:1], SPEEDS, network):
         pass
-
-
-@pytest.mark.chrome
-def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
-    """SIGTERM to tfo.py while its network is up. What is left, the leak detectors of conftest.py find.
-
-    On this machine's own network only: in User-mode Linux, tfo.py takes most of a minute to come so far, and netem's
-    settings go with the star's interfaces, as test_whole_star_comes_and_goes shows there.
-    """
-    network = "netem" if kernel_has_netem() else "delay line"
-    one_document(tmp_path)
-    command = [str(ROOT / "tfo.py"), "--dir", str(tmp_path), "--name", "small", "--delaynet", "100",
-               "--on-user", "sleep 60"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        process.send_signal(signal.SIGTERM)
-        rest, _ = process.communicate(timeout=20)
-    wanted = rf"RTT to 1 servers: ([\d.]+) to \1 ms measured, 200 ms wanted \({network}\)\n"
-    assert re.fullmatch(wanted, first), first + rest
-    assert rest == "stopped by SIGTERM; everything is cleaned up\n"
-    assert process.returncode == -signal.SIGTERM

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks import disturbed, stall
-from benchmarks.memory import peak_bytes
 from benchmarks.server import FILE_SIZE, request_rate
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
@@ -19,8 +18,6 @@ from tests.support.client_folder import make_client
 from tests.support.forked import typed
 
 BENCHMARKS = ROOT / "benchmarks"
-SCRIPTS = ("star.py", "scale.py", "delay_line.py", "loads.py", "server.py", "connect_times.py", "packet_timing.py",
-           "network_equivalence.py", "disturbed.py", "stall.py", "alike.py", "sameness.py", "modern.py", "originals.py")
 CLOSED_PORT = 9
 PACE_S = 0.010
 
@@ -32,19 +29,6 @@ def test_results_of_other_pages_are_not_deleted(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "results of other pages, which would be deleted" in done.stderr
     assert client.is_dir()
-
-
-def test_a_kilobyte_of_the_kernels_has_1024_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three benchmarks each had a "MB" of its own: 1000000, 1024000 and 1048576 bytes."""
-    monkeypatch.setattr(Path, "read_text", lambda _path: "VmPeak:\t    9999 kB\nVmHWM:\t    2000 kB\n")
-    assert peak_bytes(1) == 2_048_000
-
-
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_help_works_from_any_directory(name: str, tmp_path: Path) -> None:
-    done = typed(BENCHMARKS / name, "--help", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "usage:" in done.stdout
 
 
 def test_requests_that_failed_are_not_counted_as_fast_ones() -> None:

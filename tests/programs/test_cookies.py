@@ -13,7 +13,6 @@ from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
 from harness.files.results import read_results
 from tests.support.explained_pages import document, inserting
-from tests.support.plotted import plot
 from tests.support.project_copy import TFO
 from tests.support.small_mirror import SmallMirror
 
@@ -104,12 +103,3 @@ def test_so_many_round_trips_are_saved(visits: dict[str, FirstVisit], mode: str)
     prediction = predict(found.selection, sanitise(CHAIN[0]), RTT_MS)
     assert prediction is not None
     assert (prediction.off_ms - prediction.predicted_ms) / RTT_MS == pytest.approx(SAVED[mode], abs=TOLERANCE)
-
-
-def test_the_table_says_it(visits: dict[str, FirstVisit]) -> None:
-    said = {mode: plot(found.base, "--detail", "--clientdir", found.base / "client", "--outputdir", found.base / "out")
-            .stdout for mode, found in visits.items()}
-    assert "none was known when a load began, as on a first visit (--cookies cold). Of 5 connections with TFO 20% " \
-           "carried" in said["cold"]
-    assert "predicted to save nothing" in said["cold"]
-    assert "good for all servers of its site (--cookies domain). Of 5 connections with TFO 60%" in said["domain"]

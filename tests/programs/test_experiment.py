@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.results import read_results
 from harness.measure.options import parse_arguments
 from harness.measure.version import program_digest
-from tests.support.forked import typed
 from tests.support.har_schema import assert_har
 from tests.support.ordinary import AS_ORDINARY
 from tests.support.project_copy import TFO
@@ -79,19 +77,6 @@ def assert_results_are_whole(base: Path) -> None:
     assert first_of_pair in ([0, 1], [1, 0])
 
 
-@pytest.mark.root
-@pytest.mark.chrome
-def test_keep_alive_and_tfo_only_on(tmp_path: Path) -> None:
-    """With HTTP/1.1 three frames of two requests share three connections; --tfo 1 measures nothing else."""
-    base = chain_of_hosts(tmp_path, hosts=3)
-    done = experiment(base, "--delaynet", "10", "--http", "1.1", "--tfo", "1", "--testruns", "2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert {load["tfo"] for load in records(base)} == {1}
-    measured = [load for load in records(base) if load["run"] == 1]
-    assert [load["syn_data_connections"] for load in measured] == [3]
-    assert [load["requests"] for load in measured] == [6]
-
-
 BAD_OPTIONS = [
     (["--testruns", "1"], "tfo.py: argument --testruns: '1' is not a whole number from 2 to 1000; see tfo.py --help"),
     (["--port", "80"], "argument --port: '80' is not a whole number from 1024 to 65535"),
@@ -119,17 +104,6 @@ def test_options_that_make_no_experiment(options: list[str], complaint: str, mon
     said = capsys.readouterr().err or str(ended.value)
     assert complaint in said.splitlines()[-1]
     assert not isinstance(ended.value, SystemExit) or ended.value.code == 2
-
-
-@pytest.mark.root
-@pytest.mark.parametrize(("options", "complaint"), [([], "nothing.pages:1: no such file"), BAD_OPTIONS[0],
-                                                    BAD_OPTIONS[-1]])
-def test_bad_input_is_one_clear_line(options: list[str], complaint: str, tmp_path: Path) -> None:
-    done = typed(ROOT / "tfo.py", "--dir", tmp_path, "--name", "nothing", *options)
-    assert done.returncode == 2
-    assert complaint in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.root

@@ -105,21 +105,6 @@ def assert_table(base: Path, saved_ms: float) -> None:
 
 @pytest.mark.root
 @pytest.mark.chrome
-@pytest.mark.timing
-def test_with_its_post_quantum_key_the_hello_does_not_fit_and_nothing_is_saved(tmp_path: Path) -> None:
-    """Only the one connection of plain http saves its RTT, though every SYN carries the beginning of a hello."""
-    base = record(tmp_path)
-    done = experiment(base, "--delaynet", f"{RTT_MS / 2:g}", "--testruns", "2", "--post-quantum", "--http", "1.1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert {load["syn_data_connections"] for load in loads(base) if load["tfo"]} == {4}
-    assert {request.protocol for request in requests(base, 1)} == {"HTTP/1.1"}
-    late_ms = [late["late_ms"] for load in loads(base) for late in load["timekeeping"]["late"]]
-    assert max(late_ms, default=0) < RTT_MS / 2, "that the end of a hello waits for the SYN-ACK is no lateness"
-    assert saving_ms(base) == pytest.approx(RTT_MS, abs=TOLERANCE * 4 * RTT_MS)
-
-
-@pytest.mark.root
-@pytest.mark.chrome
 def test_a_certificate_of_another_authority_is_refused(tmp_path: Path) -> None:
     """The servers' certificates are made by one authority, Chrome is told another one's fingerprint."""
     base = record(tmp_path / "base")

@@ -109,21 +109,3 @@ def test_over_http2_hosts_of_a_server_share_a_connection(tmp_path: Path) -> None
     used = set[str]().union(*of_host.values())
     assert len(used) == record.connections_with_request == record.syn_data_connections == len(record.connections or ())
     assert len(used) <= 2 < len(of_host)
-
-
-def test_as_recorded_those_share_a_server_that_did(tmp_path: Path) -> None:
-    base = secure_chain(tmp_path)
-    [record] = measure(base, "--layout", "recorded", "--tfo", "1")
-    of_host = connection_of_each_host(base)
-    assert len(addresses([record])) == 3
-    assert of_host["two.test"] == of_host["three.test"]
-    assert record.connections_with_request == record.syn_data_connections == 3
-
-
-def test_on_a_first_visit_one_server_is_asked_for_one_cookie(tmp_path: Path) -> None:
-    """Of five handshakes TFO saves four, as theory in test_cookies.py has it for SYNs with data."""
-    _, with_tfo = measure(chain(tmp_path), "--layout", "one", "--cookies", "cold")
-    assert with_tfo.cookies is not None
-    assert (with_tfo.cookies.first, with_tfo.cookies.visited) == (1, 1)
-    assert with_tfo.syn_data_connections == len(CHAIN) - 1
-    assert with_tfo.counters["servers"]["TCPFastOpenCookieReqd"] >= 1

@@ -1,18 +1,15 @@
 """docs/outliers.md: the server of 2013 stands still behind a connection that sends nothing, and TFO hides it."""
 
 import json
-import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.bootstrap import ROOT
-from tests.support.project_copy import TFO, copy_project, typed
+from tests.support.project_copy import TFO
 from tests.support.small_mirror import ICON, SmallMirror
 
-LESSON = (ROOT / "docs" / "outliers.md").read_text(encoding="utf-8")
 DELAY_MS = 50
 RTT_MS = 2 * DELAY_MS
 LIMIT_S = 3.0
@@ -57,19 +54,3 @@ def test_a_silent_connection_stops_the_server_of_2013_but_not_with_tfo(tmp_path:
     assert old_off["plt_ms"] is None, "Chrome was told to stop, and that is followed by a load event"
     assert abs(old_on["plt_ms"] - new_on["plt_ms"]) < LIMIT_S * 1000 / 3, "with TFO, neither server stands still"
     assert 0 < new_off["plt_ms"] - new_on["plt_ms"] < 6 * RTT_MS, "with threads TFO saves some round trips, no more"
-
-
-@pytest.mark.root
-def test_the_lessons_commands_are_right(tmp_path: Path) -> None:
-    """All of them typed as they stand there, in a fresh copy; what measures only says that it is ready."""
-    project = copy_project(tmp_path)
-    commands = [line for block in re.findall(r"```sh\n(.*?)```", LESSON, re.DOTALL) for line in block.splitlines()]
-    to_measure = [command for command in commands if "./run.sh" in command]
-    assert len(to_measure) == 2
-    for command in commands:
-        if command.startswith("grep"):
-            continue
-        line = f"{command} --dry-run" if command in to_measure else command
-        done = subprocess.run(typed(project, "bash", "-c", line.replace("sudo ", "")), capture_output=True, text=True,
-                              timeout=60, check=False)
-        assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"

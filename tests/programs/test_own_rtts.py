@@ -10,11 +10,9 @@ import pytest
 
 from harness.analysis.prediction import Prediction, predict
 from harness.analysis.selection import Selection, select
-from harness.files.experiment import read_experiment
 from harness.files.pages import sanitise
 from harness.files.results import read_results
 from tests.support.explained_pages import document, inserting
-from tests.support.plotted import plot
 from tests.support.project_copy import TFO
 from tests.support.small_mirror import SmallMirror
 
@@ -101,13 +99,3 @@ def test_every_connection_took_its_own_servers_round_trip(measured: Measured) ->
     assert sum(time_ms > MEDIAN_MS + 50 for time_ms in times_ms) == 2
     assert record["counters"]["user"]["TCPFastOpenActive"] == 0
     assert measured.record(1)["counters"]["servers"]["TCPFastOpenPassive"] >= len(CHAIN)
-
-
-def test_file_and_table_say_it(measured: Measured) -> None:
-    experiment = read_experiment(measured.base / "client" / "experiment-70.json")
-    assert experiment.server_rtts_ms == RTTS_MS
-    assert experiment.settings["rtt"] == "recorded"
-    said = plot(measured.base, "--detail", "--clientdir", measured.base / "client", "--outputdir",
-                measured.base / "out").stdout
-    assert said.count("\trecorded 40-240\t") == 3, "table, details, prediction"
-    assert "of each of 2 servers in proportion to the recorded one (--rtt recorded); their median is 140 ms." in said

@@ -14,11 +14,9 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.files.pages import PageFiles
-from harness.measure.plan_options import MAX_RUNS
 from harness.mirror.recording import read_recording
 from harness.mirror.rtts import recorded_rtts
 from harness.show.table import HEADER
-from harness.system.lock import LOCK_FILE
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed
 from tests.support.small_mirror import chain_of_hosts
@@ -174,14 +172,6 @@ def test_bad_use_is_one_line(options: list[str], same_project: Path) -> None:
 
 
 @pytest.mark.root
-def test_what_may_be_done_at_most_is_said(same_project: Path) -> None:
-    done = run(same_project, "--name", "small", "--until-ci", "3", "--sweep-rtt", "5,20", "--dry-run")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"at most 1 page x TFO off and on x (1 warm-up + 2 delays x {MAX_RUNS} runs) = {(1 + 2 * MAX_RUNS) * 2} " \
-        in done.stdout
-
-
-@pytest.mark.root
 def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
     """Unless others are asked for, to which they are scaled."""
     asked = ("--name", "small", "--rtt", "recorded", "--quick", "--dry-run")
@@ -254,22 +244,6 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
     assert not list(project.glob("results-*"))
 
 
-FULL = 'mount -t tmpfs -o size=4k tmpfs "$0" && head -c 4096 /dev/zero >"$0/all" && TMPDIR=$0 exec ./run.sh "$@"'
-
-
-@pytest.mark.root
-def test_the_table_is_shown_when_there_is_no_room_for_temporary_files(project: Path, tmp_path: Path) -> None:
-    """tfo.py goes to /var/tmp from a full /tmp; the table, made when all was measured, was lost."""
-    (tmp_path / "full").mkdir()
-    (project / "tfo.py").write_text("#!/bin/sh\n")
-    (project / "plot.py").write_text("#!/bin/sh\necho the table\n")
-    (project / "client").mkdir()
-    command = typed(project, "sh", "-c", FULL, str(tmp_path / "full"), "--name", "small", "--quick", "--delays", "5")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "the table"), done.stdout + done.stderr
-    assert (project / "client" / "run.log").read_text().endswith("the table\n")
-
-
 @pytest.mark.root
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir], ids=["fifo", "folder"])
 def test_nobody_waits_for_a_log_that_is_none(make: Callable[[Path], None], same_project: Path) -> None:
@@ -282,14 +256,6 @@ def test_nobody_waits_for_a_log_that_is_none(make: Callable[[Path], None], same_
     shutil.rmtree(client)
     assert (done.returncode, len(done.stderr.splitlines()), left) == (2, 1, ["run.log", "run.options"])
     assert "client/run.log: " in done.stderr
-
-
-@pytest.mark.root
-def test_options_with_an_equals_sign(same_project: Path) -> None:
-    done = run(same_project, "--name=small", "--testruns=3", "--delays=5", "--tfo=1", "--dry-run")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "= 3 page loads;" in done.stdout
-    assert LOCK_FILE.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.root

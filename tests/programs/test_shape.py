@@ -1,7 +1,6 @@
 """scripts/shape.py measures a recording, and what make_pages.py makes of it has the same requests."""
 
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -54,11 +53,3 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_is_measured(outpu
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert "give another --output" in done.stderr
-
-
-def test_it_says_what_is_missing(tmp_path: Path) -> None:
-    command = [sys.executable, str(SHAPE), "--dir", str(tmp_path), "--name", "none"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "none.pages" in done.stderr
-    assert len(done.stderr.splitlines()) == 1

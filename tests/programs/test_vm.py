@@ -75,11 +75,6 @@ def test_bad_use(script: str, arguments: list[str], message: str) -> None:
     assert not done.stdout
 
 
-@pytest.mark.parametrize("script", ["make-vm.sh", "run-vm.sh"])
-def test_help(script: str) -> None:
-    assert "usage:" in run(script, "--help").stdout
-
-
 @pytest.mark.parametrize("arch", ["amd64", "arm64"])
 def test_make_vm_says_what_it_would_do(arch: str, tmp_path: Path) -> None:
     done = run("make-vm.sh", "--dry-run", "--arch", arch, "--disk", "20", "--output", str(tmp_path / "vm"))

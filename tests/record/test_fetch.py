@@ -17,7 +17,6 @@ from harness.files.hack_dns import read_hack_dns
 from harness.files.pages import sanitise
 from harness.files.text_log import read_log
 from harness.mirror.recording import read_recording
-from tests.support.devtools import import_hars
 from tests.support.fetched import fetch, tree
 from tests.support.har_schema import assert_har
 from tests.support.internet import app, site
@@ -81,17 +80,6 @@ def header(entry: dict[str, Any], wanted: str, side: str = "response") -> str:
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     copy = copy_of_the_recording(tmp_path_factory.mktemp("recorded"), tmp_path_factory)
     return Recorded(copy.directory, copy.output, copy.asked)
-
-
-def test_devtools_imports_the_recording(recorded: Recorded) -> None:
-    """HTTP/2, what was fetched once more, what came in part; the schema is checked where the HARs are read."""
-    archives = [{"log": assert_har(path)} for path in sorted(recorded.directory.glob(f"{NAME}.fetchlog/*.har"))]
-    imported = import_hars(*archives)
-    assert len(imported) == len(site.RECORDED)
-    for archive, shown in zip(archives, imported, strict=True):
-        assert not isinstance(shown, str), shown
-        assert len(shown) == len(archive["log"]["entries"]) > 0
-    assert "h2" in {request["protocol"] for shown in imported for request in shown}
 
 
 def was_given_up(entry: dict[str, Any]) -> bool:
@@ -168,24 +156,6 @@ def test_redirects_across_hosts_and_schemes(recorded: Recorded) -> None:
     assert redirects[f"http://{HOME}/hop1.png"] == ("Moved Temporarily", f"http://{HOME}/hop2.png")
 
 
-def test_headers_are_as_received(recorded: Recorded) -> None:
-    assert header(recorded.find(f"http://{HOME}/cookie", status=302), "set-cookie") == "seen=1"
-    assert header(recorded.find(f"http://{HOME}/cookie", status=200), "cookie", "request") == "seen=1"
-    document = recorded.find(MODERN)
-    assert header(document, "vary") == "Accept-Language"
-    assert header(document, "content-security-policy").startswith("default-src 'self'")
-    assert header(recorded.find(f"https://{CDN}/font.ttf", status=200), "access-control-allow-origin") == "*"
-    assert header(recorded.find(f"https://{LOGIN}/frame"), "www-authenticate") == 'Basic realm="secret"'
-    assert header(recorded.find(f"http://{HOME}/style.css"), "server") == "nginx"
-
-
-def test_the_visitor_is_no_headless_browser(recorded: Recorded) -> None:
-    agents = {header(entry, "user-agent", "request") for entry in recorded.entries()} - {""}
-    assert len(agents) == 1
-    assert "Headless" not in "".join(agents)
-    assert "Chrome/" in "".join(agents)
-
-
 def test_scripts_workers_frames_and_posts(recorded: Recorded) -> None:
     assert recorded.find(f"http://{HOME}/beacon", "POST")["response"]["status"] == 204
     assert recorded.find(f"https://{API}/json", "OPTIONS")["response"]["status"] == 204
@@ -204,19 +174,6 @@ def test_scripts_workers_frames_and_posts(recorded: Recorded) -> None:
     inserted = [entry["request"]["url"] for entry in recorded.har(CLASSIC) if "/inserted.js" in entry["request"]["url"]]
     assert len(inserted) == 1
     assert re.search(r"now=1363348800000&r=0\.\d+$", inserted[0]), inserted
-
-
-def test_odd_urls_have_bodies_of_their_own(recorded: Recorded) -> None:
-    recording = read_recording(recorded.directory / NAME, recorded.directory / f"{NAME}.fetchlog")
-    for url in site.ODD_URLS:
-        entry = recorded.find(f"https://{CDN}{url}")
-        assert recorded.body(entry) == f"// {url} https\n".encode()
-        answer = recording.lookup(CDN, url, "https")
-        assert answer is not None
-        assert f"{CDN}/{answer.file}" == entry["_file"]
-    over_255 = recorded.find(f"https://{CDN}{site.OVER_255}")["_file"]
-    assert len(over_255.removeprefix(f"{CDN}/")) == 32
-    assert all(path.resolve().is_relative_to(recorded.directory) for path in recorded.directory.rglob("*"))
 
 
 def test_an_application(recorded: Recorded) -> None:
@@ -269,17 +226,6 @@ def test_logs_and_manifest_are_what_the_other_programs_read(recorded: Recorded) 
     manifest = json.loads((fetchlog / "manifest.json").read_text())
     assert (manifest["format"], manifest["source"]) == (1, "recorded")
     assert [page["url"] for page in manifest["pages"]] == list(site.RECORDED)
-
-
-def test_verdicts_say_what_a_student_needs(recorded: Recorded) -> None:
-    progress = [line for line in recorded.output.splitlines() if line.startswith("[")]
-    assert len(progress) == len(site.RECORDED)
-    for line, url in zip(progress, site.RECORDED, strict=True):
-        assert url in line
-        assert all(word in line for word in (" requests, ", " host", " failed, "))
-    assert recorded.output.count(": fit for the experiment") == len(site.RECORDED)
-    for words in ("1 x WebSocket", "1 x blob:", "1 x data:", "1 x hanging", "1 x EventSource", "net::ERR_CERT_"):
-        assert words in recorded.output
 
 
 def test_recorded_again_in_parts_the_mirror_is_the_same(internet: Internet, recorded: Recorded, tmp_path: Path) -> None:

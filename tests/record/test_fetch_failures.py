@@ -13,15 +13,13 @@ import pytest
 
 from harness.files.pages import sanitise
 from harness.mirror.recording import read_recording
-from harness.record.store import Store
 from harness.system.privileges import give, passable_temp_root
-from harness.system.processes import descendants, is_running
-from harness.system.scratch import temporary_directory
+from harness.system.processes import descendants
 from tests.support.fetched import command, fetch, names, tree
 from tests.support.internet import site
 from tests.support.internet.recorded import NAME
 from tests.support.internet.server import NGINX, Internet
-from tests.support.internet.site import CDN, ODD
+from tests.support.internet.site import CDN
 from tests.support.ordinary import ORDINARY, SUDO
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(300),
@@ -83,19 +81,6 @@ def test_no_root_is_needed_and_none_is_kept(internet: Internet, sudo: bool) -> N
         assert (directory / NAME / CDN / "twice.png").read_bytes() == internet.hosts[CDN].files["/twice.png"].body
 
 
-@pytest.mark.root
-def test_a_full_disk_ends_it_with_a_line_and_leaves_the_old_recording(internet: Internet, tmp_path: Path) -> None:
-    (tmp_path / "small").mkdir()
-    prepare = 'mount -t tmpfs -o size=128k small "$0" && mkdir "$0/demo" && echo old >"$0/demo/kept"'
-    record = f'printf %s "$1" >"$0/{NAME}.pages" && shift && "$@"; status=$?; find "$0" -type f; exit $status'
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", f"{prepare} && {record}", str(tmp_path / "small"), ODD,
-                           *command(internet, tmp_path / "small")],
-                          capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 1, done.stdout
-    assert done.stderr == f"{tmp_path / 'small'}: the disk is full; make room and try again\n"
-    assert set(done.stdout.split()) == {f"{tmp_path}/small/demo/kept", f"{tmp_path}/small/{NAME}.pages"}
-
-
 @pytest.mark.parametrize("content", ["", "cdn.gamma.test 127.0.0.1\n"])
 def test_wrong_input_is_told_in_one_line(internet: Internet, tmp_path: Path, content: str) -> None:
     wrong = tmp_path / "wrong"
@@ -141,17 +126,3 @@ def test_interrupted_it_leaves_the_old_recording_and_nothing_else(internet: Inte
     assert names(tmp_path) == {f"{NAME}.pages", NAME}
     assert tree(tmp_path / NAME) == {"kept": b"old"}
     assert not [pid for pid in running if Path(f"/proc/{pid}").exists()]
-
-
-def test_killed_it_leaves_nothing_that_the_next_one_does_not_sweep(internet: Internet, tmp_path: Path) -> None:
-    process, running = start_visit(internet, tmp_path)
-    process.kill()
-    process.communicate(timeout=30)
-    assert len(names(tmp_path)) == 3, "nobody cleans up after SIGKILL"
-    with temporary_directory():
-        assert not [pid for pid in running if is_running(pid)]
-    next_one = Store(tmp_path, NAME)
-    next_one.make()
-    next_one.clean_up()
-    assert names(tmp_path) == {f"{NAME}.pages", NAME}
-    assert tree(tmp_path / NAME) == {"kept": b"old"}

@@ -1,8 +1,6 @@
 """A visit turned into a recording and a verdict: what is kept of answers that came half, in parts, or never."""
 
 import base64
-import errno
-import os
 from pathlib import Path
 
 import pytest
@@ -40,13 +38,6 @@ def test_an_answer_is_whole_when_its_length_came(log: MadeNetLog, tmp_path: Path
     assert answer(recording, "http://a.test/half").body == b"12345"
 
 
-@pytest.mark.parametrize("number", ["²", f"{'0' * 5000}5"])      # Python takes no number of over 4300 digits
-def test_what_is_no_size_tells_nothing(log: MadeNetLog, tmp_path: Path, number: str) -> None:
-    log.request("http://a.test/all", "200 OK", b"12345", f"Content-Length: {number}")
-    log.request("http://a.test/part", "206 Partial Content", b"12345", f"Content-Range: bytes 0-4/{number}")
-    assert [exchange.whole for exchange in seen(log, tmp_path).exchanges] == [True, True, False]
-
-
 @pytest.mark.parametrize("ties", [False, True])
 def test_requests_at_once_over_two_connections_keep_their_bodies(log: MadeNetLog, tmp_path: Path, ties: bool) -> None:
     """The second POST overtakes the first, which was also tried over a connection that was dead."""
@@ -77,35 +68,6 @@ def test_requests_at_once_over_two_connections_keep_their_bodies(log: MadeNetLog
 def test_a_part_is_whole_when_it_is_all(log: MadeNetLog, tmp_path: Path, content_range: str, whole: bool) -> None:
     log.request("http://a.test/film", "206 Partial Content", b"12345", f"Content-Range: {content_range}")
     assert answer(seen(log, tmp_path), "http://a.test/film").whole == whole
-
-
-def test_what_was_given_up_before_its_first_byte_and_came_whole_makes_no_second_file(
-        log: MadeNetLog, tmp_path: Path, store: Store) -> None:
-    log.request("http://a.test/x", "200 OK", b"", "Content-Length: 4", cancelled=True)
-    log.request("http://a.test/x", "200 OK", b"1234", "Content-Length: 4")
-    log.request("http://a.test/never", "200 OK", b"", "Content-Length: 4", cancelled=True)
-    recording = seen(log, tmp_path)
-    recording.write(store, "page")
-    assert [exchange.file for exchange in recording.exchanges[1:]] == ["", "a.test/x", "a.test/never"]
-
-
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
-def test_a_full_or_broken_disk_ends_the_recording(log: MadeNetLog, tmp_path: Path, store: Store,
-                                                  monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    def fail(*_: object) -> int:
-        raise OSError(number, os.strerror(number))
-
-    recording = seen(log, tmp_path)
-    monkeypatch.setattr(Path, "write_bytes", fail)
-    with pytest.raises(OSError, match=os.strerror(number)):
-        recording.write(store, "page")
-
-
-def test_a_body_whose_url_makes_no_file_is_only_noted(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
-    log.request(f"http://{'a' * 300}.test/", "200 OK", b"12345")
-    recording = seen(log, tmp_path)
-    recording.write(store, "page")
-    assert recording.exchanges[1].note.startswith("its body cannot be kept: ")
 
 
 def test_readers_of_the_text_log_find_each_status_again(log: MadeNetLog, tmp_path: Path, store: Store) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.mirror.recording import read_recording
-from tests.support.foreign_hars import entry, har
 from tests.support.har_schema import assert_har
 from tests.support.made_warc import DAY, PAGE, SCRIPT, picture, site_records, write_warc
 
@@ -54,29 +53,6 @@ def test_a_page_from_a_warc(tmp_path: Path) -> None:
     assert "<transactions>" not in (tmp_path / "old.fetchlog" / "httpwww.old.test").read_text()
 
 
-@pytest.mark.parametrize(("lost_bytes", "fit"), [(100, True), (40_000, False)])
-def test_a_page_of_which_most_bytes_are_lacking_is_not_fit(lost_bytes: int, fit: bool, tmp_path: Path) -> None:
-    """One picture of 21 requests, but nine tenths of what the page weighs: without it it is a fast page."""
-    pictures = "".join(f"<img src=/{number}.png>" for number in range(20))
-    small = [entry(f"{PAGE}{number}.png", "image/png", picture()) for number in range(19)]
-    source = har(tmp_path / "site.har", entry(PAGE, body=pictures.encode()), *small,
-                 entry(f"{PAGE}19.png", "image/png", None, size=lost_bytes))
-    (tmp_path / "old.pages").write_text(PAGE)
-    done = fetch(tmp_path, "--from", str(source))
-    assert (done.returncode == 0) is fit, done.stdout + done.stderr
-    assert ("are missing where it comes from (http://www.old.test/19.png)" in done.stdout) is not fit
-
-
-def test_a_page_that_the_archive_lacks_is_not_fit(tmp_path: Path) -> None:
-    source = write_warc(tmp_path / "site.warc", *site_records())
-    (tmp_path / "old.pages").write_text("http://www.new.test/")
-    done = fetch(tmp_path, "--from", str(source))
-    assert done.returncode == 1
-    assert f"because site.warc does not have http://www.new.test/ as a page; it has {PAGE}" in done.stdout
-    assert "take them out of old.pages, or record them again where site.warc was made" in done.stderr
-    assert not (tmp_path / "old").exists()
-
-
 def test_a_page_whose_script_asks_for_nothing_any_more_is_not_fit(tmp_path: Path) -> None:
     """No request of its own fails, and yet it is not the page: nine tenths of it were never asked for."""
     scripts = [f"https://cdn.old.test/{number}.js" for number in range(19)]
@@ -95,15 +71,3 @@ def test_a_page_whose_script_asks_for_nothing_any_more_is_not_fit(tmp_path: Path
     assert "because it asked for 1 of the 21 URLs that it got when it was recorded" in done.stdout
     assert "1 failed: 1 x in the archive without its body, 1 of them after the load event" in done.stdout
     assert not (tmp_path / "old").exists()
-
-
-def test_what_a_source_does_not_say_of_a_page_is_said(tmp_path: Path) -> None:
-    """As node-warc writes pages, decoded, and har-recorder, without the protocol: neither is an error."""
-    page = "https://www.old.test/"
-    source = har(tmp_path / "site.har", entry(page, body=b"<link rel=icon href=data:,><script src=/x.js></script>"),
-                 entry(f"{page}x.js", "text/javascript", b"1;" * 60_000))
-    (tmp_path / "old.pages").write_text(page)
-    done = fetch(tmp_path, "--from", str(source))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "none of its texts (120.1 KB) is compressed" in done.stdout
-    assert "over which HTTP 2 of its answers came nobody wrote down" in done.stdout

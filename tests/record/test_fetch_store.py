@@ -3,13 +3,12 @@
 import errno
 import json
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from harness.errors import ExperimentError, InputError
+from harness.errors import InputError
 from harness.files.pages import Page
 from harness.mirror.paths import md5_name
 from harness.record.recorder import RecordingOutcome, remove_older
@@ -28,11 +27,6 @@ def test_a_body_goes_where_its_url_says(store: Store) -> None:
     long = "/" + "x" * 64
     assert store.put(f"http://a.test{long}", "GET", b"3") == f"a.test/{md5_name(long)}"
     assert (store.mirror / "a.test/dir/x?y=1").read_bytes() == b"2"
-
-
-def test_the_same_body_of_http_and_https_has_one_file(store: Store) -> None:
-    assert store.put("https://a.test/x", "GET", b"1") == store.put("http://a.test/x", "GET", b"1") == "a.test/x"
-    assert len(tree(store.mirror)) == 1
 
 
 def test_another_body_of_a_url_gets_a_file_of_its_own(store: Store) -> None:
@@ -106,12 +100,6 @@ def test_the_older_one_goes_when_the_new_one_has_shown_that_it_is_fit(tmp_path: 
     assert (tmp_path / "elsewhere" / "file").exists()
 
 
-@pytest.mark.parametrize("taken", ["demo.previous", "demo.previous.fetchlog"])
-def test_what_has_the_name_of_a_kept_one_stays(tmp_path: Path, taken: str) -> None:
-    (tmp_path / taken).symlink_to("nowhere")
-    assert Store(tmp_path, "demo").free_name() == "demo.previous-2"
-
-
 def test_what_cannot_be_kept_stays_in_its_place(tmp_path: Path, store: Store) -> None:
     for name in ("demo", "demo.fetchlog", "demo.previous"):
         (tmp_path / name).mkdir()
@@ -121,18 +109,6 @@ def test_what_cannot_be_kept_stays_in_its_place(tmp_path: Path, store: Store) ->
     store.clean_up()
     assert {path.name: tree(path) for path in tmp_path.iterdir()} == {
         name: {"old": "old"} for name in ("demo", "demo.fetchlog", "demo.previous")}
-
-
-def test_what_was_moved_aside_in_vain_comes_back(tmp_path: Path, store: Store) -> None:
-    for name in ("demo", "demo.fetchlog"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "old").write_text("old")
-    shutil.rmtree(store.mirror)                     # somebody removed it: it cannot be put in place
-    with pytest.raises(OSError, match="No such file"):
-        store.publish(invoking_user())
-    store.clean_up()
-    assert tree(tmp_path / "demo") == tree(tmp_path / "demo.fetchlog") == {"old": "old"}
-    assert {path.name for path in tmp_path.iterdir()} == {"demo", "demo.fetchlog"}
 
 
 def test_a_new_mirror_never_stands_beside_old_logs(tmp_path: Path, store: Store,
@@ -152,13 +128,6 @@ def test_a_new_mirror_never_stands_beside_old_logs(tmp_path: Path, store: Store,
         store.publish(invoking_user())
     store.clean_up()
     assert tree(tmp_path / "demo") == tree(tmp_path / "demo.fetchlog") == {"old": "old"}
-
-
-def test_given_up_it_leaves_everything_as_it_was(tmp_path: Path, store: Store) -> None:
-    (tmp_path / "demo").mkdir()
-    store.put("http://a.test/x", "GET", b"new")
-    store.clean_up()
-    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
 
 
 def test_adding_to_a_recording_leaves_what_is_there_alone(tmp_path: Path, store: Store) -> None:
@@ -191,21 +160,6 @@ def test_what_is_added_is_written_to_no_place_that_a_link_leads_to(tmp_path: Pat
     more.clean_up()
 
 
-def test_what_is_added_leaves_the_note_on_what_is_there(tmp_path: Path, store: Store) -> None:
-    store.put("http://a.test/x", "GET", b"first")
-    store.write_manifest("brought from a.har")
-    store.publish(invoking_user())
-    for note in ("", "brought from b.har", "brought from b.har"):
-        more = Store(tmp_path, "demo")
-        more.make()
-        more.continue_from_existing()
-        more.write_manifest(note)
-        more.publish(invoking_user())
-        more.clean_up()
-    assert json.loads((tmp_path / "demo.fetchlog" / "manifest.json").read_text())["note"] == (
-        "brought from a.har; brought from b.har")
-
-
 @pytest.mark.parametrize("manifest", ["", "[]", '{"format": 1, "source": "synthetic", "pages": []}',
                                       '{"format": 2, "source": "recorded", "pages": []}',
                                       '{"format": 1, "source": "recorded"}'])
@@ -230,24 +184,3 @@ def test_nothing_is_added_to_a_recording_that_is_not_all_there(tmp_path: Path, s
     with pytest.raises(InputError, match=r"^1 of 2 bodies of demo/ is .*a\.test/x; "):
         more.continue_from_existing()
     more.clean_up()
-
-
-def test_a_recording_that_cannot_be_copied_is_not_added_to(tmp_path: Path, store: Store,
-                                                           monkeypatch: pytest.MonkeyPatch) -> None:
-    store.put("http://a.test/x", "GET", b"first")
-    store.write_manifest()
-    store.publish(invoking_user())
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(shutil, "copystat", full)
-    more = Store(tmp_path, "demo")
-    more.make()
-    with pytest.raises(ExperimentError, match="No space left on device"):
-        more.continue_from_existing()
-
-
-def test_where_nothing_can_be_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be made"):
-        Store(tmp_path / "none", "demo").make()

@@ -7,46 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.encoding import decode, encode
+from harness.files.encoding import decode
 from harness.record.sources.archived import ArchivedRequest
 from harness.record.sources.opened import is_figures_only, opened
 from harness.record.sources.source import IndexedSource
 from tests.support.asked_sources import PAGE, entry, find
 from tests.support.foreign_hars import har
 from tests.support.made_warc import DAY
-
-NAVIGATES, FETCHES = ("Upgrade-Insecure-Requests", "1"), ("HX-Request", "true")
-
-
-def test_of_a_har_too(tmp_path: Path) -> None:
-    asked = [{"method": "GET", "url": PAGE, "headers": [{"name": name, "value": value}]}
-             for name, value in (NAVIGATES, FETCHES)]
-    path = har(tmp_path / "page.har", *(entry(PAGE, body, request=request)
-                                        for body, request in zip((b"page", b"fragment"), asked, strict=True)))
-    with opened(path) as source:
-        fetched = source.find(ArchivedRequest("GET", PAGE))
-        page = source.find(ArchivedRequest("GET", PAGE, navigation=True))
-    assert fetched is not None
-    assert page is not None
-    assert (fetched.body, page.body) == (b"fragment", b"page")
-
-
-def test_a_body_is_compressed_once_however_often_a_page_asks_for_it(tmp_path: Path,
-                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
-    compressed: list[bytes] = []
-
-    def counting(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
-        compressed.append(body)
-        return encode(body, encoding, wanted_bytes)
-
-    monkeypatch.setattr("harness.record.sources.har.encode", counting)
-    script = b"const answer = 42;\n" * 500
-    path = har(tmp_path / "page.har", entry(PAGE, b"page"),
-               entry("https://b.test/x.js", script, headers={"Content-Encoding": "br"}))
-    with opened(path) as source:
-        answers = [source.find(ArchivedRequest("GET", "https://b.test/x.js")) for _ in range(3)]
-    assert [decode(answer.body, "br")[0] for answer in answers if answer] == [script] * 3
-    assert compressed.count(script) == 1
 
 
 def test_bodies_of_a_har_are_compressed_again(tmp_path: Path) -> None:
@@ -100,27 +67,12 @@ def test_what_a_har_without_headers_holds_any_origin_may_read(tmp_path: Path) ->
             assert find(source, PAGE).header("access-control-allow-origin") == allowed
 
 
-def test_a_har_without_bodies_is_figures_only(tmp_path: Path) -> None:
-    assert is_figures_only(har(tmp_path / "page.har", entry(PAGE, None), entry("https://b.test/x.js", None)))
-
-
 def test_a_word_in_the_place_of_bodies_is_no_body(tmp_path: Path) -> None:
     """As in a HAR of PerfCascade's test data, whose bodies were removed by hand."""
     removed = [entry(url, b"MANUALLY REMOVED") for url in (PAGE, "https://b.test/x.js")]
     for each in removed:
         each["response"]["content"]["size"] = 63930
     assert is_figures_only(har(tmp_path / "page.har", *removed))
-
-
-def test_what_firefox_writes_of_pushed_answers(tmp_path: Path) -> None:
-    """Status 0, and sizes as text: in the same test data."""
-    pushed = entry("https://a.test/x.css", b"body { }", "text/css")
-    pushed["response"] |= {"status": 0, "statusText": ""}
-    pushed["response"]["content"]["size"] = "8"
-    with opened(har(tmp_path / "page.har", entry(PAGE, b"<title>x</title>"), pushed)) as source:
-        assert isinstance(source, IndexedSource)
-        answer = find(source, "https://a.test/x.css")
-        assert (answer.status, answer.body) == (200, b"body { }")
 
 
 def test_what_a_browser_had_in_its_cache_is_an_answer(tmp_path: Path) -> None:
@@ -165,14 +117,3 @@ def test_websockets_of_a_har_end_with_its_load_event(tmp_path: Path, on_load_ms:
         live = source.find_live("https://a.test/s")
     assert live is not None
     assert len(live.messages) == said
-
-
-def test_each_page_gets_the_websockets_of_a_url_from_the_first_on(tmp_path: Path) -> None:
-    talks = [{"pageref": "p", "startedDateTime": DAY, "time": 5, "request": {"method": "GET", "url": "wss://a.test/s"},
-              "response": {"status": 101, "headers": []},
-              "_webSocketMessages": [{"type": "receive", "time": 0.0, "opcode": 1, "data": said}]} for said in "12"]
-    with opened(har(tmp_path / "page.har", entry(PAGE, b"page"), *talks)) as source:
-        for _ in range(2):
-            source.begin_page(PAGE)
-            lives = [source.find_live("https://a.test/s") for _ in range(3)]
-            assert [live and live.messages[0].data for live in lives] == [b"1", b"2", b"2"]

@@ -101,11 +101,6 @@ def test_what_warcio_says_of_broken_records_is_not_printed(tmp_path: Path, capsy
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_record_without_url_is_none(tmp_path: Path) -> None:
-    (tmp_path / "x.warc").write_bytes(b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 9\r\n\r\nHTTP/1.1 \r\n\r\n")
-    assert refusal(tmp_path / "x.warc").startswith("not a WARC (a record lacks what every record has)")
-
-
 @pytest.mark.parametrize(("name", "encode"), [
     ("gzip", gzip.compress), ("deflate", zlib.compress), ("deflate", lambda body: zlib.compress(body)[2:-4]),
     ("br", brotli.compress), ("zstd", zstandard.ZstdCompressor().compress)])

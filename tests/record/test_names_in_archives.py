@@ -9,7 +9,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
-from harness.record.sources.answers import mask, same_name
+from harness.record.sources.answers import same_name
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import as_accepted
 from harness.record.sources.opened import opened
@@ -57,10 +57,6 @@ def test_what_means_something_else_is_another_url(other: str) -> None:
     assert as_written == f"a.test{other}"
     meanings = ("/a/b?x=1", "/a/b?x=1&2", "/a/b?x=1,", "/a/b?x=1+")
     assert as_written not in {same_name(f"http://a.test{url}") for url in meanings}
-
-
-def test_what_an_archive_files_is_masked_alike() -> None:
-    assert mask("http://a.test/x%2Cy?t=1363139394945") == mask("https://a.test/x,y?t=1363139399999") == "a.test/x,y?t=*"
 
 
 @pytest.mark.parametrize(("accepted", "encoding"), [

@@ -2,16 +2,11 @@
 
 from dataclasses import replace
 from http.client import HTTPConnection
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from harness.files.headers import header_in
 from harness.record.sources.answers import Entry
-from harness.record.sources.restore import restore
-from harness.record.sources.server import NUMBER
-from tests.support.seen_pages import page_log, seen
 from tests.support.served_archive import FILM, ask, recorded, serving
 
 BODY = b"0123456789"
@@ -49,17 +44,6 @@ def test_a_head_gets_what_a_head_got(told: str) -> None:
         connection.close()
 
 
-def test_the_head_of_what_a_get_got_is_recorded_with_its_size(tmp_path: Path) -> None:
-    """HARs' and web archives' answers have no Content-Length: the import's page heard the size, and no replay's did."""
-    with serving(recorded(200, BODY)) as server:
-        ask(server, method="HEAD")
-        log = page_log()
-        log.request(FILM, "200 OK", b"", f"{NUMBER}: 1", f"Content-Length: {len(BODY)}", method="HEAD")
-        page = seen(log, tmp_path)
-        restore(page, server)
-    assert header_in(page.exchanges[-1].transaction.response_headers, "content-length") == str(len(BODY))
-
-
 @pytest.mark.parametrize("path", ["//x", "/a//x", "//"])
 def test_two_slashes_are_no_single_one(path: str) -> None:
     """http.server makes /x of //x."""
@@ -87,19 +71,6 @@ def test_of_parts_the_one_that_holds_what_is_asked_for_answers() -> None:
 def test_what_no_part_holds_is_not_in_the_archive(asked: str) -> None:
     with serving(part(0, 3), part(8, 10)) as server:
         assert ask(server, asked)[0] == (404, b"", None)
-
-
-def test_a_part_that_is_all_answers_whoever_asks_for_all() -> None:
-    with serving(part(0, 10)) as server:
-        assert ask(server)[0] == (200, BODY, None)
-        assert ask(server, "bytes=0-")[0] == (206, BODY, "bytes 0-9/10")
-
-
-def test_whole_bodies_answer_beside_parts() -> None:
-    with serving(part(0, 3), recorded(200, BODY, *RANGES)) as server:
-        assert ask(server)[0] == (200, BODY, None)
-        assert ask(server, "bytes=1-1")[0] == (206, b"1", "bytes 1-1/10")
-        assert ask(server, "bytes=7-")[0] == (206, b"789", "bytes 7-9/10")
 
 
 def test_a_part_that_does_not_say_which_is_sent_as_it_is() -> None:

@@ -1,10 +1,8 @@
 """What others recorded, read into answers: WARC, WACZ, HAR with bodies."""
 
 import gzip
-import os
 import zipfile
 import zlib
-from datetime import datetime, timezone
 from pathlib import Path
 
 import brotli  # type: ignore[import-untyped]
@@ -13,7 +11,7 @@ import pytest
 from harness.errors import InputError
 from harness.record.sources.answers import Entry
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
-from harness.record.sources.encoding import believed, without_chunks
+from harness.record.sources.encoding import believed
 from harness.record.sources.listing import list_pages
 from harness.record.sources.opened import opened
 from harness.record.sources.source import IndexedSource
@@ -51,25 +49,6 @@ def test_each_origin_gets_what_it_may_read(tmp_path: Path, kind: str) -> None:
         assert [answer.body for answer in got if answer] == [b"1", b"0", b"2", b"0"]
 
 
-def test_a_warc_answers_as_the_servers_did(tmp_path: Path) -> None:
-    zipped = gzip.compress(b"body {}")
-    path = write_warc(tmp_path / "x.warc.gz",
-                ("response", PAGE, "HTTP/1.1 200 OK", [("Content-Type", "text/html")], b"page"),
-                ("response", "http://a.test/s.css", "HTTP/1.1 200 OK",
-                 [("Content-Encoding", "gzip"), ("Transfer-Encoding", "chunked")],
-                 b"%x\r\n%s\r\n0\r\n\r\n" % (len(zipped), zipped)),
-                ("response", "http://a.test/old", "HTTP/1.0 302 Found", [("Location", "/new")], b""))
-    with opened(path) as source:
-        assert isinstance(source, IndexedSource)
-        assert find(source, "http://a.test").body == b"page"
-        style = find(source, "http://a.test/s.css")
-        assert (style.body, style.header("content-encoding")) == (zipped, "gzip")
-        old = find(source, "http://a.test/old")
-        assert (old.status, old.reason, old.protocol, old.header("location")) == (302, "Found", "HTTP/1.0", "/new")
-        assert old.captured == datetime(2013, 3, 12, 10, tzinfo=timezone.utc)
-        assert source.find(ArchivedRequest("GET", "http://b.test/")) is None
-
-
 def test_posts_are_told_apart_by_their_bodies(tmp_path: Path) -> None:
     records = [record for text in (b"one", b"two") for record in (
         ("request", "http://a.test/api", "POST /api HTTP/1.1", [("Host", "a.test")], text),
@@ -79,12 +58,6 @@ def test_posts_are_told_apart_by_their_bodies(tmp_path: Path) -> None:
     assert find(source, "http://a.test/api", "POST", b"two").body == b"answer to two"
     assert find(source, "http://a.test/api", "POST", b"one").body == b"answer to one"
     assert source.find(ArchivedRequest("GET", "http://a.test/api")) is None
-
-
-def test_one_url_with_several_answers_gives_them_in_order_and_then_the_last(tmp_path: Path) -> None:
-    path = write_warc(tmp_path / "x.warc", *(("response", PAGE, "HTTP/1.1 200 OK", [], body) for body in (b"1", b"2")))
-    source = IndexedSource("x", read_warcs([path], path, tmp_path))
-    assert [find(source, PAGE).body for _ in range(3)] == [b"1", b"2", b"2"]
 
 
 def test_each_page_gets_its_own_answers_from_the_first_one_on(tmp_path: Path) -> None:
@@ -213,20 +186,6 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
 
 
-def test_a_list_is_needed_where_the_source_has_none(tmp_path: Path) -> None:
-    path = write_warc(tmp_path / "x.warc", ("response", PAGE, "HTTP/1.1 200 OK", [], b"page"))
-    index = read_warcs([path], path, tmp_path)
-    with pytest.raises(InputError, match=r"A\.pages:1: .*one URL per line"):
-        list_pages(tmp_path / "A.pages", IndexedSource("x.warc", index))
-
-
-def test_chunks_and_encodings_that_are_only_said() -> None:
-    assert without_chunks(b"4\r\npage\r\n0\r\n\r\n") == (b"page", True)
-    assert without_chunks(b"4;x=y\r\npage\r\n1\r\n!\r\n0\r\n\r\n") == (b"page!", True)
-    for body in (b"", b"page", b"zz\r\n", b"\r\n", b"-1\r\n"):
-        assert without_chunks(body) == (body, True)
-
-
 STYLE, ZIPPED = b"body { color: red }" * 9, gzip.compress(b"body { color: red }" * 9)
 
 
@@ -244,14 +203,6 @@ def test_a_style_sheet_keeps_the_codings_that_it_has(coding: str, body: bytes, k
     said = (("Content-Type", "text/css"), *((("Content-Encoding", coding),) if coding else ()))
     found = believed(ArchivedAnswer("https://a.test/x", 200, "OK", said, body))
     assert (found.header("content-encoding") if found else None) == kept
-
-
-def test_60_gb_of_nothing_are_no_warc(tmp_path: Path) -> None:
-    for name in ("x.warc", "x.warc.gz", "x.arc"):
-        (tmp_path / name).touch()
-        os.truncate(tmp_path / name, 60 * 10**9)
-        with pytest.raises(InputError, match=rf"{name}:1: not a WARC \(it begins with "):
-            read_warcs([tmp_path / name], tmp_path / name, tmp_path)
 
 
 def test_a_har_body_is_compressed_once_however_often_it_is_asked_for(tmp_path: Path) -> None:

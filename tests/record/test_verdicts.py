@@ -2,7 +2,6 @@
 
 import re
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,24 +33,6 @@ def test_pages_that_are_not_fit(tmp_path: Path, status: str, visit: dict[str, ob
     assert reason in verdict.reasons[0]
     assert f"NOT FIT: {verdict.reasons[0]}" in verdict.line(PAGE)
     assert verdict.lines(PAGE)[0] == f"{PAGE}: NOT fit for the experiment"
-
-
-@pytest.mark.parametrize(("urls", "said"), [
-    ([PAGE, f"{PAGE}b"] * 10, f"it redirects in a circle: {PAGE}, {PAGE}b"),
-    ([f"{PAGE}{number}" for number in range(20)], f"it redirects more than 19 times: {PAGE}0, ")])
-def test_a_page_that_only_redirects_is_not_fit(tmp_path: Path, urls: list[str], said: str) -> None:
-    """It was "the server answered 302 Found: it does not give the page to us"."""
-    log = MadeNetLog()
-    for url in urls:
-        log.request(url, "302 Found", main_frame=True)
-    [reason] = judge(seen(log, tmp_path, errors=["Chrome shows an error page: net::ERR_TOO_MANY_REDIRECTS"])).reasons
-    assert reason.startswith(said)
-
-
-def test_what_could_not_be_read_of_a_source_is_said(log: MadeNetLog, tmp_path: Path) -> None:
-    recording = seen(log, tmp_path)
-    recording.brought_from, recording.source_remarks = "x.warc", ["the rest of x.warc cannot be read"]
-    assert "the rest of x.warc cannot be read" in judge(recording).remarks
 
 
 @pytest.mark.parametrize(("url", "problem"), [
@@ -126,12 +107,6 @@ def test_a_page_that_scripts_lead_on_from_is_another_page(log: MadeNetLog, tmp_p
     assert verdict.moved_on
 
 
-def test_a_page_that_reloads_is_the_same_page(log: MadeNetLog, tmp_path: Path) -> None:
-    began = 1000.0 + len(log.events)
-    log.request(PAGE, "200 OK", b"page", main_frame=True)
-    assert judge(seen(log, tmp_path, time_origin_ms=began)).fit
-
-
 @pytest.mark.parametrize(("load_event_ms", "mostly_late"), [(3.0, True), (400.0, False)])
 def test_what_came_over_live_connections_after_the_load_event_is_said_to_be_missing(
         log: MadeNetLog, tmp_path: Path, load_event_ms: float, *, mostly_late: bool) -> None:
@@ -141,21 +116,6 @@ def test_what_came_over_live_connections_after_the_load_event_is_said_to_be_miss
     recording = seen(log, tmp_path, time_origin_ms=1000.0, timing={"loadEventEnd": load_event_ms})
     [said] = [remark for remark in judge(recording).remarks if "1 x EventSource" in remark]
     assert ("most of it came after the load event and is not replayed" in said) == mostly_late
-
-
-def test_what_chrome_took_from_its_cache_is_no_request(log: MadeNetLog, tmp_path: Path) -> None:
-    log.request("http://a.test/x", "200 OK", b"x")
-    log.request("http://a.test/x", "200 OK", b"x")
-    recording = seen(log, tmp_path)
-    assert judge(recording).requests == 3
-    cached = recording.exchanges[2]
-    cached.transaction = replace(cached.transaction, from_cache=True)
-    assert judge(recording).requests == 2
-
-
-def test_a_page_that_leads_to_nothing_stays(log: MadeNetLog, tmp_path: Path) -> None:
-    log.request("http://a.test/counted", "204 No Content", main_frame=True)
-    assert judge(seen(log, tmp_path)).fit
 
 
 @pytest.mark.parametrize("status", ["200 OK", "403 Forbidden", "503 Service Unavailable"])
@@ -232,21 +192,3 @@ def test_what_chrome_took_from_its_cache_did_not_fail(log: MadeNetLog, tmp_path:
     recording = seen(log, tmp_path)
     assert judge(recording).fit
     assert [exchange.status for exchange in recording.exchanges[3:]] == [404, 302] * 5
-
-
-def test_a_video_of_which_a_player_takes_the_beginning_is_no_live_connection(log: MadeNetLog, tmp_path: Path) -> None:
-    log.begin("http://a.test/film.mp4")
-    log.head("206 Partial Content", "Content-Length: 90000", "Content-Range: bytes 0-89999/90000")
-    log.body(b"x" * 500)
-    verdict = judge(seen(log, tmp_path))
-    assert verdict.not_recordable == {"still arriving at the end": 1}
-    assert not any("live connections" in remark for remark in verdict.remarks)
-
-
-def test_live_connections_are_said_to_be_missing(log: MadeNetLog, tmp_path: Path) -> None:
-    log.request("wss://a.test/live", "101 Switching Protocols")
-    log.begin("http://a.test/news")
-    log.head("200 OK", "Content-Type: text/event-stream")
-    said = "\n".join(judge(seen(log, tmp_path)).remarks)
-    assert "live connections are not replayed (1 x WebSocket, 1 x EventSource)" in said
-    assert "may be empty" in said

@@ -8,7 +8,6 @@ import pytest
 
 from harness.files.encoding import decode
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
-from harness.record.sources.encoding import without_chunks
 from harness.record.sources.opened import opened
 
 PAGE = "https://a.test/"
@@ -74,32 +73,6 @@ def test_the_answer_inside_of_which_a_file_ends_is_missing(packed: bool, tmp_pat
         assert source.remarks == [f"{path.name} breaks off inside its answer 2: what came then is missing"]
 
 
-@pytest.mark.parametrize(("cut_bytes", "lost", "remarks"), [(4, {}, 0), (5, {PAGE: 9}, 1)])
-def test_an_answer_is_whole_without_the_line_ends_behind_it(cut_bytes: int, lost: dict[str, int], remarks: int,
-                                                            tmp_path: Path) -> None:
-    """GitHub webrecorder/warcio, example-space-in-url.arc: its writer counts them, and they are not there."""
-    path = tmp_path / "x.warc"
-    path.write_bytes(record("response", PAGE, f"{OK}\r\nContent-Length: 9", b"all of it" + bytes(4))[:-4 - cut_bytes])
-    with opened(path) as source:
-        assert (source.without_body, len(source.remarks)) == (lost, remarks)
-
-
-def test_an_answer_that_broke_off_in_its_first_line_is_none(tmp_path: Path) -> None:
-    """GitHub oduwsdl/ipwb, broken.warc: a picture of 7 bytes was a 200 without any."""
-    path = tmp_path / "x.warc"
-    path.write_bytes(record("response", PAGE, OK, b"page") + record("response", f"{PAGE}frog.png", "HTTP/1."))
-    assert found(path, ArchivedRequest("GET", f"{PAGE}frog.png", by_page=True)) == [None]
-
-
-def test_a_query_that_nobody_wrote_down_is_any_query(tmp_path: Path) -> None:
-    path = tmp_path / "x.warc"
-    path.write_bytes(record("request", f"{PAGE}?t=1363139394945", "POST /?t=1363139394945 HTTP/1.1")
-                     + record("response", f"{PAGE}?t=1363139394945", OK, b"counted"))
-    got = found(path, ArchivedRequest("POST", f"{PAGE}?t=1785000000000", b"seen"))[0]
-    assert got is not None
-    assert (got.body, got.stand_in) == (b"counted", True)
-
-
 @pytest.mark.parametrize(("sent", "answer"), [
     (b'{"query": "names"}', b"all"), (b'{"query": "at", "t": 1785000000000}', b"one"), (b'{"query": "other"}', None)])
 def test_another_query_gets_no_answer_to_this_one(sent: bytes, answer: bytes | None, tmp_path: Path) -> None:
@@ -110,15 +83,6 @@ def test_another_query_gets_no_answer_to_this_one(sent: bytes, answer: bytes | N
         record("response", PAGE, OK, b"one"))))
     got = found(path, ArchivedRequest("POST", PAGE, sent))[0]
     assert (got and got.body) == answer
-
-
-@pytest.mark.parametrize(("body", "joined", "is_whole"), [
-    (b"4\r\nnews\r\n3\r\n!!!\r\n", b"news!!!", True),      # a stream that was broken off between two
-    (b"4\r\nnews\r\n0\r\n\r\n", b"news", True), (b"4\r\nnews\r\n9\r\ncut", b"newscut", False),
-    (b"ffff\r\ncut", b"cut", False), (b"4\r\nnews\r\nnot a size\r\n", b"4\r\nnews\r\nnot a size\r\n", True),
-    (b"", b"", True)])
-def test_chunks_without_a_last_one_are_joined(body: bytes, joined: bytes, is_whole: bool) -> None:
-    assert without_chunks(body) == (joined, is_whole)
 
 
 CUT, NEW = "WARC-Payload-Digest: sha1:CUT\r\n", "WARC-Payload-Digest: sha1:NEW\r\n"

@@ -92,11 +92,3 @@ def test_a_page_as_of_a_day(tmp_path: Path) -> None:
     assert (mirror / "cdn.old.test" / "here.png").read_bytes() == picture()
     assert gzip.decompress((mirror / "cdn.old.test" / "x.js").read_bytes()) == SCRIPT
     assert (mirror / "www.old.test" / "style.css").read_bytes() == b"body { }"
-
-
-def test_an_archive_that_does_not_answer_is_no_archive_without_the_page(tmp_path: Path) -> None:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        asked = WebArchive(date(2013, 3, 12), f"http://127.0.0.1:{closed.getsockname()[1]}/web", pause_s=0.01)
-        assert asked.find(ArchivedRequest("GET", PAGE)) is None
-    assert asked.troubles.total() == 1

@@ -19,7 +19,6 @@ from harness.synthetic.build import make_page_set, make_pages
 from harness.synthetic.from_har import shapes_of_har
 from harness.synthetic.shape import format_shapes, read_shapes
 from tests.support.growth import LINEAR, growth
-from tests.support.made_recording import make_recording
 
 PAGE = "https://a.test/"
 
@@ -124,29 +123,6 @@ def test_a_har_whose_dates_cannot_be_read_makes_pages_of_no_month(date: str | No
     assert len(page.bodies[0]) == 2000
 
 
-def test_a_har_dated_to_the_year_1_makes_pages(tmp_path: Path) -> None:
-    """What .NET writes for no date: the page has none."""
-    made = entry(0, PAGE, "text/html", 2000)
-    made["startedDateTime"] = "0001-01-01T00:00:00Z"
-    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": [made]}}))
-    (tmp_path / "x.shape").write_text(format_shapes(shapes_of_har(read_foreign_har(tmp_path / "x.har"))))
-    assert [shape.month for shape in read_shapes(tmp_path / "x.shape")] == ["-"]
-
-
-def test_what_a_shape_cannot_hold_is_left_out(tmp_path: Path) -> None:
-    """Hosts that no server of a replay can be named after, and types that are none."""
-    entries = [entry(0, PAGE, "text/html; charset=\u00fctf-8", 2000),
-               entry(1, "http://[::1]/x.js", "text/javascript", 9),
-               entry(1, "https://-b.test/x.js", "text/javascript", 9), entry(2, f"{PAGE}x", "text/\thtml\u00e9", 60),
-               entry(2, f"{PAGE}y", "image/png\r\nX-A: b", 60)]
-    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
-    (tmp_path / "x.shape").write_text(format_shapes([shape]))
-    assert read_shapes(tmp_path / "x.shape") == [shape]
-    assert [(found.host, found.charset, found.mime) for found in shape.resources] == [
-        ("a.test", None, "text/html"), ("a.test", None, None), ("a.test", None, "image/gif")]
-
-
 def test_a_page_of_which_no_size_is_known_has_a_document(tmp_path: Path) -> None:
     """Not an answer without content, as other resources of 0 bytes: that would be no page."""
     entries = [entry(0, "http://a.test/", "text/html", 0, status=301, redirect=PAGE), entry(1, PAGE, "text/html", 0)]
@@ -172,18 +148,6 @@ def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
     assert "A.rtts: how far away 2 of its servers were" in done.stdout
     found = recorded_rtts(PageFiles(tmp_path, "A"), recording)
     assert (found.rtts_ms, found.assumed) == ({"a.test": 30.1, "b.test": 30.5}, ())
-
-
-def test_figures_take_no_recordings_place(tmp_path: Path) -> None:
-    """It was left as it was, but got their RTTs, and the status said that they were brought in."""
-    har(tmp_path / "x.har")
-    make_recording(tmp_path, "A")
-    before = sorted(tmp_path.iterdir())
-    done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
-                           str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith(f"{tmp_path / 'A'}/ is a recording; give another --name\n")
-    assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize("sizes", [[999_999_999_999], [2**29] * 3])
@@ -212,14 +176,6 @@ def test_many_requests_are_looked_at_once(tmp_path: Path) -> None:
     assert growth(lambda size: shapes_of_har(found[size]), 300) < LINEAR
 
 
-@pytest.mark.parametrize("onload", [5000, 86_399_999.5])
-def test_a_har_of_the_last_year_makes_pages(onload: float, tmp_path: Path) -> None:
-    made = entry(0, PAGE, "text/html", 2000) | {"startedDateTime": "9999-12-31T23:59:59Z", "pageref": "p"}
-    page = {"id": "p", "startedDateTime": "9999-12-31T23:59:59Z", "pageTimings": {"onLoad": onload}}
-    (tmp_path / "x.har").write_text(json.dumps({"log": {"pages": [page], "entries": [made]}}))
-    assert [shape.month for shape in shapes_of_har(read_foreign_har(tmp_path / "x.har"))] == ["9999-12"]
-
-
 def test_distances_that_somebody_wrote_down_stay(tmp_path: Path) -> None:
     path = tmp_path / "A.rtts"
     assert write_rtts(path, {"a.test": 30.0, "b.test": 1e9}, "x.har")
@@ -242,16 +198,6 @@ def test_what_came_after_the_load_event_is_left_out(tmp_path: Path) -> None:
         assert len(shape.resources) == 1 + images
 
 
-def test_a_har_that_names_no_pages_says_so(tmp_path: Path) -> None:
-    """As hdrgrab's, which hold several pages that somebody visited one after the other."""
-    entries = [entry(0, PAGE, "text/html", 20_000, page=""), entry(9, f"{PAGE}next", "text/html", 5000, PAGE, page="")]
-    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
-                           str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    assert f"does not say which page a request belongs to: all from {PAGE} on are taken" in done.stdout
-
-
 def test_a_har_that_names_no_pages_begins_with_the_first_document_that_nothing_referred_to(tmp_path: Path) -> None:
     """Fiddler's hold what the browser asked for before, too."""
     entries = [entry(0, "http://other.test/x.js", "text/javascript", 438, "http://other.test/", page=""),
@@ -260,19 +206,6 @@ def test_a_har_that_names_no_pages_begins_with_the_first_document_that_nothing_r
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
     shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
     assert (shape.url, len(shape.resources)) == (PAGE, 2)
-
-
-def test_without_the_documents_own_body_there_are_figures_only(tmp_path: Path) -> None:
-    """As in GitHub janodvarko/harviewer, issue-61/chrome51.har: most bodies are there."""
-    entries = [entry(0, PAGE, "text/html", 10), *(entry(1, f"{PAGE}{number}.js", "text/javascript", 10, PAGE)
-                                                   for number in range(3))]
-    for number, made in enumerate(entries):
-        made["response"]["content"] |= {"size": 10, "text": "x" * 10 if number else ""}
-    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    assert not has_bodies(read_foreign_har(tmp_path / "x.har"))
-    entries[0]["response"]["content"]["text"] = "<p>page</p>"
-    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    assert has_bodies(read_foreign_har(tmp_path / "x.har"))
 
 
 def test_a_har_whose_redirects_lead_nowhere_makes_no_page(tmp_path: Path) -> None:
@@ -286,14 +219,6 @@ def test_a_har_whose_redirects_lead_nowhere_makes_no_page(tmp_path: Path) -> Non
         2, f"{tmp_path}/x.har:1: no page in it whose document was answered, whose URL can be a file name, and which is "
         "on port 80 or 443; give the HAR of a page load\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.har"]
-
-
-def test_checks_of_certificates_are_no_page(tmp_path: Path) -> None:
-    """As in WebPageTest's HARs, which begin with them."""
-    entries = [entry(0, "http://ocsp.ca.test/", "application/ocsp-response", 472), entry(1, PAGE, "text/html", 2000)]
-    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
-    assert (shape.url, len(shape.resources)) == (PAGE, 1)
 
 
 @pytest.mark.parametrize("more", [{"method": "HEAD"}, {"method": "POST"}, {"mime_type": "text/event-stream"},

@@ -91,16 +91,6 @@ def test_what_was_asked_for_while_the_head_came_in_waits_for_nothing_in_it(kind:
     assert html.index(page.urls[2]) < html.index(page.urls[1]) < html.index("<body>")
 
 
-def test_what_was_asked_for_while_a_small_frame_came_in_stands_in_it() -> None:
-    """The frame had no room for the script that asked for it: the page asked, once all of the frame was there."""
-    document = Resource(0, "a.test", "http", "text/html", "utf-8", 9000, 1, None, None, 0, 700, "document")
-    frame = Resource(1, "b.test", "http", "text/html", "utf-8", 1500, 9, 0, None, 100, 400, "document", way="tag",
-                     offset=4000)
-    early = Resource(2, "c.test", "http", "image/gif", None, 500, 9, 1, None, 250, 450, "image", way="event")
-    page, = make_page_set([PageShape("http://a.test/", "2013-03", (document, frame, early))], seed=1)
-    assert [page.urls[2] in page.bodies[index].decode() for index in (0, 1)] == [False, True]
-
-
 @pytest.mark.parametrize("way", ["tag", "event"])
 @pytest.mark.parametrize(("kind", "after_load", "call"), [
     ("font", False, "held"), ("font", True, "fetch"), ("media", False, "fetch"), ("data", False, "fetch")])
@@ -130,13 +120,6 @@ def test_work_that_several_requests_waited_for_is_done_once(after_load: bool) ->
     assert re.findall(r"work\((\d+)\)", code) == ["30", "10"]
 
 
-def test_work_before_the_document_is_parsed_is_none_of_that_behind_it() -> None:
-    early, late = (Node([number], NodeKind.IMAGE, 100, False, work_ms=work_ms, waits=waits)
-                   for number, work_ms, waits in ((1, 45, False), (2, 40, True)))
-    code = put_calls([early, late], {}, {}, lambda index: f"http://a.test/{index}")
-    assert re.findall(r"work\((\d+)\)", code) == ["45", "40"]
-
-
 def test_what_chrome_wanted_how_soon_it_wants_again() -> None:
     page, = make_page_set([PageShape("http://a.test/", "2013-03", WANTED)], seed=1)
     html, url = page.bodies[0].decode(), page.urls
@@ -147,40 +130,6 @@ def test_what_chrome_wanted_how_soon_it_wants_again() -> None:
         f'<iframe class="seen" src="{url[4]}"', f'put("print","{url[6]}");', f'put("img seen","{url[7]}");',
         "section{margin-top:100vh}") if text not in html] == []
     assert f'<img class="seen" src="{url[5]}" width="96" height="72" alt="">' in page.bodies[4].decode()
-
-
-def test_what_is_wanted_least_is_a_style_sheet_for_printing_only_if_it_is_one() -> None:
-    """An image may be, too (loading=lazy), or data."""
-    children = [replace(WANTED[6], index=index, kind=kind, mime=mime)
-                for index, kind, mime in ((1, "image", "image/gif"), (2, "data", "text/plain"))]
-    page, = make_page_set([PageShape("http://a.test/", "2013-03", (WANTED[0], *children))], seed=1)
-    html = page.bodies[0].decode()
-    assert f'put("img","{page.urls[1]}");' in html
-    assert f'put("fetch","{page.urls[2]}");' in html
-
-
-def test_a_frame_that_a_script_makes_stands_within_the_window_if_an_image_in_it_did() -> None:
-    frame = replace(WANTED[4], index=1, way="event", start_ms=800, end_ms=900)
-    image = replace(WANTED[5], index=2, parent=1)
-    page, = make_page_set([PageShape("http://a.test/", "2013-03", (WANTED[0], frame, image))], seed=1)
-    assert f'put("frame seen","{page.urls[1]}");' in page.bodies[0].decode()
-
-
-def test_where_that_is_not_known_all_stands_as_it_comes() -> None:
-    unknown = tuple(replace(resource, priority=None, seen=False) for resource in WANTED)
-    page, = make_page_set([PageShape("http://a.test/", "2013-03", unknown)], seed=1)
-    html = page.bodies[0].decode()
-    assert "100vh" not in html
-    assert 'class="seen"' not in html
-    assert 'width="200"' not in html
-
-
-def test_a_background_stands_where_the_real_one_did() -> None:
-    style = replace(WANTED[1], priority="VeryHigh")
-    images = [replace(WANTED[2], index=index, parent=1, way="event", priority="Low", seen=index == 2)
-              for index in (2, 3)]
-    page, = make_page_set([PageShape("http://a.test/", "2013-03", (WANTED[0], style, *images))], seed=1)
-    assert '<i class="bg2 seen"></i><i class="bg3"></i>' in page.bodies[0].decode()
 
 
 def test_what_comes_after_the_load_event_is_asked_for_side_by_side() -> None:

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-import zlib
 from html import unescape
 from pathlib import Path
 
@@ -29,7 +28,6 @@ from harness.synthetic.images import make_image
 from harness.synthetic.plan import Node, NodeKind
 from harness.synthetic.shape import COLUMNS, read_shapes
 from harness.synthetic.text import json_text, prose
-from harness.system.locked_folder import locked
 from tests.support.growth import LINEAR, growth
 
 OLD_SHAPES = ROOT / "tests" / "data" / "paper-2013.tsv"
@@ -89,11 +87,6 @@ def test_bodies_have_exactly_the_recorded_sizes(pages: list[SyntheticPage]) -> N
         assert 0 < node.size_bytes <= 10_000 or recorded is not None
 
 
-def test_redirects_and_empty_answers_have_no_body(pages: list[SyntheticPage]) -> None:
-    for page in pages:
-        assert page.bodies.keys() == {node.final for node in page.plan.nodes if not node.no_content}
-
-
 def test_images_can_be_decoded_and_are_of_their_type(pages: list[SyntheticPage]) -> None:
     seen = 0
     for page, node in nodes_with_body(pages):
@@ -120,15 +113,6 @@ def test_an_image_of_any_size_can_be_made(mime: str, sizes: list[int]) -> None:
 def test_an_image_that_cannot_be_so_small_is_refused(mime: str, size: int) -> None:
     with pytest.raises(ValueError, match="can be made"):
         make_image(mime, size, random.Random(1))
-
-
-def test_text_is_ascii_and_varied(pages: list[SyntheticPage]) -> None:
-    for page, node in nodes_with_body(pages):
-        if node.kind in (NodeKind.IMAGE, NodeKind.BEACON) or node.size_bytes < 200:
-            continue
-        body = page.bodies[node.final]
-        assert body.isascii()
-        assert len(zlib.compress(body)) > 0.04 * len(body), page.urls[node.final]
 
 
 @pytest.mark.parametrize("size", [*range(32, 120), 5193, 353_050])
@@ -257,28 +241,6 @@ def test_an_interrupted_making_leaves_nothing(tmp_path: Path, signal_sent: signa
         making.send_signal(signal_sent)
         assert making.wait(10) == -signal_sent
     assert [path.name for path in tmp_path.iterdir()] == ["Paper.pages"]
-
-
-def test_what_a_killed_making_left_is_removed_by_the_next(tmp_path: Path) -> None:
-    """Before, it stood in the way of a process with the same number, as every process of a container has."""
-    (tmp_path / "Wiki.pages").write_text(PAPER.splitlines()[-1], encoding="ascii")
-    left, running, others = (tmp_path / name for name in (".Wiki.making-01234567", ".Wiki.making-1", ".Wiki-1"))
-    for folder in (left, running, others):
-        (folder / "mirror").mkdir(parents=True)
-    with locked(left):
-        pass                            # its maker is gone
-    with locked(running):
-        assert "made" in make_pages(tmp_path, "Wiki", seed=1)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        ".Wiki-1", ".Wiki.making-1", "Wiki", "Wiki.fetchlog", "Wiki.pages"]
-
-
-def test_logs_without_their_mirror_are_made_again(tmp_path: Path) -> None:
-    (tmp_path / "Paper.pages").write_text(PAPER.splitlines()[-1], encoding="ascii")
-    make_pages(tmp_path, "Paper", seed=1)
-    (tmp_path / "Paper").rename(tmp_path / "gone")
-    assert "made" in make_pages(tmp_path, "Paper", seed=1)
-    assert hash_of(tmp_path / "Paper") == hash_of(tmp_path / "gone")
 
 
 def test_a_recording_is_never_replaced(tmp_path: Path) -> None:

@@ -39,14 +39,6 @@ def test_a_folder_goes_to_another_file_system(results: Path, tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 
-def test_so_does_a_file_and_a_link_stays_a_link(results: Path, tmp_path: Path) -> None:
-    move(results / "cell" / "load.json", tmp_path / "load.json")
-    move(results / "link", tmp_path / "link")
-    assert (tmp_path / "load.json").read_text() == "{}"
-    assert (tmp_path / "link").is_symlink()
-    assert [path.name for path in results.iterdir()] == ["cell"]
-
-
 def test_where_something_is_already_nothing_is_lost(results: Path, tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "precious").touch()

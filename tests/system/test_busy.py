@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -47,10 +46,3 @@ def test_waits_until_it_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     assert wait_for_quiet(30, lambda: next(looks)) == []
     assert capsys.readouterr().out == (
         "the machine is busy: x (pid 1) uses 90% of a core; waiting for quiet, up to 30 s\n")
-
-
-def test_goes_on_when_its_patience_is_over(capsys: pytest.CaptureFixture[str]) -> None:
-    began_s = time.monotonic()
-    assert wait_for_quiet(0.3, lambda: ["x (pid 1) uses 90% of a core"]) == ["x (pid 1) uses 90% of a core"]
-    assert time.monotonic() - began_s < 10
-    assert "the machine is still busy (x (pid 1) uses 90% of a core): loads may be late" in capsys.readouterr().out

@@ -14,13 +14,6 @@ def shell(code: str) -> list[str]:
     return ["sh", "-c", code]
 
 
-def test_it_is_ready_inside_and_gone_afterwards(tmp_path: Path) -> None:
-    code = f"cd {tmp_path}; trap 'touch ended; exit' TERM; echo ready 2; while :; do sleep 0.02; done"
-    with running(shell(code), "ready 2", "the program"):
-        assert not (tmp_path / "ended").exists()
-    assert (tmp_path / "ended").exists(), "it was asked to end, and waited for"
-
-
 def test_it_is_ended_after_an_exception_too(tmp_path: Path) -> None:
     code = f"cd {tmp_path}; trap 'touch ended; exit' TERM; echo ready; while :; do sleep 0.02; done"
     with pytest.raises(ZeroDivisionError), running(shell(code), "ready", "the program"):
@@ -39,14 +32,6 @@ def test_what_does_not_get_ready_is_quoted(code: str, error: type[Exception], sa
     with pytest.raises(error) as caught, running(shell(code), "ready", "the program"):
         pytest.fail("not reached")
     assert str(caught.value) == f"the program did not start: {said}"
-
-
-def test_silence_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.system.companions.START_TIMEOUT_S", 0.2)
-    began_s = time.monotonic()
-    with pytest.raises(ExperimentError), running(shell("exec sleep 60"), "ready", "the program"):
-        pytest.fail("not reached")
-    assert 0.2 <= time.monotonic() - began_s < 20, "its own limit is 30 s"
 
 
 def test_many_complaints_do_not_stop_it(tmp_path: Path) -> None:

@@ -29,27 +29,6 @@ def test_busy_share_without_what_the_hypervisor_took() -> None:
     assert before.busy_since(before) == 0
 
 
-def test_of_this_machine() -> None:
-    """Busy for as long as this process keeps it so."""
-    affinity = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(affinity)})
-    try:
-        before, end_s = read_core(max(affinity)), time.monotonic() + 0.3
-        while time.monotonic() < end_s:
-            pass
-        assert read_core(max(affinity)).busy_since(before) > 0.9
-    finally:
-        os.sched_setaffinity(0, affinity)
-
-
-def test_who_sleeps_is_woken_up() -> None:
-    before = wake_ups(os.getpid())
-    for _ in range(20):
-        time.sleep(0.001)
-    assert threading.current_thread() is threading.main_thread()
-    assert wake_ups(os.getpid()) - before >= 20
-
-
 def test_so_is_each_of_its_threads() -> None:
     """The project's own server answers with many, of which only the first was counted."""
     naps, before, rested, may_end = 200, wake_ups(os.getpid()), threading.Event(), threading.Event()

@@ -65,13 +65,6 @@ def test_an_interrupt_never_leaves_it_in_another_namespace() -> None:
 
 
 @pytest.mark.root
-def test_an_interrupt_that_is_tried_again_at_once_never_leaves_it_there_either() -> None:
-    """On a busy machine a handler may last until the next try is due, which then comes to the handler itself."""
-    with own_namespace() as pid:
-        assert times_lost(f"inside({pid})", again_s=3e-6) == ("0\n", "")
-
-
-@pytest.mark.root
 def test_an_interrupt_never_leaves_it_with_a_users_rights() -> None:
     """It could put nothing back then."""
     assert times_lost(f"acting_as(User('x', {ORDINARY.uid}, {ORDINARY.gid}))") == ("0\n", "")

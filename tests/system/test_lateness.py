@@ -10,7 +10,6 @@ from harness.system.lateness import (
     BUCKETS,
     FIRST_S,
     STEP,
-    Lateness,
     LatenessCounts,
     bucket_of,
     counting,
@@ -28,10 +27,6 @@ def test_a_bucket_ends_at_most_2_percent_above_what_it_holds(late_s: float) -> N
 @pytest.mark.parametrize(("late_s", "bucket"), [(-1, 0), (0, 0), (9e-6, 0), (1.01e-5, 1), (1e6, BUCKETS - 1)])
 def test_ends_of_the_scale(late_s: float, bucket: int) -> None:
     assert bucket_of(late_s) == bucket
-
-
-def test_an_interval_without_packets() -> None:
-    assert lateness_between([0] * BUCKETS, [0] * BUCKETS) == Lateness(0, 0, 0, 0)
 
 
 @given(st.lists(st.floats(0, 30), max_size=30), st.lists(st.floats(0, 30), min_size=1, max_size=300))

@@ -8,8 +8,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -52,10 +50,6 @@ for leak in find_leaks(before, scratch, patience_s=0):
     answer = subprocess.run(["unshare", "--net", sys.executable, "-c", program], cwd=ROOT, capture_output=True,
                             text=True, check=True, timeout=20)
     return answer.stdout.splitlines()
-
-
-def test_nothing_done_is_no_leak(scratch: Path) -> None:
-    assert find_leaks(take_snapshot(scratch), scratch) == []
 
 
 def test_child_process(scratch: Path) -> None:
@@ -177,43 +171,6 @@ def test_own_garbage_is_no_leak() -> None:
     knot.append(knot)
     del knot
     assert find_own_leaks(before, patience_s=0) == []
-
-
-def test_own_zombie() -> None:
-    before = take_own_snapshot()
-    child = os.fork()
-    if child == 0:
-        os._exit(0)
-    (leak,) = find_own_leaks(before, patience_s=0)
-    os.waitpid(child, 0)
-    assert leak.startswith(f"child left behind: {child} ")
-
-
-@pytest.mark.timing
-def test_detectors_are_cheap(scratch: Path) -> None:
-    """Two snapshots of a test's own process cost less than starting a program, two of the machine little more.
-
-    Those list iptables' rules by four programs and read four files about each process. The best of ten each, because
-    others use the machine, too.
-    """
-    program_s = min(_took_s(lambda: _run("true")) for _ in range(10))
-    machine_s = min(_took_s(lambda: find_leaks(take_snapshot(scratch), scratch)) for _ in range(10))
-    own_s = min(_took_s(lambda: find_own_leaks(take_own_snapshot())) for _ in range(10))
-    print(f"a program {program_s * 1000:.2f} ms, the machine's {machine_s * 1000:.2f} ms, own {own_s * 1000:.2f} ms")
-    assert machine_s < 2 * (4 * program_s + 2 * 4 * _processes_s()), (machine_s, program_s)
-    assert own_s < program_s, (own_s, program_s)
-
-
-def _processes_s() -> float:
-    """Return how long it takes to read a file about each process of the machine."""
-    return min(_took_s(lambda: [path.read_bytes() for path in Path("/proc").glob("[0-9]*/stat")]) for _ in range(3))
-
-
-def _took_s(work: Callable[[], object]) -> float:
-    began_s = time.perf_counter()
-    with suppress(FileNotFoundError, ProcessLookupError):
-        work()
-    return time.perf_counter() - began_s
 
 
 def _run_pytest(directory: Path, *tests: str) -> subprocess.CompletedProcess[str]:

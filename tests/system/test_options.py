@@ -47,18 +47,6 @@ def test_delays_have_as_many_digits_as_folders_names(value: float) -> None:
             assert float(f"{float(text):.6g}") != float(text) or not 0.01 <= float(text) <= 60_000
 
 
-@given(st.text(max_size=60))
-def test_any_text_is_a_number_or_a_complaint(text: str) -> None:
-    for number in (RUNS, DELAY_MS, Several(DELAY_MS)):
-        accepted(number, text)
-
-
-def test_zero_only_where_it_is_a_delay() -> None:
-    assert DELAY_MS("0") == DELAY_MS("0.0") == DELAY_MS("-0") == 0
-    with pytest.raises(argparse.ArgumentTypeError, match=r"from 0\.1 to 1000"):
-        Decimal(0.1, 1000)("0")
-
-
 def test_several_numbers() -> None:
     assert Several(DELAY_MS)(" 10  2.5") == [10, 2.5]
     for text, problem in (("", "no number given"), ("10 10.0", "names a number twice"), ("10 nan", "is not a number")):

@@ -53,11 +53,6 @@ def test_an_ordinary_user_switches_tfo_there_and_its_programs_have_no_rights(scr
         "why ", f"uid {ORDINARY.uid}", "lo: 1500", "children 0"]
 
 
-@pytest.mark.root
-def test_root_enters_one_as_root(script: Path) -> None:
-    assert entered(script).splitlines()[:3] == ["why ", "uid 0", "lo: 1500"]
-
-
 def test_where_none_can_be_had_it_says_why(script: Path, tmp_path: Path) -> None:
     refusing = tmp_path / "unshare"
     refusing.write_text("#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n")

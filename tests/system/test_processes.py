@@ -96,21 +96,6 @@ def test_what_is_killed_is_reaped_however_short_the_patience_was() -> None:
         assert process.returncode == -signal.SIGKILL
 
 
-def test_stop_ends_what_was_stopped_by_ctrl_z(start: Start) -> None:
-    process = start("sh", "-c", "echo ready; exec sleep 60")
-    process.send_signal(signal.SIGSTOP)
-    stop(process, patience_s=0.2)
-    assert process.returncode in (-signal.SIGTERM, -signal.SIGKILL)
-
-
-def test_stop_of_what_has_ended_keeps_its_status(start: Start) -> None:
-    process = start("sh", "-c", "echo ready; exit 3")
-    process.wait(10)
-    stop(process)
-    stop(process)
-    assert process.returncode == 3
-
-
 def test_the_tree_and_the_descendants(start: Start) -> None:
     process = start("sh", "-c", "sh -c 'sleep 60 & echo ready; wait' & wait")
     own = descendants(process.pid)
@@ -176,13 +161,6 @@ PATIENCE_S = 20
 ALL_GONE = "True None\nnone left, not even as zombies\n"
 
 
-def test_end_strays_reaps_grandchildren_whose_parent_died() -> None:
-    script = "sleep 60 & sleep 60 & echo ready; wait"
-    count, took_s, rest = end_strays_report(ORPHAN.format(script=script), patience_s=PATIENCE_S)
-    assert (count, rest) == (2, ALL_GONE)
-    assert took_s < PATIENCE_S / 2, "they end on SIGTERM, so nothing is waited for"
-
-
 def test_end_strays_kills_orphans_that_ignore_sigterm() -> None:
     script = "(trap '' TERM; echo ready; exec sleep 60) & wait"
     count, took_s, rest = end_strays_report(ORPHAN.format(script=script), patience_s=0.3)
@@ -222,12 +200,6 @@ print(count, said)
     assert report.stdout == "0 ['whole\\n']\n", report.stderr
 
 
-def test_end_strays_without_strays_is_quick() -> None:
-    count, took_s, rest = end_strays_report("", patience_s=PATIENCE_S)
-    assert (count, rest) == (0, ALL_GONE)
-    assert took_s < PATIENCE_S / 2
-
-
 def test_end_strays_touches_nobody_elses_processes(start: Start) -> None:
     bystanders = [start("sh", "-c", "echo ready; exec sleep 60") for _ in range(2)]
     end_strays_report(ORPHAN.format(script="sleep 60 & echo ready; wait"))
@@ -255,10 +227,3 @@ time.sleep(60)
     parent.kill()
     parent.wait(10)
     assert wait_until_gone(pid)
-
-
-def test_one_whose_parent_died_before_ends_at_once() -> None:
-    code = "from harness.system.processes import die_with_parent; die_with_parent(parent=1); print('alive')"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=20,
-                          check=False)
-    assert (done.returncode, done.stdout) == (1, "")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.system.progress import Steps, duration
+from harness.system.progress import Steps
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = """
@@ -75,18 +75,6 @@ def test_the_time_left_is_that_of_the_steps_left_at_the_pace_so_far(monkeypatch:
         "[  1/4] a  (30 s left)", "[  2/4] b  (40 s left)", "[  3/4] c  (2 min left)", "[  4/4] d  (0 s left)"]
 
 
-def test_a_number_of_steps_that_is_not_known_is_a_guess_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock_s = iter([0.0, 10.0, 20.0, 30.0])
-    monkeypatch.setattr("harness.system.progress.time.monotonic", lambda: next(clock_s))
-    written = io.StringIO()
-    steps = Steps(Console(file=written), None, 2)
-    for what, more in (("a", 12), ("b", 4), ("c", 1)):
-        steps.expect(more)
-        steps.done(what)
-    assert written.getvalue().splitlines() == [
-        "[  1/~12] a  (about 2 min left)", "[  2/~5] b  (about 30 s left)", "[  3/~3] c  (about 0 s left)"]
-
-
 def test_what_is_to_be_done_again_counts_as_soon_as_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     clock_s = iter([0.0, 10.0, 20.0, 30.0, 40.0])
     monkeypatch.setattr("harness.system.progress.time.monotonic", lambda: next(clock_s))
@@ -111,21 +99,6 @@ def test_what_looks_like_markup_or_is_long_is_left_as_it_is() -> None:
     assert ESCAPE not in line
 
 
-def test_what_looks_like_an_emoji_code_is_left_as_it_is() -> None:
-    line, = piped("http://a.org/x:y:heart:z")
-    assert "http://a.org/x:y:heart:z" in line
-
-
-def test_piped_it_can_be_followed_while_it_runs() -> None:
-    # A line shows when its step is over, not when a buffer is full.
-    with subprocess.Popen([sys.executable, "-c", SCRIPT, "0.05", "a", *["b"] * 60], env=environment(), text=True,
-                          stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline().startswith("[  1/61] a")
-        assert process.poll() is None
-        process.kill()
-
-
 def test_on_a_terminal_it_is_a_bar_with_the_time_left() -> None:
     written = on_a_terminal("first page", "second page")
     assert ESCAPE in written
@@ -137,9 +110,3 @@ def test_on_a_terminal_it_is_a_bar_with_the_time_left() -> None:
     assert re.search(r"\d:\d\d", plain), "the time"
     assert "━" in plain
     assert written.count(f"{ESCAPE}[?25l") == written.count(f"{ESCAPE}[?25h"), "the cursor is shown again"
-
-
-@pytest.mark.parametrize(("seconds", "words"), [
-    (0, "0 s"), (0.4, "0 s"), (40, "40 s"), (99, "99 s"), (100, "2 min"), (180, "3 min"), (3600, "60 min")])
-def test_durations(seconds: float, words: str) -> None:
-    assert duration(seconds) == words

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ExperimentError, InputError
+from harness.errors import InputError
 from harness.system.privileges import User
 from harness.system.run_log import Copied, note, run_log, uncopied
 
@@ -32,16 +32,6 @@ def test_what_is_printed_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "first", "wrong", "a line beside the bar", "second", "wrong", "a line beside the bar"]
     assert [number for number, line in enumerate(lines) if line.endswith(" ".join(sys.argv))] == [0, 4]
     assert capsys.readouterr() == ("first\na bar\nsecond\na bar\n", "wrong\nwrong\n")
-
-
-def test_how_it_ended_is_kept(tmp_path: Path) -> None:
-    usual = sys.stdout, sys.stderr
-    with pytest.raises(ExperimentError), run_log(tmp_path / "run.log", ME):
-        raise ExperimentError("two\nlines")
-    assert (sys.stdout, sys.stderr) == usual
-    last = (tmp_path / "run.log").read_text().splitlines()[-1]
-    assert last.startswith("ended by ExperimentError: two")
-    assert last.endswith("lines")
 
 
 def test_a_terminal_that_was_closed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

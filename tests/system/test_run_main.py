@@ -1,6 +1,5 @@
 """How a script ends: its status, and every word that it said."""
 
-import os
 import subprocess
 import sys
 
@@ -40,13 +39,3 @@ def test_a_reader_that_has_ended_is_one_line() -> None:
         program.stdin.close()
         said = program.stderr.read()
     assert (said, program.returncode) == ("standard output: nobody reads it any more; that ends the program\n", 1)
-
-
-def test_what_a_terminal_cannot_show_is_escaped() -> None:
-    """PYTHONIOENCODING stands for a locale without UTF-8, such as en_US where that is ISO 8859-1."""
-    code = ("from harness.errors import run_main, shortened; "
-            "run_main(lambda: print(shortened('http://a.test/' * 20)) or 0)")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False,
-                          cwd=ROOT, env={**os.environ, "PYTHONIOENCODING": "iso-8859-1"})
-    assert (done.stderr, done.returncode) == ("", 0)
-    assert done.stdout.endswith("\\u2026\n")

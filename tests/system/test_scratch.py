@@ -21,13 +21,6 @@ with temporary_directory() as directory:
     time.sleep(60)"""
 
 
-def test_it_is_gone_at_the_end() -> None:
-    with temporary_directory() as directory:
-        (directory / "file").write_text("x")
-        assert directory.stat().st_mode & 0o777 == 0o711
-    assert not directory.exists()
-
-
 def test_what_a_killed_experiment_left_is_swept_by_the_next_and_a_running_one_is_not() -> None:
     with subprocess.Popen([sys.executable, "-c", HOLD], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -150,22 +143,6 @@ def process_state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
         return ""
-
-
-def test_the_mark_is_taken_back() -> None:
-    with temporary_directory() as outer:
-        with temporary_directory() as inner:
-            assert os.environ[MARK] == str(inner)
-        assert os.environ[MARK] == str(outer)
-    assert MARK not in os.environ
-
-
-def test_children_from_before_are_left_alone() -> None:
-    with subprocess.Popen(["sleep", "60"]) as child:
-        with temporary_directory():
-            pass
-        assert child.poll() is None
-        child.kill()
 
 
 def test_what_is_not_ours_stays(tmp_path: Path) -> None:

@@ -90,14 +90,6 @@ def send_two_at_once(process: "subprocess.Popen[str]") -> str:
     return process.communicate(timeout=10)[1]
 
 
-def test_of_two_signals_at_once_one_counts(tmp_path: Path) -> None:
-    with running(tmp_path) as process:
-        complaint = send_two_at_once(process)
-    assert process.returncode == -signal.SIGINT
-    assert (tmp_path / "cleaned").exists()
-    assert complaint.endswith("stopped by SIGINT; everything is cleaned up\n")
-
-
 def test_two_signals_at_once_are_one_line(tmp_path: Path) -> None:
     with running(tmp_path) as process:
         complaint = send_two_at_once(process)

@@ -144,27 +144,9 @@ def test_a_call_dies_with_the_program_that_stands_by(standing: StandingBy, error
         standing.call(["tell"], errors, 10)
 
 
-def test_a_signal_that_ends_a_call_is_told(standing: StandingBy, tmp_path: Path) -> None:
-    """As what ends load_page.py alone: the load has failed, and the next one is taken."""
-    call, called = hanging_call(standing, tmp_path)
-    os.kill(call, signal.SIGKILL)
-    assert called.result(10) == -signal.SIGKILL
-    standing.check()
-    with (tmp_path / "errors").open("w+b") as errors:
-        assert standing.call(["tell"], errors, 10) == 0
-
-
 def test_what_stands_stopped_has_an_end(standing: StandingBy, errors: IO[bytes]) -> None:
     os.kill(standing.program.process.pid, signal.SIGSTOP)
     standing.connection.settimeout(0.2)
     with pytest.raises(ExperimentError, match=r"program\.py does not answer"):
         standing.call(["tell"], errors, 10)
     os.kill(standing.program.process.pid, signal.SIGCONT)
-
-
-def test_a_program_that_cannot_stand_by_is_quoted(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.py"
-    broken.write_text("import nothing_like_that")
-    with pytest.raises(ExperimentError, match=r"did not start: ModuleNotFoundError: .*nothing_like_that"), \
-            standing_by([sys.executable, str(broken)], "broken.py"):
-        pytest.fail("not reached")

@@ -51,17 +51,6 @@ def test_a_regular_file(tmp_path: Path) -> None:
         assert file.read(1) == b"{"
 
 
-@pytest.mark.timeout(10)
-def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "fifo")
-    assert why_not(tmp_path / "fifo") == "it is no regular file"
-
-
-def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(written(tmp_path, "{}"))
-    assert why_not(tmp_path / "link") == "it is a symbolic link"
-
-
 def test_other_things_that_are_no_files(tmp_path: Path) -> None:
     assert why_not(tmp_path) == "it is no regular file"
     assert why_not(Path("/dev/zero")) == "it is no regular file"
@@ -100,17 +89,6 @@ def test_a_sparse_file_of_60_gigabytes_is_refused_before_it_is_read(tmp_path: Pa
     ('{"a":' * 100_000, f"nested deeper than {DEEPEST} levels")])
 def test_what_is_no_json_of_ours(tmp_path: Path, content: str | bytes, why: str) -> None:
     assert why_not(written(tmp_path, content)) == why
-
-
-def test_the_line_is_that_of_the_problem(tmp_path: Path) -> None:
-    for content in (b'{\n"a": 1,\n}', b"one\ntwo\nthr\xffe"):
-        with pytest.raises(UnreadableFileError) as caught:
-            read_untrusted_json(written(tmp_path, content))
-        assert caught.value.line == 3
-
-
-def test_as_deep_as_allowed() -> None:
-    assert parse_json("[" * DEEPEST + "]" * DEEPEST) == json.loads("[" * DEEPEST + "]" * DEEPEST)
 
 
 def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
