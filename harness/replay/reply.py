@@ -113,8 +113,8 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
                   early_hints=answer.early_hints, think_ms=site.think_ms(answer), closes=answer.closes)
     if answer.status in WITHOUT_BODY:
         return reply
-    begin = body.beginning(SNIFFED) if body is not None else b""
     if answer.headers is None and (body is not None or answer.mime_type):
+        begin = body.beginning(SNIFFED) if body is not None else b""
         kind = content_type(answer.mime_type, answer.charset, answer.file or "it.txt", begin)
         reply.headers.append(("content-type", kind))
     if body is not None and request.method == "GET":
