@@ -93,7 +93,7 @@ def check_layout(choice: str, page_set: PageSet) -> Layout:
 
 
 def check_room(directory: Path) -> None:
-    """Raise MachineError when Chrome's temporary files have no room in `directory`, or Chrome cannot start from there."""
+    """Raise MachineError when Chrome's temporary files have no room in `directory`, or Chrome cannot start there."""
     elsewhere = "TMPDIR=/another/folder (behind sudo), one that all may enter"
     if not may_start_programs(directory):
         raise MachineError(f"{directory}: no program may be started from there (noexec), as Chrome is; run it with "

@@ -10,15 +10,9 @@ is replaced or the buffer is full. Only the bodies of redirects are in neither: 
 """
 
 import base64
-import contextlib
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
-from harness.netlog.file import BEGIN, read_constants, read_events
-
-START, SEND, WAIT = "URL_REQUEST_START_JOB", "HTTP_TRANSACTION_SEND_REQUEST", "HTTP_TRANSACTION_READ_BODY"
-RAW, DECODED = "URL_REQUEST_JOB_BYTES_READ", "URL_REQUEST_JOB_FILTERED_BYTES_READ"
+from harness.netlog.file import BEGIN, END, POINT, Event, Subscriber
 
 
 @dataclass
@@ -43,51 +37,73 @@ class ResponseBody:
         """The bytes as they came over the wire, without the chunks or frames of the transfer."""
         return bytes(self.encoded or self.decoded)
 
-    def note_wait(self, tick: int, *, begins: bool) -> None:
-        """Note that Chrome asks for the next bytes at `tick`, or that it has them, or the end of the body."""
-        if not begins and self._asked is not None and tick > self._asked:
+    def asks(self, tick: int) -> None:
+        """Note that Chrome asks for the next bytes at `tick`."""
+        self._asked = tick
+
+    def has(self, tick: int) -> None:
+        """Note that Chrome has them, or the end of the body."""
+        if self._asked is not None and tick > self._asked:
             self.waits.append((self._asked, tick, len(self.encoded or self.decoded)))
-        self._asked = tick if begins else None
+        self._asked = None
 
 
-def read_bodies(path: Path) -> dict[tuple[int, int], ResponseBody]:
-    """Return the bodies in a net-log, complete or cut off, by request: (`source`, `hop`) of its HttpTransaction.
+@dataclass
+class _Request:
+    """The bodies of one request: one for each hop, after so many redirects."""
 
-    A request without a body, or whose bytes the log does not have, is left out. Raises ExperimentError when the file
-    cannot be read.
-    """
-    bodies: dict[tuple[int, int], ResponseBody] = {}
-    hops: dict[int, int] = {}
-    types = read_constants(path).get("logEventTypes")
-    if not isinstance(types, dict):
-        return bodies
-    names = {types[name]: name for name in (START, SEND, WAIT, RAW, DECODED) if name in types}
-    for event in read_events(path, []):     # read_netlog of the same file tells of its problems
-        with contextlib.suppress(KeyError, TypeError, ValueError):      # no event, or one of a log without bytes
-            name = names.get(event["type"])
-            if name is not None:
-                _read_event(name, event, hops, bodies)
-    return {key: body for key, body in bodies.items() if body.arrivals}
+    source: int
+    hops: list[ResponseBody] = field(default_factory=list)
 
 
-def _read_event(name: str, event: dict[str, Any], hops: dict[int, int],
-                bodies: dict[tuple[int, int], ResponseBody]) -> None:
-    """Take an event of a request: bytes that came belong to the hop (after so many redirects) that is under way."""
-    source = int(event["source"]["id"])
-    if name in (START, SEND) and event["phase"] != BEGIN:
-        return
-    if name == START:
-        hops[source] = hops.get(source, -1) + 1
-        return
-    key = (source, hops.get(source, 0))
-    if name == SEND:                        # sent again on another connection: what came before is void
-        bodies.pop(key, None)
-        return
-    if name == WAIT:
-        bodies.setdefault(key, ResponseBody()).note_wait(int(event["time"]), begins=event["phase"] == BEGIN)
-        return
-    data = base64.b64decode(event["params"]["bytes"])
-    body = bodies.setdefault(key, ResponseBody())
-    (body.encoded if name == RAW else body.decoded).extend(data)
-    if name == RAW or not body.encoded:
-        body.arrivals.append((int(event["time"]), len(body.encoded or body.decoded)))
+def _hop(request: _Request, _event: Event) -> None:
+    request.hops.append(ResponseBody())
+
+
+def _sent(request: _Request, _event: Event) -> None:
+    """Begin anew: what came before, on another connection, is void."""
+    request.hops[-1:] = [ResponseBody()]
+
+
+def _asks(request: _Request, event: Event) -> None:
+    request.hops[-1].asks(event.tick)
+
+
+def _has(request: _Request, event: Event) -> None:
+    request.hops[-1].has(event.tick)
+
+
+def _encoded(request: _Request, event: Event) -> None:
+    _came(request.hops[-1], event, encoded=True)
+
+
+def _decoded(request: _Request, event: Event) -> None:
+    _came(request.hops[-1], event, encoded=False)
+
+
+def _came(body: ResponseBody, event: Event, *, encoded: bool) -> None:
+    """Add bytes that came; a log that is captured without them has none."""
+    if "bytes" in event.params:
+        (body.encoded if encoded else body.decoded).extend(base64.b64decode(event.params["bytes"]))
+        if encoded or not body.encoded:
+            body.arrivals.append((event.tick, len(body.encoded or body.decoded)))
+
+
+class Bodies(Subscriber[_Request]):
+    """Reads the bodies of answers."""
+
+    kinds = ("URL_REQUEST",)
+    new = _Request
+    readers = {
+        ("URL_REQUEST_START_JOB", BEGIN): _hop,
+        ("HTTP_TRANSACTION_SEND_REQUEST", BEGIN): _sent,
+        ("HTTP_TRANSACTION_READ_BODY", BEGIN): _asks,
+        ("HTTP_TRANSACTION_READ_BODY", END): _has,
+        ("URL_REQUEST_JOB_BYTES_READ", POINT): _encoded,
+        ("URL_REQUEST_JOB_FILTERED_BYTES_READ", POINT): _decoded,
+    }
+
+    def by_request(self) -> dict[tuple[int, int], ResponseBody]:
+        """Return the bodies by request: (`source`, `hop`) of its HttpTransaction; without those that have no bytes."""
+        return {(source, number): body for source, request in self.found.items()
+                for number, body in enumerate(request.hops) if body.arrivals}

@@ -7,23 +7,14 @@ one, that has TRANSPORT_CONNECT_JOB instead, gives connections but no look-ups.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harness.files.hack_dns import PORTS
-from harness.netlog.file import BEGIN, END, Event, NetLogFile
-from harness.netlog.socket_bytes import RECEIVED, SENT
+from harness.netlog.file import BEGIN, END, POINT, Event, Subscriber
 
-CONNECT_JOBS = ("TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "TRANSPORT_CONNECT_JOB")
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
 DEFAULT_PORTS = PORTS | {"ws": PORTS["http"], "wss": PORTS["https"]}
-EVENTS_READ = frozenset((
-    RECEIVED, SENT,
-    "SOCKET_POOL_CONNECT_JOB_CREATED", "TCP_CONNECT", "TCP_CONNECT_ATTEMPT", "SOCKET_ALIVE", "SSL_CONNECT",
-    "SOCKET_IN_USE", "HTTP2_SESSION_INITIALIZED", "HTTP2_SESSION_SEND_HEADERS", "TCP_CONNECT_JOB_CONNECT",
-    "TCP_CONNECT_JOB_CONNECTOR_CONNECT_START"))
-"""The events that this module reads."""
-
-
 @dataclass(frozen=True)
 class NameResolution:
     """One name resolved by the connect job `job`: ticks in ms, `error` 0 or Chrome's (negative) net error code."""
@@ -80,25 +71,144 @@ def host_and_port(url: str) -> str:
     return f"{match['host']}:{match['port'] or DEFAULT_PORTS[match['scheme']]}"
 
 
-def read_connections(log: NetLogFile) -> list[Connection]:
-    """Return every socket that tried a TCP connect, in order of its start."""
-    groups = {source: _group_of(events) for source, events in log.of_kind(*CONNECT_JOBS).items()}
-    connections = []
-    for source, events in log.of_kind("SOCKET").items():
-        connection = _connection(source, events, groups)
-        if connection is not None:
-            connections.append(connection)
-    return sorted(connections, key=lambda connection: connection.start)
+@dataclass
+class _Job:
+    """A connect job: for which group of the socket pool it connects, and the look-up that it made."""
+
+    id: int
+    group: str = ""
+    backup: bool = False
+    start: int | None = None
+    end: int = 0
+    error: int = 0
+    addresses: list[str] = field(default_factory=list)
+
+    def look_up(self) -> NameResolution | None:
+        """Return its look-up; None where it connects over another job or was cut off before the name was known."""
+        name = host_and_port(self.group)
+        if self.start is None or not name or not self.end:
+            return None
+        return NameResolution(self.id, name, self.start, self.end, self.error, tuple(dict.fromkeys(self.addresses)))
 
 
-def read_look_ups(log: NetLogFile) -> list[NameResolution]:
-    """Return the look-up of every connect job, in order of its start."""
-    look_ups = []
-    for job, events in log.of_kind(*CONNECT_JOBS).items():
-        look_up = _look_up(job, host_and_port(_group_of(events)[0]), events)
-        if look_up is not None:
-            look_ups.append(look_up)
-    return sorted(look_ups, key=lambda look_up: look_up.start)
+def _created(job: _Job, event: Event) -> None:
+    if not job.group:
+        job.group, job.backup = str(event.params.get("group_id", "")), bool(event.params.get("backup_job", False))
+
+
+def _looks_up(job: _Job, event: Event) -> None:
+    job.start = event.tick
+
+
+def _tries(job: _Job, event: Event) -> None:
+    job.end = job.end or event.tick
+    job.addresses.append(str(event.params.get("address", "")))
+
+
+def _gave_up(job: _Job, event: Event) -> None:
+    if not job.addresses:
+        job.end, job.error = event.tick, int(event.params.get("net_error", 0))
+
+
+class ConnectJobs(Subscriber[_Job]):
+    """Reads the jobs that open connections."""
+
+    kinds = ("TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "TRANSPORT_CONNECT_JOB")
+    new = _Job
+    readers = {
+        ("SOCKET_POOL_CONNECT_JOB_CREATED", POINT): _created,
+        ("TCP_CONNECT_JOB_CONNECT", BEGIN): _looks_up,
+        ("TCP_CONNECT_JOB_CONNECTOR_CONNECT_START", POINT): _tries,
+        ("TCP_CONNECT_JOB_CONNECT", END): _gave_up,
+    }
+
+    def look_ups(self) -> list[NameResolution]:
+        """Return the look-up of every job, in order of its start."""
+        look_ups = [job.look_up() for job in self.found.values()]
+        return sorted(filter(None, look_ups), key=lambda look_up: look_up.start)
+
+
+@dataclass
+class _Socket:
+    """The events of a socket: the first of those that happen once, and all of the others."""
+
+    id: int
+    first: dict[tuple[str, int], Event] = field(default_factory=dict)
+    tried: str = ""
+    jobs: list[int] = field(default_factory=list)
+    received: list[int] = field(default_factory=list)
+    sent: list[int] = field(default_factory=list)
+
+    def connection(self, jobs: Mapping[int, _Job]) -> Connection | None:
+        """Return the TCP connection that it made with one of `jobs`, None without one."""
+        begin, end, alive, closed, ssl_begin, ssl_end = map(self.first.get, ONCE)
+        if begin is None:
+            return None
+        error = int(end.params.get("net_error", 0)) if end else 0
+        number = alive.dependency() if alive else 0
+        job = jobs.get(number, _Job(0))
+        return Connection(
+            self.id, host_and_port(job.group),
+            str(end.params.get("remote_address", "")) if end and not error else self.tried, number, begin.tick,
+            float(end.tick - begin.tick) if end and not error else None, error, job.backup, self.jobs,
+            (ssl_begin.tick, ssl_end.tick) if ssl_begin and ssl_end else None, self.received, self.sent,
+            closed=closed.tick if closed else None)
+
+
+ONCE = (("TCP_CONNECT", BEGIN), ("TCP_CONNECT", END), ("SOCKET_ALIVE", BEGIN), ("SOCKET_ALIVE", END),
+        ("SSL_CONNECT", BEGIN), ("SSL_CONNECT", END))
+
+
+def _once(socket: _Socket, event: Event) -> None:
+    socket.first.setdefault((event.name, event.phase), event)
+
+
+def _tried(socket: _Socket, event: Event) -> None:
+    socket.tried = str(event.params.get("address", ""))
+
+
+class Sockets(Subscriber[_Socket]):
+    """Reads the life of sockets."""
+
+    kinds = ("SOCKET",)
+    new = _Socket
+    readers = {
+        **dict.fromkeys(ONCE, _once),
+        ("TCP_CONNECT_ATTEMPT", BEGIN): _tried,
+        ("SOCKET_IN_USE", BEGIN): lambda socket, event: socket.jobs.append(event.dependency()),
+        ("SOCKET_BYTES_RECEIVED", POINT): lambda socket, event: socket.received.append(event.tick),
+        ("SOCKET_BYTES_SENT", POINT): lambda socket, event: socket.sent.append(event.tick),
+    }
+
+    def connections(self, jobs: ConnectJobs) -> list[Connection]:
+        """Return every socket that tried a TCP connect, in order of its start."""
+        connections = [socket.connection(jobs.found) for socket in self.found.values()]
+        return sorted(filter(None, connections), key=lambda connection: connection.start)
+
+
+@dataclass
+class _Session:
+    """An HTTP/2 session: its socket, and for which stream jobs it sent headers over which socket."""
+
+    id: int
+    socket: int = 0
+    sent: list[tuple[int, int]] = field(default_factory=list)
+
+
+def _initialized(session: _Session, event: Event) -> None:
+    session.socket = event.dependency()
+
+
+class Http2Sessions(Subscriber[_Session]):
+    """Reads which requests went over which HTTP/2 connection."""
+
+    kinds = ("HTTP2_SESSION",)
+    new = _Session
+    readers = {
+        ("HTTP2_SESSION_INITIALIZED", POINT): _initialized,
+        ("HTTP2_SESSION_SEND_HEADERS", POINT):
+            lambda session, event: session.sent.append((event.dependency(), session.socket)),
+    }
 
 
 @dataclass(frozen=True)
@@ -118,67 +228,10 @@ class Carriers:
         return (self.sent_over_http2 if http2 else self.handed).get(job)
 
 
-def read_carriers(log: NetLogFile, connections: list[Connection]) -> Carriers:
+def read_carriers(sessions: Http2Sessions, connections: list[Connection]) -> Carriers:
     """Return which of `connections` carried the request of each stream job."""
     by_id = {connection.id: connection for connection in connections}
     handed = {job: connection for connection in connections for job in connection.jobs}
-    sent: dict[int, Connection] = {}
-    for events in log.of_kind("HTTP2_SESSION").values():
-        connection: Connection | None = None
-        for event in events:
-            if event.name == "HTTP2_SESSION_INITIALIZED":
-                connection = by_id.get(event.dependency())
-            elif event.name == "HTTP2_SESSION_SEND_HEADERS" and connection is not None:
-                sent[event.dependency()] = connection
+    sent = {job: by_id[socket] for session in sessions.found.values() for job, socket in session.sent
+            if socket in by_id}
     return Carriers(handed, sent)
-
-
-def _group_of(events: list[Event]) -> tuple[str, bool]:
-    """Return a connect job's group and whether it is a backup job."""
-    for event in events:
-        if event.name == "SOCKET_POOL_CONNECT_JOB_CREATED":
-            return str(event.params.get("group_id", "")), bool(event.params.get("backup_job", False))
-    return "", False
-
-
-def _connection(source: int, events: list[Event], groups: dict[int, tuple[str, bool]]) -> Connection | None:
-    """Return the TCP connection that a socket made, None without one. `groups` say for which host each job connects."""
-    first: dict[tuple[str, int], Event] = {}
-    for event in events:
-        first.setdefault((event.name, event.phase), event)
-    begin, end = first.get(("TCP_CONNECT", BEGIN)), first.get(("TCP_CONNECT", END))
-    if begin is None:
-        return None
-    tried = [str(event.params.get("address", "")) for event in events
-             if event.name == "TCP_CONNECT_ATTEMPT" and event.phase == BEGIN]
-    error = int(end.params.get("net_error", 0)) if end else 0
-    alive, closed = first.get(("SOCKET_ALIVE", BEGIN)), first.get(("SOCKET_ALIVE", END))
-    job = alive.dependency() if alive else 0
-    group, backup = groups.get(job, ("", False))
-    ssl_begin, ssl_end = first.get(("SSL_CONNECT", BEGIN)), first.get(("SSL_CONNECT", END))
-    address = str(end.params.get("remote_address", "")) if end and not error else "".join(tried[-1:])
-    return Connection(
-        source, host_and_port(group), address, job, begin.tick,
-        float(end.tick - begin.tick) if end and not error else None, error, backup,
-        [event.dependency() for event in events if event.name == "SOCKET_IN_USE" and event.phase == BEGIN],
-        (ssl_begin.tick, ssl_end.tick) if ssl_begin and ssl_end else None,
-        received=[event.tick for event in events if event.name == RECEIVED],
-        sent=[event.tick for event in events if event.name == SENT], closed=closed.tick if closed else None)
-
-
-def _look_up(job: int, name: str, events: list[Event]) -> NameResolution | None:
-    """Read one connect job; None for one that connects over another job or was cut off before the name was known."""
-    start: int | None = None
-    addresses: list[str] = []
-    end, error = 0, 0
-    for event in events:
-        if event.name == "TCP_CONNECT_JOB_CONNECT" and event.phase == BEGIN:
-            start = event.tick
-        elif event.name == "TCP_CONNECT_JOB_CONNECTOR_CONNECT_START":
-            end = end or event.tick
-            addresses.append(str(event.params.get("address", "")))
-        elif event.name == "TCP_CONNECT_JOB_CONNECT" and event.phase == END and not addresses:
-            end, error = event.tick, int(event.params.get("net_error", 0))
-    if start is None or not name or not end:
-        return None
-    return NameResolution(job, name, start, end, error, tuple(dict.fromkeys(addresses)))

@@ -1,4 +1,4 @@
-"""Chrome's net-log file (``--log-net-log=FILE``) as events grouped by the thing they happened to.
+"""Chrome's net-log file (``--log-net-log=FILE``), read once: each event goes to the subscribers that want it.
 
 The format: ``{"constants": {...},\\n"events": [\\n{...},\\n{...}],\\n"polledData": [...]}``, one event a
 line; the numbers of event and source types are named in ``constants`` of each file, for they differ between versions.
@@ -9,35 +9,37 @@ events; line by line with json 3.6 s and 11 MB, or 2.6 s when lines of no intere
 See Chromium's ``net/log/file_net_log_observer.cc`` and ``net/log/net_log_event_type_list.h``.
 """
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Generic, NamedTuple, TypeVar
 
 import ijson
 
 from harness.errors import ExperimentError
 from harness.system.untrusted import UnreadableFileError, open_untrusted
 
-BEGIN, END = 1, 2
-SOURCES_READ = ("URL_REQUEST", "SOCKET", "TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "TRANSPORT_CONNECT_JOB",
-                "NETWORK_SERVICE_HOST_RESOLVER", "HTTP2_SESSION")
+POINT, BEGIN, END = 0, 1, 2
+"""The phases of an event: a point in time, or the begin or end of something that lasts."""
 CHUNK_BYTES = 1 << 18
 """What is read at a time."""
 MOST_OTHER_LINES = 5
 """Of a net-log, beside those of its events: two before them, and what is behind."""
 LARGEST_NETLOG_BYTES = 1_000_000_000
 """Twice what ends a visit (harness.record.visit)."""
+T = TypeVar("T")
 
 
 class Event(NamedTuple):
-    """One thing that happened: `tick` in ms of Chrome's clock, `phase` BEGIN, END or 0 (a point in time)."""
+    """One thing that happened to a source: `tick` in ms of Chrome's clock. `number` tells the order within a tick."""
 
     tick: int
     name: str
     phase: int
     params: dict[str, Any]
+    number: int = 0
 
     def dependency(self) -> int:
         """Return the id of the source this event refers to, 0 when it refers to none."""
@@ -45,32 +47,51 @@ class Event(NamedTuple):
         return int(reference.get("id", 0)) if isinstance(reference, dict) else 0
 
 
+Readers = Mapping[tuple[str, int], Callable[[T, Event], None]]
+"""What an event, by name and phase, changes in what is known of its source."""
+
+
+class Subscriber(Generic[T]):
+    """Makes one `T` of the events of each source, such as a request or a socket.
+
+    A subclass names the `kinds` of source and the events it wants: its `readers`, a table. `found` is what there is of
+    each source, by its id, in order of appearance. A reader that raises KeyError, TypeError, ValueError or
+    AttributeError makes the event a bad one.
+    """
+
+    kinds: tuple[str, ...]
+    readers: Readers[T]
+    new: Callable[[int], T]
+    """Makes what is known of a source of this id before its first event."""
+
+    def __init__(self) -> None:
+        self.found: dict[int, T] = {}
+
+    def take(self, source: int, read: Callable[[T, Event], None], event: Event) -> None:
+        """Have `read`, one of the readers, take an event of a source."""
+        if source not in self.found:
+            self.found[source] = type(self).new(source)
+        read(self.found[source], event)
+
+
 @dataclass
 class NetLogFile:
-    """The events of one net-log, by source id, for the kinds of source in SOURCES_READ.
+    """What a net-log says beside its events. `problems`: one line each on what could not be read.
 
-    `problems` says in one line each what could not be read. `end_tick` is the last event's tick, 0 without events.
+    `end_tick` is the last event's tick, 0 without events.
     """
 
     constants: dict[str, Any] = field(default_factory=dict)
-    kinds: dict[int, str] = field(default_factory=dict)
-    events: dict[int, list[Event]] = field(default_factory=dict)
     end_tick: int = 0
     problems: list[str] = field(default_factory=list)
 
-    def of_kind(self, *kinds: str) -> dict[int, list[Event]]:
-        """Return the events of every source of these kinds, by source id, in order of appearance."""
-        return {source: self.events.get(source, []) for source, kind in self.kinds.items() if kind in kinds}
 
+def read_netlog_file(path: Path, *subscribers: Subscriber[Any]) -> NetLogFile:
+    """Give the events of a net-log to the subscribers, also of one whose end is missing (Chrome was killed).
 
-def read_netlog_file(path: Path, wanted: Collection[str]) -> NetLogFile:
-    """Read the events called one of `wanted` of a net-log, also of one whose end is missing (Chrome was killed).
-
-    The bytes of bodies are left out (harness.netlog.bodies reads them). Raises ExperimentError when there is no such
-    file; whatever is wrong inside it becomes a line in `problems`.
+    Raises ExperimentError when there is no such file; whatever is wrong inside it becomes a line in `problems`.
     """
-    log = NetLogFile()
-    log.constants = read_constants(path)
+    log = NetLogFile(read_constants(path))
     if not log.constants:
         log.problems.append(f"{path}:1: not a net-log, or it ends before its first event; did Chrome start?")
         return log
@@ -78,32 +99,35 @@ def read_netlog_file(path: Path, wanted: Collection[str]) -> NetLogFile:
     if not isinstance(types, dict) or not isinstance(kinds, dict):
         log.problems.append(f"{path}:1: the constants name no event types; this is no net-log of Chrome")
         return log
-    names = {number: name for name, number in types.items() if name in wanted}
-    kinds_read = {number: name for name, number in kinds.items() if name in SOURCES_READ}
+    names = {number: name for name, number in types.items()}
+    readers = _readers_by_number(types, kinds, subscribers)
     bad = 0
-    for raw in read_events(path, log.problems):
-        bad += not _add(log, raw, names, kinds_read)
+    for number, raw in enumerate(read_events(path, log.problems)):
+        try:
+            source, kind, phase, tick = raw["source"], raw["type"], raw["phase"], int(raw["time"])
+            wanting, identity = readers.get((kind, phase, source["type"]), ()), int(source["id"])
+            log.end_tick = max(log.end_tick, tick)
+            params = raw.get("params") if wanting else None
+            event = Event(tick, names.get(kind, ""), phase, params if isinstance(params, dict) else {}, number)
+            for subscriber, read in wanting:
+                subscriber.take(identity, read, event)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            bad += 1
     if bad:
-        log.problems.append(f"{path}:2: {bad} events without source, time or type; skipped")
+        log.problems.append(f"{path}:2: {bad} events that make no sense, such as without source, time or type; skipped")
     return log
 
 
-def _add(log: NetLogFile, raw: Any, names: dict[int, str], kinds: dict[int, str]) -> bool:
-    """Add one event if its kind of source and its name are read; return False when it is no event."""
-    try:
-        source, tick, name, phase = raw["source"], int(raw["time"]), names.get(raw["type"]), raw["phase"]
-        kind, number = kinds.get(source["type"]), int(source["id"])
-    except (KeyError, TypeError, ValueError):
-        return False
-    if kind is not None:
-        log.kinds.setdefault(number, kind)
-        if name is not None:
-            params = raw.get("params")
-            params = params if isinstance(params, dict) else {}
-            params.pop("bytes", None)
-            log.events.setdefault(number, []).append(Event(tick, name, phase, params))
-    log.end_tick = max(log.end_tick, tick)
-    return True
+def _readers_by_number(types: dict[str, Any], kinds: dict[str, Any], subscribers: tuple[Subscriber[Any], ...],
+                       ) -> dict[tuple[Any, ...], list[tuple[Subscriber[Any], Callable[[Any, Event], None]]]]:
+    """Return who wants the events of which type, phase and kind of source, by the numbers that this log gives them."""
+    found = defaultdict(list)
+    for subscriber in subscribers:
+        for (name, phase), read in subscriber.readers.items():
+            for kind in subscriber.kinds:
+                if name in types and kind in kinds:
+                    found[types[name], phase, kinds[kind]].append((subscriber, read))
+    return dict(found)
 
 
 def read_constants(path: Path) -> dict[str, Any]:

@@ -18,25 +18,25 @@ from fnmatch import fnmatch
 from itertools import compress
 from operator import not_
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from harness.files.har import UNFINISHED
 from harness.files.headers import header_in
 from harness.files.load_event import LoadEvent
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
-from harness.netlog.connections import EVENTS_READ as CONNECTION_EVENTS
 from harness.netlog.connections import (
     Carriers,
     Connection,
+    ConnectJobs,
+    Http2Sessions,
     NameResolution,
+    Sockets,
     host_and_port,
     read_carriers,
-    read_connections,
-    read_look_ups,
 )
-from harness.netlog.file import NetLogFile, read_netlog_file
-from harness.netlog.requests import EVENTS_READ as REQUEST_EVENTS
-from harness.netlog.requests import NO_ORIGIN, PREFETCH, Hop, load_flag, read_hops
+from harness.netlog.file import Subscriber, read_netlog_file
+from harness.netlog.requests import NO_ORIGIN, PREFETCH, Hop, Requests, load_flag
 from harness.netlog.transactions import NOT_APPLICABLE, HttpTransaction, Phases, make_transactions
 
 __all__ = ["NOT_APPLICABLE", "Connection", "HttpTransaction", "NameResolution", "NetLog", "Phases", "Summary",
@@ -98,8 +98,8 @@ class Summary:
     left_out: dict[str, int]
 
 
-def read_netlog(path: Path) -> NetLog:
-    """Read a net-log file, complete or cut off.
+def read_netlog(path: Path, *others: Subscriber[Any]) -> NetLog:
+    """Read a net-log file, complete or cut off; `others` get their events by the way.
 
     A request is kept when a page's origin made it, whatever its host (so a name that is not mapped shows as a failure);
     a navigation of the main frame is kept unless the log's own --host-resolver-rules lead its host nowhere, which is
@@ -107,19 +107,20 @@ def read_netlog(path: Path) -> NetLog:
 
     Raises ExperimentError when there is no such file.
     """
-    log = read_netlog_file(path, CONNECTION_EVENTS | REQUEST_EVENTS)
+    requests, jobs, sockets, sessions = Requests(), ConnectJobs(), Sockets(), Http2Sessions()
+    log = read_netlog_file(path, requests, jobs, sockets, sessions, *others)
     client = log.constants.get("clientInfo") or {}
     netlog = NetLog(time_offset_ms=float(log.constants.get("timeTickOffset", 0)), end_tick=log.end_tick,
                     browser_version=str(client.get("version", "")), problems=log.problems)
     rules = _mapped_names(str(client.get("command_line", "")))
-    kept, left_out_jobs = _keep(log, rules, netlog.left_out)
-    connections = read_connections(log)
-    carriers = read_carriers(log, connections)
+    kept, left_out_jobs = _keep(requests, load_flag(log.constants, PREFETCH), rules, netlog.left_out)
+    connections = sockets.connections(jobs)
+    carriers = read_carriers(sessions, connections)
     _count_requests(kept, carriers)
     netlog.connections = [connection for connection in connections
                           if connection.requests or not left_out_jobs.intersection(connection.jobs)]
     names = {host_and_port(hop.url) for hop in kept}
-    netlog.look_ups = [look_up for look_up in read_look_ups(log) if look_up.name in names]
+    netlog.look_ups = [look_up for look_up in jobs.look_ups() if look_up.name in names]
     netlog.transactions = make_transactions(kept, carriers, netlog.look_ups, log.constants, log.end_tick)
     return netlog
 
@@ -220,14 +221,19 @@ def _mapped_names(command_line: str) -> list[str] | None:
     return [rule[1].rpartition(":")[0] or rule[1] for rule in rules if len(rule) == 3 and rule[2] != "~NOTFOUND"]
 
 
-def _keep(log: NetLogFile, mapped: list[str] | None, left_out: Counter[str]) -> tuple[list[Hop], set[int]]:
-    """Return the page's hops in order of start and the stream jobs of those left out; count the latter by reason."""
+def _keep(requests: Requests, ahead: int, mapped: list[str] | None,
+          left_out: Counter[str]) -> tuple[list[Hop], set[int]]:
+    """Return the page's hops in order of start and the stream jobs of those left out; count the latter by reason.
+
+    `ahead` is the flag of what is fetched for a page that may come later.
+    """
     kept: list[Hop] = []
     jobs: set[int] = set()
-    ahead = load_flag(log.constants, PREFETCH)
-    requests = [read_hops(source, events, ahead) for source, events in log.of_kind("URL_REQUEST").items()]
-    reported_to = {hops[0].url for hops in requests if hops and _content_type(hops[0]) == REPORTS}
-    for hops in requests:
+    each = [request.hops for request in requests.found.values()]
+    for hop in (hop for hops in each for hop in hops):
+        hop.main_frame = hop.main_frame and not hop.load_flags & ahead
+    reported_to = {hops[0].url for hops in each if hops and _content_type(hops[0]) == REPORTS}
+    for hops in each:
         reason = _why_left_out(hops, mapped, reported_to)
         if reason:
             left_out[reason] += max(1, len(hops))

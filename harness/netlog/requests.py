@@ -14,16 +14,17 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import client
-from itertools import pairwise
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from harness.netlog.file import BEGIN, END, Event
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber
 
 Headers = list[tuple[str, str]]
 ABORTED = -3    # net::ERR_ABORTED in Chromium's net/base/net_error_list.h
 PREFETCH = "PREFETCH"
-"""The flag of what a page has fetched ahead, for a page that may come later."""
+"""The flag of what a page has fetched ahead, for a page that may come later. Another origin's document that is fetched so
+(<link rel=prefetch as=document>) Chrome logs as one of the main frame, by whose key it is cached (Chromium's
+prefetch_url_loader_service_context.cc): it is not the page's."""
 NO_ORIGIN = "not an origin"
 ESCAPED = "%ESCAPED:\u200b "
 """What Chrome puts before a text that it percent-encodes, since it is not ASCII (net/log/net_log_values.cc)."""
@@ -105,30 +106,6 @@ def load_flag(constants: Mapping[str, Any], name: str) -> int:
     return int((constants.get("loadFlag") or {}).get(name, 0))
 
 
-def read_hops(source: int, events: list[Event], ahead: int = 0) -> list[Hop]:
-    """Return the hops of one URL_REQUEST; none when it was given up before it started.
-
-    `ahead` is the flag of what is fetched for a page that may come later. Another origin's document that is fetched so
-    (<link rel=prefetch as=document>) Chrome logs as one of the main frame, by whose key it is cached (Chromium's
-    prefetch_url_loader_service_context.cc): it is not the page's.
-    """
-    hops: list[Hop] = []
-    alive: int | None = None
-    for event in events:
-        if event.name == "REQUEST_ALIVE" and event.phase == BEGIN:
-            alive = event.tick
-        elif event.name == "URL_REQUEST_START_JOB" and event.phase == BEGIN:
-            start = alive if alive is not None and not hops else event.tick
-            hops.append(_new_hop(source, len(hops), start, event.params, ahead))
-        elif hops:
-            read = _READERS.get((event.name, event.phase))
-            if read is not None:
-                read(hops[-1], event)
-    for hop, following in pairwise(hops):
-        hop.redirect_url = following.url
-    return hops
-
-
 def mime_type_and_charset(headers: Headers) -> tuple[str, str]:
     """Return the MIME type and charset of a Content-Type header in lower case, "" for what it does not say."""
     for name, value in headers:
@@ -139,11 +116,31 @@ def mime_type_and_charset(headers: Headers) -> tuple[str, str]:
     return "", ""
 
 
-def _new_hop(source: int, number: int, start: int, params: dict[str, Any], ahead: int) -> Hop:
-    flags = int(params.get("load_flags", 0))
-    return Hop(source, number, str(params.get("url", "")), start, method=str(params.get("method", "")),
-               initiator=str(params.get("initiator", NO_ORIGIN)),
-               main_frame=params.get("request_type") == "main frame" and not flags & ahead, load_flags=flags)
+@dataclass
+class Request:
+    """One URL_REQUEST: its hops; none when it was given up before it started. `alive` is when it began."""
+
+    source: int
+    hops: list[Hop] = field(default_factory=list)
+    alive: int | None = None
+
+
+def _alive(request: Request, event: Event) -> None:
+    request.alive = event.tick
+
+
+def _hop(request: Request, event: Event) -> None:
+    """Begin a hop; where there was one before, that redirected to it."""
+    url = str(event.params.get("url", ""))
+    start = event.tick
+    if request.hops:
+        request.hops[-1].redirect_url = url
+    elif request.alive is not None:
+        start = request.alive
+    request.hops.append(Hop(
+        request.source, len(request.hops), url, start, method=str(event.params.get("method", "")),
+        initiator=str(event.params.get("initiator", NO_ORIGIN)),
+        main_frame=event.params.get("request_type") == "main frame", load_flags=int(event.params.get("load_flags", 0))))
 
 
 def _headers(event: Event) -> Headers:
@@ -254,27 +251,37 @@ def _closed(hop: Hop, event: Event) -> None:
     hop.net_error = hop.net_error or int(event.params.get("net_error", 0))
 
 
-_READERS: dict[tuple[str, int], Callable[[Hop, Event], None]] = {
+_HOP_READERS: Readers[Hop] = {
     ("HTTP_STREAM_REQUEST", BEGIN): _going_out,
-    ("HTTP_STREAM_REQUEST_BOUND_TO_JOB", 0): _bound,
+    ("HTTP_STREAM_REQUEST_BOUND_TO_JOB", POINT): _bound,
     ("HTTP_TRANSACTION_SEND_REQUEST", BEGIN): _sending,
-    ("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", 0): _request_head,
-    ("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", 0): _request_head_http2,
+    ("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", POINT): _request_head,
+    ("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", POINT): _request_head_http2,
     ("HTTP_TRANSACTION_SEND_REQUEST", END): _sent,
-    ("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0): _response_head,
-    ("HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS", 0): _early_hints,
-    ("URL_REQUEST_FAKE_RESPONSE_HEADERS_CREATED", 0): _response_head,
+    ("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", POINT): _response_head,
+    ("HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS", POINT): _early_hints,
+    ("URL_REQUEST_FAKE_RESPONSE_HEADERS_CREATED", POINT): _response_head,
     ("HTTP_TRANSACTION_READ_HEADERS", END): _head_done,
     ("HTTP_TRANSACTION_READ_BODY", END): _body,
     ("HTTP_CACHE_READ_DATA", END): _body,
     ("HTTP_CACHE_READ_INFO", END): _cached_head,
-    ("URL_REQUEST_JOB_BYTES_READ", 0): _wire,
-    ("URL_REQUEST_JOB_FILTERED_BYTES_READ", 0): _content,
-    ("URL_REQUEST_REDIRECTED", 0): _redirected,
+    ("URL_REQUEST_JOB_BYTES_READ", POINT): _wire,
+    ("URL_REQUEST_JOB_FILTERED_BYTES_READ", POINT): _content,
+    ("URL_REQUEST_REDIRECTED", POINT): _redirected,
     ("URL_REQUEST_START_JOB", END): _job_ended,
-    ("CANCELLED", 0): _cancelled,
+    ("CANCELLED", POINT): _cancelled,
     ("REQUEST_ALIVE", END): _closed,
 }
 
-EVENTS_READ = frozenset(name for name, _ in _READERS)
-"""The events that this module reads."""
+
+def _of_last_hop(read: Callable[[Hop, Event], None]) -> Callable[[Request, Event], None]:
+    return lambda request, event: read(request.hops[-1], event) if request.hops else None
+
+
+class Requests(Subscriber[Request]):
+    """Reads what was asked for, and the answers."""
+
+    kinds = ("URL_REQUEST",)
+    new = Request
+    readers = {("REQUEST_ALIVE", BEGIN): _alive, ("URL_REQUEST_START_JOB", BEGIN): _hop,
+               **{wanted: _of_last_hop(read) for wanted, read in _HOP_READERS.items()}}

@@ -6,15 +6,14 @@ and HTTP/2 (RFC 9113). The log's own events for uploads tell sizes only; the deb
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from hpack import Decoder, HPACKError
 from hyperframe.exceptions import HyperframeError
 from hyperframe.frame import ContinuationFrame, DataFrame, Frame, HeadersFrame
 
-from harness.netlog.socket_bytes import Stream, read_sockets
+from harness.netlog.socket_bytes import Socket, Stream
 
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_HEAD = 9
@@ -35,15 +34,14 @@ class Sent:
     body: bytes
 
 
-def read_sent_bodies(path: Path) -> dict[Wanted, list[Sent]]:
+def read_sent_bodies(sockets: Iterable[Socket]) -> dict[Wanted, list[Sent]]:
     """Return what was sent with the requests, by method and URL, in the order in which they were sent.
 
-    What cannot be read as a request is left out, and with it what follows on that socket. Raises ExperimentError when
-    the file cannot be read.
+    What cannot be read as a request is left out, and with it what follows on that socket.
     """
     found: list[tuple[int, Wanted, Sent]] = []
-    for socket in read_sockets(path):
-        scheme = "https" if socket.sent.encrypted else "http"
+    for socket in sockets:
+        scheme = "https" if socket.encrypted else "http"
         read = _over_http2 if socket.sent.data.startswith(HTTP2_PREFACE) else _over_http1
         with contextlib.suppress(HPACKError, HyperframeError, ValueError):
             for tick, wanted, body in read(socket.sent, scheme):

@@ -5,16 +5,15 @@ SOCKET_BYTES_SENT and _RECEIVED what crossed the network.
 """
 
 import base64
-import contextlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from harness.netlog.file import read_constants, read_events
+from harness.netlog.file import POINT, Event, Subscriber
 
-SENT, RECEIVED = "SOCKET_BYTES_SENT", "SOCKET_BYTES_RECEIVED"
-TLS = "SSL_"
+HEAD_END = b"\r\n\r\n"
+LARGEST_HEAD = 16_384
+"""Bytes in which a request for a WebSocket is looked for."""
 
 
 @dataclass
@@ -24,18 +23,17 @@ class Stream:
     `numbers` are those of the net-log's events, which tell the order of what passed within one tick, a millisecond.
     """
 
-    encrypted: bool
     data: bytearray = field(default_factory=bytearray)
     ticks: list[int] = field(default_factory=list)
     begins: list[int] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
 
-    def add(self, tick: int, piece: bytes, number: int) -> None:
-        """Add what passed at `tick`, by the net-log's event of that `number`."""
-        self.numbers.append(number)
+    def add(self, event: Event) -> None:
+        """Add what passed."""
+        self.numbers.append(event.number)
         self.begins.append(len(self.data))
-        self.ticks.append(tick)
-        self.data += piece
+        self.ticks.append(event.tick)
+        self.data += base64.b64decode(event.params["bytes"])
 
     def tick(self, offset: int) -> int:
         """Return when the byte at `offset` passed."""
@@ -51,34 +49,47 @@ class Stream:
 
 @dataclass
 class Socket:
-    """One socket. `source` is its id in the net-log, as of harness.netlog.connections.Connection."""
+    """One socket. `source` is its id in the net-log, as of harness.netlog.connections.Connection.
+
+    What it `received` is kept of a WebSocket only: of others it is long, and nobody reads it.
+    """
 
     source: int
-    sent: Stream
-    received: Stream
+    sent: Stream = field(default_factory=Stream)
+    received: Stream = field(default_factory=Stream)
+    encrypted: bool = False
+    is_websocket: bool | None = None
+    """None before anything was received."""
 
 
-def read_sockets(path: Path, keep_received: Callable[[Stream], bool] = lambda _: False) -> list[Socket]:
-    """Return the page's sockets. Of those for which `keep_received` says no what was received is left out: it is long.
+def _sent(socket: Socket, event: Event) -> None:
+    if "bytes" in event.params:
+        socket.sent.add(event)
 
-    `keep_received` is asked whenever something was received, with what was sent before. Raises ExperimentError when the
-    file cannot be read.
-    """
-    types = read_constants(path).get("logEventTypes")
-    if not isinstance(types, dict):
-        return []
-    names = {types[name]: name for name in (SENT, RECEIVED, TLS + SENT, TLS + RECEIVED) if name in types}
-    sockets: dict[tuple[int, bool], Socket] = {}
-    for number, event in enumerate(read_events(path, [])):
-        with contextlib.suppress(KeyError, TypeError, ValueError):      # no event, or one of a log without bytes
-            name = names.get(event["type"])
-            if name is None:
-                continue
-            encrypted = name.startswith(TLS)
-            source = int(event["source"]["id"])
-            socket = sockets.setdefault((source, encrypted), Socket(source, Stream(encrypted), Stream(encrypted)))
-            if name.endswith(SENT):
-                socket.sent.add(int(event["time"]), base64.b64decode(event["params"]["bytes"]), number)
-            elif keep_received(socket.sent):
-                socket.received.add(int(event["time"]), base64.b64decode(event["params"]["bytes"]), number)
-    return [socket for (source, encrypted), socket in sockets.items() if encrypted or (source, True) not in sockets]
+
+def _received(socket: Socket, event: Event) -> None:
+    if socket.is_websocket is None:
+        head = bytes(socket.sent.data[:LARGEST_HEAD]).partition(HEAD_END)[0].lower()
+        socket.is_websocket = head.startswith(b"get ") and b"\r\nupgrade: websocket" in head
+    if socket.is_websocket and "bytes" in event.params:
+        socket.received.add(event)
+
+
+class Sockets(Subscriber[Socket]):
+    """Reads what was sent over the sockets; what crossed the network of those that speak TLS is noise."""
+
+    kinds = ("SOCKET",)
+    new = Socket
+    readers = {
+        ("SOCKET_BYTES_SENT", POINT): lambda socket, event: None if socket.encrypted else _sent(socket, event),
+        ("SOCKET_BYTES_RECEIVED", POINT): lambda socket, event: None if socket.encrypted else _received(socket, event),
+        ("SSL_SOCKET_BYTES_SENT", POINT): lambda socket, event: _sent(_secured(socket), event),
+        ("SSL_SOCKET_BYTES_RECEIVED", POINT): lambda socket, event: _received(_secured(socket), event),
+    }
+
+
+def _secured(socket: Socket) -> Socket:
+    """Return a socket that speaks TLS, without what was kept of its handshake."""
+    if not socket.encrypted:
+        socket.sent, socket.received, socket.encrypted, socket.is_websocket = Stream(), Stream(), True, None
+    return socket

@@ -5,21 +5,19 @@ wsproto reads both directions, compressed messages (RFC 7692) included. WebSocke
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from operator import itemgetter
-from pathlib import Path
 
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, TextMessage
 from wsproto.extensions import Extension, PerMessageDeflate
 from wsproto.frame_protocol import Opcode
 
-from harness.netlog.socket_bytes import Socket, Stream, read_sockets
+from harness.netlog.socket_bytes import HEAD_END, Socket, Stream
 
 STATUS_LINE = re.compile("HTTP/1\\.[01] ([1-5][0-9][0-9])(?: |$)")
-HEAD_END = b"\r\n\r\n"
 MOST_BYTES = 8_000_000
 """What all messages of a page may have together: its HAR, which holds them, must stay readable, and JSON writes some
 bytes as six. What is said after that is left out."""
@@ -67,28 +65,23 @@ class _Room:
         return self.left >= 0
 
 
-def read_websockets(path: Path, end_tick: float | None = None) -> list[WebSocket]:
-    """Return the WebSockets in a net-log with all bytes, in order of opening, and what was said up to `end_tick`.
+def read_websockets(sockets: Iterable[Socket], end_tick: float | None = None) -> list[WebSocket]:
+    """Return the WebSockets among `sockets`, in order of opening, and what was said up to `end_tick`.
 
-    One that cannot be read is left out. Raises ExperimentError when the file cannot be read.
+    One that cannot be read is left out.
     """
     last = float("inf") if end_tick is None else end_tick
     found: list[WebSocket] = []
     room = _Room()
-    for socket in read_sockets(path, keep_received=_asks_for_one):
+    for socket in sockets:
         with contextlib.suppress(ValueError):
-            found += _read(socket, room)
+            found += _read(socket, room) if socket.is_websocket else []
     return sorted((_until(last, websocket) for websocket in found if websocket.opened_tick <= last),
                   key=lambda websocket: websocket.asked_tick)
 
 
 def _until(last: float, websocket: WebSocket) -> WebSocket:
     return replace(websocket, messages=tuple(message for message in websocket.messages if message.tick <= last))
-
-
-def _asks_for_one(sent: Stream) -> bool:
-    head = bytes(sent.data[:16_384]).partition(HEAD_END)[0].lower()
-    return head.startswith(b"get ") and b"\r\nupgrade: websocket" in head
 
 
 def _read(socket: Socket, room: _Room) -> Iterator[WebSocket]:
@@ -104,7 +97,7 @@ def _read(socket: Socket, room: _Room) -> Iterator[WebSocket]:
                 *_messages(socket.received, received_from, _Reader(ConnectionType.CLIENT, extensions), room)
                 ] if int(status[1]) == HTTPStatus.SWITCHING_PROTOCOLS else []
     host = {name.lower(): value for name, value in request_headers}.get("host", "")
-    yield WebSocket(f"{'wss' if socket.sent.encrypted else 'ws'}://{host}{request_line.split(' ')[1]}",
+    yield WebSocket(f"{'wss' if socket.encrypted else 'ws'}://{host}{request_line.split(' ')[1]}",
                     socket.sent.tick(0), socket.received.tick(received_from - 1), request_headers, response_headers,
                     int(status[1]), tuple(message for _, message in sorted(messages, key=itemgetter(0))),
                     whole=room.left >= 0)

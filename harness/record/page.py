@@ -16,7 +16,7 @@ from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import without_fragment
 from harness.mirror.answers import status_code
-from harness.netlog.bodies import ResponseBody, read_bodies
+from harness.netlog.bodies import Bodies, ResponseBody
 from harness.netlog.load import (
     SLACK_MS,
     HttpTransaction,
@@ -29,7 +29,8 @@ from harness.netlog.load import (
 )
 from harness.netlog.pauses import Pieces, server_pieces
 from harness.netlog.requests import mime_type_and_charset
-from harness.netlog.sent import read_sent_bodies
+from harness.netlog.sent import Sent, read_sent_bodies
+from harness.netlog.socket_bytes import Sockets
 from harness.netlog.websockets import WebSocket, read_websockets
 from harness.record.refetch import Fetched, Refetcher
 from harness.record.sources.archived import ArchivedAnswer
@@ -178,8 +179,9 @@ class PageRecording:
 
 def evaluate(url: str, visit: Visit, netlog_file: Path, refetcher: Refetcher | None) -> PageRecording:
     """Read what a visit left behind; `refetcher` fetches what Chrome gave up half way. Raises ExperimentError."""
-    netlog = read_netlog(netlog_file)
-    bodies = read_bodies(netlog_file)
+    answered, sockets = Bodies(), Sockets()
+    netlog = read_netlog(netlog_file, answered, sockets)
+    bodies = answered.by_request()
     pieces = server_pieces(netlog, bodies)
     documents = [transaction.start for transaction in netlog.transactions
                  if transaction.main_frame and transaction.start >= visit.start_tick - SLACK_MS]
@@ -189,23 +191,17 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, refetcher: Refetcher | N
     for exchange in exchanges:
         if exchange.whole and not exchange.arrivals:
             exchange.pieces = pieces.get((exchange.transaction.source, exchange.transaction.hop), ())
-    _add_sent_bodies(exchanges, netlog_file)
+    _add_sent_bodies(exchanges, read_sent_bodies(sockets.found.values()))
     if refetcher is not None:
         _refetch(exchanges, refetcher)
-    return PageRecording(url, visit, netlog, start_tick, exchanges, _websockets(netlog, netlog_file, visit))
+    return PageRecording(url, visit, netlog, start_tick, exchanges,
+                         read_websockets(sockets.found.values(), visit.end_tick))
 
 
-def _websockets(netlog: NetLog, netlog_file: Path, visit: Visit) -> list[WebSocket]:
-    if not any(netlog.left_out[scheme] for scheme in ("ws:", "wss:")):
-        return []
-    return read_websockets(netlog_file, visit.end_tick)
-
-
-def _add_sent_bodies(exchanges: list[CapturedExchange], netlog_file: Path) -> None:
+def _add_sent_bodies(exchanges: list[CapturedExchange], bodies: dict[tuple[str, str], list[Sent]]) -> None:
     """Give each request that was sent its body: of several with one method and URL on its connection in the order of
     sending. Requests over other connections may overtake it, or be its own first try on one that was dead.
     """
-    bodies = read_sent_bodies(netlog_file)
     sent = [exchange for exchange in exchanges if exchange.transaction.sends]
     for exchange in sorted(sent, key=lambda exchange: (exchange.transaction.connection is None, _send_tick(exchange))):
         waiting = bodies.get((exchange.transaction.method, exchange.url), [])

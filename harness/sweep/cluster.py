@@ -59,14 +59,16 @@ def connected(asked: SweepSettings, options: argparse.Namespace) -> Iterator[Any
                 security = Security()       # as Dask's configuration says: distributed.comm.tls
             elif asked.hosts:
                 security = Security.temporary()
-                dask.config.set({"distributed.comm": _on_all_hosts(security)})
+                dask.config.set(_on_all_hosts(security))
+                users, hosts = zip(*(_user_and_host(name) for name in (asked.hosts[0], *asked.hosts)), strict=True)
                 cluster = stack.enter_context(SSHCluster(
-                    [asked.hosts[0], *asked.hosts], worker_options=WORKER, security=security,
+                    [*hosts], connect_options=[*users], worker_options=WORKER, security=security,
                     scheduler_options={"dashboard_address": dashboard, "idle_timeout": f"{IDLE_S}s"},
                     remote_python=f"env --chdir={asked.remote} {asked.remote}/.venv/bin/python"))
             else:
                 security = Security.temporary()
                 folder = stack.enter_context(temporary_directory())
+                dask.config.set({"temporary-directory": str(folder)})
                 cluster = stack.enter_context(LocalCluster(
                     n_workers=1, threads_per_worker=1, security=security, dashboard_address=dashboard,
                     memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL))
@@ -78,11 +80,20 @@ def connected(asked: SweepSettings, options: argparse.Namespace) -> Iterator[Any
         yield client
 
 
+def _user_and_host(name: str) -> tuple[dict[str, str], str]:
+    """Return what asyncssh is to know of the user in ``user@host``, and the host."""
+    user, at, host = name.rpartition("@")
+    return {"username": user} if at else {}, host
+
+
 def _on_all_hosts(security: Any) -> dict[str, Any]:
     """Return the part of Dask's configuration by which what starts on the hosts gets this sweep's credentials."""
-    tls = {role: {"cert": getattr(security, f"tls_{role}_cert"), "key": getattr(security, f"tls_{role}_key")}
-           for role in ROLES}
-    return {"default-scheme": "tls", "require-encryption": True, "tls": {"ca-file": security.tls_ca_file, **tls}}
+    comm = "distributed.comm"
+    found = {f"{comm}.default-scheme": "tls", f"{comm}.require-encryption": True,
+             f"{comm}.tls.ca-file": security.tls_ca_file}
+    for role in ROLES:
+        found |= {f"{comm}.tls.{role}.{what}": getattr(security, f"tls_{role}_{what}") for what in ("cert", "key")}
+    return found
 
 
 class _LastWords(logging.Handler):
@@ -91,10 +102,11 @@ class _LastWords(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.line = ""
-        for name in ("distributed.deploy.ssh", "asyncssh"):
-            logger = logging.getLogger(name)
-            logger.handlers, logger.propagate = [self], False
-            logger.setLevel(logging.INFO)
+        logger = logging.getLogger("distributed.deploy.ssh")
+        logger.handlers, logger.propagate = [self], False
+        logger.setLevel(logging.INFO)
+        for name in ("asyncssh", "distributed.deploy.spec"):        # what they say of it is in the error
+            logging.getLogger(name).setLevel(logging.ERROR)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep what was printed."""

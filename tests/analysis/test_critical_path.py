@@ -17,7 +17,7 @@ from tests.support.critical_paths import RTT_MS, assert_whole, connects, path_of
 from tests.support.made_har import PAGE, MadeLoad, chain
 from tests.support.made_record import made_record
 
-DATA = Path(__file__).parent.parent / "data" / "netlog"
+DATA = Path(__file__).parent.parent / "corpus" / "netlogs"
 
 
 def two_frames_with_one_script(*, cached_after: float = 5.0) -> MadeLoad:

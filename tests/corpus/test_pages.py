@@ -26,6 +26,7 @@ from harness.bootstrap import ROOT
 from harness.files.load_har import read_har_log
 from harness.files.pages import PageFiles, read_pages
 from harness.measure.trial import load_once
+from tests.support.started import started
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
@@ -36,14 +37,8 @@ NAME = "S"
 @contextmanager
 def served(case: str, directory: Path) -> Iterator[None]:
     """Run the case's server; its `remap` and `ca.pem` are in `directory`."""
-    command = [sys.executable, "-m", "tests.corpus.pages.site", case, str(directory)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            assert server.stdout.readline() == "ready\n"
-            yield
-        finally:
-            server.kill()
+    with started(sys.executable, "-m", "tests.corpus.pages.site", f"tests.corpus.pages.{case}", str(directory)):
+        yield
 
 
 def differences(asked: list[str], wanted: dict[str, Any]) -> list[str]:

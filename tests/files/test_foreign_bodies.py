@@ -5,8 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from harness.files.foreign_body import BodyClaims, HarContext, read_body
 from harness.files.foreign_har import has_bodies, read_foreign_har
+from harness.files.looks import Role
 from harness.record.sources.archived import ArchivedRequest
 from harness.record.sources.har import index_har
 from tests.support.foreign_hars import PAGE, entry, har
@@ -23,16 +27,6 @@ def with_answer(made: dict[str, Any], **response: Any) -> dict[str, Any]:
 
 def length(size: int) -> list[dict[str, str]]:
     return [{"name": "Content-Length", "value": str(size)}]
-
-
-@pytest.mark.parametrize(("text", "body"), [
-    (base64.b64encode(PICTURE).decode(), PICTURE), ("A" * 1367 + "!", None), ("A" * 1024, None)])
-def test_the_web_inspector_of_2013_does_not_say_what_is_in_base64(text: str, body: bytes | None,
-                                                                          tmp_path: Path) -> None:
-    """GitHub MohamedAlaa/HAR2CSV, test.har: all pictures of its page were texts, a third too large, and it was fit."""
-    made = entry(f"{PAGE}x.png", "image/png", None, size=len(PICTURE))
-    made["response"]["content"]["text"] = text
-    assert read_foreign_har(har(tmp_path / "x.har", made))[0].body == body
 
 
 @pytest.mark.parametrize(("response", "is_lost"), [
@@ -91,3 +85,19 @@ def test_a_fragment_of_the_pages_url_is_not_the_page(tmp_path: Path) -> None:
     found = index.find(ArchivedRequest("GET", PAGE, by_page=True))
     assert found is not None
     assert found.body == b"<p>part</p>"
+
+
+@given(st.binary(max_size=200).map(lambda rest: b"\x89PNG\r\n\x1a\n\0" + rest), st.booleans(),
+       st.sampled_from(["base64", "BASE64", "", "utf-8"]), st.booleans())
+def test_a_picture_is_found_whatever_its_label(picture: bytes, in_base64: bool, label: str, is_told: bool) -> None:
+    text = base64.b64encode(picture).decode() if in_base64 else picture.decode("latin-1")
+    claims = BodyClaims(Role.PICTURE, "image/png", "", len(picture) if is_told else 0, 0, is_counted=True)
+    content = {"text": text, "encoding": label}
+    assert read_body(content, claims, HarContext("", lambda _: None, {}), "").content == picture
+
+
+@given(st.text(max_size=200), st.sampled_from(["base64", ""]), st.sampled_from(Role), st.integers(-1, 400))
+def test_any_text_is_read_or_is_none(text: str, label: str, role: Role, size: int) -> None:
+    claims = BodyClaims(role, "", "gzip, br", max(0, size), 0, is_counted=True)
+    found = read_body({"text": text, "encoding": label}, claims, HarContext("", lambda _: None, {}), "")
+    assert found.content is not None or found.is_noise

@@ -13,7 +13,7 @@ from harness.measure.client_log import shows_error_page, start_of_load, write_cl
 from harness.netlog.load import SLACK_MS, leave_out_previous_document, read_netlog
 from tests.support.made_netlog import MadeNetLog
 
-DATA = Path(__file__).parent.parent / "data" / "netlog"
+DATA = Path(__file__).parent.parent / "corpus" / "netlogs"
 PAGE = "httpa.test"
 
 

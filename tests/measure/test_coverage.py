@@ -349,13 +349,8 @@ def test_a_page_with_live_connections_is_not_held_to_what_one_load_asked_for(tmp
 def test_no_load_is_held_to_a_long_poll_but_to_all_of_what_came_in_pieces(tmp_path: Path) -> None:
     page = f"https://{HOST}/"
     made = HttpsRecording(tmp_path)
-<<<<<<< HEAD
-    began: dict[str, Any] = {"startedDateTime": "2026-11-26T10:00:00.000Z"}
-    made.add(page, b"page", (("Content-Type", "text/html"),), **began, timings={"wait": 20},
-=======
     began = "2026-11-26T10:00:00.000Z"
     made.add(page, b"page", (("Content-Type", "text/html"),), startedDateTime=began, timings={"wait": 20},
->>>>>>> pieces
              _arrivals=[[0, 2], [300, 4]])
     made.add(f"{page}poll", b"noop", startedDateTime=began, timings={"wait": 700})
     made.entries[-1]["request"]["headers"] = [{"name": "Sec-Fetch-Dest", "value": "empty"}]

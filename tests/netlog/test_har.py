@@ -2,21 +2,21 @@
 
 import gzip
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.netlog.file import read_netlog_file
+from harness.netlog.file import read_constants, read_events
 from harness.netlog.har import har
 from harness.netlog.load import NetLog, read_netlog
-from tests.data.netlog.small_site import REFUSED, A, B
+from tests.corpus.netlogs.small_site import REFUSED, A, B
 from tests.support.devtools import import_hars
 from tests.support.har_schema import har_problems
 
-DATA = Path(__file__).parent.parent / "data" / "netlog"
+DATA = Path(__file__).parent.parent / "corpus" / "netlogs"
 SCENES = ("settled", "hanging", "killed")
 
 
@@ -107,9 +107,12 @@ def test_head_and_body_sizes_are_the_bytes_on_the_wire(
     for entry in document["log"]["entries"]:
         if "connection" in entry:
             sent[entry["connection"]] += entry["request"]["headersSize"] + entry["request"]["bodySize"]
-    sockets = read_netlog_file(tmp_path / "netlog.json", {"SOCKET_BYTES_SENT"}).of_kind("SOCKET")
-    assert sent == {str(used.id): sum(event.params["byte_count"] for event in sockets[used.id])
-                    for used in netlog.connections if used.requests}
+    kind = read_constants(tmp_path / "netlog.json")["logEventTypes"]["SOCKET_BYTES_SENT"]
+    passed: Counter[str] = Counter()
+    for event in read_events(tmp_path / "netlog.json", []):
+        if event["type"] == kind:
+            passed[str(event["source"]["id"])] += event["params"]["byte_count"]
+    assert sent == {str(used.id): passed[str(used.id)] for used in netlog.connections if used.requests}
 
 
 def by_url(document: dict[str, Any], url: str) -> dict[str, Any]:

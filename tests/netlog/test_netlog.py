@@ -1,4 +1,4 @@
-"""The net-log reader against logs of a real Chromium (tests/data/netlog/record.py) and the server's own access log."""
+"""The net-log reader against logs of a real Chromium (tests/corpus/netlogs) and the server's own access log."""
 
 import gzip
 import json
@@ -20,12 +20,12 @@ from harness.files.text_log import format_log, read_log
 from harness.netlog.file import read_constants, read_events
 from harness.netlog.har import har
 from harness.netlog.load import HttpTransaction, NetLog, page_log, read_netlog, summarise
-from tests.data.netlog import record
-from tests.data.netlog.small_site import ABSENT, OLD, REFUSED, A, B, Site
+from tests.corpus.netlogs import record
+from tests.corpus.netlogs.small_site import ABSENT, OLD, REFUSED, A, B, Site
 from tests.support.growth import LINEAR, growth
 from tests.support.made_netlog import MadeNetLog
 
-DATA = Path(__file__).parent.parent / "data" / "netlog"
+DATA = Path(__file__).parent.parent / "corpus" / "netlogs"
 SCENES = ("settled", "hanging", "killed")
 NEVER_SENT = {f"{REFUSED}/x.png", f"{ABSENT}/x.png"}
 

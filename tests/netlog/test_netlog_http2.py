@@ -25,8 +25,10 @@ from tests.support.internet.site import MODERN
 
 SETTLED_S = 20.0
 LOADS = 3
-IDLE = Path(__file__).parent.parent / "data" / "netlog" / "idle.json.gz"    # of `load()` below, its constants cut down
-COUNTED_BY_NGINX = [1, 1, 1, 2, 2, 3, 9]                                    # during that load
+IDLE = Path(__file__).parent.parent / "corpus" / "netlogs" / "idle.json.gz"
+"""Of `load()` below, its constants cut down."""
+COUNTED_BY_NGINX = [1, 1, 1, 2, 2, 3, 9]
+"""During that load."""
 
 
 def load(internet: Internet, url: str, script: str = "") -> NetLog:

@@ -10,7 +10,7 @@ from harness.netlog.silences import Silence, silences
 from harness.netlog.transactions import HttpTransaction, Phases
 
 SLOWEST_MS = 100
-SETTLED = Path(__file__).parent.parent / "data" / "netlog" / "settled.json.gz"
+SETTLED = Path(__file__).parent.parent / "corpus" / "netlogs" / "settled.json.gz"
 CONNECTION = Connection(1, "a.test:80", "10.0.0.3:80", 9, 1000, 100.0, 0, False, [], None,
                         [1200, 1300, 1310])
 PHASES = Phases(0.0, -1.0, 100.0, -1.0, 0.0, 100.0, 110.0)

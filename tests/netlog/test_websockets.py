@@ -12,7 +12,8 @@ from wsproto.extensions import PerMessageDeflate
 from wsproto.frame_protocol import Opcode
 
 from harness.netlog import websockets
-from harness.netlog.websockets import OVERHEAD_BYTES, WebSocket, read_websockets
+from harness.netlog.websockets import OVERHEAD_BYTES, WebSocket
+from tests.support.read_netlogs import websockets_in
 
 TYPES = {"SOCKET_BYTES_SENT": 1, "SOCKET_BYTES_RECEIVED": 2, "SSL_SOCKET_BYTES_SENT": 3, "SSL_SOCKET_BYTES_RECEIVED": 4}
 SENT, RECEIVED, TLS = 1, 2, 2
@@ -26,9 +27,9 @@ def read(directory: Path, *passed: tuple[int, int, bytes]) -> list[WebSocket]:
                           "params": {"byte_count": len(data), "bytes": base64.b64encode(data).decode()}})
               for tick, kind, data in passed]
     log = directory / "log"
-    log.write_text('{"constants": ' + json.dumps({"logEventTypes": TYPES}) + ',\n"events": [\n' + ",\n".join(events)
-                   + "]}")
-    return read_websockets(log)
+    constants = json.dumps({"logEventTypes": TYPES, "logSourceType": {"SOCKET": 1}})
+    log.write_text(f'{{"constants": {constants},\n"events": [\n' + ",\n".join(events) + "]}")
+    return websockets_in(log)
 
 
 class Pair:
@@ -74,9 +75,9 @@ def test_what_closing_chrome_says_is_not_the_pages(tmp_path: Path) -> None:
     pair = Pair()
     closed = pair.page.send(CloseConnection(code=1001))
     read(tmp_path, (10, SENT, pair.asked), (20, RECEIVED, pair.granted), (30, SENT, closed))
-    assert [len(found.messages) for found in read_websockets(tmp_path / "log", 30)] == [1]
-    assert [len(found.messages) for found in read_websockets(tmp_path / "log", 29)] == [0]
-    assert read_websockets(tmp_path / "log", 19) == []
+    assert [len(found.messages) for found in websockets_in(tmp_path / "log", 30)] == [1]
+    assert [len(found.messages) for found in websockets_in(tmp_path / "log", 29)] == [0]
+    assert websockets_in(tmp_path / "log", 19) == []
 
 
 def test_a_refusal_is_kept_as_one(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from harness.record.sources.opened import opened
 from harness.record.sources.source import IndexedSource
 from harness.record.sources.warc import read_warcs
 from tests.support.asked_sources import PAGE, entry, find
+from tests.support.foreign_hars import entry as entry_of_har
 from tests.support.foreign_hars import har
 from tests.support.made_warc import write_warc
 
@@ -311,7 +312,8 @@ STYLE, ZIPPED = b"body { color: red }" * 9, gzip.compress(b"body { color: red }"
     ("gzip, br", STYLE, ""), ("gzip, gzip", gzip.compress(ZIPPED)[:-9], "gzip, gzip"), ("", ZIPPED, "gzip"),
     ("gzip", gzip.compress(ZIPPED), "gzip, gzip"), ("gzip", brotli.compress(STYLE), "br"), ("utf-8", STYLE, ""),
     ("x-gzip", ZIPPED, "x-gzip"), ("deflate", zlib.compress(STYLE)[2:-4], "deflate"), ("dcb", STYLE, "br"),
-    ("sdch, gzip", ZIPPED, "gzip"), ("dcb", b"\xffDCB" + bytes(range(256)), None), ("", bytes(range(256)), None)])
+    ("sdch, gzip", ZIPPED, "gzip"), ("dcb", b"\xffDCB" + bytes(range(256)), None), ("", bytes(range(256)), None)],
+    ids=lambda value: value if isinstance(value, str) else "body")
 def test_a_style_sheet_keeps_the_codings_that_it_has(coding: str, body: bytes, kept: str | None) -> None:
     said = (("Content-Type", "text/css"), *((("Content-Encoding", coding),) if coding else ()))
     found = believed(ArchivedAnswer("https://a.test/x", 200, "OK", said, body))
@@ -324,3 +326,12 @@ def test_60_gb_of_nothing_are_no_warc(tmp_path: Path) -> None:
         os.truncate(tmp_path / name, 60 * 10**9)
         with pytest.raises(InputError, match=rf"{name}:1: not a WARC \(it begins with "):
             read_warcs([tmp_path / name], tmp_path / name, tmp_path)
+
+
+def test_a_har_body_is_compressed_once_however_often_it_is_asked_for(tmp_path: Path) -> None:
+    """A large br body takes seconds: all requests of a page waited for each of them, three levels each time."""
+    made = entry_of_har(PAGE, body=b"x" * (2**20 + 1))
+    made["response"] |= {"headers": [{"name": "Content-Encoding", "value": "br"}], "bodySize": 9}
+    with opened(har(tmp_path / "x.har", made)) as source:
+        first, second = (find(source, PAGE) for _ in range(2))
+    assert first.body is second.body

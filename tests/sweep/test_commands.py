@@ -62,7 +62,8 @@ def test_status_says_how_far_the_recordings_are(folder: SweepFolder, monkeypatch
 @contextmanager
 def another_drives(folder: SweepFolder) -> Iterator[None]:
     """Have another process hold the sweep: locks of fcntl(2) are a process's."""
-    code = ("import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path; from harness.sweep.folder import *\n"
+    code = ("import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
+            "from harness.sweep.folder import SweepFolder\n"
             "with SweepFolder(Path(sys.argv[2]), 'x').only_driver(): print(flush=True); sys.stdin.read()")
     with subprocess.Popen([sys.executable, "-c", code, ROOT, folder.path.parent], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE) as process:

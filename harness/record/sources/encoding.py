@@ -73,7 +73,8 @@ def believed(answer: ArchivedAnswer) -> ArchivedAnswer | None:
     Archives that decode often keep the header, with all of its codings or some; others lose it. So as many codings are
     undone as there are, and what comes of it is looked at. What begins as it says has it, also when its end is missing
     or something stands behind it: browsers show that. What was decoded is encoded again where its archive says what it
-    was (`UNDONE`), or where nobody can make its coding (`recoded`): it had few bytes, and must not get many.
+    was (`UNDONE`) or how large (Content-Length), or where nobody can make its coding (`recoded`): it had few bytes, and
+    must not get many.
     """
     named = answer.header("content-encoding")
     names, body = codings(named), answer.body
@@ -89,11 +90,11 @@ def believed(answer: ArchivedAnswer) -> ArchivedAnswer | None:
         if not coding or len(found) == MOST_CODINGS:
             return None
         found = [coding, *found]
-    if not can_be_made(named) and not found:
-        told = told_bytes(answer.headers)
+    told = told_bytes(answer.headers)
+    if names and not found and (0 < told < LEAST_OF_WHOLE * len(left) or not can_be_made(named)):
         body, coding = encode(left, named, told if told < len(left) else UNKNOWN)
         return replace(answer, headers=_with_coding(answer.headers, coding), body=body,
-                       recoded=named if coding else "")
+                       recoded="" if coding in ("", ", ".join(names)) else named)
     return _encoded_again(answer if found == names else
                           replace(answer, headers=_with_coding(answer.headers, ", ".join(found))))
 

@@ -1,6 +1,6 @@
 """The web server of a case: the hosts that its module names, on this machine's loopback.
 
-    python -m tests.corpus.pages.site CASE DIRECTORY     by hand, then:
+    python -m tests.corpus.pages.site tests.corpus.pages.CASE DIRECTORY     by hand, then:
     ./fetch.py --dir DIRECTORY --name S --remap DIRECTORY/remap --ca DIRECTORY/ca.pem
 
 Writes `remap` and `ca.pem` into DIRECTORY, says "ready", and serves until it is ended.
@@ -76,8 +76,7 @@ def page(title: str, body: str) -> str:
 
 def serve(case: str, directory: Path) -> None:
     """Serve the case until the process ends."""
-    origins = {urlsplit(origin): answer for origin, answer in importlib.import_module(f"{__package__}.{case}")
-               .HOSTS.items()}
+    origins = {urlsplit(origin): answer for origin, answer in importlib.import_module(case).HOSTS.items()}
     handler = type("Handler", (Asked,), {"hosts": {origin.netloc: answer for origin, answer in origins.items()}})
     authority = trustme.CA()
     authority.cert_pem.write_to_path(directory / "ca.pem")

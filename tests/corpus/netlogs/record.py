@@ -1,14 +1,17 @@
 """Record the net-logs the tests read: run again with a new Chrome.
 
-    .venv/bin/python tests/data/netlog/record.py
+    .venv/bin/python tests/corpus/netlogs/record.py [NAME ...]
 
 Writes, beside this file, for each of SCENES a gzipped net-log (constants cut down to what the reader needs, polledData
-removed) and `<scene>.served.json`, the access log of the site during it.
+removed) and `<scene>.served.json`, the access log of the site during it; and for each of PAGES (modules in pages/) one
+with all bytes, without the events that nobody reads.
 """
 
 import gzip
+import importlib
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -24,7 +27,9 @@ from selenium.webdriver.chrome.service import Service
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[2]))
-from tests.data.netlog.small_site import A, Site  # found through the line above
+from harness.files.hack_dns import read_hack_dns, resolver_rules  # found through the line above
+from tests.corpus.netlogs.small_site import A, Site
+from tests.support.started import started
 
 BROWSER = "/usr/lib/chromium/chromium"
 FLAGS = ["--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -32,9 +37,13 @@ FLAGS = ["--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--d
          "--disable-features=HttpsUpgrades,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable",
          f"--unsafely-treat-insecure-origin-as-secure={A}"]      # service workers need a secure origin
 SCENES = {"settled": "", "hanging": "#hang", "killed": "#hang"}
+PAGES = ("h2_streams", "websocket", "redirects", "video", "reload")
 KILLED = "killed"        # in this scene Chrome gets no chance to end its log
 KEPT_CONSTANTS = ("clientInfo", "logFormatVersion", "logEventPhase", "logEventTypes", "logSourceType", "netError",
                   "logCaptureMode", "timeTickOffset")
+KEPT_EVENTS = re.compile("REQUEST_ALIVE|URL_REQUEST|HTTP_|CANCELLED|SOCKET|TCP_|SSL_CONNECT|SSL_SOCKET_BYTES|"
+                         "HTTP2_SESSION_(?:INIT|SEND_HEADERS)")
+"""The beginnings of the names of events that say something of a page."""
 
 
 @contextmanager
@@ -86,15 +95,19 @@ def _running(pid: int) -> bool:
 def load(driver: Chrome, fragment: str = "", deadline_s: float = 20) -> dict[str, float]:
     """Load the page of the site, wait until its script is done, and return its navigation timing (Unix ms)."""
     driver.get(f"{A}/{fragment}")
-    wanted = "hanging" if fragment else "settled"
+    wait_for_title(driver, "hanging" if fragment else "settled", deadline_s)
+    timing: dict[str, float] = driver.execute_script("return performance.timing.toJSON()")
+    return timing
+
+
+def wait_for_title(driver: Chrome, wanted: str, deadline_s: float = 20) -> None:
+    """Wait until the page's script has given the page this title."""
     end = time.monotonic() + deadline_s
     while driver.title != wanted:
         if time.monotonic() > end:
             raise TimeoutError(f"the page is {driver.title!r} after {deadline_s} s, not {wanted!r}")
         time.sleep(0.05)
     time.sleep(0.5)       # not readiness: a little silence at the end of the recording
-    timing: dict[str, float] = driver.execute_script("return performance.timing.toJSON()")
-    return timing
 
 
 def cut_down(text: str) -> str:
@@ -104,6 +117,52 @@ def cut_down(text: str) -> str:
     kept = {name: constants[name] for name in KEPT_CONSTANTS if name in constants}
     events, polled, _ = rest.partition('],\n"polledData"')
     return f'{{"constants":{json.dumps(kept, separators=(",", ":"))},\n{events}{"]}" if polled else ""}'
+
+
+def without_noise(text: str) -> str:
+    """Return a net-log without the events of which harness.netlog reads none, and without what TLS made of bytes."""
+    log = json.loads(text)
+    kept = {number for name, number in log["constants"]["logEventTypes"].items() if KEPT_EVENTS.match(name)}
+    types = log["constants"]["logEventTypes"]
+    secured = {event["source"]["id"] for event in log["events"] if event["type"] == types["SSL_SOCKET_BYTES_SENT"]}
+    for event in log["events"]:
+        if event["type"] in (types["SOCKET_BYTES_SENT"], types["SOCKET_BYTES_RECEIVED"]) and (
+                event["source"]["id"] in secured):
+            event["params"].pop("bytes", None)
+    events = ",\n".join(json.dumps(event, separators=(",", ":")) for event in log["events"] if event["type"] in kept)
+    return f'{text.partition(chr(10))[0]}\n"events": [\n{events}]}}'
+
+
+def record_page(name: str) -> None:
+    """Record one of PAGES, as harness.record.recorder has Chrome log it: with all bytes."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder_name:
+        folder = Path(folder_name)
+        log = folder / "netlog.json"
+        module = importlib.import_module(f"tests.corpus.netlogs.pages.{name}")
+        with module.served(folder) if name == "h2_streams" else started(
+                sys.executable, "-m", "tests.corpus.pages.site", module.__name__, folder_name):
+            remaps = read_hack_dns(folder / "remap")
+            options = ChromeOptions()
+            options.binary_location = BROWSER
+            for flag in (*FLAGS, "--no-sandbox", f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}",
+                         "--net-log-capture-mode=Everything", "--ignore-certificate-errors",
+                         "--autoplay-policy=no-user-gesture-required",
+                         f"--host-resolver-rules={resolver_rules(remaps)}"):
+                options.add_argument(flag)
+            driver = Chrome(options=options, service=Service(shutil.which("chromedriver")))
+            try:
+                driver.get(f"{remaps[0].scheme}://{remaps[0].host}/")
+                wait_for_title(driver, "done")
+            finally:
+                driver.quit()
+        write(name, without_noise(cut_down(log.read_text())))
+
+
+def write(name: str, text: str) -> None:
+    """Write a log beside this file."""
+    path = HERE / f"{name}.json.gz"
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))
+    print(f"{name}: {len(text.splitlines())} lines, {path.stat().st_size} bytes")
 
 
 def record(scene: str, fragment: str) -> None:
@@ -116,11 +175,13 @@ def record(scene: str, fragment: str) -> None:
                 kill(driver)
         text = cut_down(log.read_text())
         served = {"timing": timing, "port": site.port, "served": [asdict(line) for line in site.served]}
-    (HERE / f"{scene}.json.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
     (HERE / f"{scene}.served.json").write_text(json.dumps(served, indent=1) + "\n")
-    print(f"{scene}: {len(text.splitlines())} lines, {(HERE / f'{scene}.json.gz').stat().st_size} bytes")
+    write(scene, text)
 
 
 if __name__ == "__main__":
-    for name, part in SCENES.items():
-        record(name, part)
+    for wanted in sys.argv[1:] or [*SCENES, *PAGES]:
+        if wanted in PAGES:
+            record_page(wanted)
+        else:
+            record(wanted, SCENES[wanted])

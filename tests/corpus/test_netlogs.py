@@ -1,0 +1,118 @@
+"""Net-logs of Chrome, each beside what is read in it: tests/corpus/netlogs/.
+
+A case is a log ``NAME.json.gz`` (record.py made it) and ``NAME.exchanges.json``, its summary:
+
+- `exchanges`: method, URL, status, type, bytes as they crossed the network and decoded, the first digits of the SHA-256
+  of the body where the log has it and of what was sent, the connection (numbered in order of appearance), whether an
+  earlier request had opened that, and what became of it: "", an error of Chrome's, "cache", "redirect", "unfinished";
+- `websockets`: URL, status, and how many messages of how many bytes each side said;
+- `pieces`: by URL, in how many pieces a server sent an answer; `silences`: how many there are of 100 ms and more;
+- `connections`, those that carried a request and those that did not; `look_ups` that succeeded and failed;
+- `left_out`: requests that are not the page's, by reason; `problems`: how many lines are said of what was not read.
+
+``TFO_LAB_WRITE_CORPUS=1 .venv/bin/python -m pytest tests/corpus/test_netlogs.py`` writes the summaries of today's code;
+read the difference before it is committed.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.netlog.bodies import Bodies
+from harness.netlog.load import HttpTransaction, NetLog, read_netlog
+from harness.netlog.pauses import server_pieces
+from harness.netlog.sent import read_sent_bodies
+from harness.netlog.silences import silences
+from harness.netlog.socket_bytes import Sockets
+from harness.netlog.websockets import WebSocket, read_websockets
+
+NETLOGS = Path(__file__).parent / "netlogs"
+WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
+CASES = sorted(path.name.partition(".")[0] for path in NETLOGS.glob("*.json.gz"))
+LONG_MS = 100.0
+Key = tuple[int, int]
+
+
+def summary(log: Path) -> dict[str, Any]:
+    """Return what is read of a net-log."""
+    answered, sockets = Bodies(), Sockets()
+    netlog = read_netlog(log, answered, sockets)
+    found = answered.by_request()
+    bodies = {key: body.wire for key, body in found.items()}
+    requests = read_sent_bodies(sockets.found.values())
+    sent = {(*request, body.connection): body.body for request, several in requests.items() for body in several}
+    pieces = server_pieces(netlog, found)
+    start = netlog.transactions[0].start
+    return {"exchanges": lines(netlog, bodies, sent),
+            "websockets": [said(websocket) for websocket in read_websockets(sockets.found.values())],
+            "pieces": {transaction.url: len(pieces[transaction.source, transaction.hop])
+                       for transaction in netlog.transactions if (transaction.source, transaction.hop) in pieces},
+            "silences": sum(silence.end_ms - silence.start_ms >= LONG_MS
+                            for silence in silences(netlog, start, netlog.end_tick)),
+            "connections": [sum(bool(connection.requests) for connection in netlog.connections),
+                            sum(not connection.requests for connection in netlog.connections)],
+            "look_ups": [sum(not look_up.error for look_up in netlog.look_ups),
+                         sum(bool(look_up.error) for look_up in netlog.look_ups)],
+            "left_out": dict(sorted(netlog.left_out.items())), "problems": len(netlog.problems)}
+
+
+def lines(netlog: NetLog, bodies: dict[Key, bytes], sent: dict[tuple[str, str, int], bytes]) -> list[dict[str, Any]]:
+    """Return the exchanges; JSON has no bytes, so bodies are told apart by the beginning of a hash."""
+    order: dict[int | None, int] = {}
+    found = []
+    for transaction in netlog.transactions:
+        reused = transaction.connection in order
+        number = order.setdefault(transaction.connection, len(order) + 1) if transaction.connection else None
+        body = bodies.get((transaction.source, transaction.hop), b"")
+        posted = sent.get((transaction.method, transaction.url, transaction.connection or 0), b"")
+        found.append({
+            "method": transaction.method, "url": transaction.url, "status": transaction.status,
+            "type": transaction.mime_type, "network_bytes": transaction.body_bytes,
+            "decoded_bytes": transaction.content_bytes, "connection": number, "reused": reused,
+            "fate": fate(transaction)} | ({"body": digest(body)} if body else {})
+            | ({"sent": digest(posted)} if posted else {}))
+    return found
+
+
+def fate(transaction: HttpTransaction) -> str:
+    """Return what became of a request."""
+    if transaction.error:
+        return transaction.error
+    if transaction.end is None:
+        return "unfinished"
+    return "cache" if transaction.from_cache else "redirect" if transaction.redirect_url is not None else ""
+
+
+def digest(body: bytes) -> str:
+    """Return what bodies are told apart by."""
+    return hashlib.sha256(body).hexdigest()[:12]
+
+
+def said(websocket: WebSocket) -> dict[str, Any]:
+    """Return a WebSocket with how many messages of how many bytes the site and the page said."""
+    of = {received: [len(message.data) for message in websocket.messages if message.received is received]
+          for received in (True, False)}
+    return {"url": websocket.url, "status": websocket.status, "received": of[True], "sent": of[False]}
+
+
+def written(found: dict[str, Any]) -> str:
+    """Return a summary as JSON with one exchange a line, so that a difference is read line by line."""
+    several = [f' {json.dumps(name)}: [\n' + ",\n".join("  " + json.dumps(each) for each in value) + "]"
+               if name == "exchanges" else f" {json.dumps(name)}: {json.dumps(value)}" for name, value in found.items()]
+    return "{\n" + ",\n".join(several) + "\n}\n"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_net_log_is_read_as_its_summary_says(case: str, tmp_path: Path) -> None:
+    log, noted = tmp_path / "netlog.json", NETLOGS / f"{case}.exchanges.json"
+    log.write_bytes(gzip.decompress((NETLOGS / f"{case}.json.gz").read_bytes()))
+    found = summary(log)
+    if WRITES:
+        noted.write_text(written(found), encoding="utf-8")
+        pytest.skip("written, not compared")
+    assert found == json.loads(noted.read_text(encoding="utf-8"))
