@@ -298,7 +298,7 @@ class Http2Connection:
         answer.begun_s, answer.head_s = time.time() - overslept_s, time.monotonic()
         over = not answer.left and (answer.method == "HEAD" or not answer.reply.stays_open)
         answer.state.state_machine.process_input(StreamInputs.SEND_HEADERS)
-        self._send_head(answer.stream, answer.head, ends=over)
+        self._send_head(answer.stream, answer.head, answer.reply.head_bytes, ends=over)
         if over:
             answer.state.state_machine.process_input(StreamInputs.SEND_END_STREAM)
             self._finish(answer)
@@ -307,10 +307,10 @@ class Http2Connection:
         if answer.left > FRAME and answer.number == 1:      # a record of its own, in which nginx acknowledges SETTINGS
             self._write()
 
-    def _send_head(self, stream: int, fields: list[Field], *, ends: bool = False) -> None:
+    def _send_head(self, stream: int, fields: list[Field], size: int = 0, *, ends: bool = False) -> None:
         """Send a head after what h2 has to say: that a client's new table is taken comes before what is put into it."""
         self._unsent += self._h2.data_to_send()
-        self._unsent += head_frames(stream, self._heads.encode(fields), ends=ends)
+        self._unsent += head_frames(stream, self._heads.encode(fields, size), ends=ends, size=size)
 
     def _begin_what_is_due(self) -> None:
         """Begin the answers that were thought about for long enough, in the order in which they were to begin."""

@@ -6,12 +6,15 @@ from hyperframe.frame import ContinuationFrame, Frame, HeadersFrame
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.netlog.head_sizes import HeadSizes
 from harness.replay.heads import (
+    DATA,
     FRAME_LIMIT,
     MOST_PADDING,
     STATIC,
     HeadDecoder,
     HeadEncoder,
+    frame,
     head_frames,
     literals,
 )
@@ -89,6 +92,30 @@ def test_a_head_in_full_has_the_size_that_is_asked_for(fields: list[tuple[bytes,
     assert b"".join(frame.data for frame, _ in payloads) == block
     assert [("END_STREAM" in frame.flags, "END_HEADERS" in frame.flags) for frame, _ in payloads] == [
         (place == 0, place == len(payloads) - 1) for place in range(len(payloads))]
+
+
+ANSWERS = st.lists(st.tuples(st.booleans(), st.binary(min_size=1, max_size=50) | st.just(bytes(40_000)),
+                             st.integers(0, 200), st.booleans()), max_size=5)
+"""Whether a 103 comes first, the head, how much it is padded, and whether trailers follow the body."""
+
+
+@given(ANSWERS, st.lists(st.integers(1, 30), min_size=1, max_size=9))
+def test_sizes_of_heads_are_read_in_pieces(answers: list[tuple[bool, bytes, int, bool]], cuts: list[int]) -> None:
+    came, wanted = frame(0, 4, 0, b""), {}
+    for stream, (hinted, head, padding, trailed) in enumerate(answers, start=1):
+        came += head_frames(stream, b"103", ends=False) if hinted else b""
+        came += head_frames(stream, head, ends=False, size=len(head) + padding)
+        came += frame(stream, DATA, 0, b"\0\0\1\1" * 9)
+        came += head_frames(stream, b"trailers", ends=True) if trailed else b""
+        wanted[stream] = len(head) + (padding if len(head) < FRAME_LIMIT else 0)
+    sizes, at = HeadSizes(), 0
+    for number in range(len(came)):
+        if at >= len(came):
+            break
+        size = cuts[number % len(cuts)]
+        sizes.add(came[at:at + size])
+        at += size
+    assert sizes.by_stream == wanted
 
 
 def _frames(data: bytes) -> list[tuple[HeadersFrame | ContinuationFrame, bytes]]:
