@@ -136,8 +136,9 @@ def nginx(home: Path) -> Iterator[tuple[int, int]]:
     with subprocess.Popen([nginx_program() or "nginx", "-p", home, "-c", config], stderr=subprocess.DEVNULL) as process:
         try:
             await_port(port)
-            [child] = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-            yield port, int(child)
+            while not (workers := Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()):
+                time.sleep(0.02)        # its master listens first
+            yield port, int(workers[0])
         finally:
             process.send_signal(signal.SIGTERM)
 

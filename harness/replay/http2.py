@@ -18,6 +18,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -262,7 +263,7 @@ class Http2Connection:
         if came is None:
             return
         number = self._accepted.count_request()
-        fields = headers_of((_text(name), _text(value)) for name, value in came)
+        fields = headers_of(map(_texts, came))
         method, target, authority, _ = (fields.pop(name, "") for name in PSEUDO)
         method, target = method or "GET", target or "/"
         # Browsers send requests to several hosts over one connection, where its certificate has all their names.
@@ -383,5 +384,8 @@ class Http2Connection:
                                 begun_s=answer.begun_s, answer=answer.reply.answer)
 
 
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "surrogateescape")
+@lru_cache(maxsize=4096)
+def _texts(field: Field) -> tuple[str, str]:
+    """Return a header as text: a browser sends most of them with every request."""
+    name, value = field
+    return name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")

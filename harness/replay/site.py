@@ -159,6 +159,8 @@ class Site:
 
     def _is_polled(self, request: Request) -> bool:
         """Say whether such requests got a long poll's answer: one more than was recorded is left open."""
+        if not self._polls:
+            return False
         slow = self._polls.get(alike_path(answer_key(request.method, path_and_query(request.target))))
         return slow is not None and _asked_alike(slow, request)
 
