@@ -119,7 +119,7 @@ def replay(home: Path, program: Path) -> Iterator[tuple[int, int]]:
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
         try:
             await_ready(process)
-            [child] = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split() or [process.pid]
+            [child] = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split() or [str(process.pid)]
             yield port, int(child)
         finally:
             process.send_signal(signal.SIGTERM)

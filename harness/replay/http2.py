@@ -114,8 +114,9 @@ class Http2Connection:
         self._h2 = H2Connection(H2Configuration(
             client_side=False, header_encoding=None, validate_outbound_headers=False, normalize_outbound_headers=False,
             validate_inbound_headers=False, normalize_inbound_headers=False))
-        self._h2.decoder, self._heads = HeadDecoder(), HeadEncoder()
-        self._h2.encoder = self._heads      # which h2 tells how large a table the client has
+        self._heads = HeadEncoder()
+        self._h2.decoder = HeadDecoder()    # type: ignore[assignment]
+        self._h2.encoder = self._heads      # type: ignore[assignment]  # h2 tells it how large a table the client has
         self._asked: dict[int, Sequence[Field]] = {}
         """Requests that have not ended, by stream: their headers."""
         self._uploaded: dict[int, int] = {}
