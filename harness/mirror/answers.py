@@ -82,6 +82,8 @@ class RecordedAnswer:
     page: str = field(default="", compare=False)
     """The name of the page's log that has the transaction."""
     asked: Asked = field(default_factory=Asked, compare=False)
+    head_bytes: int = field(default=0, compare=False)
+    """How large its head is to be over HTTP/2; 0 where nobody knows how large it was."""
     wait_ms: float | None = field(default=None, compare=False)
     """How long it was waited for when it was recorded, a round trip included; None where that is not told."""
     slow_ms: float = field(default=0.0, compare=False)
@@ -147,9 +149,11 @@ def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -
     A request that failed while recording, or that an archive has no answer to, gets the status 504 (Gateway Timeout) at
     once. One that hung until the page was closed hangs again: a page that polls would else ask again at once.
     """
-    return replace(_answer_of_exchange(exchange, target, files), after_load=exchange.after_load,
+    answer = _answer_of_exchange(exchange, target, files)
+    return replace(answer, after_load=exchange.after_load,
                    after_message=exchange.after_message, before_document=exchange.before_document,
-                   asked=exchange.asked, closes=exchange.closes)
+                   asked=exchange.asked, closes=exchange.closes,
+                   head_bytes=exchange.head_bytes if answer.status == exchange.status else 0)
 
 
 def _answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -> RecordedAnswer:

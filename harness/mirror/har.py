@@ -5,6 +5,7 @@ An entry may have fields that HAR 1.2 does not know:
     _file           where its body is in the mirror, ``host/file``; without it, where the URL puts it, as in 2013
     _partial        only the beginning of the body came
     _refetched      it was fetched once more
+    _headBytes      (of a response) how large its head was over HTTP/2, compressed as it was
     _earlyHints     (of a response) the headers of a 103 that came before it
     _connectMs      how long the whole TCP handshake of the request's connection took; HAR's own `timings.connect` is
                     how long this request waited for its connection, TLS included
@@ -62,6 +63,8 @@ class Exchange:
     part: tuple[int, int] | None = None
     """Where a part of a body begins, and the size of the whole; None for a whole body."""
     early_hints: Headers = ()
+    head_bytes: int = 0
+    """How large the head was over HTTP/2, compressed as it was; 0 where that is not told."""
     arrivals: Arrivals = ()
     stays_open: bool = False
     """Whether a stream of events had not ended by the load event when it was recorded."""
@@ -146,7 +149,8 @@ def _exchange(entry: dict[str, Any], last_s: float, told_s: float) -> Exchange |
         file=str(entry["_file"]).partition("/")[2] if entry.get("_file") else None,
         body=(str(entry.get("_file") or ""), Body(_file_bytes(entry, status))), asked=asked,
         from_cache=bool(entry.get("_fromCache")), part=_part(status, headers, whole=bool(entry.get("_refetched"))),
-        early_hints=headers_of_har(response.get("_earlyHints")), arrivals=arrivals,
+        early_hints=headers_of_har(response.get("_earlyHints")), head_bytes=int(response.get("_headBytes") or 0),
+        arrivals=arrivals,
         stays_open=cut or bool(arrivals and entry.get("_partial")), after_load=bool(entry.get("_afterLoad")),
         after_message=bool(entry.get("_afterMessage", started is not None and started.timestamp() > told_s)),
         hung=not status and _hung(entry, asked), closes=_closes(entry, version, status, headers),

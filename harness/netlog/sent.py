@@ -13,9 +13,8 @@ from hpack import Decoder, HPACKError
 from hyperframe.exceptions import HyperframeError
 from hyperframe.frame import ContinuationFrame, DataFrame, Frame, HeadersFrame
 
-from harness.netlog.socket_bytes import Socket, Stream
+from harness.netlog.socket_bytes import HTTP2_PREFACE, Socket, Stream
 
-HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_HEAD = 9
 """Bytes (RFC 9113, section 4.1)."""
 LARGEST_TABLE = 2**32 - 1
@@ -32,6 +31,8 @@ class Sent:
 
     connection: int
     body: bytes
+    head_bytes: int = 0
+    """Of its answer's head over HTTP/2, as it came (harness.netlog.head_sizes); 0 where that is not known."""
 
 
 def read_sent_bodies(sockets: Iterable[Socket]) -> dict[Wanted, list[Sent]]:
@@ -44,27 +45,28 @@ def read_sent_bodies(sockets: Iterable[Socket]) -> dict[Wanted, list[Sent]]:
         scheme = "https" if socket.encrypted else "http"
         read = _over_http2 if socket.sent.data.startswith(HTTP2_PREFACE) else _over_http1
         with contextlib.suppress(HPACKError, HyperframeError, ValueError):
-            for tick, wanted, body in read(socket.sent, scheme):
-                found.append((tick, wanted, Sent(socket.source, body)))
+            for tick, wanted, body, stream in read(socket.sent, scheme):
+                found.append((tick, wanted, Sent(socket.source, body, socket.heads.by_stream.get(stream, 0))))
     bodies: dict[Wanted, list[Sent]] = defaultdict(list)
     for _, wanted, sent in sorted(found, key=lambda request: request[0]):
         bodies[wanted].append(sent)
     return dict(bodies)
 
 
-def _over_http1(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes]]:
-    """Give the tick, method, URL and body of each request on a connection."""
+def _over_http1(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes, int]]:
+    """Give the tick, method, URL and body of each request on a connection, and its stream over HTTP/2."""
     at, data = 0, bytes(socket.data)
     while (end := data.find(b"\r\n\r\n", at)) >= 0:
         first, *lines = data[at:end].decode("latin-1").split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         method, target, _ = first.split(" ")
         size = int(headers.get("content-length", "0"))
-        yield socket.tick(at), (method, f"{scheme}://{headers.get('host', '')}{target}"), data[end + 4:end + 4 + size]
+        url = f"{scheme}://{headers.get('host', '')}{target}"
+        yield socket.tick(at), (method, url), data[end + 4:end + 4 + size], 0
         at = end + 4 + size
 
 
-def _over_http2(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes]]:
+def _over_http2(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes, int]]:
     """Give the same of a connection over HTTP/2."""
     decoder, heads, bodies = Decoder(), dict[int, tuple[int, Wanted]](), defaultdict[int, bytearray](bytearray)
     decoder.max_allowed_table_size = LARGEST_TABLE
@@ -80,7 +82,7 @@ def _over_http2(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, byte
                 heads.setdefault(frame.stream_id, (socket.tick(offset), (head.get(":method", ""), url)))
                 block = b""
     for stream, (tick, wanted) in heads.items():
-        yield tick, wanted, bytes(bodies[stream])
+        yield tick, wanted, bytes(bodies[stream]), stream
 
 
 def _frames(data: bytes) -> Iterator[tuple[int, Frame]]:

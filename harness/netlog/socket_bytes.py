@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from harness.netlog.file import POINT, Event, Readers, Subscriber
+from harness.netlog.head_sizes import HeadSizes
 
+HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEAD_END = b"\r\n\r\n"
 LARGEST_HEAD = 16_384
 """Bytes in which a request for a WebSocket is looked for."""
@@ -51,12 +53,13 @@ class Stream:
 class Socket:
     """One socket. `source` is its id in the net-log, as of harness.netlog.connections.Connection.
 
-    What it `received` is kept of a WebSocket only: of others it is long, and nobody reads it.
+    What it `received` is kept of a WebSocket only: of others it is long. Over HTTP/2 the sizes of heads are kept of it.
     """
 
     source: int
     sent: Stream = field(default_factory=Stream)
     received: Stream = field(default_factory=Stream)
+    heads: HeadSizes = field(default_factory=HeadSizes)
     encrypted: bool = False
     is_websocket: bool | None = None
     """None before anything was received."""
@@ -71,8 +74,12 @@ def _received(socket: Socket, event: Event) -> None:
     if socket.is_websocket is None:
         head = bytes(socket.sent.data[:LARGEST_HEAD]).partition(HEAD_END)[0].lower()
         socket.is_websocket = head.startswith(b"get ") and b"\r\nupgrade: websocket" in head
-    if socket.is_websocket and "bytes" in event.params:
+    if "bytes" not in event.params:
+        return
+    if socket.is_websocket:
         socket.received.add(event)
+    elif not socket.sent.data or socket.sent.data.startswith(HTTP2_PREFACE):    # over HTTP/1.1 no server speaks first
+        socket.heads.add(base64.b64decode(event.params["bytes"]))
 
 
 _READERS: Readers[Socket] = {
@@ -94,4 +101,5 @@ def _secured(socket: Socket) -> Socket:
     """Return a socket that speaks TLS, without what was kept of its handshake."""
     if not socket.encrypted:
         socket.sent, socket.received, socket.encrypted, socket.is_websocket = Stream(), Stream(), True, None
+        socket.heads = HeadSizes()
     return socket

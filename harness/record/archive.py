@@ -50,6 +50,8 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
             entry["_beforeDocument"] = True
         if (tcp_ms := connect_ms.get(exchange.transaction.connection or 0)) is not None:
             entry["_connectMs"] = tcp_ms
+        if exchange.head_bytes and exchange.transaction.status:
+            entry["response"]["_headBytes"] = exchange.head_bytes
         if exchange.arrivals or exchange.pieces:
             entry["_arrivals"] = _in_steps(exchange.arrivals or exchange.pieces)
     shift_ms = CLOCK_SHIFT_MS if recording.brought_from else 0.0
@@ -143,6 +145,7 @@ def _leave_out_times(log: dict[str, Any], recording: PageRecording) -> None:
         entry["time"], entry["timings"] = 0, dict.fromkeys(TIMINGS, UNKNOWN)
         for name in ("serverIPAddress", "connection", "_connectionId", "_connectMs"):
             entry.pop(name, None)
+        entry["response"].pop("_headBytes", None)
         answer = exchange.archived
         entry["startedDateTime"] = first
         if answer is not None and answer.captured is not None:

@@ -49,6 +49,8 @@ class CapturedExchange:
     """Whether it is the part of something that the request asked for, and all of that came."""
     sent: bytes = b""
     """The request's body."""
+    head_bytes: int = 0
+    """Of the answer's head over HTTP/2, as it came; 0 where that is not known."""
     lost_bytes: int = 0
     """The size of the body that a source says it had, but lacks; 0 where nobody knows."""
     archived: ArchivedAnswer | None = None
@@ -192,8 +194,10 @@ def evaluate(url: str, visit: Visit, netlog_file: Path) -> PageRecording:
 
 
 def _add_sent_bodies(exchanges: list[CapturedExchange], bodies: dict[tuple[str, str], list[Sent]]) -> None:
-    """Give each request that was sent its body: of several with one method and URL on its connection in the order of
-    sending. Requests over other connections may overtake it, or be its own first try on one that was dead.
+    """Give each request that was sent its body, and the size of its answer's head.
+
+    Several with one method and URL on its connection are in the order of sending. Requests over other connections may
+    overtake it, or be its own first try on one that was dead.
     """
     sent = [exchange for exchange in exchanges if exchange.transaction.sends]
     for exchange in sorted(sent, key=lambda exchange: (exchange.transaction.connection is None, _send_tick(exchange))):
@@ -201,7 +205,7 @@ def _add_sent_bodies(exchanges: list[CapturedExchange], bodies: dict[tuple[str, 
         found = next((sent for sent in waiting if exchange.transaction.connection in (None, sent.connection)), None)
         if found is not None:
             waiting.remove(found)
-            exchange.sent = found.body
+            exchange.sent, exchange.head_bytes = found.body, found.head_bytes
 
 
 def _send_tick(exchange: CapturedExchange) -> float:

@@ -1,7 +1,7 @@
 """The bytes of a body: one file of the mirror, or several that are parts of it, from one end to the other."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harness.mirror.ranges import Span
 
@@ -12,11 +12,11 @@ class Piece:
 
     file: int
     start: int
+    end: int = field(init=False)
+    """Where the file's bytes end in the body."""
 
-    @property
-    def end(self) -> int:
-        """Where the file's bytes end in the body."""
-        return self.start + os.fstat(self.file).st_size
+    def __post_init__(self) -> None:
+        self.end = self.start + os.fstat(self.file).st_size
 
 
 class BodyReader:

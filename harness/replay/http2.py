@@ -1,9 +1,12 @@
 """A connection that speaks HTTP/2 (RFC 9113): many requests at once, answered from the recording by one thread.
 
-The h2 package does the framing; here is what it leaves open: which answer's bytes go next, and when. Browsers say how
-urgent each answer is (RFC 9218): style sheets before images. What lies in the kernel's send buffer can no longer be
-overtaken. nginx and Apache fill it as far as the kernel lets them, and so do we; Cloudflare and h2o hand over only a
-little at a time (TCP_NOTSENT_LOWAT), and where one of them was recorded we do.
+The h2 package reads frames and keeps what HTTP/2 remembers of each stream; here is what it leaves open: which answer's
+bytes go next, and when. Heads and bodies are put into frames here, and h2 is told what they change: it took half of the
+time of an answer for that (benchmarks/streams.py).
+
+Browsers say how urgent each answer is (RFC 9218): style sheets before images. What lies in the kernel's send buffer can
+no longer be overtaken. nginx and Apache fill it as far as the kernel lets them, and so do we; Cloudflare and h2o hand
+over only a little at a time (TCP_NOTSENT_LOWAT), and where one of them was recorded we do.
 """
 
 import heapq
@@ -12,18 +15,30 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived, Event, RequestReceived, StreamEnded, StreamReset
 from h2.exceptions import ProtocolError
+from h2.stream import H2Stream, StreamInputs
 
 from harness.mirror.asked import Asked, BodyHasher, headers_of
 from harness.replay.connection import LARGEST_UPLOAD, Accepted
+from harness.replay.heads import (
+    DATA,
+    END_STREAM,
+    Field,
+    HeadDecoder,
+    HeadEncoder,
+    encoded_fields,
+    frame,
+    head_frames,
+)
 from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
@@ -45,8 +60,11 @@ AT_ONCE = 32
 """Events (two for a request), or requests that were held back, after which answers are sent. A browser asks for a
 hundred small files within a few kB: the first answer would wait until all are worked out, 0.4 ms each."""
 DEFAULT_URGENCY = 3
-URGENCY = re.compile(rb"(?:^|[\s,])u=([0-7])(?![0-9])")
-INCREMENTAL = re.compile(rb"(?:^|[\s,])i(?:=\?1)?(?=\s*(?:[,;]|$))")
+URGENCY = re.compile(r"(?:^|[\s,])u=([0-7])(?![0-9])")
+INCREMENTAL = re.compile(r"(?:^|[\s,])i(?:=\?1)?(?=\s*(?:[,;]|$))")
+
+PSEUDO = (":method", ":path", ":authority", ":scheme")
+"""What says what is asked for (RFC 9113, section 8.3.1)."""
 
 
 @dataclass
@@ -54,6 +72,8 @@ class Outgoing:
     """A response that is being sent: its stream, site and request, and how urgent it is (0 most, 7 least)."""
 
     stream: int
+    state: H2Stream
+    """What h2 remembers of the stream: its state and how much its client takes."""
     site: Site
     reply: Reply
     number: int
@@ -63,7 +83,7 @@ class Outgoing:
     urgency: int
     incremental: bool
     left: int
-    head: list[tuple[bytes, bytes]]
+    head: list[Field]
     sent: int = 0
     turns: int = 0
     begun_s: float | None = None
@@ -94,7 +114,10 @@ class Http2Connection:
         self._h2 = H2Connection(H2Configuration(
             client_side=False, header_encoding=None, validate_outbound_headers=False, normalize_outbound_headers=False,
             validate_inbound_headers=False, normalize_inbound_headers=False))
-        self._asked: dict[int, dict[bytes, bytes]] = {}
+        self._heads = HeadEncoder()
+        self._h2.decoder = HeadDecoder()    # type: ignore[assignment]
+        self._h2.encoder = self._heads      # type: ignore[assignment]  # h2 tells it how large a table the client has
+        self._asked: dict[int, Sequence[Field]] = {}
         """Requests that have not ended, by stream: their headers."""
         self._uploaded: dict[int, int] = {}
         self._hashers: dict[int, BodyHasher] = {}
@@ -107,7 +130,7 @@ class Http2Connection:
         """Those answers that are sent in the times in which they came."""
         self._held: list[tuple[float, int]] = []
         """When each of the streams that are held back (harness.replay.held) is to be answered, by time.monotonic()."""
-        self._unsent = b""
+        self._unsent = bytearray()
 
     def serve(self) -> None:
         """Answer requests until the client leaves, or is silent for too long.
@@ -153,7 +176,7 @@ class Http2Connection:
         if not self._unsent:
             return
         with suppress(ssl.SSLWantWriteError, ssl.SSLWantReadError, BlockingIOError):
-            self._unsent = self._unsent[self._socket.send(self._unsent):]
+            del self._unsent[:self._socket.send(self._unsent)]
 
     def _read(self) -> bool:
         """Take what came; say whether the connection goes on. What TLS has decrypted is no longer seen by poll()."""
@@ -197,11 +220,7 @@ class Http2Connection:
 
     def _take(self, event: Event) -> None:
         if isinstance(event, RequestReceived):
-            asked = self._asked[event.stream_id] = {bytes(name): bytes(value) for name, value in event.headers}
-            # Browsers send each cookie in a field of its own (RFC 9113, section 8.2.3).
-            cookies = [bytes(value) for name, value in event.headers if bytes(name) == b"cookie"]
-            if cookies:
-                asked[b"cookie"] = b"; ".join(cookies)
+            self._asked[event.stream_id] = event.headers
             if event.stream_ended is None:
                 self._h2.increment_flow_control_window(UPLOAD_WINDOW, event.stream_id)
         elif isinstance(event, DataReceived):
@@ -240,25 +259,27 @@ class Http2Connection:
     def _answer(self, stream: int, received_s: float) -> None:
         """Begin the answer to a request that is complete since `received_s`."""
         self._uploaded.pop(stream, None)
-        body_hash = self._hashers.pop(stream, BodyHasher()).result()
-        asked = self._asked.pop(stream, None)
-        if asked is None:
+        hasher = self._hashers.pop(stream, None)
+        came = self._asked.pop(stream, None)
+        if came is None:
             return
         number = self._accepted.count_request()
-        method, target = _text(asked.get(b":method", b"GET")), _text(asked.get(b":path", b"/"))
-        fields = headers_of((_text(name), _text(value)) for name, value in asked.items() if not name.startswith(b":"))
+        fields = headers_of(map(_texts, came))
+        method, target, authority, _ = (fields.pop(name, "") for name in PSEUDO)
+        method, target = method or "GET", target or "/"
         # Browsers send requests to several hosts over one connection, where its certificate has all their names.
-        site = self._accepted.endpoint.sites.named(_text(asked.get(b":authority", asked.get(b"host", b""))))
+        site = self._accepted.endpoint.sites.named(authority or fields.get("host", ""))
+        body_hash = hasher.result() if hasher else None
         reply = reply_to(site, self._accepted.directories, Request(method, target, Asked(fields, body_hash)))
-        priority = asked.get(b"priority", b"")
+        priority = fields.get("priority", "")
         urgency = URGENCY.search(priority)
         body = 0 if method == "HEAD" else reply.size or 0
-        headers = [(b":status", str(reply.status).encode()),
-                   *_encoded(reply.headers)]
+        headers = [(b":status", b"%d" % reply.status), *encoded_fields(reply.headers)]
         if reply.size is not None and not reply.stays_open:
-            headers.append((b"content-length", str(reply.size).encode()))
-        answer = Outgoing(stream, site, reply, number, received_s, method, target, int(urgency[1]) if urgency else
-                        DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)), body, headers)
+            headers.append((b"content-length", b"%d" % reply.size))
+        answer = Outgoing(stream, self._h2.streams[stream], site, reply, number, received_s, method, target,
+                          int(urgency[1]) if urgency else DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)), body,
+                          headers)
         answer.head_s += reply.think_ms / 1000
         self._answers[stream] = answer
         if reply.hangs:
@@ -266,7 +287,8 @@ class Http2Connection:
         if reply.arrivals:
             self._timed[stream] = answer
         if reply.early_hints:
-            self._h2.send_headers(stream, [(b":status", b"103"), *_encoded(reply.early_hints)])
+            answer.state.state_machine.process_input(StreamInputs.SEND_INFORMATIONAL_HEADERS)
+            self._send_head(stream, [(b":status", b"103"), *encoded_fields(reply.early_hints)])
         if reply.think_ms:
             heapq.heappush(self._thinking, (answer.head_s, stream))
         else:
@@ -277,14 +299,20 @@ class Http2Connection:
         overslept_s = time.monotonic() - answer.head_s if answer.reply.think_ms else 0.0
         answer.begun_s, answer.head_s = time.time() - overslept_s, time.monotonic()
         over = not answer.left and (answer.method == "HEAD" or not answer.reply.stays_open)
-        self._h2.send_headers(answer.stream, answer.head, end_stream=over)
+        answer.state.state_machine.process_input(StreamInputs.SEND_HEADERS)
+        self._send_head(answer.stream, answer.head, answer.reply.head_bytes, ends=over)
         if over:
+            answer.state.state_machine.process_input(StreamInputs.SEND_END_STREAM)
             self._finish(answer)
             return
         heapq.heappush(self._turns, answer.rank())
         if answer.left > FRAME and answer.number == 1:      # a record of its own, in which nginx acknowledges SETTINGS
-            self._unsent += self._h2.data_to_send()
             self._write()
+
+    def _send_head(self, stream: int, fields: list[Field], size: int = 0, *, ends: bool = False) -> None:
+        """Send a head after what h2 has to say: that a client's new table is taken comes before what is put into it."""
+        self._unsent += self._h2.data_to_send()
+        self._unsent += head_frames(stream, self._heads.encode(fields, size), ends=ends, size=size)
 
     def _begin_what_is_due(self) -> None:
         """Begin the answers that were thought about for long enough, in the order in which they were to begin."""
@@ -311,7 +339,6 @@ class Http2Connection:
                 not_now.append(rank)
                 continue
             self._send_piece(answer, room)
-            self._unsent += self._h2.data_to_send()
             if answer.stream in self._answers:
                 heapq.heappush(self._turns, answer.rank())
         for rank in not_now:
@@ -328,7 +355,7 @@ class Http2Connection:
         """Return how many bytes the client takes now; flow control counts a stream's and the connection's."""
         allowed = answer.reply.allowed(answer.since_head_ms, answer.sent)
         # A client that lowers INITIAL_WINDOW_SIZE makes windows that are less than nothing (RFC 9113, section 6.9.2).
-        return max(0, min(self._h2.local_flow_control_window(answer.stream), self._h2.max_outbound_frame_size, FRAME,
+        return max(0, min(answer.state.outbound_flow_control_window, self._h2.outbound_flow_control_window, FRAME,
                           BUFFER - answer.sent % BUFFER, allowed))
 
     def _send_piece(self, answer: Outgoing, room: int) -> None:
@@ -338,9 +365,15 @@ class Http2Connection:
         answer.turns += 1
         if not piece:    # the file was cut meanwhile
             self._h2.reset_stream(answer.stream, ErrorCodes.INTERNAL_ERROR)
-        else:
-            self._h2.send_data(answer.stream, piece, end_stream=not answer.left and not answer.reply.stays_open)
-        if not piece or (not answer.left and not answer.reply.stays_open):
+            self._unsent += self._h2.data_to_send()
+            self._finish(answer)
+            return
+        ends = not answer.left and not answer.reply.stays_open
+        self._unsent += frame(answer.stream, DATA, END_STREAM if ends else 0, piece)
+        self._h2.outbound_flow_control_window -= len(piece)
+        answer.state.outbound_flow_control_window -= len(piece)
+        if ends:
+            answer.state.state_machine.process_input(StreamInputs.SEND_END_STREAM)
             self._finish(answer)
 
     def _finish(self, answer: Outgoing) -> None:
@@ -352,9 +385,8 @@ class Http2Connection:
                                 begun_s=answer.begun_s, answer=answer.reply.answer)
 
 
-def _encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers]
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "surrogateescape")
+@lru_cache(maxsize=4096)
+def _texts(field: Field) -> tuple[str, str]:
+    """Return a header as text: a browser sends most of them with every request."""
+    name, value = field
+    return name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")

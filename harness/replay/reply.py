@@ -46,6 +46,8 @@ class Reply:
     size: int | None = None
     body: BodyReader | None = None
     text: bytes = b""
+    head_bytes: int = 0
+    """How large the head is to be over HTTP/2; 0 for as small as it can be."""
     early_hints: tuple[tuple[str, str], ...] = ()
     """Headers of a 103 (RFC 8297) to send before, over HTTP/2."""
     arrivals: Arrivals = ()
@@ -109,11 +111,12 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
         return _not_recorded(asked)
     reply = Reply(answer.status, answer.found, _headers(answer, asked), None, body, answer=answer.identity,
-                  early_hints=answer.early_hints, think_ms=site.think_ms(answer), closes=answer.closes)
+                  early_hints=answer.early_hints, think_ms=site.think_ms(answer), closes=answer.closes,
+                  head_bytes=answer.head_bytes)
     if answer.status in WITHOUT_BODY:
         return reply
-    begin = body.beginning(SNIFFED) if body is not None else b""
     if answer.headers is None and (body is not None or answer.mime_type):
+        begin = body.beginning(SNIFFED) if body is not None else b""
         kind = content_type(answer.mime_type, answer.charset, answer.file or "it.txt", begin)
         reply.headers.append(("content-type", kind))
     if body is not None and request.method == "GET":
@@ -133,7 +136,7 @@ def _without_body(site: Site, answer: RecordedAnswer, asked: Mapping[str, str], 
     left_out = {*OF_THE_BODY, "content-length"} if known else set()
     headers = [pair for pair in _headers(answer, asked) if pair[0] not in left_out]
     return Reply(304 if known else answer.status, answer.found, headers, answer=answer.identity,
-                 think_ms=site.think_ms(answer), closes=answer.closes)
+                 think_ms=site.think_ms(answer), closes=answer.closes, head_bytes=0 if known else answer.head_bytes)
 
 
 def _keep_times(reply: Reply, answer: RecordedAnswer) -> None:
