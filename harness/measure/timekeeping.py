@@ -34,7 +34,7 @@ LATE_RATIO = 0.10
 LATE_MS = 3.0
 LATE_PLT_RATIO, LATE_MOST_MS = 0.02, 50.0
 """On the critical path an answer may be late by a tenth of the round trip and 3 ms, or by a fiftieth of the page load
-time, but not over 50 ms: docs/statistics.md tells how often undisturbed loads are."""
+time, but not over 50 ms: docs/method.md tells how often undisturbed loads are."""
 LATE_ANYWHERE_RATIO, LATE_ANYWHERE_MS = 1.0, 150.0
 """Beside the critical path, by one round trip and 150 ms: more may have changed what the page asked for next. When a
 page asks dozens of servers at once, they wait for each other on two processors, for up to 100 ms, and it for none."""

@@ -60,7 +60,7 @@ def test_a_star_on_a_machine_that_drops_all_packets(iptables: str, tmp_path: Pat
     ("ip", "RTNETLINK answers: Operation not supported", r"^this kernel has no veth links \(module veth\): RTNETLINK"),
     ("tc", "Error: Specified qdisc kind is unknown.", r"^this kernel has no HTB rates \(module sch_htb\): Error: .*;"),
     ("iptables", "iptables: No chain/target/match by that name.",
-     r"^this kernel can delay packets neither by netem .* nor by NFQUEUE .*: iptables: No .*; boot .*docs/hosts\.md"),
+     r"^this kernel can delay packets neither by netem .* nor by NFQUEUE .*: iptables: No .*; boot .*docs/install\.md"),
 ])
 def test_a_kernel_that_lacks_a_part(program: str, says: str, problem: str, tmp_path: Path,
                                     monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_a_container_without_a_privilege(lacking: str, command: list[str], statu
     assert done.returncode == status
     assert done.stderr.startswith(problem)
     assert done.stderr.count("\n") == 1, "one line"
-    assert "docs/hosts.md" in done.stderr
+    assert "docs/install.md" in done.stderr
 
 
 def test_servers_use_cubic_whatever_the_default() -> None:
