@@ -12,7 +12,7 @@ from harness.bootstrap import ROOT
 from tests.support.project_copy import TFO, copy_project, typed
 from tests.support.small_mirror import ICON, SmallMirror
 
-LESSON = (ROOT / "docs" / "outliers.md").read_text(encoding="utf-8")
+LESSON = (ROOT / "docs" / "history.md").read_text(encoding="utf-8")
 DELAY_MS = 50
 RTT_MS = 2 * DELAY_MS
 LIMIT_S = 3.0
