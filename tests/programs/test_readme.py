@@ -85,8 +85,8 @@ MOST_KB = 140
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere_and_lines_are_short(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    linked = re.findall(r"\]\(((?!https?:)[^)#]+)(?:#[^)]*)?\)", text) + re.findall(r"^\[[^]]+\]: (?!https?:)(\S+)$", text,
-                                                                                   re.MULTILINE)
+    linked = [*re.findall(r"\]\(((?!https?:)[^)#]+)(?:#[^)]*)?\)", text),
+              *re.findall(r"^\[[^]]+\]: (?!https?:)(\S+)$", text, re.MULTILINE)]
     assert [target for target in linked if not (page.parent / target).exists()] == []
     assert [line for line in text.splitlines() if len(line) > LONGEST_LINE] == []
 

@@ -1,11 +1,9 @@
 """Which recorded answer a request gets: the rules of docs/replay.md."""
 
-import re
 from pathlib import Path
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.pages import sanitise
 from harness.files.server_log import FoundAs
