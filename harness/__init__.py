@@ -24,5 +24,5 @@ A package imports only packages of a lower layer, never one of its own (checked 
     layer 0   errors, bootstrap     what everything may use
 
 Above them stand the programs (run.sh, sweep.py, tfo.py, fetch.py, plot.py, tfo-test/, scripts/, experiments/), which
-nobody imports. docs/architecture.md says where to add what.
+nobody imports. docs/contributing.md says where to add what.
 """

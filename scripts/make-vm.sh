@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make the course VM: vm/tfo-lab-ARCH.qcow2, a bootable Debian 12 with TFO Lab set up in it. See docs/vm.md.
+# Make the course VM: vm/tfo-lab-ARCH.qcow2, a bootable Debian 12 with TFO Lab set up in it. See docs/install.md.
 #
 # Everything comes from the distribution's packages (debootstrap, then apt inside) and from PyPI through the project's own
 # setup.sh. Neither KVM nor loop devices are needed: the file system is filled by mke2fs -d, the EFI partition by mtools,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Boot the course VM (scripts/make-vm.sh) in QEMU: with KVM or HVF where the machine has it, else by emulation, which is
-# right but slow. Without arguments its console; with a command that command, over SSH. See docs/vm.md.
+# right but slow. Without arguments its console; with a command that command, over SSH. See docs/install.md.
 #
 # Written for macOS's bash 3.2, too. Exit status: the command's; 1 the VM did not come up, 2 bad use or something missing.
 set -euo pipefail

@@ -100,7 +100,7 @@ choose_browser() {
         PACKAGES+=(chromium chromium-driver)
     elif ! command -v google-chrome >/dev/null && ! command -v google-chrome-stable >/dev/null; then
         local from="https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb with apt-get install"
-        [[ $(uname -m) == x86_64 ]] || from="Google's package for $(uname -m) if there is one, or use Debian: docs/vm.md"
+        [[ $(uname -m) == x86_64 ]] || from="Google's package for $(uname -m) if there is one, or use Debian: docs/install.md"
         say "no google-chrome, and Ubuntu's chromium is a snap that cannot enter a network namespace; install $from" >&2
     fi
 }

@@ -36,7 +36,7 @@ from harness.mirror.masks import mask_target
 
 REST_RATIO = 0.05
 """So many answers that are not parts may differ: this share of the page's answers, or REST_LEAST if that is more.
-docs/statistics.md says how often undisturbed loads differ."""
+docs/method.md says how often undisturbed loads differ."""
 REST_LEAST = 1
 MOVED_RATIO = 0.1
 """Seen: 2.1 s instead of 5.1 s for a page of which 45 of 197 answers were asked for after the load event, since it came

@@ -29,7 +29,7 @@ TIMED_OUT = 124
 
 
 ADVICE = ("boot the distribution's own kernel (on Ubuntu: sudo apt-get install linux-modules-extra-$(uname -r)); "
-          "docs/hosts.md says more")
+          "docs/install.md says more")
 
 
 def check_programs(*, pcap: bool = False) -> None:
@@ -47,7 +47,7 @@ def check_kernel(*, delay_line: bool) -> None:
     problem = _try(SETTING)
     if problem:
         raise MachineError(f"no network namespace can be set up here ({problem}); start a container with --privileged: "
-                         "docs/hosts.md")
+                         "docs/install.md")
     for part, command in NEEDED.items():
         problem = _try(command)
         if problem:

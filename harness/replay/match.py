@@ -224,14 +224,13 @@ def asked_alike(answer: RecordedAnswer, request: Request) -> bool:
 
 def is_known(answer: RecordedAnswer, request: Request) -> bool:
     """Say whether the client has this body, as it asks whether it still may use it (RFC 9110, section 13)."""
-    recorded, asked = dict(answer.headers or ()), request.asked.headers
-    tags = asked.get("if-none-match")
-    if answer.status != HTTPStatus.OK or request.method not in ("GET", "HEAD"):
+    tags, since = (request.asked.headers.get(name) for name in ("if-none-match", "if-modified-since"))
+    if (tags is None and since is None) or answer.status != HTTPStatus.OK or request.method not in ("GET", "HEAD"):
         return False
+    recorded = dict(answer.headers or ())
     if tags is not None:
         return "etag" in recorded and _opaque(recorded["etag"]) in map(_opaque, tags.split(","))
-    since = asked.get("if-modified-since")
-    return since is not None and since == recorded.get("last-modified")
+    return since == recorded.get("last-modified")
 
 
 def _opaque(tag: str) -> str:

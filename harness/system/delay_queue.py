@@ -214,5 +214,5 @@ def be_punctual() -> None:
             os.setpriority(os.PRIO_PROCESS, 0, HIGHEST_PRIORITY)
         except PermissionError:
             raise ExperimentError("no priority over other programs here, and without it packets would be late; "
-                                  "give the container --privileged: docs/hosts.md") from None
+                                  "give the container --privileged: docs/install.md") from None
     ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)

@@ -59,7 +59,7 @@ def test_a_star_on_a_machine_that_drops_all_packets(iptables: str, tmp_path: Pat
     ("ip", "RTNETLINK answers: Operation not supported", r"^this kernel has no veth links \(module veth\): RTNETLINK"),
     ("tc", "Error: Specified qdisc kind is unknown.", r"^this kernel has no HTB rates \(module sch_htb\): Error: .*;"),
     ("iptables", "iptables: No chain/target/match by that name.",
-     r"^this kernel can delay packets neither by netem .* nor by NFQUEUE .*: iptables: No .*; boot .*docs/hosts\.md"),
+     r"^this kernel can delay packets neither by netem .* nor by NFQUEUE .*: iptables: No .*; boot .*docs/install\.md"),
 ])
 def test_a_kernel_that_lacks_a_part(program: str, says: str, problem: str, tmp_path: Path,
                                     monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_a_lock_of_iptables_that_somebody_keeps_is_not_waited_for_for_ever(tmp_p
 
 
 @pytest.mark.parametrize(("lacking", "command", "status", "problem"), [
-    ("-sys_admin", ["tests/support/star_elsewhere.py"], 2, "no network namespace can be set up here ("),
+    ("-sys_admin", ["tests/support/star_elsewhere.py"], 69, "no network namespace can be set up here ("),
     ("-sys_nice", ["tfo-test/delay_line.py", "--interface", "lo", "--delay-ms", "1"], 1, "no priority over other"),
 ])
 def test_a_container_without_a_privilege(lacking: str, command: list[str], status: int, problem: str) -> None:
@@ -91,7 +91,7 @@ def test_a_container_without_a_privilege(lacking: str, command: list[str], statu
     assert done.returncode == status
     assert done.stderr.startswith(problem)
     assert done.stderr.count("\n") == 1, "one line"
-    assert "docs/hosts.md" in done.stderr
+    assert "docs/install.md" in done.stderr
 
 
 def test_servers_use_cubic_whatever_the_default() -> None:

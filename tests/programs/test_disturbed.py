@@ -1,6 +1,6 @@
 """Stalls made on purpose in real loads are found, each by its rule, and loads that nobody disturbs are not rejected.
 
-Each part of the experiment stands still twice, at a random moment; the seed is printed. docs/statistics.md has the
+Each part of the experiment stands still twice, at a random moment; the seed is printed. docs/method.md has the
 table of many.
 """
 

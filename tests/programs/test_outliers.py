@@ -1,4 +1,4 @@
-"""docs/outliers.md: the server of 2013 stands still behind a connection that sends nothing, and TFO hides it."""
+"""docs/history.md: the server of 2013 stands still behind a connection that sends nothing, and TFO hides it."""
 
 import json
 import subprocess
