@@ -108,7 +108,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]
                               ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Do not judge a test about time that failed while the machine's host took its processor; say so (docs/contributing.md).
+    """Do not judge a test about time that failed while the machine's host took its processor; say so.
 
     What counts is the time since the first test of its file began, as they may share an experiment.
     """

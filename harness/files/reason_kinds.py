@@ -4,7 +4,7 @@ from enum import Enum
 
 
 class ReasonKind(str, Enum):
-    """The rule that a load breaks. harness/measure/rules.py has them in one table, docs/validity.md prints it."""
+    """The rule that a load breaks. harness/measure/rules.py has them in one table, docs/method.md prints it."""
 
     BROWSER = "browser"
     LED_ON = "led on"

@@ -11,7 +11,7 @@ from harness.measure.reason import Blame, Reason
 
 
 class Section(Enum):
-    """What a rule is about, as docs/validity.md has it in one table each."""
+    """What a rule is about, as docs/method.md has it in one table each."""
 
     CONTENT = "The load is the whole page"
     NETWORK = "Nothing was lost, and TFO did what it should"

@@ -1,4 +1,4 @@
-"""RULES: all that can speak against a load, in the order in which it is said. docs/validity.md prints this table.
+"""RULES: all that can speak against a load, in the order in which it is said. docs/method.md prints this table.
 
 A rule of time is worth its row as long as an injected disturbance is missed without it: benchmarks/disturbed.py shows
 that with --without.
@@ -158,7 +158,7 @@ BESIDE_OTHERS: tuple[Rule, ...] = (
          words="got other answers than the page's other loads: {missing} missing, {other} with other status, bytes or "
          "error, {more} more ({one})",
          threshold=f"documents, frames, scripts, style sheets and whatever is on the critical path: all; of the rest "
-         f"{sameness.REST_RATIO:.0%}, one at least", source="docs/statistics.md: how often undisturbed loads differ",
+         f"{sameness.REST_RATIO:.0%}, one at least", source="docs/method.md: how often undisturbed loads differ",
          measured="answers that the page's other loads got; once there is a measured load, warm-ups are not held to "
          "it"),
     Rule(kind=ReasonKind.LITTLE_BEFORE_MESSAGES, section=Section.CONTENT, compare=coverage.compared,

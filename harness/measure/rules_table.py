@@ -1,18 +1,20 @@
-"""The tables of docs/validity.md, made from RULES: python -m harness.measure.rules_table writes them anew."""
+"""The tables of docs/method.md, made from RULES: python -m harness.measure.rules_table writes them anew."""
+
+import textwrap
 
 from harness.bootstrap import ROOT
 from harness.measure.rule import Limit, Section
 from harness.measure.rules import RULES
 
-PAGE = ROOT / "docs" / "validity.md"
+PAGE = ROOT / "docs" / "method.md"
 
 
 def table(section: Section) -> str:
-    """Return one section's rules as a table in Markdown."""
-    head = "kind", "what is looked at", "threshold", "to blame", "why so much"
-    rows = [(rule.kind.value, rule.measured, _threshold(rule.threshold), rule.blame.value, rule.source)
-            for rule in RULES if rule.section is section]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+    """Return one section's rules as a list in Markdown; where each threshold comes from stands in RULES."""
+    rules = [f"- **{rule.kind.value}** ({rule.blame.value}): {rule.measured}: {_threshold(rule.threshold)}"
+             for rule in RULES if rule.section is section]
+    return "\n".join(textwrap.fill(rule, 118, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+                     for rule in rules)
 
 
 def with_tables(text: str) -> str:

@@ -32,7 +32,7 @@ from harness.measure.rule import Limit
 from harness.system.tcp import FRAME_BYTES
 
 LATE = Limit(ms=3.0, rtt_ratio=0.10, plt_ratio=0.02, most_ms=50.0)
-"""By how much an answer may be late that the load event waited for: docs/statistics.md tells how often undisturbed
+"""By how much an answer may be late that the load event waited for: docs/method.md tells how often undisturbed
 loads are."""
 LATE_BESIDE = Limit(ms=150.0, rtt_ratio=1.0)
 """And any other: more may have changed what the page asked for next. When a page asks dozens of servers at once, they

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pytest
 
 from harness.analysis.answers import answer_counts, doubtful_urls
@@ -177,7 +178,7 @@ def test_the_waterfall_shows_which_request_it_was(tmp_path: Path) -> None:
     figure = draw_figure(results, selection, NAME, results.rtts_ms[0])
     assert figure is not None
     [marks] = figure.axes[0].collections
-    assert (marks.get_label(), len(marks.get_offsets())) == ("answered by a stand-in", 2)
+    assert (marks.get_label(), len(np.asarray(marks.get_offsets()))) == ("answered by a stand-in", 2)
     assert "answered by a stand-in" in render(results, selection)
 
 

@@ -40,8 +40,10 @@ def _echo(asked: Asked) -> None:
             elif isinstance(event, CloseConnection):
                 asked.wfile.write(connection.send(event.response()))
                 return
-            elif isinstance(event, TextMessage | BytesMessage):
-                asked.wfile.write(connection.send(type(event)(event.data)))
+            elif isinstance(event, TextMessage):
+                asked.wfile.write(connection.send(TextMessage(event.data)))
+            elif isinstance(event, BytesMessage):
+                asked.wfile.write(connection.send(BytesMessage(event.data)))
         connection.receive_data(asked.connection.recv(65536))
 
 
