@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The experiment: load every page without and with TCP Fast Open at several round-trip times, then make the table and
 # the figures. Type: sudo ./run.sh        (see --help for what can be changed)
+# shellcheck disable=SC2317  # the traps call functions
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
 
 usage() {
     cat <<'END'
 Usage: sudo ./run.sh [options]
-
   --name NAME          pages to load: NAME.pages, NAME/ and NAME.fetchlog/ (Paper); demo: two small ones
   --delays "10 50 100" one-way delays in ms; the RTT is twice that. --sweep-rtt 2,5,20: RTTs instead
   --testruns N         loads of each page without and with TFO; the first warms up, the others count (4)
@@ -24,8 +24,8 @@ something, 75 another experiment runs on it.
 END
 }
 fail() { printf '%s\n' "$1" >&2; exit "${2-2}"; }
-# Take out the options of plot.py and of run.sh itself; tfo.py reads all others, and refuses what is wrong.
-name=Paper resume='' dry_run='' given=() tfo_options=() plot_options=()
+# plot.py's options and our own are taken out; tfo.py reads all others, and refuses what is wrong.
+name=Paper resume='' dry_run='' before='' given=() tfo_options=() plot_options=()
 while (($#)); do
     word=$1 value=()
     shift
@@ -60,14 +60,12 @@ if [ -n "$resume" ]; then
         fail "run.sh: --resume goes on with the options of that run (${saved//$'\n'/ }); leave out others"
     [ ${#given[@]} -gt 0 ] || [ -z "$saved" ] || { mapfile -t saved <<<"$saved"; exec ./run.sh --resume $dry_run "${saved[@]}"; }
 fi
-
 # Run a program and wait, so that bash passes a signal on at once; should this script be killed, it ends as on Ctrl-C.
-child=
-run() { setpriv --pdeathsig TERM -- "$@" & child=$!; local status=0; wait "$child" || status=$?; child=''; return "$status"; }
-# shellcheck disable=SC2317  # called by the traps
+child=; run() { setpriv --pdeathsig TERM -- "$@" & child=$!; local status=0; wait "$child" || status=$?; child=''; return "$status"; }
 stop() {
     trap '' INT TERM HUP QUIT
     [ -z "$child" ] || { kill -TERM "$child" 2>/dev/null || true; wait "$child" || true; }
+    [ -z "$before" ] || restore
     trap - "$1" && kill -"$1" $$
     exit 131        # of SIGQUIT bash does not die
 }
@@ -78,23 +76,23 @@ trap 'stop INT' INT; trap 'stop TERM' TERM; trap 'stop HUP' HUP; trap 'stop QUIT
 exec 9<>/run/tfo-lab.lock
 flock --nonblock 9 || fail "/run/tfo-lab.lock: another experiment is running: $(python3 -B -c \
     'from harness.system.lock import holder; print(holder())'); wait for its end or stop it" 75
-printf 'pid %s (./run.sh --name %s) since %s\n%s\n' $$ "$name" "$(date +%T)" "$(grep ^tcp_fastopen <&9)" >/run/tfo-lab.lock
+# The machine's own switch is put back at the end; by tfo.py should this script be killed, by the next run should both be.
+fastopen=/proc/sys/net/ipv4/tcp_fastopen left=$(sed -n 's/^tcp_fastopen \([0-9]\{1,5\}\)$/\1/p' <&9)
+[ -z "$left" ] || echo "$left" >"$fastopen"; before=$(<"$fastopen")
+printf 'pid %s (./run.sh --name %s) since %s\ntcp_fastopen %s\n' $$ "$name" "$(date +%T)" "$before" >/run/tfo-lab.lock
+restore() { echo "$before" >"$fastopen"; : >/run/tfo-lab.lock; }; trap restore EXIT
 export TFO_LAB_LOCK_FD=9
 run ./scripts/setup.sh
-case "$name" in
-    Paper) run "${as_user[@]}" ./scripts/make_pages.py --name Paper ;;
-    demo) run "${as_user[@]}" ./scripts/make_pages.py --name demo --shape demo.shape ;;
-esac
-begun=("$resume")
-[ -n "$resume" ] || begun=("--new-run=$(printf '%s\n' "${given[@]}")")
-[ -z "$dry_run" ] || begun=("$dry_run")
-status=0
-run ./tfo.py "${begun[@]}" "${tfo_options[@]}" || status=$?
+[ "$name" != Paper ] || run "${as_user[@]}" ./scripts/make_pages.py --name Paper
+[ "$name" != demo ] || run "${as_user[@]}" ./scripts/make_pages.py --name demo --shape demo.shape
+begun=("${dry_run:-$resume}")
+[ -n "${begun[0]}" ] || begun=("--new-run=$(printf '%s\n' "${given[@]}")")
+echo 3 >"$fastopen"
+status=0; run ./tfo.py "${begun[@]}" "${tfo_options[@]}" || status=$?
 ((status < 2)) && [ -z "$dry_run" ] || exit "$status"
 
 log=("${as_user[@]}" tee -a client/run.log)       # what is printed is kept, too
-exec 8> >("${log[@]}" >&2)
-keeper=$!
+exec 8> >("${log[@]}" >&2); keeper=$!
 table=$("${as_user[@]}" ./plot.py --clientdir client --outputdir output-figures "${plot_options[@]}" 2>&8) || status=1
 exec 8>&- && { wait "$keeper" || true; }
 "${log[@]}" <<<"$table" || status=1

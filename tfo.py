@@ -39,7 +39,7 @@ from harness.network.on_user import run_on_user
 from harness.network.star import check_host_count
 from harness.system.busy import wait_for_quiet
 from harness.system.fastopen import ON, set_fastopen
-from harness.system.lock import check_alone, machine_fastopen_on, only_experiment
+from harness.system.lock import check_alone, only_experiment
 from harness.system.privileges import acting_as, invoking_user, passable_temp_root, require_root
 from harness.system.signals import run_interruptible
 
@@ -91,7 +91,7 @@ def main() -> int:
 
     # Measurement: once the machine is quiet; every load is judged and written down as soon as it is done.
     delays_ms = [speeds.delay_net_ms for speeds in links]
-    with only_experiment() as lock, machine_fastopen_on(lock), \
+    with only_experiment(), \
             open_results(arguments.dir, delays_ms, resume=arguments.resume, typed=arguments.typed):
         print(planned, flush=True)
         to_do = [stage for stage in stages if not stage.says_it_is_done()]

@@ -18,13 +18,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.errors import BusyError, InputError
-from harness.system.fastopen import ON, SYSCTL
+from harness.system.fastopen import SYSCTL
 from harness.system.privileges import temp_root
 from harness.system.processes import bound_to_us, stop
 
 LOCK_FILE = Path("/run/tfo-lab.lock")
 INHERITED_FD = "TFO_LAB_LOCK_FD"
-"""Environment variable: run.sh holds the lock while it sets up, and lends it to tfo.py as this descriptor."""
+"""Environment variable: run.sh holds the lock, and lends it to tfo.py as this descriptor."""
 _HOLDER = re.compile(r"pid (\d{1,10}) \(", re.ASCII)
 _FASTOPEN = re.compile(r"^tcp_fastopen (\d{1,5})$", re.ASCII | re.MULTILINE)
 LONGEST = 4096
@@ -34,39 +34,27 @@ LOOK_S = 0.2
 
 
 @contextmanager
-def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Iterator[int]:
-    """Hold the machine's lock (flock(2)) and give its descriptor: the kernel releases it however we end.
+def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Iterator[None]:
+    """Hold the machine's lock (flock(2)): the kernel releases it however we end.
 
-    What a killed experiment left of net.ipv4.tcp_fastopen (`machine_fastopen_on`) is put back first. Raises BusyError
-    that names the holder when another experiment has the lock, or one without root has its own
-    (only_experiment_of_anybody), and InputError when what is lent to us as the lock is another file.
+    What a killed run.sh left of net.ipv4.tcp_fastopen is put back: by the next experiment, or by that run's own
+    tfo.py, when it was not killed with it. Raises BusyError that names the holder when another experiment has the lock,
+    or one without root has its own (only_experiment_of_anybody), and InputError when what is lent to us as the lock is
+    another file.
     """
     check_alone()
     lent = os.environ.get(INHERITED_FD)
     if lent is not None:
         _check_lent(lent, lock_file)
-        _put_back_what_was_noted(int(lent), sysctl)
-        yield int(lent)         # the caller outlives us, and lets go
+        lender = os.getppid()
+        try:
+            yield           # the caller outlives us, and lets go
+        finally:
+            if os.getppid() != lender:      # unless it was killed
+                _put_back_what_was_noted(int(lent), sysctl)
         return
-    with _held(lock_file, sysctl) as lock_fd:
-        yield lock_fd
-
-
-@contextmanager
-def machine_fastopen_on(lock_fd: int, sysctl: Path = SYSCTL) -> Iterator[None]:
-    """Switch TFO on in the machine's own network namespace while this lasts, as the tool of 2013 did.
-
-    The simulated hosts have switches of their own (harness.system.fastopen.set_fastopen). What the switch was is noted
-    in the lock's file: should we be killed, the next experiment puts it back.
-    """
-    before, size = int(sysctl.read_text()), os.fstat(lock_fd).st_size
-    os.pwrite(lock_fd, f"tcp_fastopen {before}\n".encode(), size)
-    try:
-        sysctl.write_text(f"{ON}\n")
+    with _held(lock_file, sysctl):
         yield
-    finally:
-        sysctl.write_text(f"{before}\n")
-        os.ftruncate(lock_fd, size)
 
 
 def check_alone() -> None:

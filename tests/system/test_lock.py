@@ -14,7 +14,8 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
-from harness.system.lock import INHERITED_FD, check_alone, holder, lent_lock, machine_fastopen_on, only_experiment
+from harness.system.lock import INHERITED_FD, check_alone, holder, lent_lock, only_experiment
+from tests.support.replay_process import wait_until
 from tests.support.started import started
 
 HOLD = """
@@ -138,20 +139,21 @@ def test_a_bash_script_lends_it_as_run_sh_does(lock_file: Path) -> None:
     assert holder(lock_file).endswith("(run.sh)")
 
 
-def test_the_machines_switch_is_noted_while_it_is_on(lock_file: Path, tmp_path: Path) -> None:
-    """So that after SIGKILL the next experiment puts it back."""
+def test_what_is_lent_outlives_a_killed_lender_and_tidies_up_after_it(lock_file: Path, tmp_path: Path) -> None:
+    """As tfo.py does after a `kill -9` of run.sh."""
     sysctl = tmp_path / "tcp_fastopen"
-    sysctl.write_text("1\n")
-    with only_experiment(lock_file, sysctl) as lock_fd:
-        with machine_fastopen_on(lock_fd, sysctl):
-            assert sysctl.read_text() == "3\n"
-            killed = lock_file.read_text()
-        assert sysctl.read_text() == "1\n"
-        assert "tcp_fastopen" not in lock_file.read_text()
-    lock_file.write_text(killed)
     sysctl.write_text("3\n")
-    with only_experiment(lock_file, sysctl):
-        assert sysctl.read_text() == "1\n"
+    script = """exec 9<>"$1"; flock --nonblock 9 || exit 3; printf 'pid 1 (run.sh)\ntcp_fastopen 1\n' >"$1"
+                TFO_LAB_LOCK_FD=9 "$2" -c "$3" "$1" "$4" <&0 & wait"""
+    borrow = ("import sys; from pathlib import Path; from harness.system.lock import only_experiment\n"
+              "with only_experiment(*map(Path, sys.argv[1:])): print('held', flush=True); sys.stdin.read()")
+    with started("bash", "-c", script, "-", str(lock_file), sys.executable, borrow, str(sysctl), says="held") as lender:
+        lender.kill()
+        lender.wait(10)
+        assert sysctl.read_text() == "3\n"
+        assert lender.stdin is not None
+        lender.stdin.close()
+        wait_until(lambda: (sysctl.read_text(), lock_file.read_text()) == ("1\n", ""))
 
 
 def test_a_link_in_its_place_is_not_followed(lock_file: Path, tmp_path: Path) -> None:
