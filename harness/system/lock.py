@@ -221,9 +221,10 @@ def _is_running(lock: Path, who: str) -> BusyError:
 
 
 def _put_back_what_was_noted(lock_fd: int, sysctl: Path) -> None:
-    """Write back the net.ipv4.tcp_fastopen that a killed experiment noted in the lock file, say so, and take it out."""
-    written = os.pread(lock_fd, LONGEST, 0).decode(errors="replace")
-    if noted := _FASTOPEN.search(written):
+    """Write back the net.ipv4.tcp_fastopen that a killed run.sh noted in the lock file, say so, and empty the file."""
+    noted = _FASTOPEN.search(os.pread(lock_fd, LONGEST, 0).decode(errors="replace"))
+    if noted:
         sysctl.write_text(f"{noted[1]}\n")
-        os.ftruncate(lock_fd, len(written[:noted.start()].encode(errors="replace")))
+    os.ftruncate(lock_fd, 0)
+    if noted:
         print(f"net.ipv4.tcp_fastopen is {noted[1]} again, as it was before a run that was killed", file=sys.stderr)
