@@ -141,8 +141,9 @@ def _check_interface(host: Host, bw_mbit: float, delay_ms: float, buffer_kb: flo
     if buffers != ([] if buffer_kb is None else [round(buffer_kb * 1000)]):
         raise ExperimentError(f"{host.name}: tc gives buffers of {buffers} bytes on {host.interface} instead of "
                               f"{'none' if buffer_kb is None else f'{buffer_kb:g} kB'}")
-    delays_ms = [qdisc["options"]["delay"]["delay"] * 1000 for qdisc in qdiscs if qdisc["kind"] == "netem"]
-    if [round(found, 3) for found in delays_ms if found] != ([round(delay_ms, 3)] if delay_ms else []):
+    delays_ms = [qdisc["options"]["delay"]["delay"] * 1000 for qdisc in qdiscs
+                 if qdisc["kind"] == "netem" and "delay" in qdisc["options"]]      # none is told of a delay of 0
+    if [round(found, 3) for found in delays_ms] != ([round(delay_ms, 3)] if delay_ms else []):
         raise ExperimentError(f"{host.name}: tc gives netem delays {delays_ms} ms on {host.interface} "
                               f"instead of {delay_ms:g}")
 

@@ -190,7 +190,7 @@ class TestStar:
     def test_interrupted_it_leaves_nothing(self, tmp_path: Path) -> None:
         """That it leaves nothing is what the fixtures of conftest.py check."""
         project = copy_project(tmp_path / "project")
-        process = subprocess.Popen(typed(project, "./connie/star.py", "--fault", "none", "--strategies", CONNIE, "go"),
+        process = subprocess.Popen(typed(project, "./connie/star.py", "--fault", "none", "--strategies", CONNIE),
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
         try:
             assert process.stdout is not None

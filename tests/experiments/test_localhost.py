@@ -121,8 +121,6 @@ def test_tfo_is_real_and_saves_one_round_trip_for_each_connection(open_to_all: P
     assert (found.off_ms - found.predicted_ms) / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=TOLERANCE_RTTS)
     said = real.said
     assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t\d\.\d+\t\d+\.\d+%$", said, re.MULTILINE)
-    assert "Network: none. Servers on this machine's loopback held their answers back" in said
-    assert "TFO: the kernel's, in a network namespace of its own." in said
     assert "Simulated" not in said
 
 
