@@ -4,6 +4,7 @@ PowerShell's ``>`` and old versions of Windows' Notepad write UTF-16, which begi
 """
 
 import codecs
+import os
 from pathlib import Path
 
 from harness.errors import InputError
@@ -46,7 +47,7 @@ def encoding_of_notes(path: Path) -> str:
     Raises InputError for a file that cannot be read, or in which added text could not be read.
     """
     try:
-        return encoding_of(read_untrusted(path.resolve()))         # a link of their owner's own is followed
+        return encoding_of(read_untrusted(Path(os.path.realpath(path))))     # a link of their owner's own is followed
     except MissingFileError:
         return "utf-8"
     except UnreadableFileError as error:
