@@ -9,7 +9,6 @@ a median of several rounds.
 
 import argparse
 import os
-import shutil
 import signal
 import socket
 import statistics
@@ -28,6 +27,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from benchmarks.memory import pss_bytes
+from benchmarks.started_servers import await_port, await_ready, free_port, nginx_program
 from harness.errors import ExperimentError, run_main
 from harness.network.servers import HTTP_TFO
 from harness.system.options import PORT, ROUNDS, OptionParser
@@ -87,12 +87,6 @@ def make_mirror(mirror: Path) -> None:
     mirror.chmod(0o755)
 
 
-def free_port() -> int:
-    """Return a port of 127.0.0.1 nobody listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 @contextmanager
 def replay(home: Path, http: str, kind: str) -> Iterator[int]:
     """Run one replay server and yield its port."""
@@ -108,11 +102,6 @@ def replay(home: Path, http: str, kind: str) -> Iterator[int]:
             process.send_signal(signal.SIGTERM)
 
 
-def nginx_program() -> str | None:
-    """Return the path of nginx, which Debian keeps out of an ordinary user's PATH."""
-    return shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-
-
 @contextmanager
 def nginx(home: Path) -> Iterator[int]:
     """Run an nginx of our own, with an access log as the replay server has, and yield its port."""
@@ -125,23 +114,6 @@ def nginx(home: Path) -> Iterator[int]:
             yield port
         finally:
             process.send_signal(signal.SIGTERM)
-
-
-def await_ready(process: subprocess.Popen[str]) -> None:
-    """Wait for the line the servers print when all listen. Raises ExperimentError when they end first."""
-    if process.stdout is None or not process.stdout.readline().startswith("ready "):
-        raise ExperimentError("the servers did not start")
-
-
-def await_port(port: int) -> None:
-    """Wait until somebody listens on `port` of 127.0.0.1. Raises ExperimentError after DEADLINE_S seconds."""
-    deadline = time.monotonic() + DEADLINE_S
-    while time.monotonic() < deadline:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.02)
-    raise ExperimentError(f"nobody listens on port {port}")
 
 
 def measure(port: int, concurrency: int, options: argparse.Namespace) -> float:

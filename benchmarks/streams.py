@@ -27,7 +27,7 @@ use_project_python()
 
 from hpack import Encoder
 
-from benchmarks.server import await_port, await_ready, free_port, nginx_program
+from benchmarks.started_servers import await_port, await_ready, free_port, nginx_program
 from harness.errors import ExperimentError, run_main
 from harness.network.servers import HTTP_TFO
 from harness.system.options import ROUNDS, OptionParser
