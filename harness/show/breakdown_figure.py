@@ -35,7 +35,7 @@ STYLES = {
     "tls": Style("TLS handshake", "#f0e442", "xxxx"),
     "wait": Style("wait for the answer", "#9ecae1"),
     "receive": Style("receive", "#08519c"),
-    "queue": Style("queue for a connection", "#cc79a7", "...."),
+    "queue": Style("queue for a connection", "#cc79a7", "\\\\\\\\"),
     "cpu": Style("CPU and timers", "#e5e5e5"),
 }
 """From Okabe and Ito's palette for any colour vision (https://jfly.uni-koeln.de/color/) and ColorBrewer's Blues."""

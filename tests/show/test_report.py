@@ -37,12 +37,24 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
+        if tag in ("td", "tr"):
+            self._end_before("td" if tag == "td" else "tr", "tbody")
         if tag not in ("meta", "link"):
             self.path.append(tag)
             self.texts.setdefault(tag, []).append("")
 
     def handle_endtag(self, tag: str) -> None:
-        assert self.path.pop() == tag      # nothing in the report is left open or closed twice
+        if tag == "tbody":
+            self._end_before("tr", "tbody")
+        self._end(tag)      # nothing in the report is left open or closed twice
+
+    def _end_before(self, ended: str, within: str) -> None:
+        """End what HTML lets one leave open, a cell before the next one and a row before the next one."""
+        while self.path[-1] in ("td", "tr") and ended in self.path[-2:] and within in self.path:
+            self._end(self.path[-1])
+
+    def _end(self, tag: str) -> None:
+        assert self.path.pop() == tag
         if tag in ("td", "th"):
             self.texts["tr"][-1] += "|"
 
