@@ -15,8 +15,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.files.charsets import charset_of
+from harness.files.exchange import UNKNOWN
 from harness.files.foreign_body import BodyClaims, HarContext, read_body
-from harness.files.har import H2, STILL_ENCODED, UNKNOWN, is_over_http2, posted_body
+from harness.files.har import H2, STILL_ENCODED, is_over_http2, posted_body
 from harness.files.har_file import Attached
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import REDIRECTS, Headers, header_in

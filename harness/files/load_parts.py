@@ -5,13 +5,12 @@ its place. Where something new is to be recorded, add a field with a default: ol
 """
 
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
 from typing import Annotated, Literal
 
 import msgspec
 
-from harness.files.har import ABORTED, UNFINISHED
+from harness.files.exchange import ABORTED, BLOCKED_BY, UNFINISHED, Fate
 from harness.files.urls import is_asked_by_browser
 
 Ms = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
@@ -80,28 +79,7 @@ class UsedConnection:
     requests: Count = 0
 
 
-BLOCKED_BY = "net::ERR_BLOCKED_BY"
-"""How Chrome's names begin of what a page may not read."""
-
-
-class Fate(Enum):
-    """What became of one request of a load. No other place says which answers a load is judged by."""
-
-    COUNTED = "counted"
-    CANCELLED = "cancelled"
-    """The page itself did not want the answer, or may not read the recorded one. Where the recorded answer was not
-    sent, what was sent in its place may be the cause (a 404 that is no script)."""
-    BROWSERS_OWN = "the browser's own"
-    """Chrome asked for it on its own time: a favicon, a manifest."""
-    AS_RECORDED = "failed as recorded"
-    HUNG_AS_RECORDED = "never ended, as recorded"
-    CUT = "cut by our limit"
-    """Still coming when the load ended: the load event did not wait for it."""
-    BLOCKED = "blocked"
-    """The page may not read what was sent in the recorded answer's place. How much Chrome read of it is chance."""
-
-
-JUDGED = frozenset(Fate) - {Fate.CANCELLED, Fate.BROWSERS_OWN}
+JUDGED = frozenset(Fate) - {Fate.CANCELLED, Fate.BROWSERS_OWN, Fate.AFTER_LOAD}
 """A load is judged by these, if they were not asked for after its load event."""
 ASKED = JUDGED - {Fate.AS_RECORDED, Fate.HUNG_AS_RECORDED}
 """Of these, those that got an answer when the page was recorded."""

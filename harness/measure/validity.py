@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from harness.files.har import UNFINISHED
-from harness.files.load_parts import Fate
+from harness.files.exchange import UNFINISHED, Fate
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.measure.rule import Found

@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from harness.files.exchange import UNFINISHED
 from harness.files.hack_dns import PORTS, SCHEMES
-from harness.files.har import UNFINISHED, is_over_http2, posted_body
+from harness.files.har import is_over_http2, posted_body
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import BODILESS, REDIRECTS, Headers, header_in, headers_of_har
 from harness.files.moments import moment_of

@@ -17,14 +17,14 @@ from harness.files.hack_dns import PORTS, SCHEMES
 from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
 from harness.files.text_log import read_log
-from harness.files.urls import document_url
+from harness.files.urls import document_url, split_url
 from harness.mirror.answers import FAILED_RATIO, RecordedAnswer, find_file
 from harness.mirror.bodies import Body
 from harness.mirror.forms import is_never_empty
 from harness.mirror.har import Exchange, read_exchanges
 from harness.mirror.live import LiveConnection
 from harness.mirror.manifest import Manifest, read_manifest
-from harness.mirror.paths import hosts, list_files, split_url
+from harness.mirror.paths import hosts, list_files
 from harness.mirror.text_redirects import MOST_REDIRECTS, absolute_redirect, end_redirects
 from harness.mirror.transactions import Logged, Origin, Sequences, answer_key, file_identity, sequences
 

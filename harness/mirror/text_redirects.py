@@ -12,8 +12,8 @@ from urllib.parse import urljoin
 
 from harness.files.server_log import FoundAs
 from harness.files.text_log import Response
+from harness.files.urls import split_url
 from harness.mirror.answers import RecordedAnswer, find_file
-from harness.mirror.paths import split_url
 from harness.mirror.transactions import Origin, Sequences
 
 MOST_REDIRECTS = 20

@@ -17,7 +17,8 @@ from typing import Any
 from wsproto.frame_protocol import Opcode
 
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.har import H2, UNKNOWN, date_of, over_http2
+from harness.files.exchange import UNKNOWN
+from harness.files.har import H2, date_of, over_http2
 from harness.mirror.live import Arrivals
 from harness.netlog.har import har
 from harness.netlog.load import NetLog

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from harness.errors import first_few
-from harness.files.har import ABORTED
+from harness.files.exchange import ABORTED
 from harness.files.headers import EVENT_STREAM
 from harness.files.transactions import HttpTransaction
 from harness.files.urls import document_url, is_asked_by_browser

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from harness.files.load_mark import LoadMark
 from harness.files.pages import sanitise
 from harness.files.server_log import FoundAs
+from harness.files.urls import split_url
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
 from harness.mirror.live import LiveConnection
 from harness.mirror.masks import mask_target
-from harness.mirror.paths import split_url
 from harness.mirror.recording import Recording
 from harness.mirror.targets import alike_path, path_and_query
 from harness.mirror.transactions import answer_key

@@ -9,8 +9,9 @@ import pytest
 from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import critical_path
 from harness.analysis.timeline import make_timeline
+from harness.files.exchange import Fate
 from harness.files.load_event import LoadEvent
-from harness.files.load_parts import Fate, ReceivedAnswer, ReceivedAnswers
+from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import ServerRequest
 from harness.measure.received import received_answers
 from tests.support.made_har import PAGE, MadeLoad

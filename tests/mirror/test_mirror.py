@@ -8,16 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import InputError
-from harness.mirror.paths import (
-    hosts,
-    list_files,
-    lookups,
-    md5_name,
-    mirror_file,
-    open_file,
-    split_url,
-    write_file,
-)
+from harness.files.urls import split_url
+from harness.mirror.paths import hosts, list_files, lookups, md5_name, mirror_file, open_file, write_file
 from tests.support.nested import nested
 
 LONG = "/" + "a" * 64

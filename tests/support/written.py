@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.files.text_log import PageLog, Response, format_log
+from harness.files.urls import split_url
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
-from harness.mirror.paths import split_url, write_file
+from harness.mirror.paths import write_file
 from harness.mirror.recording import Recording, read_recording
 from harness.replay.site import Site
 

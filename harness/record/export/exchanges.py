@@ -14,12 +14,12 @@ from harness.files.har import is_over_http2, posted_body
 from harness.files.headers import Headers, headers_of_har
 from harness.files.pages import Page, PageFiles
 from harness.files.text_log import PageLog, read_log
-from harness.files.urls import document_url, without_fragment
+from harness.files.urls import document_url, split_url, without_fragment
 from harness.mirror.answers import PARTIAL, RecordedAnswer
 from harness.mirror.bodies import damage
 from harness.mirror.content_type import content_type
 from harness.mirror.headers import OF_NO_RECORDING
-from harness.mirror.paths import open_file, split_url
+from harness.mirror.paths import open_file
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.unlogged import unlogged_answers
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json

@@ -9,8 +9,9 @@ from typing import Any
 
 from harness.files.charsets import encode_text
 from harness.files.encoding import decode
+from harness.files.exchange import UNKNOWN
 from harness.files.foreign_har import read_websocket_entries
-from harness.files.har import CREATOR, H2, STILL_ENCODED, UNKNOWN
+from harness.files.har import CREATOR, H2, STILL_ENCODED
 from harness.files.headers import header_in
 from harness.files.pages import Page
 from harness.record.export.exchanges import RecordedExchange

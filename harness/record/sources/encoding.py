@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from harness.errors import first_few, many
 from harness.files.encoding import MOST_CODINGS, begins_as, can_be_made, codings, decode, encode, guess, undo
-from harness.files.har import UNKNOWN
+from harness.files.exchange import UNKNOWN
 from harness.files.headers import Headers, header_in
 from harness.files.looks import Fit, Role, fit, role_of
 from harness.record.sources.archived import ArchivedAnswer
