@@ -21,10 +21,10 @@ from typing import Any
 
 from wsproto.frame_protocol import Opcode
 
-from harness.files.foreign_har import MESSAGES
 from harness.files.headers import EVENT_STREAM, header_in, headers_of_har
 from harness.files.moments import moment_of
 
+MESSAGES = "_webSocketMessages"
 HTTP_SCHEMES = {"ws": "http", "wss": "https"}
 """A WebSocket's scheme -> that of the port it uses."""
 Arrivals = tuple[tuple[float, int], ...]

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.files.experiment import LiveLeftOut
-from harness.files.foreign_har import MESSAGES
 from harness.files.moments import moment_of
-from harness.mirror.live import load_event_s, until_head_ms
+from harness.mirror.live import MESSAGES, load_event_s, until_head_ms
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 
