@@ -8,7 +8,6 @@ comes nearest to the recorded size.
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import MAXYEAR, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -21,15 +20,28 @@ from harness.errors import InputError
 from harness.files.charsets import charset_of, encode_text
 from harness.files.encoding import decode
 from harness.files.exchange import UNKNOWN, Answer, Exchange, Fate, Phases, Request
-from harness.files.har import H2, STILL_ENCODED, from_base64, is_base64, is_over_http2, posted_body
+from harness.files.har import STILL_ENCODED, from_base64, is_base64, posted_body
 from harness.files.har_file import HarFile, read_har_file
-from harness.files.har_times import handshake_ms, time_ms
-from harness.files.headers import REDIRECTS, WITHOUT_BODY, Headers, header_in
+from harness.files.har_times import time_ms
+from harness.files.headers import REDIRECTS, WITHOUT_BODY, header_in
 from harness.files.looks import Fit, Role, fit
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask
-from harness.mirror.live import MESSAGES
 from harness.record.sources.body import CACHED, NOISE, Body, as_sent, role_in, with_coding
+from harness.record.sources.har_form import (
+    Content,
+    Entry,
+    Har,
+    RequestPart,
+    ResponsePart,
+    connect_ms_of,
+    content_type,
+    load_end,
+    pairs_of,
+    protocol_of,
+    transferred,
+    wire_bytes,
+)
 from harness.record.sources.har_pages import Asked, in_order, page_urls, with_pages
 from harness.system.untrusted import UnreadableFileError
 
@@ -38,11 +50,8 @@ OF_CERTIFICATES = ("application/ocsp-response", "application/pkix-crl", "applica
 OF_FIREFOX = re.compile(r".+\.services\.mozilla\.com|(?:snippets|tracking-protection|content-signature(?:-\d)?)"
                         r"\.cdn\.mozilla\.net|aus5\.mozilla\.org|detectportal\.firefox\.com")
 """Hosts that Firefox asks for itself, as proxies write down: updates, lists, whether there is a network."""
-PROTOCOLS = {"http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
 INTERIM = (100, 102, 103)
 """Statuses of answers before the answer (RFC 9110, section 15.2; RFC 8297)."""
-LONGEST_LOAD_MS = 86_400_000.0
-"""A day: what takes longer to its load event is no time of a page load."""
 NOTHING_ENCODED, LARGEST_HEAD = 64, 8192
 """Bytes that an empty body can have (20 in gzip), and that a response's head can have, cookies and all."""
 LEAST_OF_BODY, LEAST_OF_LARGE, LARGE_BYTES = 0.45, 0.95, 2**20
@@ -50,89 +59,6 @@ LEAST_OF_BODY, LEAST_OF_LARGE, LARGE_BYTES = 0.45, 0.95, 2**20
 MOST_OF_BODY, A_LITTLE = 1.02, 64
 """A body with more than so much of the told size, and so many bytes beside, is another: a HAR may be edited."""
 NO_BODY, NO_FIT = "the HAR does not have its body", "an entry does not have HAR's form"
-
-
-NAMES = {"mime_type": "mimeType", "version": "httpVersion", "posted": "postData", "body_bytes": "bodySize",
-         "reason": "statusText", "redirect_url": "redirectURL", "head_bytes": "headersSize",
-         "transfer_bytes": "_transferSize", "started": "startedDateTime", "connect_ms": "_connectMs",
-         "protocol": "_protocol", "content_bytes": "_objectSizeUncompressed", "messages": MESSAGES,
-         "load_times": "pageTimings", "file": "_file", "own_encoding": "_encoding"}
-"""Fields of the schema -> HAR's names."""
-
-
-class _Part(msgspec.Struct, rename=lambda name: NAMES.get(name, name)):
-    """A part of a HAR; what may be missing may also be null."""
-
-
-class _Pair(_Part):
-    name: str
-    value: str
-
-
-class _Posted(_Part):
-    text: str | None = None
-    encoding: str | None = None
-    own_encoding: str | None = None
-    file: str | None = None
-
-
-class _Content(_Part):
-    size: float | None = None
-    mime_type: str | None = None
-    text: str | None = None
-    encoding: str | None = None
-    comment: str | None = None
-    file: str | None = None
-
-
-class _Request(_Part):
-    url: str
-    method: str = "GET"
-    version: str | None = None
-    headers: list[_Pair] | None = None
-    posted: _Posted | None = None
-    body_bytes: float | None = None
-
-
-class _Response(_Part):
-    status: int | None = None
-    reason: str | None = None
-    version: str | None = None
-    headers: list[_Pair] | None = None
-    content: _Content | None = None
-    redirect_url: str | None = None
-    body_bytes: float | None = None
-    head_bytes: float | None = None
-    transfer_bytes: float | None = None
-
-
-class _Entry(_Part):
-    request: _Request
-    response: _Response | None = None
-    pageref: str | None = None
-    started: str | float | None = None
-    time: float | None = None
-    timings: dict[str, Any] | None = None
-    connect_ms: float | None = None
-    protocol: str | None = None
-    content_bytes: float | None = None
-    messages: Any = None
-
-
-class _Page(_Part):
-    id: str
-    title: str | None = None
-    started: str | float | None = None
-    load_times: dict[str, Any] | None = None
-
-
-class _Log(_Part):
-    entries: list[msgspec.Raw]
-    pages: list[_Page] | None = None
-
-
-class _Har(_Part):
-    log: _Log
 
 
 class HarSource:
@@ -144,7 +70,7 @@ class HarSource:
         """Read all but the bodies. Raises InputError when it is no HAR, or has no request over http or https."""
         try:
             file = read_har_file(path)
-            log = msgspec.json.decode(file.text, type=_Har, strict=False).log
+            log = msgspec.json.decode(file.text, type=Har, strict=False).log
         except UnreadableFileError as error:
             raise InputError(f"{error}; give the HAR of one page") from None
         except (ValueError, RecursionError, EOFError, OSError, zlib.error) as error:
@@ -153,9 +79,9 @@ class HarSource:
         self._wrong: list[str] = []
         pages = log.pages or []
         self.begins = {page.id: moment_of(page.started) for page in pages}
-        self.load_ends = {page.id: end for page in pages if (end := _load_end(page))}
+        self.load_ends = {page.id: end for page in pages if (end := load_end(page))}
         self.live: list[tuple[str, dict[str, Any]]] = []
-        asked: list[Asked[_Entry]] = []
+        asked: list[Asked[Entry]] = []
         for raw in log.entries:
             asked += self._asked(raw)
         self._asked_for = with_pages(in_order(asked), self.begins)
@@ -174,62 +100,62 @@ class HarSource:
     def _first_problem(self) -> str:
         return f" ({self._wrong[0]})" if self._wrong else ""
 
-    def _asked(self, raw: msgspec.Raw) -> Iterator[Asked[_Entry]]:
+    def _asked(self, raw: msgspec.Raw) -> Iterator[Asked[Entry]]:
         """Give an entry, if it is what a page asked for over http or https."""
         try:
-            entry = msgspec.json.decode(raw, type=_Entry, strict=False)
+            entry = msgspec.json.decode(raw, type=Entry, strict=False)
         except (ValueError, RecursionError) as error:
             self._wrong.append(str(error))
             return
-        page, response = entry.pageref or "", entry.response or _Response()
+        page, response = entry.pageref or "", entry.response or ResponsePart()
         if entry.messages is not None:
             self.live.append((page, msgspec.json.decode(raw)))
         url = as_browsers_ask(entry.request.url)
         scheme, host = url.partition(":")[0], urlsplit(url).hostname or ""
-        kind = _content_type(response).partition(";")[0].strip().lower()
-        content = response.content or _Content()
+        kind = content_type(response).partition(";")[0].strip().lower()
+        content = response.content or Content()
         if scheme not in ("http", "https") or OF_FIREFOX.fullmatch(host) or kind in OF_CERTIFICATES:
             return
         if response.status in INTERIM and not content.text:
             return
-        redirect = response.redirect_url or header_in(_pairs(response.headers), "location")
+        redirect = response.redirect_url or header_in(pairs_of(response.headers), "location")
         status = HTTPStatus.OK if response.status in INTERIM else response.status or 0
         yield Asked(entry, page, entry.request.method.upper(), url, status, kind,
                     as_browsers_ask(redirect, url) if redirect and status in REDIRECTS else "",
-                    header_in(_pairs(entry.request.headers), "referer"), moment_of(entry.started))
+                    header_in(pairs_of(entry.request.headers), "referer"), moment_of(entry.started))
 
     def _page_charsets(self) -> dict[str, str]:
         """Return the charset that the document of each page names, by the page's id: scripts without one are in it."""
         found: dict[str, str] = {}
         for asked in self._asked_for:
-            response = asked.entry.response or _Response()
+            response = asked.entry.response or ResponsePart()
             if "html" in asked.kind and asked.page not in found:
-                named = charset_of((response.content or _Content()).text or "", _content_type(response))
+                named = charset_of((response.content or Content()).text or "", content_type(response))
                 found |= {asked.page: named} if named else {}
         return found
 
-    def _exchange(self, asked: Asked[_Entry]) -> Exchange:
+    def _exchange(self, asked: Asked[Entry]) -> Exchange:
         entry, request = asked.entry, asked.entry.request
-        response = entry.response or _Response()
-        content = response.content or _Content()
-        headers = tuple(pair for pair in _pairs(response.headers) if not pair[0].startswith(":"))
+        response = entry.response or ResponsePart()
+        content = response.content or Content()
+        headers = tuple(pair for pair in pairs_of(response.headers) if not pair[0].startswith(":"))
         end = self.load_ends.get(asked.page)
         is_late = end is not None and asked.moment is not None and asked.moment > end
         timings = entry.timings or {}
         answer = Answer(
             status=asked.status, reason="OK" if response.status in INTERIM else response.reason or "",
-            protocol=_protocol(entry, response), headers=headers or None,
+            protocol=protocol_of(entry, response), headers=headers or None,
             mime_type=content.mime_type or header_in(headers, "content-type"), redirect_url=asked.redirect_url,
             content_bytes=UNKNOWN if content.size is None else int(content.size),
-            body_bytes=_wire_bytes(response, headers))
+            body_bytes=wire_bytes(response, headers))
         known = Exchange(
-            page=asked.page, request=Request(asked.method, asked.url, _pairs(request.headers), self._sent(request)),
+            page=asked.page, request=Request(asked.method, asked.url, pairs_of(request.headers), self._sent(request)),
             answer=answer, started=asked.moment, time_ms=time_ms(entry.time) or 0.0,
             phases=Phases(wait=UNKNOWN if (wait := time_ms(timings.get("wait"))) is None else wait),
-            handshake_ms=_connect_ms(entry, response), fate=Fate.AFTER_LOAD if is_late else Fate.COUNTED)
+            handshake_ms=connect_ms_of(entry, response), fate=Fate.AFTER_LOAD if is_late else Fate.COUNTED)
         return self._with_body(known, entry, response, content)
 
-    def _with_body(self, known: Exchange, entry: _Entry, response: _Response, content: _Content) -> Exchange:
+    def _with_body(self, known: Exchange, entry: Entry, response: ResponsePart, content: Content) -> Exchange:
         """Return an exchange with its body, or the error that says why it is missing."""
         answer = known.answer
         named = answer.header("content-encoding")
@@ -253,7 +179,7 @@ class HarSource:
             return replace(known, error=NOISE)
         return _completed(known, status, body)
 
-    def _readings(self, content: _Content, known: Exchange, size: int) -> Iterator[bytes]:
+    def _readings(self, content: Content, known: Exchange, size: int) -> Iterator[bytes]:
         """Give what the text of a body can stand for, what the HAR says first: base64, a text, base64 that nobody
         names, bytes as characters of Latin-1.
         """
@@ -279,13 +205,13 @@ class HarSource:
         if not text.isascii() and all(character <= "\xff" for character in text):
             yield text.encode("latin-1")
 
-    def _sent(self, request: _Request) -> bytes:
+    def _sent(self, request: RequestPart) -> bytes:
         """Return what was sent. Safari gives a GET after a form the form's own."""
         posted = request.posted
         if posted is None or request.method.upper() in ("GET", "HEAD"):
             return b""
         there = self._file.attached(posted.file) if posted.file else None
-        length = header_in(_pairs(request.headers), "content-length")
+        length = header_in(pairs_of(request.headers), "content-length")
         labels = {"text": posted.text, "encoding": posted.encoding, "_encoding": posted.own_encoding}
         size = int(length) if length.isdigit() else int(request.body_bytes or UNKNOWN)
         return there if there is not None else posted_body(labels, size)
@@ -318,63 +244,7 @@ def _completed(known: Exchange, status: int, body: Body) -> Exchange:
         content_bytes=len(body.content) if answer.content_bytes < 0 else answer.content_bytes))
 
 
-def _pairs(pairs: list[_Pair] | None) -> Headers:
-    return tuple((pair.name, pair.value) for pair in pairs or ())
-
-
-def _content_type(response: _Response) -> str:
-    content = response.content or _Content()
-    return header_in(_pairs(response.headers), "content-type") or content.mime_type or ""
-
-
-def _load_end(page: _Page) -> datetime | None:
-    """Return when the load event of a page was, None where that is not known."""
-    begin, on_load_ms = moment_of(page.started), time_ms((page.load_times or {}).get("onLoad"))
-    if begin is None or on_load_ms is None or not 0 < on_load_ms < LONGEST_LOAD_MS or begin.year == MAXYEAR:
-        return None
-    return begin + timedelta(milliseconds=on_load_ms)
-
-
-def _protocol(entry: _Entry, response: _Response) -> str:
-    """Return over which protocol an entry went, "" where nobody knows: WebPageTest says it in `_protocol` alone."""
-    if any(name.startswith(":") for name, _ in _pairs(entry.request.headers)):
-        return H2
-    for said in (response.version or entry.request.version, entry.protocol):
-        name = (said or "").lower()
-        if name in PROTOCOLS or is_over_http2(name) or name.startswith("spdy"):
-            return PROTOCOLS.get(name, H2)
-    return ""
-
-
-def _connect_ms(entry: _Entry, response: _Response) -> float | None:
-    """Return how long the TCP handshake took; None over a connection that was there already (0)."""
-    return handshake_ms({"_connectMs": entry.connect_ms, "timings": entry.timings, "time": entry.time,
-                         "response": {"httpVersion": response.version}}) or None
-
-
-def _wire_bytes(response: _Response, headers: Headers) -> int:
-    """Return the size of the encoded body: Content-Length says it; bodySize only when it is below the decoded size."""
-    length = header_in(headers, "content-length")
-    if length.isdigit():
-        return int(length)
-    size, decoded = int(response.body_bytes or UNKNOWN), int((response.content or _Content()).size or 0)
-    encoded = bool(header_in(headers, "content-encoding"))
-    if encoded and size < 0:
-        size = _transferred(response)
-    if size > 0 and (not encoded or size < decoded or decoded <= 0):
-        return size
-    return UNKNOWN if encoded or decoded <= 0 else decoded
-
-
-def _transferred(response: _Response) -> int:
-    """Return the size of the encoded body by what Chrome says that crossed the network, 0 where it does not.
-
-    That counts the head, too, whose compressed size over HTTP/2 nobody tells.
-    """
-    return max(0, int(response.transfer_bytes or 0) - max(0, int(response.head_bytes or 0)))
-
-
-def _decoded_bytes(known: Exchange, entry: _Entry, content: _Content, named: str) -> tuple[int, bool]:
+def _decoded_bytes(known: Exchange, entry: Entry, content: Content, named: str) -> tuple[int, bool]:
     """Return how large a body is decoded, 0 where nobody knows, and whether its sizes are known to be its own."""
     answer = known.answer
     is_plain = answer.headers is not None and not named and answer.status == HTTPStatus.OK
@@ -399,14 +269,14 @@ def _can_have_size(body: Body, size: int, role: Role, text: str, *, is_counted: 
     return not is_counted or min(got, len(plain.decode("utf-8", "replace"))) <= MOST_OF_BODY * size + A_LITTLE
 
 
-def _is_lost(answer: Answer, response: _Response) -> bool:
+def _is_lost(answer: Answer, response: ResponsePart) -> bool:
     """Say whether an answer whose body is empty here had one: Chrome has none of what a script read as a blob."""
     if answer.status not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
         return False
     length = answer.header("content-length")
     if length.isdigit():
         return int(length) > (NOTHING_ENCODED if answer.header("content-encoding") else 0)
-    return _transferred(response) > LARGEST_HEAD
+    return transferred(response) > LARGEST_HEAD
 
 
 def _as_served(attached: bytes, encoded: Callable[[str], bytes]) -> bytes:
