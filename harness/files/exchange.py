@@ -93,7 +93,7 @@ class Body(msgspec.Struct, frozen=True):
     sha256: str = ""
 
 
-class LiveMessage(msgspec.Struct, frozen=True):
+class Message(msgspec.Struct, frozen=True):
     """A message of a WebSocket (RFC 6455), at `time_s` since the epoch. Of a close (opcode 8) `data` is the code."""
 
     received: bool
@@ -129,7 +129,7 @@ class Answer(msgspec.Struct, frozen=True):
     refetched: bool = False
     early_hints: Headers = ()
     arrivals: tuple[tuple[float, int], ...] = ()
-    messages: tuple[LiveMessage, ...] | None = None
+    messages: tuple[Message, ...] | None = None
 
     def header(self, wanted: str) -> str:
         """Return the value of a header, "" without it."""
@@ -196,6 +196,11 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     initiator: str = ""
     synchronous: bool = False
     note: str = ""
+
+    @property
+    def length_ms(self) -> float:
+        """From the start to the end."""
+        return self.phases.total if self.time_ms is None else self.time_ms
 
     @property
     def failed(self) -> bool:

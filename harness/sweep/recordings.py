@@ -20,7 +20,7 @@ from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.urls import as_browsers_ask
 from harness.measure.resume import recording_digest
 from harness.mirror.bodies import damage
-from harness.mirror.manifest import MANIFEST, keep_bodies, read_manifest
+from harness.mirror.manifest import MANIFEST, read_manifest
 from harness.mirror.paths import list_files
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.rtts import read_rtts, write_rtts
@@ -168,8 +168,6 @@ def _cut(source: PageFiles, page: Page, target: PageFiles) -> str:
     bodies = {name: body for name, body in own.bodies.items() if name.partition("/")[0] not in of_others}
     if damaged := damage(bodies, source.mirror):
         return f"{damaged}; record it again"
-    if own.manifest.bodies:
-        keep_bodies(target.fetchlog, bodies)
     for host in sorted({*whole.files} - of_others):
         shutil.copytree(source.mirror / host, target.mirror / host, ignore=_links)
     write_rtts(target.rtts, {host: rtt_ms for host, (_, rtt_ms) in rtts_ms.items() if host not in of_others},

@@ -46,9 +46,8 @@ def test_2013_the_end_of_a_redirect_has_the_file_of_its_beginning(tmp_path: Path
         ok("http://www.a.test/", "http://a.test/"), ok("http://a.test/", "/home"), ok("http://a.test/home")])
     assert recording.document("http://www.a.test/") == "http://a.test/home"
     home = Site(recording, HOST).answer("/home")
-    assert (home.status, home.file_host, home.file) == (200, "www.a.test", "index.html")
-    assert recording.body_file(home) == "www.a.test/index.html"
-    assert Site(recording, HOST).borrowed == {"www.a.test"}
+    assert (home.status, home.file) == (200, "www.a.test/index.html")
+    assert Site(recording, HOST).lenders == {HOST, "www.a.test"}
 
 
 def test_2013_a_recorded_answer_without_its_body_is_not_found_and_is_named(tmp_path: Path) -> None:

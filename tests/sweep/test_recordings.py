@@ -9,7 +9,7 @@ import pytest
 from harness.files.pages import PageFiles, read_pages
 from harness.measure.resume import recording_digest
 from harness.mirror.bodies import damage
-from harness.mirror.manifest import write_manifest
+from harness.mirror.importing import write_manifest
 from harness.mirror.recording import read_recording
 from harness.mirror.rtts import recorded_rtts
 from harness.sweep import recordings

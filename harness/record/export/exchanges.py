@@ -143,11 +143,11 @@ def _in_log_order(answers: list[RecordedAnswer], log: PageLog) -> list[RecordedA
 def _of_text_log(recording: Recording, page: Page, mirror: Path, answer: RecordedAnswer, captured: datetime
                  ) -> RecordedExchange:
     """Return an answer of 2013's format: no headers but those that the replay adds, `captured` when its log was."""
-    file = recording.body_file(answer)
+    file = answer.file
     body = _body(mirror, file)
     headers = (*OF_NO_RECORDING, ("Location", answer.redirect_url)) if answer.redirect_url else OF_NO_RECORDING
     if file or (answer.mime_type and not answer.redirect_url):
-        kind = content_type(answer.mime_type, answer.charset, answer.file or "it.txt", body)
+        kind = content_type(answer.mime_type, file or "it.txt", body)
         headers = (*headers, ("Content-Type", kind))
     http2 = answer.url.startswith("https:") and split_url(answer.url)[0] in recording.http2_hosts
     return RecordedExchange(page, "GET", answer.url, (), b"", answer.status, _phrase(answer.status), headers, body,

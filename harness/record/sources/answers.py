@@ -28,11 +28,9 @@ from itertools import islice
 
 from harness.files.headers import REDIRECTS
 from harness.files.urls import as_browsers_ask, decoded, document_url
-from harness.mirror.forms import may_be_in_another_format, without_format
+from harness.mirror.alike import alike_path, in_common, mask_body, mask_target, may_be_in_another_format, without_format
 from harness.mirror.live import LiveConnection
-from harness.mirror.masks import mask_body, mask_target
 from harness.mirror.ranges import NotSatisfiableError
-from harness.mirror.targets import alike_path, in_common
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.parts import Held, held_by, wanted_of
 

@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 from harness.files.encoding import codings, encode
 from harness.files.foreign_entry import ForeignEntry
 from harness.files.foreign_pages import page_urls
+from harness.files.har import exchanges_of
 from harness.files.headers import REDIRECTS, WITHOUT_BODY
 from harness.files.urls import document_url
 from harness.mirror.asked import Asked, headers_of
@@ -32,7 +33,7 @@ def index_har(entries: list[ForeignEntry], websockets: Sequence[tuple[dict[str, 
     s since the epoch, its page's load event. What belongs to no page comes last, for URLs that no page has.
     """
     pages = page_urls(entries)
-    index = Index(live=[live for entry, last_s in websockets for live in read_live([entry], page="", last_s=last_s)])
+    index = Index(live=[live for entry, last_s in websockets for live in read_live(exchanges_of([entry]), last_s)])
     of_pages = [entry for entry in entries if entry.status and (not pages or entry.page in pages)]
     known = {(entry.method, same_name(entry.url)) for entry in of_pages}
     answered = of_pages + [entry for entry in entries if entry.status and (entry.method, same_name(entry.url))

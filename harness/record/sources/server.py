@@ -19,11 +19,11 @@ from typing import Any
 from harness.browser.program import date_now
 from harness.files.headers import Headers
 from harness.files.urls import split_url
+from harness.mirror.alike import path_and_query
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.callbacks import new_names, renamed
 from harness.mirror.headers import replayed
 from harness.mirror.live import LiveConnection
-from harness.mirror.targets import path_and_query
 from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
 from harness.record.sources.encoding import NUMBER as NUMBER_OF_BYTES
 from harness.record.sources.encoding import as_accepted
