@@ -45,6 +45,8 @@ LINE_ENDS = dict.fromkeys(map(ord, "\r\n"))
 STRIPPED = re.compile(r"\[([0-9]{1,9}) bytes were stripped\]")
 """What Chrome's net-log has in place of a cookie or a credential: how long it was."""
 CHARSET = "; charset="
+OF_BODY = ("_file", "_fileBytes", "_fileSha256")
+"""What an entry says of the file that has its body."""
 
 
 def is_over_http2(protocol: str) -> bool:
@@ -110,7 +112,7 @@ def to_har(exchange: Exchange) -> dict[str, Any]:
 
 def body_fields(body: Body) -> dict[str, Any]:
     """Return what an entry says of the file that has its body."""
-    found = {"_file": body.file, "_fileBytes": body.bytes, "_fileSha256": body.sha256}
+    found = dict(zip(OF_BODY, (body.file, body.bytes, body.sha256), strict=True))
     return {name: value for name, value in found.items() if value not in (None, "")}
 
 

@@ -69,6 +69,12 @@ def _replayed(har: Path, exchanges: Iterable[Exchange], problems: list[str]) -> 
             yield exchange
 
 
+def is_of_text_log(har: Path) -> bool:
+    """Say whether a page has a text log alone, or a HAR that was made of it."""
+    page = read_page(har, []) if har.is_file() else None
+    return not har.is_file() or (page is not None and page.of_text_log)
+
+
 def replayed_place(exchange: Exchange) -> Place | None:
     """Return the key of an exchange's URL, a WebSocket's as that of its handshake; None where no replay has it."""
     scheme, _, rest = exchange.request.url.partition(":")

@@ -84,6 +84,6 @@ def read_manifest(fetchlog: Path, problems: list[str]) -> Manifest:
 
 def _user_agents(content: Mapping[str, Any]) -> dict[str, str]:
     """Return them; those that fetch.py wrote, since manifests of synthetic pages list URLs alone."""
-    said = {str(page["page"]): str(page.get("user_agent", "")) for page in content.get("pages", ())
+    said = {str(page.get("page")): str(page.get("user_agent", "")) for page in content.get("pages", ())
             if isinstance(page, dict)}
     return {page: user_agent for page, user_agent in said.items() if USER_AGENT.fullmatch(user_agent)}

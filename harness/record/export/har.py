@@ -11,7 +11,7 @@ from harness.files.charsets import encode_text
 from harness.files.encoding import decode
 from harness.files.exchange import UNKNOWN
 from harness.files.foreign_har import read_websocket_entries
-from harness.files.har import CREATOR, H2, STILL_ENCODED
+from harness.files.har import CREATOR, H2, OF_BODY, STILL_ENCODED
 from harness.files.headers import header_in
 from harness.files.pages import Page
 from harness.record.export.exchanges import RecordedExchange
@@ -64,7 +64,8 @@ def _entry(exchange: RecordedExchange, number: str) -> dict[str, Any]:
         content["comment"] = f"{STILL_ENCODED} {encoding}"
     entry["response"] = {**entry["response"], "content": content, "bodySize": len(exchange.body)}
     entry["pageref"] = number
-    entry.pop("_file", None)
+    for name in OF_BODY:
+        entry.pop(name, None)
     return entry
 
 
