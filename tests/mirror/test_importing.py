@@ -87,5 +87,5 @@ def test_one_that_is_not_all_there_is_not_brought_in(older: PageFiles) -> None:
     manifest = json.loads((older.fetchlog / "manifest.json").read_text())
     manifest["bodies"] |= {"a.test/more": {"bytes": 1, "sha256": "0" * 64}}
     (older.fetchlog / "manifest.json").write_text(json.dumps(manifest | {"format": 1}))
-    with pytest.raises(InputError, match="^1 of 2 bodies of Web/ is missing"):
+    with pytest.raises(InputError, match="1 of 2 bodies"):
         import_recording(older)
