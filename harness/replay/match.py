@@ -3,7 +3,7 @@
 docs/replay.md has the rules and their sources, tests/corpus/replay the cases. How an answer is found decides first:
 
 1. exact: this URL (however its characters are encoded) and method, and for a request with a body the same body;
-2. masked: the same when volatile values (harness.mirror.masks) are left out of URL and body;
+2. masked: the same when volatile values (harness.mirror.alike) are left out of URL and body;
 3. best-match: the same path, without volatile values, an image's size, and a font's or image's format.
 
 Of the answers that are found so and may be sent, the one with the highest score is: see `Matcher.best`. An answer that

@@ -24,6 +24,7 @@ from typing import Any
 
 import pytest
 
+from harness.bootstrap import ROOT
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.pages import PageFiles
 from harness.files.text_log import Response
@@ -174,3 +175,4 @@ def test_every_case_is_a_row_of_the_table() -> None:
     assert len(CASES) >= 110
     assert len({case["name"] for _, case in CASES}) == len(CASES)
     assert len(rows(whole=True)) == len(CASES) + 2      # with the title
+    assert "\n".join(rows(whole=False)) in (ROOT / "docs" / "replay.md").read_text()

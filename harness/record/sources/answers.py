@@ -6,11 +6,11 @@ A request is answered, in this order, by what was recorded for
    from its own document on (a HEAD by what was recorded for a GET, if for no HEAD);
 2. the same with http for https or the other way round, and however its characters are encoded (``,`` or ``%2C``):
    archives file all of these under one name. A redirect from one of these to another does not lead to itself so;
-3. the same URL, and the same body of a POST, but for volatile values (harness.mirror.masks): pages put the time of day
+3. the same URL, and the same body of a POST, but for volatile values (harness.mirror.alike): pages put the time of day
    into URLs, and Chrome's clock is fixed;
-4. the same host and path, with the most in common otherwise (harness.mirror.targets): for a GET, and for a beacon's
+4. the same host and path, with the most in common otherwise (harness.mirror.alike): for a GET, and for a beacon's
    POST, whose answer has no body: which of several it gets is all the same, and each tells other times;
-5. the same font or image in another format (harness.mirror.forms).
+5. the same font or image in another format (harness.mirror.alike).
 
 3 to 5 are stand-ins, and never redirect. The page itself is never answered by one, a frame in it only by 3. A
 navigation (the page, a frame) is answered only by what answered one when it was recorded, as far as the source knows
