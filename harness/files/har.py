@@ -186,7 +186,7 @@ def from_har(entry: dict[str, Any], page: str = "") -> Exchange:
         phases=Phases(**{name: UNKNOWN if time is None else time for name, time in times.items()}),
         handshake_ms=handshake_ms(entry), connection=str(entry.get("connection") or ""),
         address=str(entry.get("serverIPAddress") or ""), error=error,
-        fate=fate_of(url, status, error, late=bool(entry.get("_afterLoad"))),
+        fate=fate_of(url, error, answered=bool(status), late=bool(entry.get("_afterLoad"))),
         from_cache=bool(entry.get("_fromCache")), before_document=bool(entry.get("_beforeDocument")),
         after_message=bool(entry["_afterMessage"]) if "_afterMessage" in entry else None,
         initiator=str(entry.get("_initiator") or ""), synchronous=bool(entry.get("_synchronous")),
@@ -244,7 +244,8 @@ def exchange_of(transaction: HttpTransaction, started: datetime, *, server: tupl
         early_hints=transaction.early_hints)
     return Exchange(request=Request(transaction.method, transaction.url, transaction.request_headers), answer=answer,
                     started=started, phases=transaction.phases, connection=server[1] if server else "",
-                    address=server[0] if server else "", error=error, fate=fate_of(transaction.url, status, error),
+                    address=server[0] if server else "", error=error,
+                    fate=fate_of(transaction.url, error, answered=bool(status)),
                     from_cache=transaction.from_cache, initiator=transaction.initiator,
                     synchronous=transaction.synchronous)
 
