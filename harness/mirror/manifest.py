@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,13 @@ class Manifest:
         bodies = {name: {"bytes": body.bytes, "sha256": body.sha256} for name, body in unnamed.items()}
         more = {name: value for name, value in self.content.items() if name not in OF_OLDER}
         return json.dumps({"format": MANIFEST_FORMAT, "source": self.source, **more, "bodies": bodies}, indent=1) + "\n"
+
+
+def keep_bodies(fetchlog: Path, names: Collection[str]) -> None:
+    """Leave all bodies but `names` out of the list: the others are not in this copy of the mirror."""
+    content = read_untrusted_json(fetchlog / MANIFEST)
+    content["bodies"] = {name: body for name, body in content["bodies"].items() if name in names}
+    (fetchlog / MANIFEST).write_text(json.dumps(content, indent=1) + "\n", encoding="ascii")
 
 
 def manifest_of(content: Mapping[str, Any]) -> Manifest:

@@ -20,7 +20,7 @@ from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.urls import as_browsers_ask
 from harness.measure.resume import recording_digest
 from harness.mirror.bodies import damage
-from harness.mirror.manifest import MANIFEST, read_manifest
+from harness.mirror.manifest import MANIFEST, keep_bodies, read_manifest
 from harness.mirror.paths import list_files
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.rtts import read_rtts, write_rtts
@@ -168,6 +168,8 @@ def _cut(source: PageFiles, page: Page, target: PageFiles) -> str:
     bodies = {name: body for name, body in own.bodies.items() if name.partition("/")[0] not in of_others}
     if damaged := damage(bodies, source.mirror):
         return f"{damaged}; record it again"
+    if own.manifest.bodies:
+        keep_bodies(target.fetchlog, bodies)
     for host in sorted({*whole.files} - of_others):
         shutil.copytree(source.mirror / host, target.mirror / host, ignore=_links)
     write_rtts(target.rtts, {host: rtt_ms for host, (_, rtt_ms) in rtts_ms.items() if host not in of_others},
@@ -176,8 +178,10 @@ def _cut(source: PageFiles, page: Page, target: PageFiles) -> str:
 
 
 def _hosts(recording: Recording) -> set[str]:
-    """Return the hosts that are named in its logs."""
-    return {host for _, host in (*recording.answers, *recording.live)}
+    """Return the hosts that are named in its logs, or whose folders have bodies of these."""
+    lenders = {answer.file.partition("/")[0] for of_host in recording.answers.values() for found in of_host.values()
+               for answer in found if answer.file is not None}
+    return lenders | {host for _, host in (*recording.answers, *recording.live)}
 
 
 def _links(folder: str, names: list[str]) -> list[str]:
