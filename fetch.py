@@ -5,6 +5,7 @@
                                                                    myURLS.fetchlog/  PAGE, PAGE.har, manifest.json
 
     ./fetch.py --from site.wacz      the same from what others recorded: a .har, .warc or .wacz
+    ./fetch.py --from Paper2013      bring a recording of an older format into today's
     ./fetch.py --as-of 2013-03-12    the same from a web archive, as the pages were on that day
     ./fetch.py --to site.wacz        the reverse: the recording as a .wacz, .warc.gz, .warc or .har
 
@@ -30,6 +31,7 @@ from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.about import ShowVersion
 from harness.measure.limits import TimeLimits
 from harness.measure.trial import Trial, try_pages
+from harness.mirror.importing import import_recording
 from harness.mirror.manifest import read_manifest
 from harness.mirror.rtts import write_rtts
 from harness.record.export.write import ENDINGS, export
@@ -74,6 +76,10 @@ def main() -> int:
         return 0
     if not os.access(options.dir, os.W_OK | os.X_OK):
         raise InputError(f"{options.dir}: cannot be written by you; give a --dir of yours")
+    older = recording_named(options.dir, str(options.source)) if options.source else None
+    if older:
+        print(import_recording(older) or f"{older.name} is in today's format already")
+        return 0
     if not options.source:
         archive = WebArchive(options.as_of, options.archive) if options.as_of else None
         with web_archive(archive) if archive else contextlib.nullcontext() as asked:
@@ -83,6 +89,14 @@ def main() -> int:
         if brought.figures is not None:
             return make_synthetic(options, brought.figures)
         return record_pages(options, list_file, source)
+
+
+def recording_named(directory: Path, name: str) -> PageFiles | None:
+    """Return the recording of this name, None where there is none: --from brings an older one into today's format."""
+    if Path(name).name != name or not name:
+        return None
+    files = PageFiles(directory, name)
+    return files if files.mirror.is_dir() and files.fetchlog.is_dir() else None
 
 
 def record_pages(options: argparse.Namespace, list_file: Path, source: Source | None) -> int:

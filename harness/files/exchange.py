@@ -93,7 +93,7 @@ class Body(msgspec.Struct, frozen=True):
     sha256: str = ""
 
 
-class LiveMessage(msgspec.Struct, frozen=True):
+class Message(msgspec.Struct, frozen=True):
     """A message of a WebSocket (RFC 6455), at `time_s` since the epoch. Of a close (opcode 8) `data` is the code."""
 
     received: bool
@@ -129,7 +129,7 @@ class Answer(msgspec.Struct, frozen=True):
     refetched: bool = False
     early_hints: Headers = ()
     arrivals: tuple[tuple[float, int], ...] = ()
-    messages: tuple[LiveMessage, ...] | None = None
+    messages: tuple[Message, ...] | None = None
 
     def header(self, wanted: str) -> str:
         """Return the value of a header, "" without it."""
@@ -198,24 +198,30 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
     @property
+    def length_ms(self) -> float:
+        """From the start to the end."""
+        return self.phases.total if self.time_ms is None else self.time_ms
+
+    @property
     def failed(self) -> bool:
         """Whether the answer did not come whole."""
         return not self.answer.arrivals and (self.answer.partial or bool(self.error and not self.answer.refetched))
 
 
-def fate_of(url: str, status: int, error: str, *, late: bool = False) -> Fate:
-    """Return what became of a request for `url` whose answer had this status (0: none) and this error ("": none).
+def fate_of(url: str, error: str, *, answered: bool, late: bool = False, expected: bool = False) -> Fate:
+    """Return what became of a request for `url` with this error ("": none); `answered`: the head of an answer came.
 
-    `late`: the load event did not wait for it.
+    `late`: the load event did not wait for it. `expected`: it got no answer when the page was recorded either.
     """
-    if late:
-        return Fate.AFTER_LOAD
-    if error.startswith(ABORTED) or (error.startswith(BLOCKED_BY) and not status):
-        return Fate.CANCELLED
-    if is_asked_by_browser(url):
-        return Fate.BROWSERS_OWN
-    if error == UNFINISHED and status:
-        return Fate.CUT
-    if error.startswith(BLOCKED_BY):
-        return Fate.BLOCKED
-    return Fate.FAILED if error or not status else Fate.COUNTED
+    blocked = error.startswith(BLOCKED_BY)
+    fates = {
+        Fate.AFTER_LOAD: late,
+        Fate.CANCELLED: error.startswith(ABORTED) or (blocked and not answered),
+        Fate.BROWSERS_OWN: is_asked_by_browser(url),
+        Fate.HUNG_AS_RECORDED: expected and error == UNFINISHED,
+        Fate.AS_RECORDED: expected,
+        Fate.CUT: answered and error == UNFINISHED,
+        Fate.BLOCKED: blocked,
+        Fate.FAILED: not answered,
+        Fate.COUNTED: True}
+    return next(fate for fate, is_it in fates.items() if is_it)

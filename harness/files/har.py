@@ -1,7 +1,7 @@
 """HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/) of our own files, and exchanges (harness.files.exchange).
 
     entry = to_har(exchange)
-    exchange = from_har(entry, page)        # ValueError, TypeError, KeyError, AttributeError for what is no entry
+    exchange = from_har(entry, page)
 
 No other module knows how an entry is written. Names that begin with an underscore are Chrome's or our own:
 docs/results.md lists them. `_connectionId` is `connection` once more, for Chrome's DevTools: they look there for it,
@@ -11,7 +11,7 @@ and show what they find in `connection` as the server's port (front_end/models/h
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -25,7 +25,7 @@ from harness.files.exchange import (
     Body,
     Exchange,
     Fate,
-    LiveMessage,
+    Message,
     Phases,
     Request,
     fate_of,
@@ -45,6 +45,8 @@ LINE_ENDS = dict.fromkeys(map(ord, "\r\n"))
 STRIPPED = re.compile(r"\[([0-9]{1,9}) bytes were stripped\]")
 """What Chrome's net-log has in place of a cookie or a credential: how long it was."""
 CHARSET = "; charset="
+OF_BODY = ("_file", "_fileBytes", "_fileSha256")
+"""What an entry says of the file that has its body."""
 
 
 def is_over_http2(protocol: str) -> bool:
@@ -85,7 +87,7 @@ def to_har(exchange: Exchange) -> dict[str, Any]:
     answer, phases = exchange.answer, exchange.phases
     entry: dict[str, Any] = {
         "pageref": "page_1", "startedDateTime": _date(exchange.started),
-        "time": phases.total if exchange.time_ms is None else exchange.time_ms,
+        "time": exchange.length_ms,
         "request": _request(exchange), "response": _response(exchange), "cache": {},
         "timings": {name: getattr(phases, name) for name in phases.__struct_fields__}}
     if exchange.connection:
@@ -110,7 +112,7 @@ def to_har(exchange: Exchange) -> dict[str, Any]:
 
 def body_fields(body: Body) -> dict[str, Any]:
     """Return what an entry says of the file that has its body."""
-    found = {"_file": body.file, "_fileBytes": body.bytes, "_fileSha256": body.sha256}
+    found = dict(zip(OF_BODY, (body.file, body.bytes, body.sha256), strict=True))
     return {name: value for name, value in found.items() if value not in (None, "")}
 
 
@@ -156,7 +158,7 @@ def _response(exchange: Exchange) -> dict[str, Any]:
 def from_har(entry: dict[str, Any], page: str = "") -> Exchange:
     """Return an entry of a HAR of ours as an exchange.
 
-    Raises ValueError, TypeError, KeyError, AttributeError, OverflowError for what is no entry.
+    Raises NO_ENTRY for what is none.
     """
     request, response = entry["request"], entry["response"]
     url, status, error = str(request["url"]), int(response.get("status") or 0), str(entry.get("_error") or "")
@@ -178,17 +180,32 @@ def from_har(entry: dict[str, Any], page: str = "") -> Exchange:
     times = {name: time_ms(timings.get(name)) for name in Phases.__struct_fields__}
     return Exchange(
         page=page,
-        request=Request(str(request["method"]).upper(), url, headers_of_har(request.get("headers")),
+        request=Request(str(request.get("method") or "GET").upper(), url, headers_of_har(request.get("headers")),
                         posted_body(posted), str(posted.get("_sha256") or "")),
         answer=answer, started=moment_of(entry.get("startedDateTime")), time_ms=time_ms(entry.get("time")),
         phases=Phases(**{name: UNKNOWN if time is None else time for name, time in times.items()}),
         handshake_ms=handshake_ms(entry), connection=str(entry.get("connection") or ""),
         address=str(entry.get("serverIPAddress") or ""), error=error,
-        fate=fate_of(url, status, error, late=bool(entry.get("_afterLoad"))),
+        fate=fate_of(url, error, answered=bool(status), late=bool(entry.get("_afterLoad"))),
         from_cache=bool(entry.get("_fromCache")), before_document=bool(entry.get("_beforeDocument")),
         after_message=bool(entry["_afterMessage"]) if "_afterMessage" in entry else None,
         initiator=str(entry.get("_initiator") or ""), synchronous=bool(entry.get("_synchronous")),
         note=str(entry.get("comment") or ""))
+
+
+NO_ENTRY = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
+"""What from_har raises for nonsense."""
+
+
+def exchanges_of(entries: Iterable[Any], page: str = "", where: str = "", problems: list[str] | None = None
+                 ) -> Iterator[Exchange]:
+    """Give the exchanges among a HAR's entries; what is none is left out, with a line in `problems`: `where` it is."""
+    for number, entry in enumerate(entries, start=1):
+        try:
+            yield from_har(entry, page)
+        except NO_ENTRY as error:       # noqa: PERF203
+            if problems is not None:
+                problems.append(f"{where}:1: entry {number} is none ({type(error).__name__}: {error}); left out")
 
 
 def har_log(url: str, entries: list[dict[str, Any]], *, started: datetime | None = None, comment: str = "",
@@ -227,7 +244,8 @@ def exchange_of(transaction: HttpTransaction, started: datetime, *, server: tupl
         early_hints=transaction.early_hints)
     return Exchange(request=Request(transaction.method, transaction.url, transaction.request_headers), answer=answer,
                     started=started, phases=transaction.phases, connection=server[1] if server else "",
-                    address=server[0] if server else "", error=error, fate=fate_of(transaction.url, status, error),
+                    address=server[0] if server else "", error=error,
+                    fate=fate_of(transaction.url, error, answered=bool(status)),
                     from_cache=transaction.from_cache, initiator=transaction.initiator,
                     synchronous=transaction.synchronous)
 
@@ -261,15 +279,15 @@ def _text(body: bytes) -> dict[str, str]:
         return {"text": base64.b64encode(body).decode(), "_encoding": "base64"}
 
 
-def _message(message: LiveMessage) -> dict[str, Any]:
+def _message(message: Message) -> dict[str, Any]:
     data = base64.b64encode(message.data) if message.opcode == Opcode.BINARY else message.data
     return {"type": "receive" if message.received else "send", "time": message.time_s, "opcode": message.opcode,
             "data": data.decode()}
 
 
-def _read_message(found: Mapping[str, Any]) -> LiveMessage:
+def _read_message(found: Mapping[str, Any]) -> Message:
     opcode, text = int(found["opcode"]), str(found["data"])
-    return LiveMessage(found["type"] == "receive", float(found["time"]), opcode,
+    return Message(found["type"] == "receive", float(found["time"]), opcode,
                        base64.b64decode(text) if opcode == Opcode.BINARY else text.encode())
 
 

@@ -41,7 +41,7 @@ def _unanswered(load: LoadRecord) -> int:
     """
     if load.answers is None:
         return (load.failed_requests or {}).get(UNFINISHED, 0)
-    return sum(answer.error == UNFINISHED and answer.is_one_of(frozenset((Fate.COUNTED,)))
+    return sum(answer.error == UNFINISHED and answer.is_one_of(frozenset((Fate.FAILED,)))
                for answer in load.answers.each)
 
 

@@ -15,7 +15,6 @@ from urllib.parse import unquote
 
 from harness.errors import InputError
 from harness.files.host_names import is_host_name
-from harness.files.server_log import FoundAs
 from harness.files.urls import from_root, split_url
 
 LONGEST_PLAIN = 64
@@ -52,27 +51,29 @@ def md5_name(path_and_query: str) -> str:
     return hashlib.md5(_to_bytes(target), usedforsecurity=False).hexdigest()
 
 
-def lookups(path_and_query: str) -> list[tuple[str, str]]:
+def lookups(path_and_query: str) -> list[str]:
     """Return the files, relative to the host's directory, in which a URL's body may be, in the order of looking.
 
-    Each comes with how its name is made (`FoundAs`): first the plain path, then the MD5 of path and query, both as
-    received; then both without a bare ``?`` or ``#`` at the end, and percent-decoded; last as Windows' file systems
-    have it, which know no ``?``. No name leads out of the host's directory.
+    First the plain path, then the MD5 of path and query, both as received; then both without a bare ``?`` or ``#`` at
+    the end, and percent-decoded; last as Windows' file systems have it, which know no ``?``. No name leads out of the
+    host's directory.
     """
     target = from_root(path_and_query)
-    found: dict[str, str] = {}
+    found: dict[str, None] = {}
     for form in (target, _without_bare_end(target), target.partition("#")[0], from_root(_decoded(target))):
         name = _plain_name(form)
-        if _can_be_file(name):
-            found.setdefault(name, FoundAs.PLAIN)
-        found.setdefault(md5_name(form), FoundAs.MD5)
-        collapsed = re.sub("/+", "/", name)
-        if _can_be_file(collapsed):    # a//b, which some 2013 mirrors hold as a/b
-            found.setdefault(collapsed, FoundAs.PLAIN)
+        collapsed = re.sub("/+", "/", name)         # a//b, which some 2013 mirrors hold as a/b
+        found |= dict.fromkeys((*([name] if _can_be_file(name) else []), md5_name(form),
+                                *([collapsed] if _can_be_file(collapsed) else [])))
     written = _plain_name(target.partition("#")[0])
     if "?" in written and _can_be_file(written):
-        found.setdefault(written.replace("?", "_"), FoundAs.PLAIN)
-    return list(found.items())
+        found[written.replace("?", "_")] = None
+    return list(found)
+
+
+def find_file(files: frozenset[str], path_and_query: str) -> str | None:
+    """Return which of a host's `files` is the body of a URL by its name; None when there is none."""
+    return next((name for name in lookups(path_and_query) if name in files), None)
 
 
 def hosts(mirror_dir: Path) -> list[str]:

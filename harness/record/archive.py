@@ -8,7 +8,7 @@ it was asked for after the load event, `_beforeDocument` when by a document that
 (harness.netlog.pauses), and `_webSocketMessages` what a WebSocket said (harness.mirror.live);
 `_afterMessage` is whether, of a page that others recorded, whose answers keep the dates that they had there, it was
 asked for after a WebSocket first told the page something; `_connectMs` is how long the TCP handshake took of the
-connection it went over. harness.mirror.har reads them.
+connection it went over. harness.files.har reads them.
 """
 
 import base64

@@ -15,7 +15,7 @@ from harness.files.headers import BODILESS, WITHOUT_BODY, header_in
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import document_url, without_fragment
-from harness.mirror.answers import status_code
+from harness.mirror.importing import status_code
 from harness.netlog.bodies import Bodies, ResponseBody
 from harness.netlog.load import (
     SLACK_MS,

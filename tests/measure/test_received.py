@@ -134,7 +134,7 @@ def test_an_answer_that_was_cut_had_begun() -> None:
     cut = entry("http://a.test/endless", error="unfinished")
     silent = entry("http://a.test/x", status=0, error="unfinished")
     got = of([cut, silent], [served("/endless"), served("/x")])
-    assert [(answer.kind, answer.fate) for answer in got.each] == [("exact", Fate.CUT), ("failed", Fate.COUNTED)]
+    assert [(answer.kind, answer.fate) for answer in got.each] == [("exact", Fate.CUT), ("failed", Fate.FAILED)]
 
 
 def test_what_the_page_waited_for_is_marked() -> None:

@@ -44,7 +44,7 @@ class ReadSource:
             for answers in of_origin.values():
                 for answer in answers:
                     if (NUMBER.lower(), number) in (answer.headers or ()) and answer.file:
-                        return (self.directory / NAME / (self.recording.body_file(answer) or "")).read_bytes()
+                        return (self.directory / NAME / answer.file).read_bytes()
         return b""
 
     def answer_body(self, url: str, method: str = "GET", sent: bytes = b"", *, headers: dict[str, str] | None = None

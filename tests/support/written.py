@@ -72,7 +72,7 @@ def body(written: Written, answer: RecordedAnswer) -> str | None:
     """Return the text that an answer has for its body."""
     if answer.file is None:
         return None
-    return (written.directory / "Web" / (answer.file_host or HOST) / answer.file).read_text()
+    return (written.directory / "Web" / answer.file).read_text()
 
 
 def get(path: str, site: Site, **headers: str) -> RecordedAnswer:

@@ -10,10 +10,9 @@ from typing import Any
 from harness.files.charsets import encode_text
 from harness.files.encoding import decode
 from harness.files.exchange import UNKNOWN
-from harness.files.har import CREATOR, H2, STILL_ENCODED
+from harness.files.har import CREATOR, H2, OF_BODY, STILL_ENCODED
 from harness.files.headers import header_in
 from harness.files.pages import Page
-from harness.mirror.live import MESSAGES
 from harness.record.export.exchanges import RecordedExchange
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
@@ -48,7 +47,8 @@ def _page(page: Page, number: str, start: str, fetchlog: Path) -> dict[str, Any]
 def _websockets(page: Page, fetchlog: Path) -> list[dict[str, Any]]:
     """Return the WebSockets of a page as its own HAR has them, which is as Chrome's DevTools write them."""
     har = fetchlog / f"{page.name}.har"
-    return [entry for entry in read_untrusted_json(har)["log"]["entries"] if MESSAGES in entry] if har.is_file() else []
+    entries = read_untrusted_json(har)["log"]["entries"] if har.is_file() else []
+    return [entry for entry in entries if "_webSocketMessages" in entry]
 
 
 def _entry(exchange: RecordedExchange, number: str) -> dict[str, Any]:
@@ -64,7 +64,8 @@ def _entry(exchange: RecordedExchange, number: str) -> dict[str, Any]:
         content["comment"] = f"{STILL_ENCODED} {encoding}"
     entry["response"] = {**entry["response"], "content": content, "bodySize": len(exchange.body)}
     entry["pageref"] = number
-    entry.pop("_file", None)
+    for name in OF_BODY:
+        entry.pop(name, None)
     return entry
 
 

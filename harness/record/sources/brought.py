@@ -4,7 +4,7 @@ import msgspec
 
 from harness.files.exchange import Exchange
 from harness.files.urls import decoded
-from harness.mirror.masks import mask_target
+from harness.mirror.alike import mask_target
 
 NUMBER = "X-TFO-Lab-Answer"
 """A header that each answer of the recording has: the place of its exchange in `Brought.exchanges`, from 1."""

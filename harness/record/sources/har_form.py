@@ -10,7 +10,6 @@ from harness.files.har import H2, is_over_http2
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import Headers, header_in
 from harness.files.moments import moment_of
-from harness.mirror.live import MESSAGES
 
 PROTOCOLS = {"http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
 LONGEST_LOAD_MS = 86_400_000.0
@@ -18,7 +17,7 @@ LONGEST_LOAD_MS = 86_400_000.0
 NAMES = {"mime_type": "mimeType", "version": "httpVersion", "posted": "postData", "body_bytes": "bodySize",
          "reason": "statusText", "redirect_url": "redirectURL", "head_bytes": "headersSize",
          "transfer_bytes": "_transferSize", "started": "startedDateTime", "connect_ms": "_connectMs",
-         "protocol": "_protocol", "content_bytes": "_objectSizeUncompressed", "messages": MESSAGES,
+         "protocol": "_protocol", "content_bytes": "_objectSizeUncompressed", "messages": "_webSocketMessages",
          "load_times": "pageTimings", "file": "_file", "own_encoding": "_encoding"}
 """Fields of the schema -> HAR's names."""
 

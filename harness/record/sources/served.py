@@ -21,10 +21,10 @@ from harness.files.headers import header_in
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.server_log import FoundAs, RequestLog
 from harness.files.urls import document_url
+from harness.mirror.alike import path_and_query
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
 from harness.mirror.recording import Recording
-from harness.mirror.targets import path_and_query
 from harness.record.sources.brought import NUMBER
 from harness.replay.authority import HTTP_1, Authority
 from harness.replay.connection import ServedPort

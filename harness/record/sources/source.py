@@ -102,4 +102,5 @@ class _Asked:
                                   found=FoundAs.REDIRECT)
         host = split_url(found.request.url)[0]
         file = write_file(self._mirror, found.request.url, body).relative_to(self._mirror / host).as_posix()
-        return RecordedAnswer(answer.status, file=file, headers=headers, content_bytes=len(body), found=FoundAs.STATUS)
+        return RecordedAnswer(answer.status, file=f"{host}/{file}", headers=headers, content_bytes=len(body),
+                              found=FoundAs.STATUS)
