@@ -243,7 +243,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--check", action="store_true", help="only check NAME.pages by the course's rules")
     parser.add_argument("--append", action="store_true", help="record only the pages that are not recorded yet")
     origin = parser.add_mutually_exclusive_group()
-    origin.add_argument("--from", dest="source", type=Path, metavar="SOURCE", help=f"what others recorded: {KINDS}")
+    origin.add_argument("--from", dest="source", type=Path, metavar="SOURCE",
+                        help=f"what others recorded: {KINDS}; or the NAME of a recording of an older format")
     origin.add_argument("--as-of", type=day, metavar="DATE",
                         help="record from a web archive, as the pages were on this day (2013-03-12)")
     origin.add_argument("--to", type=Path, metavar="FILE",

@@ -13,6 +13,7 @@ from harness.files.exchange import UNKNOWN
 from harness.files.har import CREATOR, H2, OF_BODY, STILL_ENCODED
 from harness.files.headers import header_in
 from harness.files.pages import Page
+from harness.mirror.exchanges import is_of_text_log
 from harness.record.export.exchanges import RecordedExchange
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
@@ -37,10 +38,10 @@ def write_har(file: Path, exchanges: Iterable[RecordedExchange], pages: list[Pag
 
 def _page(page: Page, number: str, start: str, fetchlog: Path) -> dict[str, Any]:
     """Return what HAR says of a page; `start` is its first request's time."""
-    try:
-        known = read_untrusted_json(fetchlog / f"{page.name}.har")["log"]["pages"][0]
-    except (UnreadableFileError, KeyError, IndexError, TypeError):
-        known = {"startedDateTime": start, "pageTimings": {}}
+    har = fetchlog / f"{page.name}.har"
+    known = {"startedDateTime": start, "pageTimings": {}}
+    with suppress(UnreadableFileError, KeyError, IndexError, TypeError):
+        known = known if is_of_text_log(har) else read_untrusted_json(har)["log"]["pages"][0]
     return {**known, "id": number, "title": page.url}
 
 
