@@ -5,6 +5,7 @@
                                                                    myURLS.fetchlog/  PAGE, PAGE.har, manifest.json
 
     ./fetch.py --from site.wacz      the same from what others recorded: a .har, .warc or .wacz
+    ./fetch.py --from Paper2013      bring a recording of an older format into today's
     ./fetch.py --as-of 2013-03-12    the same from a web archive, as the pages were on that day
     ./fetch.py --to site.wacz        the reverse: the recording as a .wacz, .warc.gz, .warc or .har
 
@@ -15,7 +16,6 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -23,17 +23,15 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
-import trustme
-
 from harness.browser import program
 from harness.course.rules import rule_breaches
 from harness.errors import InputError, first_few, printable
-from harness.files.foreign_har import read_foreign_har
 from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.about import ShowVersion
 from harness.measure.limits import TimeLimits
 from harness.measure.trial import Trial, try_pages
+from harness.mirror.importing import import_recording
 from harness.mirror.manifest import read_manifest
 from harness.mirror.rtts import write_rtts
 from harness.record.export.write import ENDINGS, export
@@ -45,17 +43,14 @@ from harness.record.recorder import (
     require_recordable,
     to_append,
 )
-from harness.record.sources.listing import list_pages, recordable, say_left_out
-from harness.record.sources.opened import KINDS, is_figures_only, opened
-from harness.record.sources.server import ArchiveServer
-from harness.record.sources.source import Source
+from harness.record.sources.brought import Figures
+from harness.record.sources.listing import list_pages, say_left_out
+from harness.record.sources.reader import KINDS
+from harness.record.sources.source import Source, source_file, web_archive
 from harness.record.sources.wayback import INTERNET_ARCHIVE, WebArchive
 from harness.record.visit import VisitSettings
-from harness.replay.authority import HTTP_1, Authority, fingerprint
-from harness.replay.websocket import converse
+from harness.replay.authority import fingerprint
 from harness.synthetic.build import DEFAULT_SEED, make_pages
-from harness.synthetic.from_har import rtts_of_har, shapes_of_har
-from harness.synthetic.shape import check_sizes, format_shapes
 from harness.system.atomic import write_atomically
 from harness.system.options import TIMEOUT_S, OptionParser, Whole, day, page_list_name, web_address
 from harness.system.privileges import leave_root
@@ -81,53 +76,62 @@ def main() -> int:
         return 0
     if not os.access(options.dir, os.W_OK | os.X_OK):
         raise InputError(f"{options.dir}: cannot be written by you; give a --dir of yours")
-    if options.source and is_figures_only(options.source):
-        return make_synthetic(options)
-    with archive_server(options) as archive:
-        return record_pages(options, list_file, archive)
+    older = recording_named(options.dir, str(options.source)) if options.source else None
+    if older:
+        print(import_recording(older) or f"{older.name} is in today's format already")
+        return 0
+    if not options.source:
+        archive = WebArchive(options.as_of, options.archive) if options.as_of else None
+        with web_archive(archive) if archive else contextlib.nullcontext() as asked:
+            return record_pages(options, list_file, asked)
+    wanted = [page.url for page in read_pages(list_file)] if list_file.exists() else None
+    with source_file(options.source, wanted, lambda brought: list_pages(list_file, brought)) as (brought, source):
+        if brought.figures is not None:
+            return make_synthetic(options, brought.figures)
+        return record_pages(options, list_file, source)
 
 
-def record_pages(options: argparse.Namespace, list_file: Path, archive: ArchiveServer | None) -> int:
-    """Record the list's pages from `archive` or, without one, from the Internet; return the exit status."""
-    if archive is not None:
-        list_pages(list_file, archive.source)
+def recording_named(directory: Path, name: str) -> PageFiles | None:
+    """Return the recording of this name, None where there is none: --from brings an older one into today's format."""
+    if Path(name).name != name or not name:
+        return None
+    files = PageFiles(directory, name)
+    return files if files.mirror.is_dir() and files.fetchlog.is_dir() else None
+
+
+def record_pages(options: argparse.Namespace, list_file: Path, source: Source | None) -> int:
+    """Record the list's pages from `source` or, without one, from the Internet; return the exit status."""
     pages = read_pages(list_file)
     require_recordable(list_file, pages)
     wanted = to_append(options.dir, options.name, pages) if options.append else pages
     if not wanted:
         print(f"{options.name}: every page of {list_file.name} is recorded already")
         return 0
-    plan = make_plan(options, wanted, archive)
+    plan = make_plan(options, wanted, source)
     with counted(len(wanted), "pages") as progress:
         outcome = record(plan, progress.done)
     return report(outcome, options)
 
 
-def make_synthetic(options: argparse.Namespace) -> int:
+def make_synthetic(options: argparse.Namespace, figures: Figures) -> int:
     """Make pages from a HAR without bodies: of its figures, with bodies made to size, and marked synthetic."""
     files, shape_file = PageFiles(options.dir, options.name), options.dir / f"{options.name}.shape"
     if (files.mirror.exists() or files.fetchlog.exists()) and not read_manifest(files.fetchlog, []).synthetic:
         raise InputError(f"{options.source}:1: a HAR without bodies, from which pages are made, and {files.mirror}/ is "
                          "a recording; give another --name")
-    entries = read_foreign_har(options.source)
-    found = shapes_of_har(entries)
-    kept = recordable([shape.url for shape in found])
-    shapes = [shape for shape in found if shape.url in kept]
-    check_sizes(shapes, str(options.source))
-    if not shapes:
+    if not figures.shapes:
         raise InputError(f"{options.source}:1: no page in it whose document was answered, whose URL can be a file "
                          "name, and which is on port 80 or 443; give the HAR of a page load")
-    write_atomically(shape_file, format_shapes(shapes))
+    write_atomically(shape_file, figures.shapes)
     print(f"{printable(options.source.name)} lacks the bodies of its page or of most others: its figures are in "
           f"{shape_file.name}, from which pages are made")
-    say_left_out([shape.url for shape in found if shape.url not in kept])
-    if not any(entry.page for entry in entries):
-        print(f"it does not say which page a request belongs to: all from {printable(shapes[0].url)} on are taken for "
-              "that page's, also where somebody went on to others")
+    say_left_out(figures.left_out)
+    if not figures.names_pages:
+        print("it does not say which page a request belongs to: all from its first document on are taken for that "
+              "page's, also where somebody went on to others")
     print(make_pages(options.dir, options.name, DEFAULT_SEED, shape_file))
-    rtts_ms = rtts_of_har(entries, shapes)
-    if write_rtts(files.rtts, rtts_ms, options.source.name):
-        print(f"{files.rtts.name}: how far away {len(rtts_ms)} of its servers were, for --rtt recorded")
+    if write_rtts(files.rtts, figures.rtts_ms, options.source.name):
+        print(f"{files.rtts.name}: how far away {len(figures.rtts_ms)} of its servers were, for --rtt recorded")
     return 0
 
 
@@ -141,37 +145,23 @@ def check(list_file: Path) -> int:
     return 2 if breaches else 0
 
 
-@contextlib.contextmanager
-def archive_server(options: argparse.Namespace) -> Iterator[ArchiveServer | None]:
-    """Give what answers in the place of the Internet, if --from or --as-of says so; it lasts as long as the context."""
-    if not options.source and not options.as_of:
-        yield None
-        return
-    with contextlib.ExitStack() as stack:
-        source: Source = (stack.enter_context(opened(options.source)) if options.source
-                          else WebArchive(options.as_of, options.archive))
-        authority = Authority(trustme.CA(), Path())
-        yield stack.enter_context(ArchiveServer(source, authority.fingerprint,
-                                                lambda host: authority.server_context(host, HTTP_1), converse))
-
-
-def make_plan(options: argparse.Namespace, pages: list[Page], archive: ArchiveServer | None) -> RecordingPlan:
+def make_plan(options: argparse.Namespace, pages: list[Page], source: Source | None) -> RecordingPlan:
     """Return what is to be done. Raises InputError for a wrong --remap or --ca, or when there is no Chrome."""
     remaps = read_hack_dns(options.remap) if options.remap else []
     browser = program.find_browser()
     key = trusted_key(options.ca) if options.ca else None
     settings = VisitSettings(
         url="", binary=browser.binary, driver=browser.driver,
-        rules=archive.rules if archive else rules(options.remap, remaps),
-        trusted_key=archive.trusted_key if archive else key, shim=str(program.require_shim()) if archive else "",
+        rules=source.served.rules if source else rules(options.remap, remaps),
+        trusted_key=source.served.trusted_key if source else key, shim=str(program.require_shim()) if source else "",
         user_agent=options.user_agent,
         load_timeout_s=options.timeout or (ARCHIVE_TIMEOUT_S if options.as_of else VisitSettings.load_timeout_s),
         quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, scroll_steps=options.scroll_steps,
         command_s=options.command_limit)
     existing = options.append and PageFiles(options.dir, options.name).fetchlog.exists()
     return RecordingPlan(options.dir, options.name, pages, settings, append=existing,
-                note=f"brought from {archive.source.name}; times unknown" if archive else
-                "recorded from a remapped internet" if options.remap else "", archive=archive)
+                note=f"brought from {source.brought.name}; times unknown" if source else
+                "recorded from a remapped internet" if options.remap else "", source=source)
 
 
 def rules(remap_file: Path | None, remaps: list[Remap]) -> str | None:
@@ -253,7 +243,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--check", action="store_true", help="only check NAME.pages by the course's rules")
     parser.add_argument("--append", action="store_true", help="record only the pages that are not recorded yet")
     origin = parser.add_mutually_exclusive_group()
-    origin.add_argument("--from", dest="source", type=Path, metavar="SOURCE", help=f"what others recorded: {KINDS}")
+    origin.add_argument("--from", dest="source", type=Path, metavar="SOURCE",
+                        help=f"what others recorded: {KINDS}; or the NAME of a recording of an older format")
     origin.add_argument("--as-of", type=day, metavar="DATE",
                         help="record from a web archive, as the pages were on this day (2013-03-12)")
     origin.add_argument("--to", type=Path, metavar="FILE",

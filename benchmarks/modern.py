@@ -30,7 +30,7 @@ from benchmarks.report import print_table
 from harness.analysis.prediction import predict
 from harness.analysis.selection import select
 from harness.errors import ExperimentError, InputError
-from harness.files.load_parts import Fate
+from harness.files.exchange import Fate
 from harness.files.pages import PageFiles, sanitise
 from harness.files.reason_kinds import ReasonKind
 from harness.files.result_names import CLIENT

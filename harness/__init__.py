@@ -7,11 +7,11 @@ One page load's way through it, from left to right; each arrow is files on disk:
 
 A package imports only packages of a lower layer, never one of its own (checked by scripts/check.sh):
 
-    layer 6   sweep       many sites on many machines, by Dask
-    layer 5   measure     one experiment: plan, load, judge, write
+    layer 7   sweep       many sites on many machines, by Dask
+    layer 6   measure     one experiment: plan, load, judge, write
               course      the course's rules for myURLS.pages, and the hand-in
+    layer 5   record      the Internet, or what others recorded -> mirror
     layer 4   synthetic   pages the project makes itself: figures -> mirror
-              record      the Internet, or what others recorded -> mirror
               replay      mirror -> answers on a socket
               show        analysis -> table, figures, HTML
     layer 3   mirror      a recording: where bodies are, and what each URL answers

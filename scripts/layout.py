@@ -35,8 +35,9 @@ def main() -> int:
     arguments = parser.parse_args()
     leave_root()
     files = PageFiles(arguments.dir, arguments.name)
-    hosts = read_recording(files.mirror, files.fetchlog).hosts()
-    layout, _ = make_layout(arguments.layout, hosts, files.fetchlog)
+    recording = read_recording(files.mirror, files.fetchlog)
+    hosts = recording.hosts()
+    layout, _ = make_layout(arguments.layout, recording)
     print(f"# {layout.in_words(hosts)}, of {printable(arguments.name)}")
     print(format_layout(layout, hosts), end="")
     return 0

@@ -19,7 +19,7 @@ use_project_python()
 from harness.errors import InputError, run_main
 from harness.files.pages import PageFiles
 from harness.files.text_log import read_log
-from harness.mirror.paths import split_url
+from harness.files.urls import split_url
 from harness.mirror.recording import read_recording
 from harness.system.atomic import write_atomically
 from harness.system.options import OptionParser, page_list_name

@@ -14,7 +14,8 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness.files.har import H2, UNFINISHED
+from harness.files.exchange import UNFINISHED
+from harness.files.har import H2
 from harness.files.load_har import read_har
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult

@@ -1,46 +1,56 @@
-"""HAR 1.2 entries (http://www.softwareishard.com/blog/har-12-spec/) of our own files, and their words.
+"""HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/) of our own files, and exchanges (harness.files.exchange).
 
-Beyond the standard, with the underscore it asks for: `_error` (Chrome's name of what went wrong, or "unfinished"),
-`_fromCache`, `_initiator`, `_synchronous` (the page's thread stood still until the answer was there), and of a response
-`_earlyHints`, the headers of a 103. `_connectionId` is `connection` once more, for Chrome's DevTools: they look there
-for it, and show what they find in `connection` as the server's port (front_end/models/har/Importer.ts). Over HTTP/2
+    entry = to_har(exchange)
+    exchange = from_har(entry, page)
+
+No other module knows how an entry is written. Names that begin with an underscore are Chrome's or our own:
+docs/results.md lists them. `_connectionId` is `connection` once more, for Chrome's DevTools: they look there for it,
+and show what they find in `connection` as the server's port (front_end/models/har/Importer.ts). Over HTTP/2
 `httpVersion` is "h2", as DevTools call it: Chrome's net-log says "HTTP/1.1" of such answers.
 """
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from harness.files.headers import header_in
+from wsproto.frame_protocol import Opcode
+
+from harness.files.exchange import (
+    OVER_HTTP2,
+    UNKNOWN,
+    Answer,
+    Body,
+    Exchange,
+    Fate,
+    Message,
+    Phases,
+    Request,
+    fate_of,
+)
+from harness.files.har_times import handshake_ms, time_ms
+from harness.files.headers import Headers, header_in, headers_of_har
+from harness.files.moments import moment_of
 from harness.files.transactions import HttpTransaction
 
 CREATOR = {"name": "TFO Lab", "version": "2"}
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 H2 = "h2"
 """HTTP/2: the name by which TLS agrees on it (ALPN, RFC 9113, section 3.1), and what `httpVersion` says of it."""
-OVER_HTTP2 = (H2, "http/2", "h3", "http/3")
-"""How HTTP/2 and HTTP/3 are called, lower case, without what may follow (``HTTP/2.0``, ``h3-29``)."""
-ABORTED = "net::ERR_ABORTED"
-"""What `_error` says of a request that the page, or Chrome, took back."""
-UNFINISHED = "unfinished"
-"""What `_error` says of a request that was not over when the load ended."""
-UNKNOWN = -1
-"""A size that nobody knows."""
 STILL_ENCODED = "still encoded as"
 """What a `content.comment` begins with whose body could not be decoded; the encoding follows."""
 LINE_ENDS = dict.fromkeys(map(ord, "\r\n"))
 STRIPPED = re.compile(r"\[([0-9]{1,9}) bytes were stripped\]")
 """What Chrome's net-log has in place of a cookie or a credential: how long it was."""
+CHARSET = "; charset="
+OF_BODY = ("_file", "_fileBytes", "_fileSha256")
+"""What an entry says of the file that has its body."""
 
 
 def is_over_http2(protocol: str) -> bool:
-    """Say whether `protocol`, however a program calls it, is HTTP/2 or HTTP/3.
-
-    The replay has no HTTP/3; to such a server Chrome speaks HTTP/2.
-    """
+    """Say whether `protocol`, however a program calls it, is HTTP/2 or HTTP/3."""
     return protocol.lower().startswith(OVER_HTTP2)
 
 
@@ -72,56 +82,172 @@ def posted_body(posted: Mapping[str, Any], size: int = UNKNOWN) -> bytes:
     return next((body for body in readings if len(body) == size), readings[0])
 
 
-def entry_of(transaction: HttpTransaction, date: str, *, server: tuple[str, str] | None,
-             error: str) -> dict[str, Any]:
-    """Return a transaction as an entry of a HAR. Names that begin with _ are Chrome's or our own.
-
-    `date` is when it began, `server` the address and the connection, `error` what went wrong, "" for nothing.
-    """
-    phases = transaction.phases
-    lengths = (phases.blocked, phases.dns, phases.connect, phases.send, phases.wait, phases.receive)
+def to_har(exchange: Exchange) -> dict[str, Any]:
+    """Return an exchange as an entry of a HAR's only page, ready for json.dump."""
+    answer, phases = exchange.answer, exchange.phases
     entry: dict[str, Any] = {
-        "pageref": "page_1", "startedDateTime": date, "time": sum(length for length in lengths if length >= 0),
-        "request": _request(transaction), "response": _response(transaction), "cache": {},
-        "timings": {"blocked": phases.blocked, "dns": phases.dns, "connect": phases.connect, "ssl": phases.ssl,
-                    "send": phases.send, "wait": phases.wait, "receive": phases.receive}}
-    if server is not None:
-        entry["serverIPAddress"], entry["connection"] = server
-        entry["_connectionId"] = entry["connection"]
-    if error:
-        entry["_error"] = error
-    if transaction.from_cache:
-        entry["_fromCache"] = "disk"
-    if transaction.initiator:
-        entry["_initiator"] = transaction.initiator
-    if transaction.synchronous:
-        entry["_synchronous"] = True
+        "pageref": "page_1", "startedDateTime": _date(exchange.started),
+        "time": exchange.length_ms,
+        "request": _request(exchange), "response": _response(exchange), "cache": {},
+        "timings": {name: getattr(phases, name) for name in phases.__struct_fields__}}
+    if exchange.connection:
+        entry |= {"serverIPAddress": exchange.address, "connection": exchange.connection,
+                  "_connectionId": exchange.connection}
+    more = {"_error": exchange.error, "_fromCache": "disk" if exchange.from_cache else "",
+            "_initiator": exchange.initiator, "_synchronous": exchange.synchronous, "_partial": answer.partial,
+            "_refetched": answer.refetched, "_afterLoad": exchange.fate is Fate.AFTER_LOAD,
+            "_beforeDocument": exchange.before_document, "_headersUnknown": answer.headers is None,
+            "_arrivals": [list(step) for step in answer.arrivals], "comment": exchange.note}
+    entry |= {name: value for name, value in more.items() if value}
+    if answer.body is not None:
+        entry |= body_fields(answer.body)
+    if exchange.handshake_ms is not None:
+        entry["_connectMs"] = exchange.handshake_ms
+    if exchange.after_message is not None:
+        entry["_afterMessage"] = exchange.after_message
+    if answer.messages is not None:
+        entry |= {"_resourceType": "websocket", "_webSocketMessages": [*map(_message, answer.messages)]}
     return entry
 
 
-def _request(transaction: HttpTransaction) -> dict[str, Any]:
-    length = header_in(transaction.request_headers, "content-length")
-    version = H2 if over_http2(transaction) else transaction.request_line.rpartition(" ")[2]
-    return {"method": transaction.method, "url": transaction.url, "httpVersion": version, "cookies": [],
-            "headers": _pairs(transaction.request_headers),
-            "queryString": [{"name": name, "value": value} for name, value in _query(transaction.url)],
-            "headersSize": _size(transaction.request_line, transaction.request_headers),
-            "bodySize": int(length) if length.isdigit() else 0}
+def body_fields(body: Body) -> dict[str, Any]:
+    """Return what an entry says of the file that has its body."""
+    found = dict(zip(OF_BODY, (body.file, body.bytes, body.sha256), strict=True))
+    return {name: value for name, value in found.items() if value not in (None, "")}
 
 
-def _response(transaction: HttpTransaction) -> dict[str, Any]:
-    status, headers = transaction.status, transaction.response_headers
-    content: dict[str, Any] = {"size": transaction.content_bytes, "mimeType": header_in(headers, "content-type")}
-    if transaction.body_bytes and transaction.content_bytes != transaction.body_bytes:
-        content["compression"] = transaction.content_bytes - transaction.body_bytes
-    http2 = over_http2(transaction)
-    hints = {"_earlyHints": _pairs(transaction.early_hints)} if transaction.early_hints else {}
-    head = f"{transaction.http_version} {status} {transaction.status_text}" if status else ""
-    return {"status": status, "statusText": transaction.status_text,
-            "httpVersion": H2 if http2 else transaction.http_version, "cookies": [],
-            "headers": _pairs(headers), "content": content, "redirectURL": transaction.redirect_url or "",
-            "headersSize": UNKNOWN if transaction.from_cache or http2 else _size(head, headers),
-            "bodySize": transaction.body_bytes if status or transaction.from_cache else UNKNOWN} | hints
+def body_of(entry: Mapping[str, Any]) -> Body | None:
+    """Return what an entry says of the file that has its body; None where it names none."""
+    if not entry.get("_file"):
+        return None
+    size = entry.get("_fileBytes")
+    return Body(str(entry["_file"]), None if size is None else int(size), str(entry.get("_fileSha256") or ""))
+
+
+def _request(exchange: Exchange) -> dict[str, Any]:
+    request = exchange.request
+    length = request.header("content-length")
+    http2 = exchange.answer.http2 and not exchange.from_cache
+    line = f"{request.method} {_target(request.url)} HTTP/1.1" if request.headers and not http2 else ""
+    found: dict[str, Any] = {
+        "method": request.method, "url": request.url, "httpVersion": exchange.answer.protocol or "HTTP/1.1",
+        "cookies": [], "headers": _pairs(request.headers),
+        "queryString": [{"name": name, "value": value} for name, value in _query(request.url)],
+        "headersSize": _size(line, request.headers), "bodySize": int(length) if length.isdigit() else len(request.body)}
+    if request.body or request.sha256:
+        found["postData"] = {"mimeType": request.header("content-type"), **_text(request.body)}
+        found["postData"] |= {"_sha256": request.sha256} if request.sha256 else {}
+    return found
+
+
+def _response(exchange: Exchange) -> dict[str, Any]:
+    answer = exchange.answer
+    content: dict[str, Any] = {"size": answer.content_bytes,
+                               "mimeType": answer.mime_type or answer.header("content-type")}
+    if answer.body_bytes > 0 and answer.content_bytes not in (UNKNOWN, answer.body_bytes):
+        content["compression"] = answer.content_bytes - answer.body_bytes
+    line = f"{answer.protocol} {answer.status} {answer.reason}" if answer.status and answer.headers is not None else ""
+    known = bool(line) and not exchange.from_cache and not answer.http2
+    found = {"status": answer.status, "statusText": answer.reason, "httpVersion": answer.protocol, "cookies": [],
+             "headers": _pairs(answer.headers or ()), "content": content, "redirectURL": answer.redirect_url,
+             "headersSize": _size(line, answer.headers or ()) if known else UNKNOWN, "bodySize": answer.body_bytes}
+    more = {"_earlyHints": _pairs(answer.early_hints), "_headBytes": answer.head_bytes}
+    return found | {name: value for name, value in more.items() if value}
+
+
+def from_har(entry: dict[str, Any], page: str = "") -> Exchange:
+    """Return an entry of a HAR of ours as an exchange.
+
+    Raises NO_ENTRY for what is none.
+    """
+    request, response = entry["request"], entry["response"]
+    url, status, error = str(request["url"]), int(response.get("status") or 0), str(entry.get("_error") or "")
+    content, posted = response.get("content") or {}, request.get("postData") or {}
+    messages = entry.get("_webSocketMessages")
+    unknown = bool(entry.get("_headersUnknown"))
+    answer = Answer(
+        status=status, reason=str(response.get("statusText") or ""),
+        protocol=str(response.get("httpVersion") or request.get("httpVersion") or ""),
+        headers=None if unknown else headers_of_har(response.get("headers")),
+        mime_type=str(content.get("mimeType") or ""), redirect_url=str(response.get("redirectURL") or ""),
+        body=body_of(entry), content_bytes=int(content.get("size", UNKNOWN)),
+        body_bytes=int(response.get("bodySize") or 0), head_bytes=int(response.get("_headBytes") or 0),
+        partial=bool(entry.get("_partial")), refetched=bool(entry.get("_refetched")),
+        early_hints=headers_of_har(response.get("_earlyHints")),
+        arrivals=tuple((float(time), int(size)) for time, size in entry.get("_arrivals") or ()),
+        messages=tuple(map(_read_message, messages)) if isinstance(messages, list) else None)
+    timings = entry.get("timings") or {}
+    times = {name: time_ms(timings.get(name)) for name in Phases.__struct_fields__}
+    return Exchange(
+        page=page,
+        request=Request(str(request.get("method") or "GET").upper(), url, headers_of_har(request.get("headers")),
+                        posted_body(posted), str(posted.get("_sha256") or "")),
+        answer=answer, started=moment_of(entry.get("startedDateTime")), time_ms=time_ms(entry.get("time")),
+        phases=Phases(**{name: UNKNOWN if time is None else time for name, time in times.items()}),
+        handshake_ms=handshake_ms(entry), connection=str(entry.get("connection") or ""),
+        address=str(entry.get("serverIPAddress") or ""), error=error,
+        fate=fate_of(url, error, answered=bool(status), late=bool(entry.get("_afterLoad"))),
+        from_cache=bool(entry.get("_fromCache")), before_document=bool(entry.get("_beforeDocument")),
+        after_message=bool(entry["_afterMessage"]) if "_afterMessage" in entry else None,
+        initiator=str(entry.get("_initiator") or ""), synchronous=bool(entry.get("_synchronous")),
+        note=str(entry.get("comment") or ""))
+
+
+NO_ENTRY = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
+"""What from_har raises for nonsense."""
+
+
+def exchanges_of(entries: Iterable[Any], page: str = "", where: str = "", problems: list[str] | None = None
+                 ) -> Iterator[Exchange]:
+    """Give the exchanges among a HAR's entries; what is none is left out, with a line in `problems`: `where` it is."""
+    for number, entry in enumerate(entries, start=1):
+        try:
+            yield from_har(entry, page)
+        except NO_ENTRY as error:       # noqa: PERF203
+            if problems is not None:
+                problems.append(f"{where}:1: entry {number} is none ({type(error).__name__}: {error}); left out")
+
+
+def har_log(url: str, entries: list[dict[str, Any]], *, started: datetime | None = None, comment: str = "",
+            on_content_load_ms: float = UNKNOWN, on_load_ms: float = UNKNOWN, browser: str = "") -> dict[str, Any]:
+    """Return a HAR of one page whose `entries` are HAR's, ready for json.dump."""
+    page = {"startedDateTime": _date(started), "id": "page_1", "title": url,
+            "pageTimings": {"onContentLoad": on_content_load_ms, "onLoad": on_load_ms}}
+    log: dict[str, Any] = {"version": "1.2", "creator": CREATOR, "pages": [page], "entries": entries}
+    log |= {"browser": {"name": "Chromium", "version": browser}} if browser else {}
+    return {"log": log | ({"comment": comment} if comment else {})}
+
+
+def entry_of(transaction: HttpTransaction, date: str, *, server: tuple[str, str] | None,
+             error: str) -> dict[str, Any]:
+    """Return a transaction as an entry of a HAR.
+
+    `date` is when it began, `server` the address and the connection, `error` what went wrong, "" for nothing.
+    """
+    entry = to_har(exchange_of(transaction, datetime.fromisoformat(date), server=server, error=error))
+    version = transaction.request_line.rpartition(" ")[2]
+    entry["request"] |= {"httpVersion": H2 if over_http2(transaction) else version,
+                         "headersSize": _size(transaction.request_line, transaction.request_headers)}
+    return entry
+
+
+def exchange_of(transaction: HttpTransaction, started: datetime, *, server: tuple[str, str] | None,
+                error: str) -> Exchange:
+    """Return a transaction of a net-log as an exchange; see `entry_of`."""
+    status = transaction.status
+    answer = Answer(
+        status=status, reason=transaction.status_text,
+        protocol=H2 if over_http2(transaction) else transaction.http_version, headers=transaction.response_headers,
+        mime_type=header_in(transaction.response_headers, "content-type"), redirect_url=transaction.redirect_url or "",
+        content_bytes=transaction.content_bytes,
+        body_bytes=transaction.body_bytes if status or transaction.from_cache else UNKNOWN,
+        early_hints=transaction.early_hints)
+    return Exchange(request=Request(transaction.method, transaction.url, transaction.request_headers), answer=answer,
+                    started=started, phases=transaction.phases, connection=server[1] if server else "",
+                    address=server[0] if server else "", error=error,
+                    fate=fate_of(transaction.url, error, answered=bool(status)),
+                    from_cache=transaction.from_cache, initiator=transaction.initiator,
+                    synchronous=transaction.synchronous)
 
 
 def over_http2(transaction: HttpTransaction) -> bool:
@@ -129,7 +255,7 @@ def over_http2(transaction: HttpTransaction) -> bool:
     return any(name.startswith(":") for name, _ in transaction.request_headers)
 
 
-def _pairs(headers: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:
+def _pairs(headers: Headers) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in headers]
 
 
@@ -140,7 +266,32 @@ def _query(url: str) -> list[tuple[str, str]]:
         return []
 
 
-def _size(first_line: str, headers: tuple[tuple[str, str], ...]) -> int:
+def _target(url: str) -> str:
+    """Return what stands in a request's first line."""
+    path, mark, rest = url.partition("//")[2].partition("/")
+    return (mark or (path and "/")) + rest.partition("#")[0]
+
+
+def _text(body: bytes) -> dict[str, str]:
+    try:
+        return {"text": body.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"text": base64.b64encode(body).decode(), "_encoding": "base64"}
+
+
+def _message(message: Message) -> dict[str, Any]:
+    data = base64.b64encode(message.data) if message.opcode == Opcode.BINARY else message.data
+    return {"type": "receive" if message.received else "send", "time": message.time_s, "opcode": message.opcode,
+            "data": data.decode()}
+
+
+def _read_message(found: Mapping[str, Any]) -> Message:
+    opcode, text = int(found["opcode"]), str(found["data"])
+    return Message(found["type"] == "receive", float(found["time"]), opcode,
+                       base64.b64decode(text) if opcode == Opcode.BINARY else text.encode())
+
+
+def _size(first_line: str, headers: Headers) -> int:
     """Return the bytes of an HTTP/1 head up to and with its empty line; what Chrome stripped from it counts in full."""
     if not first_line:
         return UNKNOWN
@@ -151,6 +302,15 @@ def _size(first_line: str, headers: tuple[tuple[str, str], ...]) -> int:
     return size
 
 
+def _date(moment: datetime | None) -> str:
+    return (moment or EPOCH).isoformat(timespec="milliseconds")
+
+
 def date_of(unix_ms: float) -> str:
     """Return a Unix time as ISO 8601 with milliseconds, in UTC."""
-    return (EPOCH + timedelta(milliseconds=round(unix_ms))).isoformat(timespec="milliseconds")
+    return _date(moment_at(unix_ms))
+
+
+def moment_at(unix_ms: float) -> datetime:
+    """Return the moment of a Unix time in ms, to whole ones."""
+    return EPOCH + timedelta(milliseconds=round(unix_ms))

@@ -1,4 +1,4 @@
-"""What a HAR comes in: a file, compressed by gzip or not, HARP, or a ZIP file; and the bodies that lie beside it.
+"""What a HAR comes in: a file, compressed by gzip or not, or a ZIP file; and the bodies that lie beside it.
 
 Playwright keeps bodies in files of their own (`_file`), beside the HAR or together with it in a ZIP file. Others zip a
 HAR because GitHub's issues take no `.har`.
@@ -7,7 +7,6 @@ HAR because GitHub's issues take no `.har`.
 import codecs
 import gzip
 import io
-import json
 import lzma
 import struct
 import zipfile
@@ -24,8 +23,6 @@ MOST_BYTES = 500_000_000
 """Bytes that a HAR may have, also when unpacked, and all files in a ZIP file together."""
 MOST_FILES = 100_000
 """Files that a ZIP file may have: the bodies of a page are hundreds."""
-HARP = b"onInputData("
-"""What HAR Viewer's HARP files, which a page can load as a script, have around a HAR."""
 BROKEN_ZIP = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, struct.error,
               zlib.error, lzma.LZMAError)
 """What zipfile raises for what is no zip, is damaged, or has a method or password that we do not have."""
@@ -103,7 +100,7 @@ def _check_sizes(members: list[zipfile.ZipInfo]) -> None:
 
 
 def _unpacked(content: bytes) -> bytes:
-    """Return the text of a HAR, which may be compressed by gzip, or HARP. ValueError when it would be too large."""
+    """Return the text of a HAR, which may be compressed by gzip. ValueError when it would be too large."""
     text = content
     if content.startswith(b"\x1f\x8b"):
         text = gzip.GzipFile(fileobj=io.BytesIO(content)).read(MOST_BYTES + 1)
@@ -111,9 +108,8 @@ def _unpacked(content: bytes) -> bytes:
             raise ValueError(f"over {MOST_BYTES / 1e6:g} MB when unpacked")
     text = text.removeprefix(codecs.BOM_UTF8)
     try:
-        text.decode(json.detect_encoding(text), "surrogatepass")
+        text.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
         line = 1 + text.count(b"\n", 0, error.start)
-        raise ValueError(f"byte {text[error.start]:#04x} in line {line} is not {error.encoding.upper()}; "
-                         "HARs are UTF-8") from None
-    return text.rstrip(b" \r\n;)").removeprefix(HARP) if text.startswith(HARP) else text
+        raise ValueError(f"byte {text[error.start]:#04x} in line {line} is not UTF-8; HARs are") from None
+    return text

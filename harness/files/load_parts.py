@@ -5,14 +5,12 @@ its place. Where something new is to be recorded, add a field with a default: ol
 """
 
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
 from typing import Annotated, Literal
 
 import msgspec
 
-from harness.files.har import ABORTED, UNFINISHED
-from harness.files.urls import is_asked_by_browser
+from harness.files.exchange import Fate, fate_of
 
 Ms = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 """A time, up to eleven days: what claims to have taken longer was not a load."""
@@ -80,32 +78,11 @@ class UsedConnection:
     requests: Count = 0
 
 
-BLOCKED_BY = "net::ERR_BLOCKED_BY"
-"""How Chrome's names begin of what a page may not read."""
-
-
-class Fate(Enum):
-    """What became of one request of a load. No other place says which answers a load is judged by."""
-
-    COUNTED = "counted"
-    CANCELLED = "cancelled"
-    """The page itself did not want the answer, or may not read the recorded one. Where the recorded answer was not
-    sent, what was sent in its place may be the cause (a 404 that is no script)."""
-    BROWSERS_OWN = "the browser's own"
-    """Chrome asked for it on its own time: a favicon, a manifest."""
-    AS_RECORDED = "failed as recorded"
-    HUNG_AS_RECORDED = "never ended, as recorded"
-    CUT = "cut by our limit"
-    """Still coming when the load ended: the load event did not wait for it."""
-    BLOCKED = "blocked"
-    """The page may not read what was sent in the recorded answer's place. How much Chrome read of it is chance."""
-
-
-JUDGED = frozenset(Fate) - {Fate.CANCELLED, Fate.BROWSERS_OWN}
+JUDGED = frozenset(Fate) - {Fate.CANCELLED, Fate.BROWSERS_OWN, Fate.AFTER_LOAD}
 """A load is judged by these, if they were not asked for after its load event."""
 ASKED = JUDGED - {Fate.AS_RECORDED, Fate.HUNG_AS_RECORDED}
 """Of these, those that got an answer when the page was recorded."""
-COMPARED = frozenset((Fate.COUNTED, Fate.AS_RECORDED))
+COMPARED = frozenset((Fate.COUNTED, Fate.FAILED, Fate.AS_RECORDED))
 """What each load of a page gets alike."""
 NOT_MISSED = frozenset((Fate.CANCELLED, Fate.AS_RECORDED, Fate.HUNG_AS_RECORDED, Fate.CUT))
 """A load got as much of these as there was for it."""
@@ -139,16 +116,7 @@ class ReceivedAnswer:
     @cached_property
     def fate(self) -> Fate:
         """What became of it."""
-        blocked = self.error.startswith(BLOCKED_BY)
-        if self.error.startswith(ABORTED) or (blocked and self.kind == "failed"):
-            return Fate.CANCELLED
-        if is_asked_by_browser(self.url):
-            return Fate.BROWSERS_OWN
-        if self.expected:
-            return Fate.HUNG_AS_RECORDED if self.error == UNFINISHED else Fate.AS_RECORDED
-        if self.error == UNFINISHED and self.status:
-            return Fate.CUT
-        return Fate.BLOCKED if blocked else Fate.COUNTED
+        return fate_of(self.url, self.error, answered=self.kind != "failed", expected=self.expected)
 
     def is_one_of(self, fates: frozenset[Fate]) -> bool:
         """Tell whether it was asked for before the load event, and had one of these fates."""

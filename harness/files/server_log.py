@@ -11,10 +11,8 @@ from pathlib import Path
 
 from harness.system.untrusted import read_untrusted
 
-COLUMNS_BEFORE_TLS = ("time_s", "connection", "request", "method", "path", "status", "bytes", "found", "syn_data")
-COLUMNS_BEFORE_CLOCK = (*COLUMNS_BEFORE_TLS, "scheme", "protocol")
-COLUMNS_BEFORE_IDENTITY = (*COLUMNS_BEFORE_CLOCK, "own_ms")
-COLUMNS = (*COLUMNS_BEFORE_IDENTITY, "answer")
+COLUMNS = ("time_s", "connection", "request", "method", "path", "status", "bytes", "found", "syn_data", "scheme",
+           "protocol", "own_ms", "answer")
 HEADER = "#" + "\t".join(COLUMNS) + "\n"
 
 
@@ -28,8 +26,6 @@ class FoundAs:
     REDIRECT = "redirect"
     STATUS = "status"
     """A recorded status other than 200, or an error."""
-    NO_BODY = "no-body"
-    """In logs of earlier versions: recorded, but its body is not in the mirror, and an empty one was sent."""
     MASKED = "masked"
     BEST_MATCH = "best-match"
     ENDED = "ended"
@@ -45,7 +41,7 @@ class FoundAs:
     """No answer: a connection without a request, whose `request`, `status` and `bytes` are 0."""
 
 
-STAND_INS = frozenset((FoundAs.MASKED, FoundAs.BEST_MATCH, FoundAs.ENDED, FoundAs.NO_BODY, FoundAs.LIVE))
+STAND_INS = frozenset((FoundAs.MASKED, FoundAs.BEST_MATCH, FoundAs.ENDED, FoundAs.LIVE))
 """Ways of finding in which an answer is not the recorded one: it was recorded for another URL or body, or not whole."""
 FOUND = STAND_INS | {FoundAs.PLAIN, FoundAs.MD5, FoundAs.REDIRECT, FoundAs.STATUS, FoundAs.MISSING,
                      FoundAs.UNANSWERED, FoundAs.SILENT}
@@ -59,12 +55,11 @@ class ServerRequest:
     `connection` counts the server's accepted connections from 1, `request` the requests on its connection from 1.
     `bytes` of the body were sent. `found` is how the answer was found (`FoundAs`). `syn_data`: the connection's
     SYN carried data (TCP Fast Open worked): for https the ClientHello, or its beginning. `scheme` is http or https,
-    `protocol` what was spoken in it: HTTP/1.0, HTTP/1.1, h2, or "-" where nothing was. Logs from before the servers
-    spoke TLS lack these two columns. `own_ms` is the server's own time for the answer: from `time_s` to the moment its
-    first byte was handed to the kernel, less by how much it thought longer than it should have (http_tfo.py --think);
-    None where no byte was, and in logs from before it was kept. `answer` is the
-    identity of the recorded transaction that was sent, the same for exact answers and stand-ins
-    (harness.mirror.transactions), "-" where there is none and in older logs.
+    `protocol` what was spoken in it: HTTP/1.0, HTTP/1.1, h2, or "-" where nothing was. `own_ms` is the server's own
+    time for the answer: from `time_s` to the moment its first byte was handed to the kernel, less by how much it
+    thought longer than it should have (http_tfo.py --think); None where no byte was. `answer` is the identity of the
+    recorded transaction that was sent, the same for exact answers and stand-ins (harness.mirror.transactions), "-"
+    where there is none.
     """
 
     host: str
@@ -165,12 +160,11 @@ def ends_of_logs(directory: Path) -> dict[Path, int]:
 
 
 def _parse(host: str, line: str) -> ServerRequest:
-    """Return a line of a log, of any version of its format. Raises ValueError for one that cannot be right."""
+    """Return a line of a log. Raises ValueError for one that cannot be right."""
     fields = line.split("\t")
-    if len(fields) not in map(len, (COLUMNS, COLUMNS_BEFORE_IDENTITY, COLUMNS_BEFORE_CLOCK, COLUMNS_BEFORE_TLS)):
+    if len(fields) != len(COLUMNS):
         raise ValueError(f"{len(fields)} columns instead of {len(COLUMNS)}")
-    time_s, connection, request, method, path, status, size, found, syn_data, *more = fields
-    scheme, protocol, own_ms, answer = (*more, *("http", "-", "-", "-")[len(more):])
+    time_s, connection, request, method, path, status, size, found, syn_data, scheme, protocol, own_ms, answer = fields
     if found not in FOUND or syn_data not in ("0", "1") or scheme not in ("http", "https"):
         raise ValueError(f"found {found!r}, syn_data {syn_data!r}, scheme {scheme!r}")
     code = _number(status)

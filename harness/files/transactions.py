@@ -2,31 +2,10 @@
 
 from dataclasses import dataclass
 
+from harness.files.exchange import Phases
 from harness.files.headers import EVENT_STREAM
 
 NOT_APPLICABLE = -1.0
-
-
-@dataclass(frozen=True)
-class Phases:
-    """How long each part of a transaction took, in ms; NOT_APPLICABLE (-1) for a part it did not have.
-
-    Without `ssl`, which is part of `connect`, they add up to the transaction's length. `connect` counts only what of
-    the connection's making the request waited for. Never sent (failed, or from the cache): all of it is `blocked`.
-    """
-
-    blocked: float
-    dns: float
-    connect: float
-    ssl: float
-    send: float
-    wait: float
-    receive: float
-
-    @property
-    def until_head(self) -> float:
-        """Time from the start to the head of the answer, in ms."""
-        return sum(max(0.0, part) for part in (self.blocked, self.dns, self.connect, self.send, self.wait))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """URLs as browsers ask for them (https://url.spec.whatwg.org), whoever wrote them down, and how."""
 
 import re
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 import ada_url
 
@@ -58,3 +58,29 @@ def decoded(url: str) -> str:
 def _decoded(encoded: re.Match[str]) -> str:
     characters = unquote(encoded[0], errors="surrogateescape")
     return "".join(quote(each, safe="") if each in MEANING_SOMETHING else each for each in characters)
+
+
+def split_url(url: str) -> tuple[str, str]:
+    """Split `url` into its host (lower case, no port) and its path, ``?query`` and ``#fragment`` as they were written.
+
+    Raises ValueError when `url` has no host.
+    """
+    parts = urlsplit(url)
+    if not parts.hostname:
+        raise ValueError(f"not a URL: {url!r}")
+    after_host = url[url.index("//") + 2:]
+    start = min((at for at in map(after_host.find, "/?#") if at >= 0), default=len(after_host))
+    return parts.hostname, from_root(after_host[start:])
+
+
+def from_root(path_and_query: str) -> str:
+    """Return a path as it begins: with a slash."""
+    return path_and_query if path_and_query.startswith("/") else "/" + path_and_query
+
+
+def absolute(url: str, base: str) -> str | None:
+    """Return `url`, seen from `base`, as it was written; None when it is none."""
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.har import ABORTED, UNFINISHED
+from harness.files.exchange import ABORTED, UNFINISHED
 from harness.files.load_event import load_event_of
 from harness.files.text_log import format_log
 from harness.netlog.har import har

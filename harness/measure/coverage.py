@@ -24,7 +24,8 @@ from urllib.parse import urlsplit
 
 from harness.analysis.answers import WHOLE_RATIO
 from harness.errors import first_few
-from harness.files.load_parts import ASKED, NOT_MISSED, Coverage, Fate, ReceivedAnswer, ReceivedAnswers
+from harness.files.exchange import Fate
+from harness.files.load_parts import ASKED, NOT_MISSED, Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.files.urls import is_asked_by_browser
@@ -79,14 +80,14 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
     logged = recording.transactions(page)
     first: dict[tuple[object, ...], RecordedAnswer] = {}
     for answer in _asked_for_by_a_load(logged):
-        first.setdefault(_said(recording, answer), answer)
+        first.setdefault(_said(answer), answer)
     held = {answer.identity: answer for answer in first.values()}
     certain = frozenset(identity for identity, answer in held.items() if not answer.after_message)
     alike = {answer.identity: first[said].identity for answer in logged
-             if (said := _said(recording, answer)) in first and answer.identity not in held}
+             if (said := _said(answer)) in first and answer.identity not in held}
     of_a_load = bool(logged) and all(answer.headers is not None for answer in logged)
     was_told = len(certain) < len(held)
-    return RecordedPage({identity: _body_bytes(recording, mirror, answer) for identity, answer in held.items()},
+    return RecordedPage({identity: _body_bytes(mirror, answer) for identity, answer in held.items()},
                         of_a_load and not was_told, certain if of_a_load and was_told else frozenset(), alike,
                         {identity: answer.url for identity, answer in held.items()},
                         {answer.identity: answer for answer in logged if answer.slow_ms or answer.arrivals})
@@ -107,19 +108,19 @@ def _asked_for_by_a_load(logged: Sequence[RecordedAnswer]) -> list[RecordedAnswe
     return [answer for answer in asked if not _is_document(answer) or answer.identity == last[answer.url]]
 
 
-def _said(recording: Recording, answer: RecordedAnswer) -> tuple[object, ...]:
+def _said(answer: RecordedAnswer) -> tuple[object, ...]:
     """Return what an answer has in common with those that say the same to the same request.
 
     Without a body there are preflights, which say something to one origin.
     """
     headers = [answer.asked.headers.get(name) for name in ("origin", *OF_PREFLIGHTS)] if not answer.file else []
     return (answer.url, answer.asked.body, *headers, answer.of_head, answer.status, answer.redirect_url,
-            recording.body_file(answer))
+            answer.file)
 
 
-def _body_bytes(recording: Recording, mirror: Path, answer: RecordedAnswer) -> int:
+def _body_bytes(mirror: Path, answer: RecordedAnswer) -> int:
     """Return how many bytes of an answer's body a load gets: of a stream those that came before the load event."""
-    file = recording.body_file(answer)
+    file = answer.file
     try:
         size = (mirror / file).stat().st_size if file else 0
     except OSError:

@@ -28,7 +28,7 @@ from harness.measure.resume import EMPTY, Earlier, recording_digest
 from harness.measure.series import Measured, Series, failed_by_accident, last_tries
 from harness.measure.stages import Stage
 from harness.measure.version import program_digest
-from harness.mirror.live_left_out import live_left_out
+from harness.mirror.live import live_left_out
 from harness.network.needs import real_time_allowed
 from harness.network.rtt import RttError
 from harness.network.star import LinkSpeeds

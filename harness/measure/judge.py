@@ -6,7 +6,7 @@ Nothing but records goes in: a load that was measured long ago is judged like on
 
 from collections.abc import Callable, Iterable, Sequence
 
-from harness.files.load_parts import Fate
+from harness.files.exchange import Fate
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.measure import rules as table

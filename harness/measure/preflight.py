@@ -17,6 +17,7 @@ from harness.files.layout import Layout
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.bodies import damage
+from harness.mirror.importing import import_recording
 from harness.mirror.layouts import make_layout
 from harness.mirror.recording import Recording, read_recording
 from harness.replay.authority import AUTHORITY, open_authority
@@ -84,7 +85,7 @@ def check_layout(choice: str, page_set: PageSet) -> Layout:
 
     When it is a file with lines about hosts that are not in the recording, these lines are printed.
     """
-    layout, notes = make_layout(choice, page_set.hosts, page_set.files.fetchlog)
+    layout, notes = make_layout(choice, page_set.recording)
     for note in notes[:NOTES_SHOWN]:
         print(printable(note), file=sys.stderr)
     if len(notes) > NOTES_SHOWN:
@@ -120,10 +121,21 @@ def check_pages(files: PageFiles) -> PageSet:
     _require_documents(files, [page for page in pages if recording.document(page.url) is None], "not in")
     sizes = document_bytes(files, recording, pages)
     _require_documents(files, [page for page in pages if not any(sizes[page])], "empty in")
+    say_imported(files)
     if without := recording.without_body():
         print(printable(f"{files.mirror.name}/ lacks the bodies of {many(len(without), 'answer')} in its logs; these "
                         f"are 404 (not found): {first_few(without)}"), file=sys.stderr)
     return PageSet(files, pages, recording, sizes)
+
+
+def say_imported(files: PageFiles) -> None:
+    """Bring a recording of an older format into today's, and say so; where it cannot be written it stays as it is."""
+    try:
+        done = import_recording(files)
+    except OSError as error:
+        done = f"{files.fetchlog}: is of an older format, and stays so ({error.strerror}): it is read anew each time"
+    if done:
+        print(printable(done), file=sys.stderr)
 
 
 def _or_rename(directory: Path) -> str:
@@ -161,11 +173,11 @@ def how_to_make(files: PageFiles) -> str:
 
 def document_bytes(files: PageFiles, recording: Recording, pages: Sequence[Page]) -> dict[Page, list[int]]:
     """Return the sizes that each page's document may have as Chrome shows it, so decoded; redirects are followed."""
-    return {page: list(dict.fromkeys(_shown_bytes(files, recording, answer)
+    return {page: list(dict.fromkeys(_shown_bytes(files, answer)
                                      for answer in recording.document_answers(page.url))) for page in pages}
 
 
-def _shown_bytes(files: PageFiles, recording: Recording, answer: RecordedAnswer) -> int:
+def _shown_bytes(files: PageFiles, answer: RecordedAnswer) -> int:
     if answer.encoded and answer.content_bytes:
         return answer.content_bytes
-    return (files.mirror / str(recording.body_file(answer))).stat().st_size
+    return (files.mirror / str(answer.file)).stat().st_size

@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.analysis.timeline import kind_of
-from harness.files.har import UNFINISHED, UNKNOWN
+from harness.files.exchange import BLOCKED_BY, UNFINISHED, UNKNOWN
 from harness.files.load_event import LoadEvent
-from harness.files.load_parts import BLOCKED_BY, JUDGED, AnswerKind, ReceivedAnswer, ReceivedAnswers
+from harness.files.load_parts import JUDGED, AnswerKind, ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import FoundAs, ServerRequest
 
 OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)

@@ -32,7 +32,7 @@ from harness.files.load_parts import COMPARED, ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.measure.rule import Found
-from harness.mirror.masks import mask_target
+from harness.mirror.alike import mask_target
 
 REST_RATIO = 0.05
 """So many answers that are not parts may differ: this share of the page's answers, or REST_LEAST if that is more.

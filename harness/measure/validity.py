@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from harness.files.har import UNFINISHED
-from harness.files.load_parts import Fate
+from harness.files.exchange import UNFINISHED, Fate
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.measure.rule import Found
@@ -42,7 +41,7 @@ def _unanswered(load: LoadRecord) -> int:
     """
     if load.answers is None:
         return (load.failed_requests or {}).get(UNFINISHED, 0)
-    return sum(answer.error == UNFINISHED and answer.is_one_of(frozenset((Fate.COUNTED,)))
+    return sum(answer.error == UNFINISHED and answer.is_one_of(frozenset((Fate.FAILED,)))
                for answer in load.answers.each)
 
 

@@ -1,35 +1,33 @@
-"""A recorded answer, made of one response in a text log or of one exchange in a HAR."""
+"""A recorded answer as a replay sends it, made of one exchange."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from http import HTTPStatus
 
-from harness.files.headers import EVENT_STREAM, REDIRECTS, WITHOUT_BODY, Headers, header_in
+from harness.files.exchange import UNFINISHED, Exchange, Fate, Place
+from harness.files.headers import BODILESS, EVENT_STREAM, REDIRECTS, WITHOUT_BODY, Headers, header_in
 from harness.files.server_log import FoundAs
-from harness.files.text_log import Response
-from harness.mirror.asked import Asked
-from harness.mirror.har import Exchange
+from harness.files.urls import absolute
+from harness.mirror.asked import Asked, asked_of
 from harness.mirror.headers import replayed
-from harness.mirror.live import Arrivals
-from harness.mirror.paths import lookups
+from harness.mirror.live import Arrivals, arrivals_of
+from harness.mirror.paths import is_md5_name
 
 FAILED_RATIO = 0.10
 """With more of its requests failing a page is hollow: what it lacks takes no time."""
 DOCUMENT_IS_GOOD = (200, 304)
 """What a page's own document answers when there is a page; 304 where it loaded itself anew."""
-OLD_PHRASES = {"moved temporarily": 302, "object moved": 302, "redirect": 302, "temporary redirect": 307,
-               "internal redirect": 307, "request timeout": 408, "request time-out": 408, "gateway time-out": 504,
-               "request-uri too large": 414, "service temporarily unavailable": 503, "server error": 500}
-"""Words of RFC 2616, RFC 1945 and of servers of the time, lower case, that http.HTTPStatus does not have."""
-PHRASES = {status.phrase.lower(): int(status) for status in HTTPStatus} | OLD_PHRASES
 PARTIAL = 206
 FILE_ANYWAY = (PARTIAL, 304)
 """Codes that only make sense to the recording browser's request; a browser that replays gets the whole file."""
+HUNG_MS = 1000.0
+"""A request that nobody had answered for so long when the recording ended hung; others were cut by that end."""
+PART = re.compile(r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18})")
 
 
 @dataclass(frozen=True)
 class BodyPart:
-    """A part of a body of `total` bytes: `file` holds those from `start` on."""
+    """A part of a body of `total` bytes: `file`, ``host/name``, holds those from `start` on."""
 
     start: int
     total: int
@@ -38,7 +36,7 @@ class BodyPart:
 
 @dataclass(frozen=True)
 class RecordedAnswer:
-    """One recorded transaction: the answer a URL got once. `file` is relative to the host's directory of the mirror.
+    """One recorded transaction: the answer a URL got once. `file` is where its body is in the mirror, ``host/name``.
 
     Two are equal when the answers are the same. The fields from `identity` on, which tell transactions apart, do not
     count for that.
@@ -46,18 +44,16 @@ class RecordedAnswer:
 
     status: int
     mime_type: str = ""
-    charset: str = ""
+    """What a recording without headers says of it; a charset may follow."""
     redirect_url: str | None = None
     """Where a redirect leads: an absolute URL."""
     file: str | None = None
     found: str = FoundAs.STATUS
     """How the answer was found."""
     headers: Headers | None = None
-    """The headers to send; None when none were recorded, and `mime_type` and `charset` are all there is."""
+    """The headers to send; None when none were recorded, and `mime_type` is all there is."""
     content_bytes: int | None = None
     """Size of the body when decoded, where the recording tells. With 0, that there is no file is right."""
-    file_host: str | None = None
-    """The host whose directory the file is in; None for the answering host itself."""
     parts: tuple[BodyPart, ...] = ()
     """Where the body was recorded in parts: these, `file` being the first of them."""
     early_hints: Headers = ()
@@ -114,90 +110,116 @@ class RecordedAnswer:
         return self.status == 200 and self.file is None and self.content_bytes != 0
 
 
-def status_code(status: str, redirect_url: str | None, in_mirror: bool) -> int:
-    """Return the status code that belongs to a status line's words.
-
-    For unknown words it is 302 if there is a redirect, else 200 if the body is in the mirror, else 404.
-    """
-    text = " ".join(status.lower().split())
-    number = re.match(r"([2-5]\d\d)\b", text)
-    code = int(number.group(1)) if number else PHRASES.get(text)
-    if redirect_url is not None:
-        return code if code in REDIRECTS else 302
-    if code is None or code < 200 or code in FILE_ANYWAY or code // 100 == 3:    # a redirect to nowhere has a body
-        return 200 if in_mirror else 404
-    return code
-
-
-def answer_of_response(response: Response, target: str, files: frozenset[str]) -> RecordedAnswer:
-    """Return the answer that a response of a text log stands for; `target` is its path, query and fragment.
-
-    Such a log does not say which method was used, nor whether there was a body. If there is a file, it is the body.
-    """
-    found = find_file(files, target)
-    status = status_code(response.status, response.redirect_url, found is not None)
-    if response.redirect_url is not None:
-        return RecordedAnswer(status, response.mime_type, redirect_url=response.redirect_url, found=FoundAs.REDIRECT)
-    file = found[0] if found and status not in WITHOUT_BODY else None
-    return RecordedAnswer(status, response.mime_type, response.charset, None, file,
-                          found[1] if found and status == 200 else FoundAs.STATUS)
-
-
-def answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -> RecordedAnswer:
-    """Return the answer that an exchange of a HAR stands for; `target` is its path, query and fragment.
+def answer_of(exchange: Exchange, place: Place, load_event_s: float, parts: Sequence[BodyPart] = ()) -> RecordedAnswer:
+    """Return the answer that an exchange stands for, as far as it came until the load event.
 
     A request that failed while recording, or that an archive has no answer to, gets the status 504 (Gateway Timeout) at
-    once. One that hung until the page was closed hangs again: a page that polls would else ask again at once.
+    once. One that hung until the page was closed hangs again: a page that polls would else ask again at once. Of parts
+    of a body that never came whole `parts` are all.
     """
-    answer = _answer_of_exchange(exchange, target, files)
-    return replace(answer, after_load=exchange.after_load,
-                   after_message=exchange.after_message, before_document=exchange.before_document,
-                   asked=exchange.asked, closes=exchange.closes,
-                   head_bytes=exchange.head_bytes if answer.status == exchange.status else 0)
+    asked = asked_of(exchange.request)
+    answer = _answer_of(exchange, load_event_s, tuple(parts))
+    wait_ms = exchange.phases.wait
+    return replace(
+        answer, asked=asked, page=exchange.page, url=place.url, after_load=exchange.fate is Fate.AFTER_LOAD,
+        before_document=exchange.before_document, closes=_closes(exchange),
+        hangs=not exchange.answer.status and hung(exchange, asked),
+        head_bytes=exchange.answer.head_bytes if answer.status == exchange.answer.status else 0,
+        wait_ms=None if wait_ms < 0 or exchange.answer.refetched else wait_ms)
 
 
-def _answer_of_exchange(exchange: Exchange, target: str, files: frozenset[str]) -> RecordedAnswer:
-    if not exchange.status:
-        return RecordedAnswer(504, headers=(), found=FoundAs.UNANSWERED, hangs=exchange.hung)
-    if exchange.redirect_url is not None:
-        headers = replayed(exchange.headers, exchange.started, body=False, status=exchange.status)
-        return RecordedAnswer(exchange.status, redirect_url=exchange.redirect_url, found=FoundAs.REDIRECT,
-                              headers=headers)
-    if exchange.method == "HEAD":
+def _answer_of(exchange: Exchange, last_s: float, parts: tuple[BodyPart, ...]) -> RecordedAnswer:
+    answer, redirect = exchange.answer, redirect_of(exchange)
+    if not is_answered(exchange):
+        return RecordedAnswer(504, headers=(), found=FoundAs.UNANSWERED)
+    if redirect is not None:
+        return RecordedAnswer(answer.status, answer.mime_type if answer.headers is None else "", redirect,
+                              found=FoundAs.REDIRECT, headers=_headers(exchange, answer.status, body=False))
+    if exchange.request.method == "HEAD":
         return _answer_to_head(exchange)
-    found = (exchange.file, FoundAs.PLAIN) if exchange.file in files else find_file(files, target)
-    status = exchange.status
+    file = answer.body.file if answer.body else parts[0].file if parts else None
+    status = answer.status
     if status in FILE_ANYWAY:
-        status = 200 if found else 404
-    if status in WITHOUT_BODY or _is_another_answers(exchange):
-        found = None
-    headers = replayed(exchange.headers, exchange.started, body=found is not None, status=status)
-    if exchange.status == PARTIAL and not any(name == "accept-ranges" for name, _ in headers):
+        status = 200 if file else 404
+    file = None if status in WITHOUT_BODY else file
+    headers = _headers(exchange, status, body=file is not None)
+    if answer.status == PARTIAL and headers is not None and not any(name == "accept-ranges" for name, _ in headers):
         headers = (*headers, ("accept-ranges", "bytes"))
-    return RecordedAnswer(status, file=found[0] if found else None, headers=headers,
-                          found=FoundAs.STATUS if status != 200 else found[1] if found else FoundAs.PLAIN,
-                          content_bytes=exchange.content_bytes, early_hints=replayed(exchange.early_hints, body=False),
-                          arrivals=exchange.arrivals, stays_open=exchange.stays_open)
+    arrivals, cut = arrivals_of(exchange, last_s)
+    by_md5 = file is not None and answer.headers is None and is_md5_name(file.partition("/")[2])
+    return RecordedAnswer(
+        status, answer.mime_type if answer.headers is None else "", file=file, headers=headers, parts=parts,
+        found=FoundAs.STATUS if status != 200 else FoundAs.MD5 if by_md5 else FoundAs.PLAIN,
+        content_bytes=answer.content_bytes if answer.content_bytes >= 0 else None,
+        early_hints=replayed(answer.early_hints, body=False), arrivals=arrivals,
+        stays_open=cut or bool(arrivals and answer.partial))
+
+
+def _headers(exchange: Exchange, status: int, *, body: bool) -> Headers | None:
+    headers = exchange.answer.headers
+    return None if headers is None else replayed(headers, exchange.started, body=body, status=status)
 
 
 def _answer_to_head(exchange: Exchange) -> RecordedAnswer:
     """Return what a HEAD got: how large a body is, and of what type, without the body."""
-    status = 200 if exchange.status in FILE_ANYWAY else exchange.status
-    length = header_in(exchange.headers, "content-length")
+    status = 200 if exchange.answer.status in FILE_ANYWAY else exchange.answer.status
+    length = exchange.answer.header("content-length")
     told = (("content-length", length),) if length.isascii() and length.isdigit() else ()
-    return RecordedAnswer(status, headers=(*replayed(exchange.headers, exchange.started, status=status), *told),
+    return RecordedAnswer(status, headers=(*(_headers(exchange, status, body=True) or ()), *told),
                           found=FoundAs.PLAIN if status == 200 else FoundAs.STATUS, content_bytes=0, of_head=True)
 
 
-def _is_another_answers(exchange: Exchange) -> bool:
-    """Say whether the file that its URL names is the body of another answer: this one had none.
+def is_answered(exchange: Exchange) -> bool:
+    """Say whether a final answer came (RFC 9110, section 15)."""
+    return 200 <= exchange.answer.status <= 599
 
-    A GET with a 304, or with a part, had one before; a 304 to another method is about what a GET got.
+
+def redirect_of(exchange: Exchange) -> str | None:
+    """Return where a redirect leads, as an absolute URL."""
+    answer = exchange.answer
+    target = answer.redirect_url or answer.header("location")
+    return absolute(target, exchange.request.url) if target and answer.status in REDIRECTS else None
+
+
+def hung(exchange: Exchange, asked: Asked) -> bool:
+    """Say whether a request hung, and may hang again in a replay without holding up a load event for ever.
+
+    What was asked for before the load event of the recording did not. After it, a script may ask for anything; in a
+    replay that may be before it, and then it waits for all but what scripts ask for themselves (fetch).
     """
-    is_whole = exchange.status not in FILE_ANYWAY or exchange.method != "GET"
-    return exchange.content_bytes == 0 and not exchange.file and is_whole
+    waited = exchange.error == UNFINISHED and exchange.length_ms >= HUNG_MS
+    if is_answered(exchange) or not waited or not exchange.connection or asked.navigation:
+        return False
+    purpose = asked.headers.get("sec-fetch-dest", "empty")
+    is_part = purpose != "empty" or asked.headers.get("accept", "").startswith(("image/", "text/css"))
+    return not (exchange.fate is Fate.AFTER_LOAD and is_part)
 
 
-def find_file(files: frozenset[str], target: str) -> tuple[str, str] | None:
-    """Return which of a host's `files` is the body of `target`, and how its name is made; None when there is none."""
-    return next(((name, kind) for name, kind in lookups(target) if name in files), None)
+def part_of(exchange: Exchange) -> BodyPart | None:
+    """Return which part of a body an exchange has a file of; None if it is no part (RFC 9110, section 14.4).
+
+    Where all of the body was fetched it begins at 0, whichever part was asked for: a part that is said to be all may
+    have been given up half way, and what was asked for afterwards is joined to it.
+    """
+    answer = exchange.answer
+    match = PART.fullmatch(answer.header("content-range"))
+    if answer.status != PARTIAL or match is None or answer.body is None:
+        return None
+    return BodyPart(0 if answer.refetched else int(match[1]), int(match[2]), answer.body.file)
+
+
+def _closes(exchange: Exchange) -> bool:
+    """Say whether the site closed the connection; in archives it may be what a crawler had asked for.
+
+    Some sites do not say that they do: then nothing but the connection's end told Chrome where the body ends (RFC 9112,
+    section 6.3; Chromium's net/http/http_stream_parser.cc, CanFindEndOfResponse).
+    """
+    answer = exchange.answer
+    if not exchange.connection or answer.http2:
+        return False
+    said, old = answer.header("connection").lower(), answer.protocol.upper() == "HTTP/1.0"
+    in_chunks = not old and "chunked" in answer.header("transfer-encoding").lower()
+    ends_with_connection = (is_answered(exchange) and answer.status not in BODILESS
+                            and exchange.request.method != "HEAD"
+                            and not in_chunks and not answer.header("content-length").isdigit())
+    return "close" in said or (old and "keep-alive" not in said) or ends_with_connection

@@ -8,8 +8,10 @@ Chrome and Firefox send with navigations only (https://www.w3.org/TR/upgrade-ins
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from harness.mirror.masks import mask_body
+from harness.files.exchange import Request
+from harness.mirror.alike import mask_body
 
 LARGEST_MASKED = 64 * 1024
 """Bytes of a body that is compared without its volatile values, too; a longer one is compared as it is."""
@@ -95,3 +97,11 @@ def headers_of(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
         joint = "; " if key == "cookie" else ", "    # RFC 9113, section 8.2.3
         headers[key] = f"{headers[key]}{joint}{value}" if key in headers else value
     return headers
+
+
+@lru_cache(2**14)
+def asked_of(request: Request) -> Asked:
+    """Return what a recorded request said."""
+    known = hash_body(request.body)
+    body = BodyHash(request.sha256, known.masked_sha256 if known else "") if request.sha256 else known
+    return Asked(headers_of(request.headers), body)

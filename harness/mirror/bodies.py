@@ -1,28 +1,17 @@
-"""Whether a recording's bodies are all there, and as they were recorded.
-
-``manifest.json`` lists the files of the mirror with their sizes and SHA-256 (`list_bodies`). Older recordings have no
-such list, but their HARs name the file of each body and tell its size. Recordings of 2013's format tell neither.
-"""
+"""Whether a recording's bodies are all there, and as they were recorded: exchanges name their files, sizes, hashes."""
 
 import hashlib
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 
 from harness.errors import shortened
+from harness.files.exchange import Body
+from harness.mirror.exchanges import PageExchanges
 from harness.mirror.paths import list_files, open_file
 
 CHUNK_BYTES = 2**20
-
-
-@dataclass(frozen=True)
-class Body:
-    """What a recording says of one file of its mirror; `bytes` None and `sha256` "" where it does not say it."""
-
-    bytes: int | None = None
-    sha256: str = ""
 
 
 class State(Enum):
@@ -34,15 +23,21 @@ class State(Enum):
 
 
 def list_bodies(mirror: Path) -> dict[str, Body]:
-    """Return every file of a mirror, ``host/file``, with what it holds."""
-    return {name: _read(mirror / name) for name in sorted(list_files(mirror)) if "/" in name and _is_text(name)}
+    """Return every file of a mirror by its name, ``host/file``, with what it holds."""
+    return {name: _read(mirror, name) for name in sorted(list_files(mirror)) if "/" in name and _is_text(name)}
+
+
+def bodies_of(pages: Iterable[PageExchanges]) -> dict[str, Body]:
+    """Return the files that exchanges name: of a file that several name, as one of them tells its size."""
+    named = [body for page in pages for exchange in page.exchanges if (body := exchange.answer.body) is not None]
+    return {body.file: body for body in sorted(named, key=lambda body: body.bytes is not None)}
 
 
 def damage(bodies: Mapping[str, Body], mirror: Path) -> str:
     """Return in words which of the recorded `bodies` are missing from the mirror or are others now, "" when none is."""
     directory = os.open(mirror, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        states = {name: _state(directory, name, recorded) for name, recorded in bodies.items()}
+        states = {name: _state(directory, body) for name, body in bodies.items()}
     finally:
         os.close(directory)
     found = {what: [name for name, state in states.items() if state is what] for what in (State.MISSING, State.CHANGED)}
@@ -50,9 +45,9 @@ def damage(bodies: Mapping[str, Body], mirror: Path) -> str:
                      f"{what.value}, first {shortened(names[0])}" for what, names in found.items() if names)
 
 
-def _state(directory: int, name: str, recorded: Body) -> State:
+def _state(directory: int, recorded: Body) -> State:
     try:
-        descriptor = open_file(directory, name)
+        descriptor = open_file(directory, recorded.file)
     except OSError:
         return State.MISSING
     with os.fdopen(descriptor, "rb") as file:
@@ -66,9 +61,9 @@ def _state(directory: int, name: str, recorded: Body) -> State:
     return State.AS_RECORDED if digest.hexdigest() == recorded.sha256 else State.CHANGED
 
 
-def _read(path: Path) -> Body:
-    content = path.read_bytes()
-    return Body(len(content), hashlib.sha256(content).hexdigest())
+def _read(mirror: Path, name: str) -> Body:
+    content = (mirror / name).read_bytes()
+    return Body(name, len(content), hashlib.sha256(content).hexdigest())
 
 
 def _is_text(name: str) -> bool:

@@ -7,7 +7,7 @@ is not there, and the page would lack what it was to be given.
 import re
 
 from harness.files.encoding import decode, encode
-from harness.mirror.targets import parameters
+from harness.mirror.alike import parameters
 
 LARGEST = 4_000_000
 """Bytes of a body that is looked at; data in JSONP is far smaller."""

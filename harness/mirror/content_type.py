@@ -22,16 +22,16 @@ UNKNOWN = "application/octet-stream"
 _extensions = mimetypes.MimeTypes(filenames=())    # the same on every machine: /etc/mime.types is not read
 
 
-def content_type(mime_type: str, charset: str, name: str, begin: bytes) -> str:
+def content_type(told: str, name: str, begin: bytes) -> str:
     """Return the Content-Type value of a body that begins with `begin` and stands in the file `name`.
 
-    `mime_type` and `charset` as recorded, empty or nonsense where the recording has none.
+    `told` is the recorded type, and a charset behind it: either may be missing, or nonsense.
     """
-    mime = mime_type.strip()
+    mime, _, charset = map(str.strip, told.partition("; charset="))
     if not MIME_TYPE.fullmatch(mime):
         mime = _sniff(begin[:SNIFFED]) or _by_extension(name) or UNKNOWN
-    if CHARSET.fullmatch(charset.strip()) and charset.strip() not in ("nil", "none", "None"):
-        return f"{mime}; charset={charset.strip()}"
+    if CHARSET.fullmatch(charset) and charset not in ("nil", "none", "None"):
+        return f"{mime}; charset={charset}"
     return mime
 
 

@@ -11,11 +11,11 @@ import os
 import re
 import stat
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from harness.errors import InputError
 from harness.files.host_names import is_host_name
-from harness.files.server_log import FoundAs
+from harness.files.urls import from_root, split_url
 
 LONGEST_PLAIN = 64
 """Characters of path, query and fragment, leading slash included, that are kept as a plain file name."""
@@ -27,26 +27,13 @@ NAMED_AFTER_SCHEMES = ("http%3A", "https%3A")
 """Directories of some mirrors of 2013's format that are none of a host."""
 
 
-def split_url(url: str) -> tuple[str, str]:
-    """Split `url` into its host (lower case, no port) and its path, ``?query`` and ``#fragment`` as they were written.
-
-    Raises ValueError when `url` has no host.
-    """
-    parts = urlsplit(url)
-    if not parts.hostname:
-        raise ValueError(f"not a URL: {url!r}")
-    after_host = url[url.index("//") + 2:]
-    start = min((at for at in map(after_host.find, "/?#") if at >= 0), default=len(after_host))
-    return parts.hostname, _from_root(after_host[start:])
-
-
 def mirror_file(path_and_query: str) -> str:
     """Return the file, relative to the host's directory, that a URL's body is written to.
 
     `path_and_query` is the URL's path, ``?query`` and ``#fragment``, as written in the URL. This does not look at the
     disk: see `write_file` for the case that a directory has that name already.
     """
-    target = _from_root(path_and_query)
+    target = from_root(path_and_query)
     name = _plain_name(target)
     if len(target) > LONGEST_PLAIN or not _can_be_file(name):
         return md5_name(target)
@@ -60,31 +47,33 @@ def is_md5_name(file: str) -> bool:
 
 def md5_name(path_and_query: str) -> str:
     """Return the hex MD5 of `path_and_query` without a bare ``?`` or ``#`` at its end."""
-    target = _without_bare_end(_from_root(path_and_query))
+    target = _without_bare_end(from_root(path_and_query))
     return hashlib.md5(_to_bytes(target), usedforsecurity=False).hexdigest()
 
 
-def lookups(path_and_query: str) -> list[tuple[str, str]]:
+def lookups(path_and_query: str) -> list[str]:
     """Return the files, relative to the host's directory, in which a URL's body may be, in the order of looking.
 
-    Each comes with how its name is made (`FoundAs`): first the plain path, then the MD5 of path and query, both as
-    received; then both without a bare ``?`` or ``#`` at the end, and percent-decoded; last as Windows' file systems
-    have it, which know no ``?``. No name leads out of the host's directory.
+    First the plain path, then the MD5 of path and query, both as received; then both without a bare ``?`` or ``#`` at
+    the end, and percent-decoded; last as Windows' file systems have it, which know no ``?``. No name leads out of the
+    host's directory.
     """
-    target = _from_root(path_and_query)
-    found: dict[str, str] = {}
-    for form in (target, _without_bare_end(target), target.partition("#")[0], _from_root(_decoded(target))):
+    target = from_root(path_and_query)
+    found: dict[str, None] = {}
+    for form in (target, _without_bare_end(target), target.partition("#")[0], from_root(_decoded(target))):
         name = _plain_name(form)
-        if _can_be_file(name):
-            found.setdefault(name, FoundAs.PLAIN)
-        found.setdefault(md5_name(form), FoundAs.MD5)
-        collapsed = re.sub("/+", "/", name)
-        if _can_be_file(collapsed):    # a//b, which some 2013 mirrors hold as a/b
-            found.setdefault(collapsed, FoundAs.PLAIN)
+        collapsed = re.sub("/+", "/", name)         # a//b, which some 2013 mirrors hold as a/b
+        found |= dict.fromkeys((*([name] if _can_be_file(name) else []), md5_name(form),
+                                *([collapsed] if _can_be_file(collapsed) else [])))
     written = _plain_name(target.partition("#")[0])
     if "?" in written and _can_be_file(written):
-        found.setdefault(written.replace("?", "_"), FoundAs.PLAIN)
-    return list(found.items())
+        found[written.replace("?", "_")] = None
+    return list(found)
+
+
+def find_file(files: frozenset[str], path_and_query: str) -> str | None:
+    """Return which of a host's `files` is the body of a URL by its name; None when there is none."""
+    return next((name for name in lookups(path_and_query) if name in files), None)
 
 
 def hosts(mirror_dir: Path) -> list[str]:
@@ -174,10 +163,6 @@ def write_file(mirror_dir: Path, url: str, body: bytes) -> Path:
         file = host_dir / md5_name(target)
         file.write_bytes(body)
     return file
-
-
-def _from_root(path_and_query: str) -> str:
-    return path_and_query if path_and_query.startswith("/") else "/" + path_and_query
 
 
 def _plain_name(target: str) -> str:

@@ -8,8 +8,10 @@ Socket.IO does. So a long poll takes as long as it did, and one that the recordi
 from collections.abc import Sequence
 from statistics import median
 
-from harness.files.headers import EVENT_STREAM, header_in
-from harness.mirror.har import Exchange
+from harness.files.exchange import Exchange
+from harness.files.headers import EVENT_STREAM
+from harness.mirror.answers import is_answered, redirect_of
+from harness.mirror.asked import asked_of
 
 SLOW_MS = 500.0
 """What takes less, beyond the round trip, keeps a page from asking more often than twice a second."""
@@ -24,8 +26,9 @@ def long_polls(exchanges: Sequence[Exchange]) -> dict[int, float]:
 
     The round trip, as long as its connection's handshake, is taken off.
     """
-    waits = {id(exchange): exchange.wait_ms - (exchange.connect_ms or 0.0) for exchange in exchanges
-             if exchange.status and exchange.wait_ms is not None and not exchange.from_cache}
+    waits = {id(exchange): exchange.phases.wait - (exchange.handshake_ms or 0.0) for exchange in exchanges
+             if is_answered(exchange) and exchange.phases.wait >= 0 and not exchange.answer.refetched
+             and not exchange.from_cache}
     slow = {id(exchange): waits[id(exchange)] for exchange in exchanges
             if waits.get(id(exchange), 0.0) >= SLOW_MS and _is_of_a_script(exchange)}
     others = [wait_ms for key, wait_ms in waits.items() if key not in slow]
@@ -38,10 +41,11 @@ def _is_of_a_script(exchange: Exchange) -> bool:
 
     What a recording without the requests' headers has is none.
     """
-    if exchange.asked.navigation or exchange.method == "OPTIONS" or exchange.redirect_url is not None:
+    asked = asked_of(exchange.request)
+    if asked.navigation or exchange.request.method == "OPTIONS" or redirect_of(exchange) is not None:
         return False
-    kind = header_in(exchange.headers, "content-type").lower()
-    purpose, accept = (exchange.asked.headers.get(name, "") for name in ("sec-fetch-dest", "accept"))
+    kind = exchange.answer.header("content-type").lower()
+    purpose, accept = (asked.headers.get(name, "") for name in ("sec-fetch-dest", "accept"))
     if kind.startswith(EVENT_STREAM):
         return False
     return purpose == "empty" if purpose else bool(accept) and not (accept.startswith(OF_PARTS)

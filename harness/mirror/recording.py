@@ -1,32 +1,26 @@
-"""What a recording holds: the answer to every recorded URL, from ``NAME/`` (bodies) and ``NAME.fetchlog/`` (heads).
-
-A page's log may have a HAR beside it (recordings of this program do); then only the HAR is read. Otherwise (2013, and
-pages made by the project itself) the text log is read. It has the words of the status line but not the code, so the
-code is derived from the words.
-"""
+"""What a recording holds: the answer to every recorded URL, from ``NAME/`` (bodies) and ``NAME.fetchlog/`` (HARs)."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from ipaddress import ip_address
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from harness.errors import InputError
-from harness.files.hack_dns import PORTS, SCHEMES
+from harness.files.exchange import Body, Fate, Place, place_of
+from harness.files.hack_dns import SCHEMES
 from harness.files.har_times import shortest_ms
-from harness.files.host_names import is_host_name
-from harness.files.text_log import read_log
+from harness.files.server_log import FoundAs
 from harness.files.urls import document_url
-from harness.mirror.answers import FAILED_RATIO, RecordedAnswer, find_file
-from harness.mirror.bodies import Body
-from harness.mirror.forms import is_never_empty
-from harness.mirror.har import Exchange, read_exchanges
-from harness.mirror.live import LiveConnection
+from harness.mirror.answers import FAILED_RATIO, RecordedAnswer, is_answered
+from harness.mirror.bodies import bodies_of
+from harness.mirror.exchanges import PageExchanges, files_of, har_of, page_logs, read_page
+from harness.mirror.importing import MOST_REDIRECTS, read_older
+from harness.mirror.live import LiveConnection, read_live
 from harness.mirror.manifest import Manifest, read_manifest
-from harness.mirror.paths import hosts, list_files, split_url
-from harness.mirror.text_redirects import MOST_REDIRECTS, absolute_redirect, end_redirects
-from harness.mirror.transactions import Logged, Origin, Sequences, answer_key, file_identity, sequences
+from harness.mirror.paths import find_file, is_md5_name
+from harness.mirror.transactions import Item, Origin, Sequences, file_identity, items_of, sequences
 
 
 @dataclass
@@ -47,6 +41,8 @@ class Recording:
     """
     rtts_ms: dict[str, float] = field(default_factory=dict)
     """The shortest TCP handshake with each host that a HAR tells of, in ms; hosts without one are not in it."""
+    addresses: dict[str, set[str]] = field(default_factory=dict)
+    """The addresses that each host answered from, as far as they were recorded."""
     manifest: Manifest = field(default_factory=Manifest)
     bodies: Mapping[str, Body] = field(default_factory=dict)
     """The files that have to be in its mirror, ``host/file``: see harness.mirror.bodies."""
@@ -74,14 +70,15 @@ class Recording:
         A file without a recorded answer is a 200.
         """
         answers = self.answers.get((scheme, host), {})
-        recorded = answers.get(answer_key(method, path_and_query)) or answers.get(path_and_query)
+        recorded = answers.get((method.upper(), path_and_query)) or answers.get(("GET", path_and_query))
         if recorded or scheme not in self.schemes(host):
             return recorded or ()
-        found = find_file(self.unasked_files(host), path_and_query)
-        if found is None:
+        name = find_file(self.unasked_files(host), path_and_query)
+        if name is None:
             return ()
-        return (RecordedAnswer(200, file=found[0], found=found[1], url=f"{scheme}://{host}{path_and_query}",
-                               identity=file_identity((scheme, host), found[0])),)
+        return (RecordedAnswer(200, file=f"{host}/{name}", found=FoundAs.MD5 if is_md5_name(name) else FoundAs.PLAIN,
+                               url=f"{scheme}://{host}{path_and_query}",
+                               identity=file_identity((scheme, host), name)),)
 
     def unasked_files(self, host: str) -> frozenset[str]:
         """Return a host's files but for those that are known to be answers to other methods than GET alone."""
@@ -89,15 +86,13 @@ class Recording:
 
     @cached_property
     def _unasked_files(self) -> dict[str, frozenset[str]]:
-        files: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
-        for (_, host), answers in self.answers.items():
-            for key, sequence in answers.items():
-                files[key.startswith("/")].update((answer.file_host or host, answer.file) for answer in sequence
-                                                  if answer.file)
-        posted: dict[str, set[str]] = {}
-        for host, file in files[False] - files[True]:
-            posted.setdefault(host, set()).add(file)
-        return {host: names - posted[host] if host in posted else names for host, names in self.files.items()}
+        files: dict[bool, set[str]] = {True: set(), False: set()}
+        for answers in self.answers.values():
+            for (method, _), sequence in answers.items():
+                files[method == "GET"].update(answer.file for answer in sequence if answer.file)
+        posted = files[False] - files[True]
+        return {host: frozenset(name for name in names if f"{host}/{name}" not in posted)
+                for host, names in self.files.items()}
 
     def lookup(self, host: str, path_and_query: str, scheme: str = "http",
                method: str = "GET") -> RecordedAnswer | None:
@@ -117,10 +112,10 @@ class Recording:
         """Return the recorded answers to a GET of exactly this URL, or of what browsers make of it, in their order."""
         for form in dict.fromkeys((url, document_url(url))):
             try:
-                host, target = split_url(form)
+                place = place_of(form)
             except ValueError:
                 continue
-            if found := self.exact(form.partition(":")[0].lower(), host, target.partition("#")[0]):
+            if found := self.exact(place.scheme, place.host, place.target):
                 return found
         return ()
 
@@ -133,12 +128,6 @@ class Recording:
         """Return the transactions in the log named `page`: everything that a load of the page may get."""
         return [answer for answers in self.answers.values() for sequence in answers.values() for answer in sequence
                 if answer.page == page]
-
-    def body_file(self, recorded: RecordedAnswer) -> str | None:
-        """Return where an answer's body is in the mirror, ``host/file``; None when it has none."""
-        if recorded.file is None:
-            return None
-        return f"{recorded.file_host or split_url(recorded.url)[0]}/{recorded.file}"
 
     def without_body(self) -> list[str]:
         """Return the URLs of the answers whose body is not in the mirror: a request for one of them gets a 404."""
@@ -163,26 +152,24 @@ class Recording:
 
     def _document(self, url: str) -> tuple[str, tuple[RecordedAnswer, ...]] | None:
         """Return the URL of the document and its answers from the first on: each of them a 200 with a body."""
-        given: Counter[str] = Counter()
+        given: Counter[Place] = Counter()
         led_here: list[RecordedAnswer] = []
         for _ in range(MOST_REDIRECTS + 1):
             try:
-                host, target = split_url(url)
+                place = place_of(url)
             except ValueError:
                 return None
-            path_and_query = target.partition("#")[0]
-            scheme = url.partition(":")[0].lower()
-            recorded = [answer for answer in self.exact(scheme, host, path_and_query)
+            recorded = [answer for answer in self.exact(place.scheme, place.host, place.target)
                         if answer.asked.navigation is not False]
             if not recorded:
                 return None
-            number = min(given[f"{scheme}://{host}{path_and_query}"], len(recorded) - 1)
+            number = min(given[place], len(recorded) - 1)
             answer = recorded[number]
-            given[f"{scheme}://{host}{path_and_query}"] += 1
+            given[place] += 1
             if answer.redirect_url is None:
                 if not _is_document(answer):
                     return None
-                to_itself = self.answers.get((scheme, host), {}).get(answer_key("POST", path_and_query), ())
+                to_itself = self.answers.get((place.scheme, place.host), {}).get(("POST", place.target), ())
                 posted = [answer_to_form for answer_to_form in to_itself if answer_to_form.asked.navigation]
                 return url, tuple(filter(_is_document, (*recorded[number:], *posted, *led_here)))
             led_here += recorded[number + 1:]
@@ -197,110 +184,54 @@ def _is_document(answer: RecordedAnswer) -> bool:
 def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     """Read the index of the mirror in `mirror_dir` and of all logs in `fetchlog_dir` (None: the mirror has none).
 
-    Raises InputError when a directory is missing or the manifest is newer than this program; every smaller problem is
-    kept in the recording's `problems`.
+    One of an older format is read as if it had been imported. Raises InputError when a directory is missing or the
+    manifest is newer than this program; every smaller problem is kept in the recording's `problems`.
     """
-    recording = Recording({host: _bodies(mirror_dir / host) for host in hosts(mirror_dir)})
+    recording = Recording(files_of(mirror_dir))
     if fetchlog_dir is None:
         return recording
-    recording.manifest = read_manifest(fetchlog_dir, recording.problems)
-    logged = [item for log in _logs(fetchlog_dir) for item in _read_page(log, recording)]
-    exchanges = [(item.origin, item.entry) for item in logged if isinstance(item.entry, Exchange)]
-    recording.bodies = recording.manifest.bodies or _bodies_of(exchange for _, exchange in exchanges)
-    # A host that never answered does not get a server: in the replay, too, nobody can reach it. One that let a request
-    # hang could be reached.
-    silent = {origin for origin, _ in exchanges} - {origin for origin, exchange in exchanges
-                                                    if exchange.status or exchange.hung}
-    recording.silent = _silent_of_pages(logged, silent)
-    recording.rtts_ms = shortest_ms((host, exchange.connect_ms) for (_, host), exchange in exchanges)
-    recording.answers = end_redirects(sequences((item for item in logged if item.origin not in silent),
-                                                recording.files), recording.files)
-    recording.http2_hosts = {host for (scheme, host), exchange in exchanges if scheme == "https" and exchange.http2}
-    recording.http2_hosts |= recording.manifest.http2_hosts
+    manifest = recording.manifest = read_manifest(fetchlog_dir, recording.problems)
+    if manifest.is_current:
+        found = (read_page(har_of(log), recording.problems) for log in page_logs(fetchlog_dir))
+        pages = [page for page in found if page is not None]
+    else:
+        pages = read_older(fetchlog_dir, recording.files, manifest, recording.problems)
+    named = bodies_of(pages)
+    recording.bodies = {**manifest.bodies, **named} if manifest.is_current else manifest.bodies or named
+    _add(recording, pages)
     return recording
 
 
-def _bodies_of(exchanges: Iterable[Exchange]) -> dict[str, Body]:
-    """Return the files that HARs name, with their sizes: of a file that several name, as one of them tells it."""
-    named = [exchange.body for exchange in exchanges if exchange.body[0]]
-    return dict(sorted(named, key=lambda body: body[1].bytes is not None))
+def _add(recording: Recording, pages: Sequence[PageExchanges]) -> None:
+    """Add what the exchanges of all pages tell."""
+    items = [item for page in pages for item in items_of(page)]
+    for page in pages:
+        for connection in read_live(page.exchanges, page.load_event_s):
+            place = place_of(connection.url)
+            recording.live.setdefault((place.scheme, place.host), []).append(connection)
+    # A host that never answered does not get a server: in the replay, too, nobody can reach it. One that let a request
+    # hang could be reached.
+    silent = {item.origin for item in items} - {item.origin for item in items
+                                                if item.hung or is_answered(item.exchange)}
+    recording.silent = _silent_of_pages(items, silent)
+    recording.rtts_ms = shortest_ms((item.place.host, item.exchange.handshake_ms) for item in items
+                                    if is_answered(item.exchange))
+    for item in items:
+        with suppress(ValueError):
+            address = str(ip_address(item.exchange.address.strip("[]")))
+            recording.addresses.setdefault(item.place.host, set()).add(address)
+    recording.answers = sequences([item for item in items if item.origin not in silent])
+    recording.http2_hosts = {item.place.host for item in items
+                             if item.place.scheme == "https" and item.exchange.answer.http2}
 
 
-def _bodies(host_dir: Path) -> frozenset[str]:
-    """Return the host's files, but for fonts and pictures of 0 bytes, which the scraper of 2013 left where it got none.
-
-    A browser to which such a font was given would ask for its next format: a round trip that the page never took. Such
-    a picture would be said to be what was recorded.
-    """
-    return frozenset(name for name in list_files(host_dir) if not (is_never_empty(name) and _is_empty(host_dir / name)))
-
-
-def _is_empty(path: Path) -> bool:
-    try:
-        return path.lstat().st_size == 0
-    except OSError:         # too long a path, or gone since
-        return True
-
-
-def _silent_of_pages(logged: list[Logged], silent: set[Origin]) -> dict[str, frozenset[Origin]]:
+def _silent_of_pages(items: Sequence[Item], silent: set[Origin]) -> dict[str, frozenset[Origin]]:
     # After its load event a page may ask in vain again and again, as long as it is recorded.
-    awaited = [item for item in logged if not (isinstance(item.entry, Exchange) and item.entry.after_load)]
-    asked = Counter(item.page for item in awaited)
-    failed = Counter(item.page for item in awaited if item.origin in silent)
-    return {page: frozenset(item.origin for item in logged if item.page == page and item.origin in silent)
-            for page in {item.page for item in logged if item.origin in silent}
-            if failed[page] <= FAILED_RATIO * asked[page]}
-
-
-def _read_page(log: Path, recording: Recording) -> list[Logged]:
-    """Return the transactions of a page as its HAR has them or, without a HAR, its text log."""
-    har = log.with_name(f"{log.name}.har")
-    live: list[LiveConnection] = []
-    exchanges = read_exchanges(har, recording.problems, live) if har.is_file() else None
-    logged = []
-    if exchanges is not None:
-        for connection in live:
-            split = _split(connection.url, har, recording)
-            if split:
-                recording.live.setdefault(split[0], []).append(connection)
-        for exchange in exchanges:
-            split = _split(exchange.url, har, recording)
-            if split:
-                logged.append(Logged(log.name, *split, exchange.method, exchange))
-        return logged
-    text = read_log(log)
-    recording.problems += text.problems
-    after_load = text.urls_after_load()
-    for response in text.responses:
-        split = _split(response.url, log, recording)
-        if split:
-            logged.append(Logged(log.name, *split, "GET", absolute_redirect(response),
-                                 after_load=response.url in after_load))
-    return logged
-
-
-def _split(url: str, log: Path, recording: Recording) -> tuple[Origin, str] | None:
-    """Return a URL's scheme and host, and the rest of it. Adds a line to the problems if it is no URL of a web site.
-
-    Only the scheme's own port is served: URLs with another port are left out, in text logs as in HARs.
-    """
-    try:
-        host, target = split_url(url)
-        scheme, port = urlsplit(url).scheme, urlsplit(url).port
-    except ValueError:
-        recording.problems.append(f"{log}: not a URL: {url[:120]!r}")
-        return None
-    if scheme not in SCHEMES or port not in (None, PORTS[scheme]) or not is_host_name(host):
-        recording.problems.append(f"{log}: cannot be replayed (only http and https on their own ports are): "
-                                  f"{url[:120]!r}")
-        return None
-    return (scheme, host), target
-
-
-def _logs(fetchlog_dir: Path) -> list[Path]:
-    try:
-        entries = sorted(fetchlog_dir.iterdir())
-    except OSError as error:
-        raise InputError(f"{fetchlog_dir}: no logs can be read here ({error.strerror}); "
-                         "record or make the pages first") from None
-    return [path for path in entries if path.suffix not in (".json", ".har") and path.is_file()]
+    awaited = [item for item in items if item.exchange.fate is not Fate.AFTER_LOAD]
+    asked = Counter(item.exchange.page for item in awaited)
+    failed = Counter(item.exchange.page for item in awaited if item.origin in silent)
+    hosts_of: dict[str, set[Origin]] = {}
+    for item in items:
+        if item.origin in silent:
+            hosts_of.setdefault(item.exchange.page, set()).add(item.origin)
+    return {page: frozenset(hosts) for page, hosts in hosts_of.items() if failed[page] <= FAILED_RATIO * asked[page]}

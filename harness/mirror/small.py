@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from harness.files.pages import PageFiles, sanitise
 from harness.files.text_log import PageLog, Response, Transaction, format_log
-from harness.mirror.manifest import write_manifest
+from harness.mirror.importing import write_manifest
 from harness.mirror.paths import write_file
 
 

@@ -1,7 +1,7 @@
-"""Makes the transactions of a recording from the logs of all pages: in order, each with an identity.
+"""Makes the transactions of a recording from the exchanges of all pages: in order, each with an identity.
 
 The identity of a transaction is the beginning of the SHA-256 of its method, scheme, host, path without volatile values
-(harness.mirror.masks), and its number among the recorded transactions that have these in common. It does not depend on
+(harness.mirror.alike), and its number among the recorded transactions that have these in common. It does not depend on
 the query, is the same whenever the recording is read, and is written to the servers' logs.
 
 An exchange is left out if another one can take its place: if it failed and the same URL came whole at another time; if
@@ -14,55 +14,81 @@ asked so often.
 import dataclasses
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import takewhile
 
-from harness.files.text_log import Response
-from harness.mirror.answers import FILE_ANYWAY, BodyPart, RecordedAnswer, answer_of_exchange, answer_of_response
-from harness.mirror.har import Exchange
-from harness.mirror.masks import mask_target
+from harness.files.exchange import Exchange, Place
+from harness.mirror.alike import mask_target
+from harness.mirror.answers import (
+    FILE_ANYWAY,
+    PARTIAL,
+    RecordedAnswer,
+    answer_of,
+    hung,
+    is_answered,
+    part_of,
+    redirect_of,
+)
+from harness.mirror.asked import asked_of
+from harness.mirror.exchanges import PageExchanges, replayed_place
+from harness.mirror.live import first_message_s
 from harness.mirror.polls import long_polls
 
 IDENTITY_DIGITS = 12
 """Hexadecimal ones: 48 bits tell the transactions of a recording apart."""
 Origin = tuple[str, str]
 """Scheme and host."""
-Sequences = dict[Origin, dict[str, tuple[RecordedAnswer, ...]]]
-"""The recorded answers in recorded order: by scheme and host, then by path and query as in the URL, for methods other
-than GET with the method before it (``POST /path``)."""
+Key = tuple[str, str]
+"""Method, and path and query as in the URL."""
+Sequences = dict[Origin, dict[Key, tuple[RecordedAnswer, ...]]]
+"""The recorded answers in recorded order: by scheme and host, then by method, path and query."""
 
 
 @dataclass(frozen=True)
-class Logged:
-    """A response or an exchange, as it is in a page's log; `target` is the URL's path, query and fragment."""
+class Item:
+    """An exchange with its URL's key, and what its page's other exchanges tell of it."""
 
-    page: str
-    origin: Origin
-    target: str
-    method: str
-    entry: Response | Exchange
-    after_load: bool = False
-    """Of a response: whether its log says that it was asked for after the load event. An exchange says so itself."""
-
-    @property
-    def key(self) -> str:
-        """The key of its URL and method in `Sequences`."""
-        return answer_key(self.method, self.target.partition("#")[0])
+    exchange: Exchange
+    place: Place
+    load_event_s: float
+    after_message: bool
+    """Whether a live connection had told the page something before."""
+    hung: bool
+    slow_ms: float
+    """Of a long poll."""
 
     @property
-    def url(self) -> str:
-        """Its URL without a fragment."""
-        return f"{self.origin[0]}://{self.origin[1]}{self.target.partition('#')[0]}"
+    def origin(self) -> Origin:
+        """Scheme and host."""
+        return self.place.scheme, self.place.host
+
+    @property
+    def key(self) -> tuple[Origin, Key]:
+        """Where its answer is found."""
+        return self.origin, (self.exchange.request.method, self.place.target)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of an answer came."""
+        return is_answered(self.exchange) and not self.exchange.failed
 
 
-def answer_key(method: str, path_and_query: str) -> str:
-    """Return the key of `Sequences` under which the answers to a request are found.
-
-    Browsers send some methods as scripts write them (``patch``), and HARs may have any of them so.
-    """
-    return path_and_query if method.upper() == "GET" else f"{method.upper()} {path_and_query}"
+def items_of(page: PageExchanges) -> list[Item]:
+    """Return the exchanges of a page over http and https."""
+    told_s, slow_ms = first_message_s(page.exchanges), long_polls(page.exchanges)
+    found = []
+    for exchange in page.exchanges:
+        place = replayed_place(exchange)
+        if place is None or exchange.answer.messages is not None:
+            continue
+        told = exchange.after_message
+        if told is None:
+            told = exchange.started is not None and exchange.started.timestamp() > told_s
+        found.append(Item(exchange, place, page.load_event_s, told, hung(exchange, asked_of(exchange.request)),
+                          slow_ms.get(id(exchange), 0.0)))
+    return found
 
 
 def identity(method: str, origin: Origin, path_and_query: str, number: int) -> str:
@@ -72,7 +98,7 @@ def identity(method: str, origin: Origin, path_and_query: str, number: int) -> s
 
 
 def file_identity(origin: Origin, file: str) -> str:
-    """Return the identity of the answer for a file that no log has a transaction of."""
+    """Return the identity of the answer for a file that no exchange names."""
     return _digest(f"{origin[0]}://{origin[1]} file {file}")
 
 
@@ -80,95 +106,72 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:IDENTITY_DIGITS]
 
 
-def sequences(logged: Iterable[Logged], files: dict[str, frozenset[str]]) -> Sequences:
-    """Return the answers to each URL. `logged` is in recorded order; `files` has each host's files."""
-    logged = list(logged)
-    by_key: dict[tuple[Origin, str], list[Logged]] = {}
-    for item in logged:
-        by_key.setdefault((item.origin, item.key), []).append(item)
-    kept = {id(item) for items in by_key.values() for item in _worth_replaying(items)}
-    kept |= {id(item) for item in logged if isinstance(item.entry, Response)}   # other pages' HARs do not tell of it
-    confirmed = Counter(place for items in by_key.values() for place in _confirmed(items, kept))
-    tells = {item.page for item in logged if isinstance(item.entry, Exchange) and item.entry.asked.navigation}
-    slow_ms = _long_polls(logged)
+def sequences(items: Sequence[Item]) -> Sequences:
+    """Return the answers to each URL and method, of exchanges in recorded order."""
+    by_key: dict[tuple[Origin, Key], list[Item]] = {}
+    for item in items:
+        by_key.setdefault(item.key, []).append(item)
+    kept = {id(item) for of_key in by_key.values() for item in _worth_replaying(of_key)}
+    confirmed = Counter(place for of_key in by_key.values() for place in _confirmed(of_key, kept))
+    tells = {item.exchange.page for item in items if asked_of(item.exchange.request).navigation}
     numbers: Counter[str] = Counter()
-    found: dict[Origin, dict[str, list[RecordedAnswer]]] = {}
-    for item in logged:
+    found: dict[Origin, dict[Key, list[RecordedAnswer]]] = {}
+    for item in items:
         if id(item) not in kept:
             continue
-        of_host = files.get(item.origin[1], frozenset())
-        answer = (answer_of_exchange(item.entry, item.target, of_host) if isinstance(item.entry, Exchange)
-                  else answer_of_response(item.entry, item.target, of_host))
-        if isinstance(item.entry, Exchange) and item.entry.part:
-            parts = _parts(by_key[item.origin, item.key], of_host, item.entry.part[1])
-            answer = dataclasses.replace(answer, parts=parts)
-        counted = identity(item.method, item.origin, item.target, 0)
-        name = identity(item.method, item.origin, item.target, numbers[counted])
+        part = part_of(item.exchange)
+        of_body = [each for other in by_key[item.key] if (each := part_of(other.exchange)) and
+                   (part is None or each.total == part.total)] if item.exchange.answer.status == PARTIAL else []
+        answer = answer_of(item.exchange, item.place, item.load_event_s, of_body)
+        origin, key = item.key
+        counted = identity(key[0], origin, key[1], 0)
+        name = identity(key[0], origin, key[1], numbers[counted])
         numbers[counted] += 1
-        found.setdefault(item.origin, {}).setdefault(item.key, []).append(
-            dataclasses.replace(answer, identity=name, url=item.url, page=item.page,
-                                after_load=answer.after_load or item.after_load,
-                                wait_ms=item.entry.wait_ms if isinstance(item.entry, Exchange) else None,
-                                slow_ms=slow_ms.get(id(item.entry), 0.0), confirmed=confirmed[id(item)],
-                                asked=dataclasses.replace(answer.asked, tells_navigations=item.page in tells)))
+        found.setdefault(origin, {}).setdefault(key, []).append(dataclasses.replace(
+            answer, identity=name, after_message=item.after_message, slow_ms=item.slow_ms,
+            confirmed=confirmed[id(item)],
+            asked=dataclasses.replace(answer.asked, tells_navigations=item.exchange.page in tells)))
     return {origin: {key: tuple(answers) for key, answers in of_origin.items()} for origin, of_origin in found.items()}
 
 
-def _long_polls(logged: Iterable[Logged]) -> dict[int, float]:
-    pages: dict[str, list[Exchange]] = {}
-    for item in logged:
-        if isinstance(item.entry, Exchange):
-            pages.setdefault(item.page, []).append(item.entry)
-    return {key: slow_ms for exchanges in pages.values() for key, slow_ms in long_polls(exchanges).items()}
-
-
-def _confirmed(items: list[Logged], kept: set[int]) -> Iterator[int]:
+def _confirmed(items: list[Item], kept: set[int]) -> Iterator[int]:
     """Yield, for each 304 of one URL and method that is left out, which answer (its id) it said to hold still."""
-    last: Logged | None = None
+    last: Item | None = None
     for item in items:
         if id(item) in kept:
             last = item
-        elif isinstance(item.entry, Exchange) and item.entry.status == HTTPStatus.NOT_MODIFIED \
-                and last and last.page == item.page:
+        elif item.exchange.answer.status == HTTPStatus.NOT_MODIFIED and last \
+                and last.exchange.page == item.exchange.page:
             yield id(last)
 
 
-def _parts(items: list[Logged], files: frozenset[str], total: int) -> tuple[BodyPart, ...]:
-    """Return the recorded parts of a body of `total` bytes."""
-    exchanges = [item.entry for item in items if isinstance(item.entry, Exchange)]
-    return tuple(BodyPart(exchange.part[0], total, exchange.file) for exchange in exchanges
-                 if exchange.part and exchange.part[1] == total and exchange.file in files and exchange.file)
-
-
-def _beside_parts(exchanges: list[tuple[Logged, Exchange]]) -> list[tuple[Logged, Exchange]]:
+def _beside_parts(items: list[Item]) -> list[Item]:
     """Return a page's errors from before its first part of a body that never came whole, and its last part.
 
     Who asks for what lies behind the end hears so (416) from the parts, too. A page that got errors only keeps them.
     """
-    parts = [pair for pair in exchanges if pair[1].part and pair[1].file]
-    before = takewhile(lambda pair: not parts or pair is not parts[0], exchanges)
-    errors = [(item, exchange) for item, exchange in before
-              if exchange.status >= HTTPStatus.BAD_REQUEST and not (exchange.failed or exchange.from_cache)]
+    parts = [item for item in items if part_of(item.exchange)]
+    before = takewhile(lambda item: not parts or item is not parts[0], items)
+    errors = [item for item in before if item.exchange.answer.status >= HTTPStatus.BAD_REQUEST
+              and item.is_whole and not item.exchange.from_cache]
     return [*errors, *parts[-1:]]
 
 
-def _worth_replaying(items: list[Logged]) -> list[Logged]:
+def _worth_replaying(items: list[Item]) -> list[Item]:
     """Return which of the exchanges of one URL and method are replayed, see the module."""
-    exchanges = [(item, item.entry) for item in items if isinstance(item.entry, Exchange)]
-    whole = [pair for pair in exchanges if pair[1].status and not pair[1].failed]
-    whole = [pair for pair in whole if not pair[1].from_cache] or whole
-    redirects = [item for item, exchange in whole if exchange.redirect_url is not None]
-    final = [pair for pair in whole if pair[1].redirect_url is None]
-    full = [pair for pair in final if pair[1].status not in FILE_ANYWAY]
-    parts = [pair for pair in exchanges if pair[1].part and pair[1].file]
-    if full and parts and all(exchange.status >= HTTPStatus.BAD_REQUEST for _, exchange in full):
-        full = [pair for page in dict.fromkeys(item.page for item, _ in exchanges)
-                for pair in _beside_parts([pair for pair in exchanges if pair[0].page == page])]
+    whole = [item for item in items if item.is_whole]
+    whole = [item for item in whole if not item.exchange.from_cache] or whole
+    redirects = [item for item in whole if redirect_of(item.exchange) is not None]
+    final = [item for item in whole if redirect_of(item.exchange) is None]
+    full = [item for item in final if item.exchange.answer.status not in FILE_ANYWAY]
+    has_parts = any(part_of(item.exchange) for item in items)
+    if full and has_parts and all(item.exchange.answer.status >= HTTPStatus.BAD_REQUEST for item in full):
+        full = [item for page in dict.fromkeys(item.exchange.page for item in items)
+                for item in _beside_parts([item for item in items if item.exchange.page == page])]
     full = full or final[-1:]
     if full:
         # To compare them takes long: there may be thousands.
-        wanted = {id(item) for item in (*(item for item, _ in full), *redirects)}
-        return [item for item, exchange in exchanges if id(item) in wanted or exchange.hung]
-    answered = [item for item, exchange in exchanges if exchange.status]
-    hung = [item for item, exchange in exchanges if exchange.hung]
-    return redirects or answered[-1:] or hung or [item for item, _ in exchanges[-1:]]
+        wanted = set(map(id, (*full, *redirects)))
+        return [item for item in items if id(item) in wanted or item.hung]
+    answered = [item for item in items if is_answered(item.exchange)]
+    return redirects or answered[-1:] or [item for item in items if item.hung] or items[-1:]

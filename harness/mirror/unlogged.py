@@ -37,7 +37,7 @@ def unlogged_answers(recording: Recording, mirror: Path, logs: Mapping[str, Page
     for host, file in files:
         target = targets.get(file, "") if is_md5_name(file) else "/" if file == INDEX else f"/{location(file)}"
         found = recording.exact(recording.schemes(host)[0], host, target.partition("#")[0]) if target else ()
-        if found and found[0].file == file:
+        if found and found[0].file == f"{host}/{file}":
             by = [name for name, log in logs.items() if file in log.renamed] + [name for name in logs
                                                                                if host in hosts[name]]
             yield dataclasses.replace(found[0], page=(by or list(logs))[0])
@@ -45,7 +45,7 @@ def unlogged_answers(recording: Recording, mirror: Path, logs: Mapping[str, Page
 
 def _unlogged_files(recording: Recording) -> list[tuple[str, str]]:
     """Return the host and name of each file that is no recorded answer's."""
-    logged = {recording.body_file(answer) for of_origin in recording.answers.values()
+    logged = {answer.file for of_origin in recording.answers.values()
               for sequence in of_origin.values() for answer in sequence}
     return [(host, file) for host, files in recording.files.items() for file in sorted(files)
             if f"{host}/{file}" not in logged]

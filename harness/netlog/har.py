@@ -6,7 +6,8 @@ there is no `text`.
 
 from typing import Any
 
-from harness.files.har import CREATOR, UNFINISHED, UNKNOWN, date_of, entry_of
+from harness.files.exchange import UNFINISHED, UNKNOWN
+from harness.files.har import CREATOR, date_of, entry_of
 from harness.netlog.load import NetLog, cut_off, of_load
 from harness.system.tcp import without_port
 

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness.files.har import UNFINISHED
+from harness.files.exchange import UNFINISHED, Phases
 from harness.files.headers import header_in
 from harness.files.load_event import LoadEvent
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
-from harness.files.transactions import NOT_APPLICABLE, HttpTransaction, Phases
+from harness.files.transactions import NOT_APPLICABLE, HttpTransaction
 from harness.netlog.connections import (
     Carriers,
     Connection,

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urldefrag
 
-from harness.files.transactions import NOT_APPLICABLE, HttpTransaction, Phases
+from harness.files.exchange import Phases
+from harness.files.transactions import NOT_APPLICABLE, HttpTransaction
 from harness.netlog.connections import Carriers, Connection, NameResolution
 from harness.netlog.requests import NO_ORIGIN, Hop, load_flag, mime_type_and_charset
 

@@ -8,7 +8,7 @@ it was asked for after the load event, `_beforeDocument` when by a document that
 (harness.netlog.pauses), and `_webSocketMessages` what a WebSocket said (harness.mirror.live);
 `_afterMessage` is whether, of a page that others recorded, whose answers keep the dates that they had there, it was
 asked for after a WebSocket first told the page something; `_connectMs` is how long the TCP handshake took of the
-connection it went over. harness.mirror.har reads them.
+connection it went over. harness.files.har reads them.
 """
 
 import base64
@@ -17,7 +17,8 @@ from typing import Any
 from wsproto.frame_protocol import Opcode
 
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.har import H2, UNKNOWN, date_of, over_http2
+from harness.files.exchange import UNKNOWN
+from harness.files.har import H2, date_of, over_http2
 from harness.mirror.live import Arrivals
 from harness.netlog.har import har
 from harness.netlog.load import NetLog
@@ -133,8 +134,8 @@ def _leave_out_times(log: dict[str, Any], recording: PageRecording) -> None:
     handshake and of the wait, where the source has them."""
     log["comment"] = f"brought by fetch.py from {recording.brought_from}; how long anything took is unknown"
     log["pages"][0]["pageTimings"] = {"onContentLoad": UNKNOWN, "onLoad": UNKNOWN}
-    captured = [exchange.archived.captured for exchange in recording.exchanges
-                if exchange.archived is not None and exchange.archived.captured is not None]
+    captured = [exchange.archived.started for exchange in recording.exchanges
+                if exchange.archived is not None and exchange.archived.started is not None]
     first = min(captured).isoformat(timespec="milliseconds") if captured else log["pages"][0]["startedDateTime"]
     log["pages"][0]["startedDateTime"] = first
     told_tick = min((message.tick for websocket in recording.websockets for message in websocket.messages
@@ -148,14 +149,15 @@ def _leave_out_times(log: dict[str, Any], recording: PageRecording) -> None:
         entry["response"].pop("_headBytes", None)
         answer = exchange.archived
         entry["startedDateTime"] = first
-        if answer is not None and answer.captured is not None:
-            entry["startedDateTime"] = answer.captured.isoformat(timespec="milliseconds")
-        if answer is not None and answer.connect_ms is not None:
-            entry["_connectMs"] = answer.connect_ms
-        if answer is not None and answer.wait_ms is not None:
-            entry["timings"]["wait"] = answer.wait_ms
-        if answer is not None and answer.protocol:
-            entry["request"]["httpVersion"] = entry["response"]["httpVersion"] = answer.protocol
+        if answer is None:
+            continue
+        if answer.started is not None:
+            entry["startedDateTime"] = answer.started.isoformat(timespec="milliseconds")
+        if answer.handshake_ms is not None:
+            entry["_connectMs"] = answer.handshake_ms
+        entry["timings"]["wait"] = answer.phases.wait
+        if answer.answer.protocol:
+            entry["request"]["httpVersion"] = entry["response"]["httpVersion"] = answer.answer.protocol
 
 
 def _tls_host(exchange: CapturedExchange) -> str:

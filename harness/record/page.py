@@ -3,17 +3,19 @@
 harness.record.archive makes the HAR of it.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from harness.errors import DISK_FAILURES
+from harness.files.exchange import Exchange
 from harness.files.headers import BODILESS, WITHOUT_BODY, header_in
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
-from harness.files.urls import without_fragment
-from harness.mirror.answers import status_code
+from harness.files.urls import document_url, without_fragment
+from harness.mirror.importing import status_code
 from harness.netlog.bodies import Bodies, ResponseBody
 from harness.netlog.load import (
     SLACK_MS,
@@ -29,10 +31,11 @@ from harness.netlog.pauses import Pieces, server_pieces
 from harness.netlog.sent import Sent, read_sent_bodies
 from harness.netlog.socket_bytes import Sockets
 from harness.netlog.websockets import WebSocket, read_websockets
-from harness.record.sources.archived import ArchivedAnswer
-from harness.record.sources.encoding import NUMBER
+from harness.record.sources.brought import Missing, same_name
 from harness.record.store import Store
 from harness.record.visit import Visit
+
+NUMBER = re.compile("[0-9]{1,18}")
 
 
 @dataclass
@@ -51,9 +54,11 @@ class CapturedExchange:
     """The request's body."""
     head_bytes: int = 0
     """Of the answer's head over HTTP/2, as it came; 0 where that is not known."""
-    lost_bytes: int = 0
-    """The size of the body that a source says it had, but lacks; 0 where nobody knows."""
-    archived: ArchivedAnswer | None = None
+    is_lacking: bool = False
+    """Whether the source that the page comes from has no answer to it."""
+    lost: Missing | None = None
+    """Why that is, where the source lists the answer, without its body."""
+    archived: Exchange | None = None
     """What a source has written down of it, where it did not come from the Internet."""
     arrivals: Pieces = ()
     """Of an answer that stays open: how long after its head, in ms, how many bytes of the body had come."""
@@ -72,6 +77,11 @@ class CapturedExchange:
         """Whether it had no end, and does not say that it has one: of a video a player takes what it needs."""
         length = header_in(self.transaction.response_headers, "content-length")
         return bool(self.status) and not self.over and not length
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether its answer was recorded for another URL, in the source where it comes from."""
+        return self.archived is not None and same_name(document_url(self.url)) != same_name(self.archived.request.url)
 
     @property
     def url(self) -> str:
@@ -94,7 +104,7 @@ class PageRecording:
     source_remarks: Sequence[str] = ()
     """What could not be read of that source."""
     recorded_urls: frozenset[str] = frozenset()
-    """What the load that others recorded got (harness.record.sources.answers.mask); empty where nobody knows."""
+    """What the load that others recorded got (harness.record.sources.brought.mask); empty where nobody knows."""
     recorded_documents: Sequence[str] = ()
     """A few of the HTML documents that the source has, where it lacks the page's own."""
 

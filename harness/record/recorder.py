@@ -22,8 +22,8 @@ from harness.mirror.manifest import MANIFEST
 from harness.netlog.file import LARGEST_NETLOG_BYTES
 from harness.record.archive import to_har
 from harness.record.page import PageRecording, evaluate
-from harness.record.sources.restore import restore
-from harness.record.sources.server import ArchiveServer
+from harness.record.sources.restored import restore
+from harness.record.sources.source import Source
 from harness.record.store import Store
 from harness.record.verdict import Verdict, judge
 from harness.record.visit import VISIT, Visit, VisitSettings
@@ -51,7 +51,7 @@ class RecordingPlan:
     settings: VisitSettings
     append: bool = False
     note: str = ""
-    archive: ArchiveServer | None = None
+    source: Source | None = None
     """What answers in the place of the Internet, for pages that others recorded."""
 
 
@@ -134,8 +134,8 @@ def _record_all(plan: RecordingPlan, store: Store, done: Callable[[str], None]) 
 
 
 def _record_page(settings: VisitSettings, page: Page, plan: RecordingPlan, store: Store) -> tuple[Verdict, Visit]:
-    if plan.archive is not None:
-        plan.archive.source.begin_page(page.url)
+    if plan.source is not None:
+        plan.source.begin_page(page.name)
     with _work_dir() as (work_dir, user):
         visit = _visit(settings, work_dir, user)
         _require_room(work_dir)
@@ -144,11 +144,11 @@ def _record_page(settings: VisitSettings, page: Page, plan: RecordingPlan, store
             recording = evaluate(page.url, visit, work_dir / NET_LOG)
         except ExperimentError as error:
             return Verdict(reasons=[*visit.errors, str(error)]), visit
-    if plan.archive is not None:
-        restore(recording, plan.archive)
+    if plan.source is not None:
+        restore(recording, plan.source.brought)
     verdict = judge(recording)
-    if plan.archive is not None:
-        verdict.reasons += plan.archive.source.complaints()
+    if plan.source is not None:
+        verdict.reasons += plan.source.complaints()
     if verdict.fit:
         _keep(recording, page, verdict, store)
     else:

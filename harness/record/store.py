@@ -21,10 +21,11 @@ from typing import Any
 
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles
-from harness.files.urls import without_fragment
+from harness.files.urls import split_url, without_fragment
 from harness.mirror.bodies import damage
-from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT, write_manifest
-from harness.mirror.paths import md5_name, mirror_file, split_url, write_file
+from harness.mirror.importing import write_manifest
+from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
+from harness.mirror.paths import md5_name, mirror_file, write_file
 from harness.mirror.recording import read_recording
 from harness.system.atomic import move
 from harness.system.locked_folder import left_behind, locked, remove
@@ -76,7 +77,7 @@ class Store:
         mirror, fetchlog = self._ends
         try:
             manifest = read_untrusted_json(fetchlog / MANIFEST)
-            if manifest["source"] != "recorded" or manifest["format"] != MANIFEST_FORMAT:
+            if manifest["source"] != "recorded" or manifest["format"] > MANIFEST_FORMAT:
                 raise ValueError("made by another program")
             self.pages = list(manifest["pages"])
             self._notes = str(manifest.get("note", "")).split(NEXT_NOTE)

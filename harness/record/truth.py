@@ -6,7 +6,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from harness.errors import first_few
-from harness.files.har import ABORTED
+from harness.files.exchange import ABORTED
 from harness.files.headers import EVENT_STREAM
 from harness.files.transactions import HttpTransaction
 from harness.files.urls import document_url, is_asked_by_browser
@@ -15,7 +15,7 @@ from harness.mirror.asked import headers_of
 from harness.netlog.moved_on import moved_on_to
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import CapturedExchange, PageRecording
-from harness.record.sources.answers import LACKING, mask
+from harness.record.sources.brought import mask
 from harness.record.words import size
 
 CODE, CODE_NAMES = ("script", "style", "worker"), (".js", ".mjs", ".css")
@@ -46,13 +46,13 @@ def hollowness(recording: PageRecording) -> str:
 
 def _lost(asked: Sequence[CapturedExchange], failed: Sequence[CapturedExchange]) -> str:
     """Return in words that too much of a page's bytes is missing where it comes from, "" when not."""
-    lost = sum(exchange.lost_bytes for exchange in failed)
-    total = lost + sum(exchange.transaction.body_bytes for exchange in asked)
-    if lost <= FAILED_RATIO * total:
+    lost = {exchange.url: exchange.lost.bytes for exchange in failed if exchange.lost and exchange.lost.bytes}
+    missing = sum(exchange.lost.bytes for exchange in failed if exchange.lost)
+    total = missing + sum(exchange.transaction.body_bytes for exchange in asked)
+    if missing <= FAILED_RATIO * total:
         return ""
-    largest = sorted(failed, key=lambda exchange: -exchange.lost_bytes)
-    return (f"{size(lost)} of its {size(total)} are missing where it comes from "
-            f"({first_few([exchange.url for exchange in largest if exchange.lost_bytes])})")
+    return (f"{size(missing)} of its {size(total)} are missing where it comes from "
+            f"({first_few(sorted(lost, key=lambda url: -lost[url]))})")
 
 
 def strayed(recording: PageRecording) -> str:
@@ -70,7 +70,7 @@ def strayed(recording: PageRecording) -> str:
 
 def missing_code(recording: PageRecording) -> list[str]:
     """Return the URLs of scripts and style sheets that an archive does not have: without them it is another page."""
-    lost = (exchange.transaction for exchange in recording.exchanges if exchange.transaction.error in LACKING)
+    lost = (exchange.transaction for exchange in recording.exchanges if exchange.is_lacking)
     return list(dict.fromkeys(transaction.url for transaction in lost if _is_code(transaction)))
 
 
@@ -78,7 +78,7 @@ def decoded_texts(recording: PageRecording) -> int:
     """Return how many bytes the texts of a page of others' have if there are many and none is compressed; else 0."""
     texts = [exchange for exchange in recording.exchanges if exchange.archived is not None
              and exchange.transaction.mime_type.startswith(TEXTS)]
-    if any(exchange.archived and exchange.archived.header("content-encoding") for exchange in texts):
+    if any(exchange.archived and exchange.archived.answer.header("content-encoding") for exchange in texts):
         return 0
     total = sum(exchange.transaction.body_bytes for exchange in texts)
     return total if total >= MANY_TEXTS_BYTES else 0

@@ -12,7 +12,6 @@ from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog import moved_on
 from harness.record import truth
 from harness.record.page import PageRecording
-from harness.record.sources.answers import BODY_MISSING, NOT_FOUND
 from harness.record.words import counted, size
 
 MOST_RELOADS = 3
@@ -95,9 +94,9 @@ def _no_page(recording: PageRecording) -> list[str]:
         status = bad[-1].status
         words = "asks for a login" if status == 401 else "does not give the page to us"
         return [f"the server answered {status} {client.responses.get(status, '')}: it {words}"]
-    if documents and documents[-1].transaction.error == BODY_MISSING:
-        return [f"{recording.brought_from} has {documents[-1].url} without its body"]
-    if documents and documents[-1].transaction.error == NOT_FOUND:
+    if documents and documents[-1].lost:
+        return [f"{recording.brought_from} has {documents[-1].url} without its body: {documents[-1].lost.why}"]
+    if documents and documents[-1].is_lacking:
         has = f"; it has {first_few(recording.recorded_documents)}" if recording.recorded_documents else ""
         return [f"{recording.brought_from} does not have {documents[-1].url} as a page{has}"]
     reasons = list(recording.visit.errors)
@@ -196,31 +195,24 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
 def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
     """Say from where and when the answers are, and what stands in for what."""
     answers = [exchange.archived for exchange in recording.exchanges if exchange.archived is not None]
-    days = sorted(answer.captured.date() for answer in answers if answer.captured is not None)
+    days = sorted(answer.started.date() for answer in answers if answer.started is not None)
     when = ""
     if days:
         when = f", captured on {days[0]}" if days[0] == days[-1] else f", captured from {days[0]} to {days[-1]}"
-    far = {urlsplit(answer.url).hostname for answer in answers if answer.connect_ms is not None}
+    far = {urlsplit(answer.request.url).hostname for answer in answers if answer.handshake_ms is not None}
     told = f", but for how far away {len(far)} of {verdict.hosts} hosts were (--rtt recorded)" if far else ""
     verdict.remarks.append(f"brought from {recording.brought_from}{when}; its times are unknown{told}")
     verdict.remarks += recording.source_remarks
     if lost := truth.missing_code(recording):
         verdict.remarks.append(f"scripts and style sheets that the archive lacks, without which the page may look and "
                                f"load otherwise: {len(lost)} ({first_few(lost)})")
-    stand_ins = sum(answer.stand_in for answer in answers)
-    if cut := sum(answer.cut for answer in answers):
-        verdict.remarks.append(f"{many(cut, 'picture')} whose end is missing there: as many NULs stand for it")
-    recoded = [exchange for exchange in recording.exchanges if exchange.archived and exchange.archived.recoded]
-    if recoded:
-        codings = dict.fromkeys(f"'{exchange.archived.recoded}'" for exchange in recoded if exchange.archived)
-        total = size(sum(exchange.transaction.body_bytes for exchange in recoded))
-        verdict.remarks.append(f"{many(len(recoded), 'answer')} in a coding that cannot be made again "
-                               f"({', '.join(codings)}): br or gzip stands for it, {total}")
-    if stand_ins:
+    if notes := Counter(answer.note for answer in answers if answer.note):
+        verdict.remarks.append(f"br or gzip stands for the coding of {many(notes.total(), 'answer')}: {counted(notes)}")
+    if stand_ins := sum(exchange.stands_in for exchange in recording.exchanges):
         verdict.remarks.append(f"{stand_ins} answered by what was recorded for a similar URL")
     if texts := truth.decoded_texts(recording):
         verdict.remarks.append(f"none of its texts ({size(texts)}) is compressed: whoever recorded them may have "
                                "unpacked them, and then the page has more bytes than it had")
-    if unknown := sum(answer.url.startswith("https:") and not answer.protocol for answer in answers):
+    if unknown := sum(answer.request.url.startswith("https:") and not answer.answer.protocol for answer in answers):
         verdict.remarks.append(f"over which HTTP {unknown} of its answers came nobody wrote down: they are replayed "
                                "over HTTP/1.1")

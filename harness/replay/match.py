@@ -3,7 +3,7 @@
 docs/replay.md has the rules and their sources, tests/corpus/replay the cases. How an answer is found decides first:
 
 1. exact: this URL (however its characters are encoded) and method, and for a request with a body the same body;
-2. masked: the same when volatile values (harness.mirror.masks) are left out of URL and body;
+2. masked: the same when volatile values (harness.mirror.alike) are left out of URL and body;
 3. best-match: the same path, without volatile values, an image's size, and a font's or image's format.
 
 Of the answers that are found so and may be sent, the one with the highest score is: see `Matcher.best`. An answer that
@@ -18,15 +18,21 @@ from urllib.parse import unquote
 
 from harness.files.server_log import FoundAs
 from harness.files.urls import decoded
+from harness.mirror.alike import (
+    alike_path,
+    in_common,
+    mask_target,
+    may_be_in_another_format,
+    parameters,
+    path_and_query,
+    without_format,
+)
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked, BodyHash
-from harness.mirror.forms import may_be_in_another_format, without_format
-from harness.mirror.masks import mask_target
+from harness.mirror.importing import MOST_REDIRECTS
 from harness.mirror.paths import INDEX, is_md5_name
 from harness.mirror.recording import Recording
-from harness.mirror.targets import alike_path, in_common, parameters, path_and_query
-from harness.mirror.text_redirects import MOST_REDIRECTS
-from harness.mirror.transactions import answer_key
+from harness.mirror.transactions import Key
 
 EXACT = "exact"
 SAME_BODY, ALIKE_BODY, NO_BODY = 2, 1, 0
@@ -70,7 +76,7 @@ class Candidate:
     method: str
     target: str
     alike: str
-    """Method and path without volatile values and an image's size."""
+    """The path without volatile values and an image's size."""
     body: BodyHash | None
     """What the request sent."""
     navigation: bool | None
@@ -95,20 +101,21 @@ class Matcher:
         self._ends = recording.unrecorded_ends      # worked out now: each server's first stand-in would wait for it
         self._urls: dict[str, list[Candidate]] = {}
         """By path and query without percent-encoding."""
-        self._masked: dict[str, list[Candidate]] = {}
-        """By key (harness.mirror.transactions.answer_key) without volatile values."""
-        self._paths: dict[str, list[Candidate]] = {}
+        self._masked: dict[Key, list[Candidate]] = {}
+        """By method, and path and query without volatile values."""
+        self._paths: dict[Key, list[Candidate]] = {}
         """By method and path, without volatile values, size and format."""
         sequences = dict(recording.answers.get((scheme, host), {}))
         for target in _plain_urls(recording.unasked_files(host)):
-            if target not in sequences and (file := recording.exact(scheme, host, target)):
-                sequences[target] = file
+            if ("GET", target) not in sequences and (file := recording.exact(scheme, host, target)):
+                sequences["GET", target] = file
         number = 0
         for key, sequence in sequences.items():
+            method, target = key
             candidates = list(_candidates(key, sequence, number))
-            self._urls.setdefault(decoded(candidates[0].target), []).extend(candidates)
-            self._masked.setdefault(mask_target(key), []).extend(candidates)
-            self._paths.setdefault(self._any_format(candidates[0].alike), []).extend(candidates)
+            self._urls.setdefault(decoded(target), []).extend(candidates)
+            self._masked.setdefault((method, mask_target(target)), []).extend(candidates)
+            self._paths.setdefault((method, self._any_format(alike_path(target))), []).extend(candidates)
             number += len(sequence)
 
     def found(self, request: Request) -> Iterator[tuple[str, list[Candidate]]]:
@@ -121,13 +128,13 @@ class Matcher:
         methods = (method, "GET") if method == "HEAD" else (method,)
         yield EXACT, [each for each in same if (each.method in methods or each.answer.headers is None)
                       and _common_body(each.body, body) is not None]
-        keys = dict.fromkeys((answer_key(method, target), target))
-        yield FoundAs.MASKED, [each for key in keys for each in self._masked.get(mask_target(key), ())
+        names, masked, path = dict.fromkeys((method, "GET")), mask_target(target), alike_path(target)
+        yield FoundAs.MASKED, [each for name in names for each in self._masked.get((name, masked), ())
                                if _common_body(each.body, body) is not None]
         formats = may_be_in_another_format(parameters(target)[0])
         yield FoundAs.BEST_MATCH, [
-            each for alike in map(alike_path, keys) for each in self._paths.get(self._any_format(alike), ())
-            if each.alike == alike or (formats and each.method == "GET" and each.answer.status == HTTPStatus.OK)]
+            each for name in names for each in self._paths.get((name, self._any_format(path)), ())
+            if each.alike == path or (formats and each.method == "GET" and each.answer.status == HTTPStatus.OK)]
 
     def best(self, found: str, candidates: list[Candidate], request: Request, page: str,
              turn: Callable[[Candidate], tuple[int, ...]]) -> Candidate:
@@ -141,14 +148,14 @@ class Matcher:
             return candidates[0]
         asked, target, method = request.asked, request.path_and_query, request.method.upper()
         body = asked.body
-        paths, cookies = (alike_path(answer_key(method, target)), alike_path(target)), asked.cookies
+        path, cookies = alike_path(target), asked.cookies
         vary = sorted(frozenset[str]().union(*(each.vary for each in candidates)))
         wanted = [(name, asked.headers.get(name, "")) for name in (*OF_PURPOSE, *vary, "accept")]
 
         def score(each: Candidate) -> tuple[Any, ...]:
             recorded = each.answer.asked.headers
             return (each.method == method,
-                    found != FoundAs.BEST_MATCH or each.alike in paths,        # not in another format
+                    found != FoundAs.BEST_MATCH or each.alike == path,        # not in another format
                     _common_body(each.body, body) or 0,
                     found != FoundAs.BEST_MATCH or each.answer.found != FoundAs.UNANSWERED,
                     each.target == target if found == EXACT else in_common(target, each.target),
@@ -197,7 +204,7 @@ class Matcher:
         """Return the file that is a URL's body, as its name is made, where no log has the URL."""
         forms = dict.fromkeys((target, unquote(target, errors="surrogateescape")))      # decoded, as files are named
         found = (self._recording.exact(self._scheme, self._host, form) for form in forms)
-        return [*_candidates(target, next(filter(None, found), ()), 0)]
+        return [*_candidates(("GET", target), next(filter(None, found), ()), 0)]
 
 
 def as_found(found: str, candidate: Candidate, request: Request) -> str:
@@ -252,12 +259,10 @@ def _common_body(recorded: BodyHash | None, asked: BodyHash | None) -> int | Non
     return ALIKE_BODY if recorded.masked_sha256 == asked.masked_sha256 != "" else None
 
 
-def _candidates(key: str, sequence: tuple[RecordedAnswer, ...], number: int) -> Iterator[Candidate]:
-    """Yield the candidates of one key (harness.mirror.transactions), the first of which is the host's `number`th."""
-    method, space, target = key.partition(" ")
-    if not space or key.startswith("/"):
-        method, target = "GET", key
-    alike = alike_path(key)
+def _candidates(key: Key, sequence: tuple[RecordedAnswer, ...], number: int) -> Iterator[Candidate]:
+    """Yield the candidates of one method and target, the first of which is the host's `number`th."""
+    method, target = key
+    alike = alike_path(target)
     for place, (answer, (before, after)) in enumerate(zip(sequence, _cookies_around(sequence), strict=True)):
         vary = (value for name, value in answer.headers or () if name == "vary")
         named = frozenset(name.strip().lower() for value in vary for name in value.split(","))

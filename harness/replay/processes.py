@@ -151,7 +151,7 @@ def _make_server(host: ServerHost, services: list[Service], options: ServingOpti
     logs = _open_logs(host.names, options)
     sites = [site for service in services for site in service.sites]
     own = {site.host: site.files for site in sites if site.files}
-    directories = _open_directories(frozenset(own).union(*(site.borrowed for site in sites)), options)
+    directories = _open_directories(frozenset(own).union(*(site.lenders for site in sites)), options)
     kind = SingleThreadedServer if options.single_threaded else ReplayServer
     server = kind(endpoints, directories, logs, options.mark)
     become(unprivileged(options.user))

@@ -14,6 +14,7 @@ from harness.browser.program import date_now
 from harness.errors import printable
 from harness.files.headers import WITHOUT_BODY
 from harness.files.server_log import STAND_INS, FoundAs
+from harness.mirror.alike import path_and_query
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.callbacks import LARGEST, new_names, renamed
 from harness.mirror.content_type import SNIFFED, content_type
@@ -21,7 +22,6 @@ from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, location
 from harness.mirror.live import Arrivals
 from harness.mirror.paths import open_file
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
-from harness.mirror.targets import path_and_query
 from harness.replay.body import BodyReader, Piece
 from harness.replay.match import OF_PREFLIGHTS, Request, is_known
 from harness.replay.site import MISSING, Site
@@ -107,7 +107,7 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     known = is_known(answer, request)
     if known or answer.hangs or answer.of_head:
         return _without_body(site, answer, asked, known=known)
-    body = _open(site, directories, answer)
+    body = _open(directories, answer)
     if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
         return _not_recorded(asked)
     reply = Reply(answer.status, answer.found, _headers(answer, asked), None, body, answer=answer.identity,
@@ -117,7 +117,7 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
         return reply
     if answer.headers is None and (body is not None or answer.mime_type):
         begin = body.beginning(SNIFFED) if body is not None else b""
-        kind = content_type(answer.mime_type, answer.charset, answer.file or "it.txt", begin)
+        kind = content_type(answer.mime_type, answer.file or "it.txt", begin)
         reply.headers.append(("content-type", kind))
     if body is not None and request.method == "GET":
         _select_part(reply, body, answer, asked)
@@ -217,21 +217,22 @@ def _preflight(site: Site, request: Request) -> Reply:
     return Reply(204, FoundAs.STATUS, headers)
 
 
-def _open(site: Site, directories: Mapping[str, int], answer: RecordedAnswer) -> BodyReader | None:
+def _open(directories: Mapping[str, int], answer: RecordedAnswer) -> BodyReader | None:
     """Return an answer's body as far as its files are there."""
     if answer.file is None:
         return None
     parts = [(part.start, part.file) for part in answer.parts] or [(0, answer.file)]
-    files = [(start, _open_part(directories.get(answer.file_host or site.host), name)) for start, name in parts]
+    files = [(start, _open_part(directories, name)) for start, name in parts]
     pieces = [Piece(file, start) for start, file in files if file is not None]
     return BodyReader(pieces) if pieces else None
 
 
-def _open_part(directory: int | None, name: str) -> int | None:
-    if directory is None:
+def _open_part(directories: Mapping[str, int], file: str) -> int | None:
+    host, _, name = file.partition("/")
+    if host not in directories:
         return None
     try:
-        return open_file(directory, name)
+        return open_file(directories[host], name)
     except OSError as error:
         with suppress(OSError):    # nobody reads what we say any more
             print(printable(f"{name}: {error.strerror or error}"), file=sys.stderr)

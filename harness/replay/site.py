@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from harness.files.load_mark import LoadMark
 from harness.files.pages import sanitise
 from harness.files.server_log import FoundAs
+from harness.files.urls import split_url
+from harness.mirror.alike import alike_path, mask_target, path_and_query
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
 from harness.mirror.live import LiveConnection
-from harness.mirror.masks import mask_target
-from harness.mirror.paths import split_url
 from harness.mirror.recording import Recording
-from harness.mirror.targets import alike_path, path_and_query
-from harness.mirror.transactions import answer_key
 from harness.replay.match import EXACT, LOOP, Candidate, Matcher, Request, as_found, asked_alike, is_known
 
 MISSING = RecordedAnswer(404, found=FoundAs.MISSING)
@@ -55,9 +53,9 @@ class Site:
         self.files = recording.files.get(host, frozenset())
         self.http2 = scheme == "https" and host in recording.http2_hosts
         answers = recording.answers.get((scheme, host), {})
-        self.borrowed = frozenset(answer.file_host for sequence in answers.values() for answer in sequence
-                                  if answer.file_host is not None)
-        """Other hosts whose directories hold bodies of this one."""
+        self.lenders = frozenset(answer.file.partition("/")[0] for sequence in answers.values() for answer in sequence
+                                 if answer.file is not None)
+        """The hosts whose directories hold bodies of it."""
         self.keeps_little_unsent = any(
             name == "server" and value.lower().startswith(KEEPING_LITTLE_UNSENT) for sequence in answers.values()
             for answer in sequence for name, value in answer.headers or ())
@@ -65,7 +63,7 @@ class Site:
         self._live = tuple(recording.live.get((scheme, host), ()))
         self._matcher = Matcher(recording, scheme, host)
         self._pages = frozenset(answer.page for sequence in answers.values() for answer in sequence)
-        self._polls = {alike_path(key): answer for key, sequence in answers.items()
+        self._polls = {(method, alike_path(path)): answer for (method, path), sequence in answers.items()
                        for answer in sequence if answer.slow_ms}
         """A long poll of each path that has one, by method and path without volatile values."""
         self._mark, self._clock = mark or LoadMark(), clock
@@ -167,7 +165,7 @@ class Site:
         """Say whether such requests got a long poll's answer: one more than was recorded is left open."""
         if not self._polls:
             return False
-        slow = self._polls.get(alike_path(answer_key(request.method, request.path_and_query)))
+        slow = self._polls.get((request.method.upper(), alike_path(request.path_and_query)))
         return slow is not None and asked_alike(slow, request)
 
     def _present_load(self, request: Request) -> str:
@@ -201,7 +199,8 @@ def ended(answer: RecordedAnswer, asked: Asked) -> RecordedAnswer:
 
     Without a type that is 204 (No Content), but for a navigation, which 204 would not end.
     """
-    mime_type = answer.mime_type or ("text/html" if asked.navigation else "")    # of an event stream none: 204 ends it
+    # Of an event stream none: 204 ends it.
+    mime_type = answer.mime_type.partition(";")[0] or ("text/html" if asked.navigation else "")
     headers = answer.headers
     if headers is not None:
         headers = (*(pair for pair in headers if pair[0].startswith("access-control-")),

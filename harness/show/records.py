@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from harness.analysis.shown import ShownLoad
-from harness.files.har import UNFINISHED
+from harness.files.exchange import UNFINISHED
 from harness.files.load_har import read_har
 from harness.files.results import LoadResult
 from harness.files.text_log import Transaction, read_log

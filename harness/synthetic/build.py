@@ -18,8 +18,10 @@ from harness.errors import InputError, many
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.text_log import format_log
 from harness.mirror.bodies import damage
-from harness.mirror.manifest import MANIFEST, read_manifest, write_manifest
+from harness.mirror.importing import write_manifest
+from harness.mirror.manifest import MANIFEST
 from harness.mirror.paths import write_file
+from harness.mirror.recording import read_recording
 from harness.synthetic.content import make_contents
 from harness.synthetic.fetchlog import make_log
 from harness.synthetic.plan import PagePlan, make_plan, typical_sizes
@@ -106,7 +108,7 @@ def _put_in_place(hidden: Path, mirror: Path, logs: Path) -> None:
 
 
 def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: dict[str, object]) -> None:
-    """Write mirror and logs below `hidden`. Text logs do not tell which hosts spoke HTTP/2, so the manifest does."""
+    """Write mirror and logs below `hidden`."""
     mirror, logs = hidden / "mirror", hidden / "logs"
     logs.mkdir()
     for synthetic, page in zip(made, pages, strict=True):
@@ -155,9 +157,11 @@ def _manifest(logs: Path) -> dict[str, object] | None:
 
 def _has_all(manifest: dict[str, object], wanted: dict[str, object], files: PageFiles) -> bool:
     """Say whether what is there was made of the same, and is all there."""
-    bodies = read_manifest(files.fetchlog, []).bodies
     same = all(manifest.get(key) == value for key, value in wanted.items())
-    return same and bool(bodies) and files.mirror.is_dir() and not damage(bodies, files.mirror)
+    if not same or not files.mirror.is_dir():
+        return False
+    recording = read_recording(files.mirror, files.fetchlog)
+    return recording.manifest.is_current and not damage(recording.bodies, files.mirror)
 
 
 def _shape_of(page: Page, known: list[PageShape], pages_file: Path) -> PageShape:

@@ -9,37 +9,40 @@ replay has no HTTP/3.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
-from harness.files.foreign_entry import ForeignEntry
-from harness.files.foreign_pages import UNKNOWN_TYPES, page_urls
-from harness.files.har import is_over_http2
+from harness.files.exchange import Exchange, Fate
 from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
 from harness.files.urls import without_fragment
 from harness.synthetic.shape import UNKNOWN_MONTH, PageShape, Resource
 
+UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
+"""What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
 SMALLEST_PICTURE = 1000
 """Bytes; a smaller image is made as a GIF, since a JPEG or PNG cannot be made as small."""
 
 
-def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
-    """Return the shape of each page of a HAR whose document was answered, in its order; without what never was."""
-    of_pages: dict[str, list[ForeignEntry]] = {}
+def shapes_of_har(entries: Sequence[Exchange], pages: Mapping[str, str]) -> list[PageShape]:
+    """Return the shape of each page of a HAR whose document was answered, in its order; without what never was.
+
+    `pages` are the URLs of the pages by what the exchanges call them.
+    """
+    of_pages: dict[str, list[Exchange]] = {}
     for entry in entries:
-        if (entry.status not in (0, HTTPStatus.NOT_MODIFIED) and not entry.late
-                and is_host_name(urlsplit(entry.url).hostname or "")):
+        if (entry.answer.status not in (0, HTTPStatus.NOT_MODIFIED) and entry.fate is not Fate.AFTER_LOAD
+                and is_host_name(urlsplit(entry.request.url).hostname or "")):
             of_pages.setdefault(entry.page, []).append(entry)
     shapes = []
-    for page, url in page_urls(list(entries)).items():
+    for page, url in pages.items():
         answered = of_pages.get(page, [])
         begin = next((at for at, entry in enumerate(answered)
-                      if without_fragment(entry.url) == without_fragment(url)), None)
+                      if without_fragment(entry.request.url) == without_fragment(url)), None)
         loaded = _Loaded(answered[begin:]) if begin is not None else None
         if loaded and _is_document(loaded.entries[loaded.end()]):
             shapes.append(_shape(url, loaded))
@@ -49,13 +52,13 @@ def shapes_of_har(entries: Sequence[ForeignEntry]) -> list[PageShape]:
 class _Loaded:
     """What was answered to a page, from its document on; what asked for which URL is found without looking at all."""
 
-    def __init__(self, entries: list[ForeignEntry]) -> None:
+    def __init__(self, entries: list[Exchange]) -> None:
         self.entries = entries
         self._asked: dict[str, list[int]] = {}
         self._redirecting: dict[str, list[int]] = {}
         for index, entry in enumerate(entries):
-            self._asked.setdefault(without_fragment(entry.url), []).append(index)
-            self._redirecting.setdefault(without_fragment(entry.redirect_url), []).append(index)
+            self._asked.setdefault(without_fragment(entry.request.url), []).append(index)
+            self._redirecting.setdefault(without_fragment(entry.answer.redirect_url), []).append(index)
 
     def index_of(self, url: str, start: int) -> int | None:
         """Return the first of the entries from `start` on that asked for `url`; None without one."""
@@ -66,7 +69,7 @@ class _Loaded:
     def end(self) -> int:
         """Return the index of the answer that ends the redirects of a page's document."""
         index = 0
-        while (following := self.index_of(self.entries[index].redirect_url, index + 1)) is not None:
+        while (following := self.index_of(self.entries[index].answer.redirect_url, index + 1)) is not None:
             index = following
         return index
 
@@ -74,25 +77,25 @@ class _Loaded:
         """Return which earlier request caused one: what redirected to it, else its Referer, else the first."""
         if index == 0:
             return None
-        redirecting = self._redirecting.get(without_fragment(self.entries[index].url), [])
+        redirecting = self._redirecting.get(without_fragment(self.entries[index].request.url), [])
         before = bisect_left(redirecting, index)
         if before:
             return redirecting[before - 1]
-        referer = self.index_of(self.entries[index].request_header("referer"), 0)
+        referer = self.index_of(self.entries[index].request.header("referer"), 0)
         return referer if referer is not None and referer < index else 0
 
 
-def rtts_of_har(entries: Sequence[ForeignEntry], shapes: Sequence[PageShape]) -> dict[str, float]:
+def rtts_of_har(entries: Sequence[Exchange], shapes: Sequence[PageShape]) -> dict[str, float]:
     """Return how far away the hosts of `shapes` were, in ms: the shortest TCP handshake; without those not told of."""
     hosts = {resource.host for shape in shapes for resource in shape.resources}
-    found = shortest_ms((urlsplit(entry.url).hostname or "", entry.connect_ms) for entry in entries)
+    found = shortest_ms((urlsplit(entry.request.url).hostname or "", entry.handshake_ms) for entry in entries)
     return {host: rtt_ms for host, rtt_ms in found.items() if host in hosts}
 
 
-def _is_document(entry: ForeignEntry) -> bool:
+def _is_document(entry: Exchange) -> bool:
     """Tell whether an answer can be a page's document, which it is not known not to be: no API's, no stream's."""
-    kind = entry.mime_type.partition(";")[0].strip().lower()
-    return entry.status == HTTPStatus.OK and ("html" in kind or kind in UNKNOWN_TYPES)
+    kind = entry.answer.mime_type.partition(";")[0].strip().lower()
+    return entry.answer.status == HTTPStatus.OK and ("html" in kind or kind in UNKNOWN_TYPES)
 
 
 def _shape(url: str, loaded: _Loaded) -> PageShape:
@@ -102,7 +105,7 @@ def _shape(url: str, loaded: _Loaded) -> PageShape:
     resources: list[Resource] = []
     led_to: dict[str, int] = {}
     for index, entry in enumerate(entries):
-        target = without_fragment(entry.redirect_url)
+        target = without_fragment(entry.answer.redirect_url)
         # Each redirect to a URL was followed by a request of its own: the first behind it that none before it led to.
         redirect_to = loaded.index_of(target, max(index, led_to.get(target, 0)) + 1)
         if redirect_to is not None:
@@ -111,19 +114,19 @@ def _shape(url: str, loaded: _Loaded) -> PageShape:
     # As in harness.synthetic.plan: a document behind redirects has the size that stands at the first of them.
     resources[0] = replace(resources[0], size_bytes=resources[loaded.end()].size_bytes)
     http2_hosts = {resource.host for resource, entry in zip(resources, entries, strict=True)
-                   if resource.scheme == "https" and is_over_http2(entry.protocol)}
+                   if resource.scheme == "https" and entry.answer.http2}
     month = first.isoformat()[:len("2013-03")] if first else UNKNOWN_MONTH      # strftime has no four digits for year 1
     return PageShape(url, month, tuple(resources), http2_hosts=frozenset(http2_hosts))
 
 
-def _resource(index: int, entry: ForeignEntry, parent: int | None, redirect_to: int | None,
+def _resource(index: int, entry: Exchange, parent: int | None, redirect_to: int | None,
               first: datetime | None) -> Resource:
     """Return the figures of one request; `first` is when the first of the page was asked for."""
-    parts = urlsplit(entry.url)
+    parts = urlsplit(entry.request.url)
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-    mime_type, _, rest = entry.mime_type.partition(";")
+    mime_type, _, rest = entry.answer.mime_type.partition(";")
     charset = rest.lower().partition("charset=")[2].strip(" \"'")
-    size = next((size for size in (entry.wire_bytes, entry.content_bytes) if size >= 0), 0)
+    size = next((size for size in (entry.answer.body_bytes, entry.answer.content_bytes) if size >= 0), 0)
     start_ms = (entry.started - first).total_seconds() * 1000 if entry.started and first else 0.0
     start = max(0, round(start_ms))
     mime_type = mime_type.strip().lower()
@@ -131,7 +134,7 @@ def _resource(index: int, entry: ForeignEntry, parent: int | None, redirect_to: 
         mime_type = "image/gif"
     kind = DOCUMENT if index == 0 else _kind(mime_type)
     return Resource(index, parts.hostname or "", parts.scheme, _word(mime_type), _word(charset), size, len(target),
-                    parent, redirect_to, start, start + round(entry.time_ms), kind)
+                    parent, redirect_to, start, start + round(entry.time_ms or 0.0), kind)
 
 
 def _word(text: str) -> str | None:

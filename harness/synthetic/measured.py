@@ -48,7 +48,7 @@ def document_texts(load: Timeline, recording: Recording, mirror: Path) -> dict[s
     found = {}
     for request in load.requests:
         for answer in recording.exact_url(without_fragment(request.url))[:1]:
-            file = recording.body_file(answer)
+            file = answer.file
             if request.kind == DOCUMENT and file is not None:
                 encoding = header_in(answer.headers or (), "content-encoding")
                 body, is_decoded = decode(read_untrusted(mirror / file), encoding)

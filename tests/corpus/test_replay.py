@@ -24,10 +24,13 @@ from typing import Any
 
 import pytest
 
+from harness.bootstrap import ROOT
 from harness.files.load_mark import LoadMark, make_mark, mark_load
+from harness.files.pages import PageFiles
 from harness.files.text_log import Response
 from harness.mirror.asked import Asked, hash_body
-from harness.mirror.recording import Recording
+from harness.mirror.importing import import_recording
+from harness.mirror.recording import Recording, read_recording
 from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
@@ -88,8 +91,8 @@ def absolute(url: str) -> str:
 class Replay:
     """The replay of one case's recording, request after request."""
 
-    def __init__(self, case: dict[str, Any], directory: Path) -> None:
-        self.recording = recording_of(case, directory)
+    def __init__(self, case: dict[str, Any], directory: Path, recording: Recording | None = None) -> None:
+        self.recording = recording or recording_of(case, directory)
         self._mirror, self._mark, self._now_s = directory / "Web", directory / "mark", 100.0
         self._numbers = names_of(case, self.recording)
         if any("load" in request for request in case["requests"]):
@@ -143,6 +146,16 @@ def given(request: dict[str, Any]) -> dict[str, Any]:
     return {name: request[name] for name in OUTCOME if name in request}
 
 
+@pytest.mark.parametrize("case", [case for _, case in CASES], ids=[case["name"] for _, case in CASES])
+def test_a_recording_that_was_imported_answers_alike(case: dict[str, Any], tmp_path: Path) -> None:
+    recording_of(case, tmp_path)
+    assert import_recording(PageFiles(tmp_path, "Web"))
+    imported = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
+    assert imported.manifest.is_current
+    replay = Replay(case, tmp_path, imported)
+    assert [replay.ask(request) for request in case["requests"]] == [given(request) for request in case["requests"]]
+
+
 @pytest.mark.parametrize(("file", "case"), CASES, ids=[case["name"] for _, case in CASES])
 def test_each_request_gets_its_answer(file: Path, case: dict[str, Any], tmp_path: Path) -> None:
     replay = Replay(case, tmp_path)
@@ -162,3 +175,4 @@ def test_every_case_is_a_row_of_the_table() -> None:
     assert len(CASES) >= 110
     assert len({case["name"] for _, case in CASES}) == len(CASES)
     assert len(rows(whole=True)) == len(CASES) + 2      # with the title
+    assert "\n".join(rows(whole=False)) in (ROOT / "docs" / "replay.md").read_text()

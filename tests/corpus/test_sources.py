@@ -26,11 +26,10 @@ import pytest
 
 from harness.errors import InputError
 from harness.files.encoding import decode
+from harness.files.exchange import Exchange
 from harness.files.pages import read_pages
-from harness.record.sources.answers import Entry
-from harness.record.sources.archived import ArchivedRequest
-from harness.record.sources.opened import HARS, WARCS, is_figures_only, opened
-from harness.record.sources.source import IndexedSource
+from harness.record.sources.reader import HARS, WARCS
+from tests.support.read_source import ReadSource, read_source
 
 SOURCES = Path(__file__).parent / "sources"
 WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
@@ -42,40 +41,33 @@ def beside(source: Path, ending: str) -> Path:
     return source.with_name(source.name.partition(".")[0] + ending)
 
 
-def summary(source: Path) -> dict[str, Any]:
+def summary(source: Path, into: Path) -> dict[str, Any]:
     """Return what is read of a foreign file."""
+    listed = beside(source, ".pages")
     try:
-        figures_only = is_figures_only(source)
-        with opened(source) as found:
-            assert isinstance(found, IndexedSource)
-            listed = beside(source, ".pages")
-            pages = [page.url for page in read_pages(listed)] if listed.exists() else found.pages
-            return ({"pages": {url: status_of(found, url) for url in pages}}
-                    | ({"figures_only": True} if figures_only else {})
-                    | {"entries": [line(entry) for entry in found._index.entries], "missing": dict(found.without_body),
-                       "remarks": len(found.remarks)}
-                    | ({"live": {live.url: len(live.messages) for live in found._index.live}}
-                       if found._index.live else {}))
+        wanted = [page.url for page in read_pages(listed)] if listed.exists() else None
+        found = read_source(source, into, wanted)
     except InputError as error:
         return {"refused": type(error).__name__}
+    brought = found.brought
+    return ({"pages": {url: found.status_of_page(url) for url in wanted or brought.pages}}
+            | ({"figures_only": True} if brought.figures else {})
+            | {"entries": [line(exchange, found) for exchange in brought.exchanges],
+               "missing": {url: missing.bytes for url, missing in brought.missing.items()},
+               "remarks": len(brought.remarks)}
+            | ({"live": {live.url: len(live.messages) for live in found.live()}} if found.live() else {}))
 
 
-def status_of(source: IndexedSource, url: str) -> int | None:
-    """Return the status of what a browser gets that goes to a page; None where the source has no answer."""
-    source.begin_page(url)
-    answer = source.find(ArchivedRequest("GET", url, navigation=True))
-    return answer.status if answer else None
-
-
-def line(entry: Entry) -> dict[str, Any]:
+def line(exchange: Exchange, source: ReadSource) -> dict[str, Any]:
     """Return one exchange; JSON has no bytes, so bodies are told apart by their size and the beginning of a hash."""
-    answer = entry.read()
+    answer, wire = exchange.answer, source.body_of(exchange)
     coding = answer.header("content-encoding")
-    body, known = decode(answer.body, coding)
-    return ({"method": entry.method, "url": entry.url, "status": entry.status, "type": answer.header("content-type"),
-             "coding": coding, "network_bytes": len(answer.body),
+    body, known = decode(wire, coding)
+    sent = hashlib.sha256(exchange.request.body).hexdigest()[:12]
+    return ({"method": exchange.request.method, "url": exchange.request.url, "status": answer.status,
+             "type": answer.header("content-type"), "coding": coding, "network_bytes": len(wire),
              "decoded_bytes": len(body) if known or not body else None, "body": hashlib.sha256(body).hexdigest()[:12]}
-            | ({"sent": entry.body_hash[:12]} if entry.body_hash else {}))
+            | ({"sent": sent} if exchange.request.body else {}))
 
 
 def written(found: dict[str, Any]) -> str:
@@ -91,10 +83,10 @@ def written(found: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("source", CASES, ids=lambda path: str(path.relative_to(SOURCES)))
-def test_a_foreign_file_is_read_as_its_summary_says(source: Path) -> None:
+def test_a_foreign_file_is_read_as_its_summary_says(source: Path, tmp_path: Path) -> None:
     noted = beside(source, ".json")
     before = json.loads(noted.read_text(encoding="utf-8")) if noted.exists() else {}
-    found = {"about": before.get("about", "")} | summary(source)
+    found = {"about": before.get("about", "")} | summary(source, tmp_path)
     if WRITES:
         noted.write_text(written(found), encoding="utf-8")
         pytest.skip("written, not compared")

@@ -65,13 +65,6 @@ def test_of_a_log_that_has_grown_large_the_new_part_is_read(tmp_path: Path) -> N
         read_server_logs(tmp_path)
 
 
-def test_logs_from_before_the_servers_timed_themselves_can_be_read(tmp_path: Path) -> None:
-    (tmp_path / "a.test").write_text(HEADER + format_request(REQUEST).rsplit("\t", 2)[0] + "\n")
-    problems: list[str] = []
-    assert read_server_log(tmp_path / "a.test", problems) == [replace(REQUEST, own_ms=None, answer="-")]
-    assert problems == []
-
-
 def test_what_is_no_file_is_refused_and_waited_for_by_nobody(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(OSError, match="fifo"):

@@ -9,8 +9,9 @@ import pytest
 from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import critical_path
 from harness.analysis.timeline import make_timeline
+from harness.files.exchange import Fate
 from harness.files.load_event import LoadEvent
-from harness.files.load_parts import Fate, ReceivedAnswer, ReceivedAnswers
+from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.server_log import ServerRequest
 from harness.measure.received import received_answers
 from tests.support.made_har import PAGE, MadeLoad
@@ -133,7 +134,7 @@ def test_an_answer_that_was_cut_had_begun() -> None:
     cut = entry("http://a.test/endless", error="unfinished")
     silent = entry("http://a.test/x", status=0, error="unfinished")
     got = of([cut, silent], [served("/endless"), served("/x")])
-    assert [(answer.kind, answer.fate) for answer in got.each] == [("exact", Fate.CUT), ("failed", Fate.COUNTED)]
+    assert [(answer.kind, answer.fate) for answer in got.each] == [("exact", Fate.CUT), ("failed", Fate.FAILED)]
 
 
 def test_what_the_page_waited_for_is_marked() -> None:

@@ -10,7 +10,7 @@ from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.measure.preflight import check_pages
 from harness.mirror.bodies import damage
-from harness.mirror.manifest import write_manifest
+from harness.mirror.importing import write_manifest
 from harness.mirror.recording import read_recording
 from tests.support.https_recording import HttpsRecording
 from tests.support.small_mirror import SmallMirror
@@ -99,7 +99,7 @@ def test_2013s_format_tells_neither_sizes_nor_hashes(tmp_path: Path, capsys: pyt
     files = with_list(tmp_path)
     (files.fetchlog / "manifest.json").unlink()
     (files.mirror / "img.test/1.png").unlink()
-    assert check_pages(files).recording.bodies == {}
+    assert check_pages(files).recording.manifest.bodies == {}
     assert IMAGES[1] in capsys.readouterr().err, "but its log tells that it was there"
 
 

@@ -15,5 +15,5 @@ from harness.mirror.content_type import content_type
     ("text/html\r\nX: y", "", "x", b"", "application/octet-stream"), ("", "", "", b"", "application/octet-stream"),
 ])
 def test_recorded_then_content_then_extension(mime: str, charset: str, name: str, begin: bytes, expected: str) -> None:
-    found = content_type(mime, charset, name, begin)
+    found = content_type(f"{mime}; charset={charset}" if charset else mime, name, begin)
     assert found.replace("application/javascript", "text/javascript") == expected    # Python < 3.12 has the old name

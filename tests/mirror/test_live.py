@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from harness.files.experiment import LiveLeftOut
-from harness.mirror.live import LONGEST_MS, arrivals_of, load_event_s, read_live
-from harness.mirror.live_left_out import live_left_out
+from harness.files.har import exchanges_of, from_har
+from harness.mirror.exchanges import read_page
+from harness.mirror.live import LONGEST_MS, arrivals_of, live_left_out, read_live
 
 INFINITE = float("inf")
 
@@ -17,7 +18,7 @@ def messages(*said: dict[str, Any], url: str = "wss://a.test/x", **entry: Any) -
     """Return what is read of a WebSocket in a HAR."""
     opened = {"startedDateTime": "2026-09-21T14:13:20.000+00:00", "time": 100, "request": {"url": url},
               "response": {"status": 101, "headers": []}, "_webSocketMessages": list(said)} | entry
-    found = read_live([opened], "page", INFINITE)
+    found = read_live(exchanges_of([opened]), INFINITE)
     return [(message.after_ms, message.opcode, message.data) for connection in found for message in connection.messages]
 
 
@@ -56,36 +57,41 @@ def test_an_entry_that_is_none_is_left_out() -> None:
 
 
 def test_arrivals_ascend_and_are_bounded() -> None:
-    assert arrivals_of({"_arrivals": [[900, 5], [-1, 3], [1e300, 4]]}, INFINITE) == (
+    entry: dict[str, Any] = {"request": {"url": "http://a.test/"}, "response": {}}
+    assert arrivals_of(from_har(entry | {"_arrivals": [[900, 5], [-1, 3], [1e300, 4]]}), INFINITE) == (
         ((0, 3), (900, 5), (LONGEST_MS, 5)), False)
-    assert arrivals_of({}, INFINITE) == ((), False)
+    assert arrivals_of(from_har(entry), INFINITE) == ((), False)
     for strange in ([[1]], [1], "x", [["a", 1]], [[1, None]]):
         with pytest.raises((ValueError, TypeError)):
-            arrivals_of({"_arrivals": strange}, INFINITE)
+            from_har(entry | {"_arrivals": strange})
 
 
 def test_what_came_after_the_load_event_is_left_out() -> None:
     began = "2026-09-21T14:13:20.000+00:00"
-    began_s = load_event_s({"pages": [{"startedDateTime": began, "pageTimings": {"onLoad": 0}}]})
-    stream: dict[str, Any] = {"startedDateTime": began, "timings": {"blocked": -1, "wait": 100},
+    began_s = BEGAN_S
+    stream: dict[str, Any] = {"request": {"url": "http://a.test/"}, "response": {},
+                              "startedDateTime": began, "timings": {"blocked": -1, "wait": 100},
                               "_arrivals": [[0, 3], [150, 9]]}
-    assert arrivals_of(stream, began_s) == (((0, 3), (150, 9)), False)      # in pieces, and with an end
+    assert arrivals_of(from_har(stream), began_s) == (((0, 3), (150, 9)), False)      # in pieces, and with an end
     stream["_partial"] = True
-    assert arrivals_of(stream, began_s + 0.3) == (((0, 3), (150, 9)), False)
-    assert arrivals_of(stream, began_s + 0.2) == (((0, 3),), True)
-    assert arrivals_of(stream, began_s + 0.05) == (((0, 0),), True)
+    assert arrivals_of(from_har(stream), began_s + 0.3) == (((0, 3), (150, 9)), False)
+    assert arrivals_of(from_har(stream), began_s + 0.2) == (((0, 3),), True)
+    assert arrivals_of(from_har(stream), began_s + 0.05) == (((0, 0),), True)
     said = [received("a", time=began_s + 1), received("b", time=began_s + 3)]
     opened = {"startedDateTime": began, "time": 0, "request": {"url": "ws://a.test/"},
               "response": {"status": 101, "headers": []}, "_webSocketMessages": said}
-    assert [message.data for message in read_live([opened], "page", began_s + 2)[0].messages] == [b"a"]
+    assert [message.data for message in read_live(exchanges_of([opened]), began_s + 2)[0].messages] == [b"a"]
 
 
-def test_a_load_event_that_is_not_known_is_none() -> None:
+def test_a_load_event_that_is_not_known_is_none(tmp_path: Path) -> None:
     began = "2026-09-21T14:13:20.000+00:00"
-    unknown_logs: list[Any] = [{}, {"pages": []}, {"pages": [{}]}, {"pages": 7}, None, {"pages": [
+    unknown_logs: list[dict[str, Any]] = [{}, {"pages": []}, {"pages": [{}]}, {"pages": 7}, {"pages": [
         {"startedDateTime": began, "pageTimings": {"onLoad": -1}}]}]
     for unknown in unknown_logs:
-        assert load_event_s(unknown) == INFINITE
+        (tmp_path / "x.har").write_text(json.dumps({"log": unknown | {"entries": []}}))
+        page = read_page(tmp_path / "x.har", [])
+        assert page is not None
+        assert page.load_event_s == INFINITE
 
 
 BEGAN_S = 1_790_000_000.0
@@ -96,11 +102,13 @@ def feed(*said: dict[str, Any], arrivals: list[list[float]] | None = None, on_lo
     """Return the HAR of a page with a WebSocket, and with a stream of events whose head came after 100 ms."""
     began = "2026-09-21T14:13:20.000+00:00"
     asked: list[dict[str, Any]] = [
-        {"startedDateTime": began, "request": {"url": "http://a.test/"}},
-        {"startedDateTime": began, "request": {"url": "http://a.test/events"}, "_arrivals": arrivals or [],
+        {"startedDateTime": began, "request": {"url": "http://a.test/"}, "response": {}},
+        {"startedDateTime": began, "request": {"url": "http://a.test/events"}, "response": {},
+         "_arrivals": arrivals or [],
          "timings": {"wait": 100, "receive": 5000}},
-        {"startedDateTime": began, "request": {"url": "ws://a.test/x"}, "_webSocketMessages": list(said)},
-        {"startedDateTime": began, "request": {"url": "http://a.test/late"}, "_afterLoad": True}]
+        {"startedDateTime": began, "request": {"url": "ws://a.test/x"}, "response": {},
+         "_webSocketMessages": list(said)},
+        {"startedDateTime": began, "request": {"url": "http://a.test/late"}, "response": {}, "_afterLoad": True}]
     return {"log": {"pages": [{"startedDateTime": began, "pageTimings": {"onLoad": on_load_ms}}], "entries": asked}}
 
 
@@ -115,7 +123,7 @@ EARLY, LATE = received("early", time=BEGAN_S + 0.5), received("late", time=BEGAN
     (feed(arrivals=[[100, 10], [850, 90], [950, 100]]), None),
     (feed(LATE, on_load_ms=-1), None),
     (feed(), None),
-    (feed(LATE, received("x" * 9, time="soon")), LiveLeftOut(4, 4, 1, 3)),      # nonsense
+    (feed(LATE, received("x" * 9, time="soon")), None),         # nonsense
     ({"log": {"entries": 3}}, None), ({}, None), ([], None)])
 def test_what_is_left_out_is_told_where_it_is_most(har: Any, left_out: LiveLeftOut | None, tmp_path: Path) -> None:
     (tmp_path / "page.har").write_text(json.dumps(har))

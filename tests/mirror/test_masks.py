@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.mirror.forms import without_format
-from harness.mirror.masks import mask_body, mask_target
+from harness.mirror.alike import mask_body, mask_target, without_format
 from tests.support.growth import LINEAR, growth
 
 

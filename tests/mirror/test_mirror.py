@@ -8,16 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import InputError
-from harness.mirror.paths import (
-    hosts,
-    list_files,
-    lookups,
-    md5_name,
-    mirror_file,
-    open_file,
-    split_url,
-    write_file,
-)
+from harness.files.urls import split_url
+from harness.mirror.paths import hosts, list_files, lookups, md5_name, mirror_file, open_file, write_file
 from tests.support.nested import nested
 
 LONG = "/" + "a" * 64
@@ -31,7 +23,7 @@ QUERY = st.text("abc=&?/%7C|;", max_size=80)
 
 def names(path_and_query: str) -> list[str]:
     """Return the files that are looked for, in order."""
-    return [name for name, _ in lookups(path_and_query)]
+    return lookups(path_and_query)
 
 
 @pytest.mark.parametrize(("path", "file"), [

@@ -5,7 +5,8 @@ import pytest
 
 from harness.errors import InputError
 from harness.files.text_log import PageLog, Response, format_log
-from harness.mirror.answers import RecordedAnswer, status_code
+from harness.mirror.answers import RecordedAnswer
+from harness.mirror.importing import status_code
 from harness.mirror.manifest import Manifest, read_manifest
 from harness.mirror.paths import md5_name
 from harness.mirror.recording import Recording, read_recording
@@ -52,11 +53,13 @@ def test_index(tmp_path: Path) -> None:
         response("http://c.test/go", "http://b.test/go", "Moved Temporarily"),
         response("http://b.test/gone", None, "Not Found")])
     assert recording.problems == []
-    assert recording.lookup("a.test", "/") == RecordedAnswer(200, "text/html", "utf-8", None, "index.html", "plain")
-    assert recording.lookup("a.test", LONG) == RecordedAnswer(200, "text/css", "", None, md5_name(LONG), "md5")
+    assert recording.lookup("a.test", "/") == RecordedAnswer(200, "text/html; charset=utf-8", None,
+                                                              "a.test/index.html", "plain")
+    assert recording.lookup("a.test", LONG) == RecordedAnswer(200, "text/css", None,
+                                                               f"a.test/{md5_name(LONG)}", "md5")
     assert recording.lookup("b.test", "/go") == RecordedAnswer(302, "text/html", redirect_url="http://a.test/",
                                                              found="redirect")
-    assert recording.lookup("b.test", "/x?1") == RecordedAnswer(200, file="x?1", found="plain")
+    assert recording.lookup("b.test", "/x?1") == RecordedAnswer(200, file="b.test/x?1", found="plain")
     assert recording.lookup("b.test", "/x?2") is None
     none, gone = recording.lookup("b.test", "/none"), recording.lookup("b.test", "/gone")
     assert none is not None
@@ -83,7 +86,8 @@ def test_documents_are_followed_through_redirects(tmp_path: Path) -> None:
 
 def test_fragments_of_2013_file_names(tmp_path: Path) -> None:
     recording = record(tmp_path, {"a.test/x#part": ""}, [response("http://a.test/x#part")])
-    assert recording.lookup("a.test", "/x") == RecordedAnswer(200, "text/html", "utf-8", None, "x#part", "plain")
+    assert recording.lookup("a.test", "/x") == RecordedAnswer(200, "text/html; charset=utf-8", None,
+                                                               "a.test/x#part", "plain")
 
 
 def test_a_font_of_no_bytes_is_none(tmp_path: Path) -> None:
@@ -129,7 +133,7 @@ def test_broken_logs_are_reported_and_the_rest_kept(tmp_path: Path) -> None:
     (logs / "page.har").write_text("{}")
     recording = read_recording(tmp_path / "Web", logs)
     assert recording.document("http://a.test/")
-    assert any("not a URL: 'not a url'" in problem for problem in recording.problems)
+    assert any("cannot be replayed" in problem and "'not a url'" in problem for problem in recording.problems)
 
 
 def test_missing_directories_are_input_errors(tmp_path: Path) -> None:
@@ -157,6 +161,6 @@ def test_manifest(tmp_path: Path) -> None:
         problems.clear()
         assert read_manifest(tmp_path, problems) == Manifest()
         assert len(problems) == 1
-    (tmp_path / "manifest.json").write_text('{"format": 2}')
+    (tmp_path / "manifest.json").write_text('{"format": 3}')
     with pytest.raises(InputError, match="newer than this program"):
         read_manifest(tmp_path, problems)

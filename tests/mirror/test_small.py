@@ -1,6 +1,5 @@
 """A recording that a program made is one, as the replay and tfo.py read it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from harness.files.pages import PageFiles
@@ -20,6 +19,8 @@ def test_it_is_read_as_a_recording(tmp_path: Path) -> None:
     assert [page.url for page in page_set.pages] == [PAGE]
     assert sorted(page_set.hosts) == ["cdn.test", "www.one.test"]
     recording = read_recording(files.mirror, files.fetchlog)
-    assert [recording.exact_url(url)[0].mime_type for url in (PAGE, SCRIPT)] == ["text/html", "text/javascript"]
-    assert replace(recording.manifest, bodies={}) == Manifest("made", note="by hand")
+    assert [recording.exact_url(url)[0].mime_type for url in (PAGE, SCRIPT)] == [
+        "text/html; charset=utf-8", "text/javascript; charset=utf-8"]
+    assert recording.manifest == Manifest("made", note="by hand", is_current=True)
+    assert len(recording.bodies) == 2
     assert (files.mirror / "cdn.test/a/s.js?v=1").read_bytes() == b"1"

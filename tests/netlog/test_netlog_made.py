@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.mirror.answers import answer_of_exchange
-from harness.mirror.har import read_exchanges
+from harness.mirror.exchanges import read_page
+from harness.mirror.transactions import items_of, sequences
 from harness.netlog.har import har
 from harness.netlog.load import NetLog, read_netlog, summarise
 from harness.netlog.requests import mime_type_and_charset
@@ -148,9 +148,10 @@ def test_a_redirect_whose_target_is_not_ascii_leads_where_it_led(raw: str, tmp_p
     log.end()
     netlog = read_netlog(log.write(tmp_path / "netlog.json"))
     (tmp_path / "x.har").write_text(json.dumps(har(netlog, "http://a.test/", 0)))
-    exchanges = read_exchanges(tmp_path / "x.har", [], [])
-    assert exchanges is not None
-    assert dict(answer_of_exchange(exchanges[0], "/", frozenset()).headers or ())["location"] == raw
+    page = read_page(tmp_path / "x.har", [])
+    assert page is not None
+    [answer] = sequences(items_of(page))["http", "a.test"]["GET", "/"]
+    assert dict(answer.headers or ())["location"] == raw
 
 
 @pytest.mark.parametrize(("content_type", "charset"), [

@@ -4,7 +4,8 @@ import gzip
 from dataclasses import replace
 from pathlib import Path
 
-from harness.files.transactions import HttpTransaction, Phases
+from harness.files.exchange import Phases
+from harness.files.transactions import HttpTransaction
 from harness.netlog.connections import Connection
 from harness.netlog.load import NetLog, read_netlog
 from harness.netlog.silences import Silence, silences

@@ -24,11 +24,10 @@ from harness.mirror.paths import write_file
 from harness.record.export.exchanges import RecordedExchange, recorded_exchanges
 from harness.record.export.har import write_har
 from harness.record.export.write import export
-from harness.record.sources.archived import ArchivedRequest
-from harness.record.sources.opened import opened
 from harness.synthetic.build import make_pages
 from tests.support.har_schema import assert_har
 from tests.support.made_recording import TYPED, URL, make_recording
+from tests.support.read_source import NAVIGATES, read_source
 
 
 @pytest.fixture
@@ -73,11 +72,11 @@ def test_the_answer_to_a_head_tells_the_size_in_every_kind_of_file(tmp_path: Pat
     archive["log"]["entries"].append(entry)
     har.write_text(json.dumps(archive))
     export(tmp_path, "made", pages, tmp_path / f"made.{ending}")
-    with opened(tmp_path / f"made.{ending}") as source:
-        answer = source.find(ArchivedRequest("HEAD", f"{URL}map"))
-        assert answer is not None
-        assert (answer.header("content-length"), answer.body) == ("12345", b"")
-        assert source.find(ArchivedRequest("GET", f"{URL}map")) is None
+    source = read_source(tmp_path / f"made.{ending}")
+    found = source.answered(f"{URL}map", "HEAD")
+    assert found is not None
+    assert (found.answer.header("content-length"), source.body_of(found)) == ("12345", b"")
+    assert source.answered(f"{URL}map") is None
 
 
 @pytest.mark.parametrize("ending", ["warc.gz", "wacz"])
@@ -91,11 +90,11 @@ def test_heads_that_are_not_ascii_are_written_as_they_were_sent(tmp_path: Path, 
     response["headers"] += [{"name": name, "value": value} for name, value in headers]
     har.write_text(json.dumps(archive))
     export(tmp_path, "made", pages, tmp_path / f"made.{ending}")
-    with opened(tmp_path / f"made.{ending}") as source:
-        answer = source.find(ArchivedRequest("GET", URL))
-        assert answer is not None
-        assert (answer.reason, answer.header("location")) == ("Trouvé", headers[0][1])
-        assert headers[1] in answer.headers
+    found = read_source(tmp_path / f"made.{ending}").answered(URL, headers=NAVIGATES)
+    assert found is not None
+    answer = found.answer
+    assert (answer.reason, answer.header("location")) == ("Trouvé", headers[0][1])
+    assert headers[1] in (answer.headers or ())
 
 
 def test_the_index_of_a_wacz_leads_to_the_records(tmp_path: Path, pages: list[Page]) -> None:
@@ -141,20 +140,19 @@ def test_the_index_of_a_wacz_tells_posts_from_gets(tmp_path: Path, pages: list[P
 def test_what_is_written_can_be_brought_back(tmp_path: Path, pages: list[Page], ending: str) -> None:
     file = tmp_path / f"made.{ending}"
     export(tmp_path, "made", pages, file)
-    with opened(file) as source:
-        for url, (body, headers) in TYPED.items():
-            answer = source.find(ArchivedRequest("GET", url))
-            assert answer is not None
-            assert answer.protocol == ("h2" if url.startswith("https:") else "HTTP/1.1")
-            coding = headers.get("content-encoding", "")
-            assert answer.header("content-encoding") == coding
-            assert decode(answer.body, coding) == decode(body, coding)
-            if ending != "har":         # whose bodies are compressed again, which need not give the same bytes
-                assert answer.body == body
-        posted = source.find(ArchivedRequest("POST", f"{URL}api", b'{"question": 1}'))
-        assert posted is not None
-        assert posted.body == b'{"answer": 1}'
-        assert source.find(ArchivedRequest("GET", f"{URL}gone")) is None
+    source = read_source(file)
+    for url, (body, headers) in TYPED.items():
+        found = source.answered(url)
+        assert found is not None
+        assert found.answer.protocol == ("h2" if url.startswith("https:") else "HTTP/1.1")
+        coding, got = headers.get("content-encoding", ""), source.body_of(found)
+        if "br" not in coding or url.startswith("https:"):      # which no browser takes over http
+            assert found.answer.header("content-encoding") == coding
+            assert decode(got, coding) == decode(body, coding)
+        if ending != "har":         # whose bodies are compressed again, which need not give the same bytes
+            assert got == body
+    assert source.answer_body(f"{URL}api", "POST", b'{"question": 1}') == b'{"answer": 1}'
+    assert source.answered(f"{URL}gone") is None
 
 
 @pytest.mark.parametrize("ending", ["warc", "wacz", "har"])
@@ -168,11 +166,12 @@ def test_what_was_fetched_as_a_whole_is_exported_as_that(tmp_path: Path, pages: 
                                                      {"name": "content-length", "value": "24"}]}
     har.write_text(json.dumps(archive))
     export(tmp_path, "made", pages, tmp_path / f"made.{ending}")
-    with opened(tmp_path / f"made.{ending}") as source:
-        answer = source.find(ArchivedRequest("GET", film, range="bytes=1000-"))
-    assert answer is not None
-    assert (answer.status, answer.header("content-range"), answer.body) == (200, "", TYPED[film][0])
-    assert answer.header("accept-ranges") == "bytes"
+    source = read_source(tmp_path / f"made.{ending}")
+    found = source.answered(film)
+    assert found is not None
+    assert source.body_of(found) == TYPED[film][0]
+    assert (found.answer.status, found.answer.header("content-range")) == (200, "")
+    assert found.answer.header("accept-ranges") == "bytes"
 
 
 @pytest.mark.parametrize("ending", ["warc", "wacz", "har"])
@@ -184,10 +183,7 @@ def test_what_was_posted_and_is_no_text_is_brought_back(tmp_path: Path, pages: l
                                                             "_encoding": "base64"}
     har.write_text(json.dumps(archive))
     export(tmp_path, "made", pages, tmp_path / f"made.{ending}")
-    with opened(tmp_path / f"made.{ending}") as source:
-        answer = source.find(ArchivedRequest("POST", f"{URL}api", sent))
-    assert answer is not None
-    assert answer.body == b'{"answer": 1}'
+    assert read_source(tmp_path / f"made.{ending}").answer_body(f"{URL}api", "POST", sent) == b'{"answer": 1}'
 
 
 @pytest.mark.parametrize(("body", "headers"), [
@@ -205,11 +201,11 @@ def test_a_har_brings_back_what_it_cannot_decode(tmp_path: Path, body: bytes, he
     exchange = RecordedExchange(page, "GET", URL, (), b"", 200, "OK", tuple(headers.items()), body, False,
                                 datetime.now(timezone.utc))
     write_har(tmp_path / "x.har", [exchange], [page], tmp_path)
-    with opened(tmp_path / "x.har") as source:
-        answer = source.find(ArchivedRequest("GET", URL))
-    assert answer is not None
-    assert answer.body == body
-    assert answer.header("content-encoding") == headers.get("Content-Encoding", "")
+    source = read_source(tmp_path / "x.har")
+    found = source.answered(URL, headers=NAVIGATES)
+    assert found is not None
+    assert source.body_of(found) == body
+    assert found.answer.header("content-encoding") == headers.get("Content-Encoding", "")
 
 
 def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
@@ -222,14 +218,15 @@ def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
         "       Found |       text/html |         | http://a.test/x -> http://a.test/\n</responses>\n")
     for ending in ("har", "warc"):
         export(tmp_path, "old", [page], tmp_path / f"old.{ending}")
-        with opened(tmp_path / f"old.{ending}") as source:
-            answer = source.find(ArchivedRequest("GET", "http://a.test/"))
-            assert answer is not None
-            assert (answer.body, answer.header("content-type")) == (b"<title>old</title>", "text/html; charset=utf-8")
-            assert answer.header("access-control-allow-origin") == "*"      # as its replay says
-            there = source.find(ArchivedRequest("GET", "http://a.test/x"))
-            assert there is not None
-            assert (there.status, there.header("location")) == (302, "http://a.test/")
+        source = read_source(tmp_path / f"old.{ending}")
+        found = source.answered("http://a.test/", headers=NAVIGATES)
+        assert found is not None
+        assert (source.body_of(found), found.answer.header("content-type")) == (
+            b"<title>old</title>", "text/html; charset=utf-8")
+        assert found.answer.header("access-control-allow-origin") == "*"      # as its replay says
+        there = source.answered("http://a.test/x")
+        assert there is not None
+        assert (there.answer.status, there.answer.header("location")) == (302, "http://a.test/")
     assert_har(tmp_path / "old.har")
 
 
@@ -282,10 +279,10 @@ def test_a_place_that_cannot_be_written_to_is_one_line(tmp_path: Path, pages: li
 def test_the_files_to_try_hold_the_pages_of_demo(tmp_path: Path, ending: str) -> None:
     make_pages(tmp_path, "demo", 1, ROOT / "demo.shape")
     pages = read_pages(tmp_path / "demo.pages")
-    with opened(ROOT / f"demo.{ending}") as source:
-        assert source.pages == [document_url(page.url) for page in pages]
-        for exchange in recorded_exchanges(tmp_path, "demo", pages):
-            found = source.find(ArchivedRequest("GET", exchange.url))
-            assert found is not None
-            assert (found.status, found.body, found.header("content-type")) == (
-                exchange.status, exchange.body, dict(exchange.headers).get("Content-Type", ""))
+    source = read_source(ROOT / f"demo.{ending}", tmp_path / "read")
+    assert source.brought.pages == [document_url(page.url) for page in pages]
+    for exchange in recorded_exchanges(tmp_path, "demo", pages):
+        found = source.answered(exchange.url)
+        assert found is not None
+        assert (found.answer.status, source.body_of(found), found.answer.header("content-type")) == (
+            exchange.status, exchange.body, dict(exchange.headers).get("Content-Type", ""))

@@ -222,7 +222,7 @@ def test_logs_and_manifest_are_what_the_other_programs_read(recorded: Recorded) 
         assert log.transactions == sorted(log.transactions, key=lambda transaction: transaction.end_ms)
         assert min(transaction.start_ms for transaction in log.transactions) == pytest.approx(0, abs=1)
     manifest = json.loads((fetchlog / "manifest.json").read_text())
-    assert (manifest["format"], manifest["source"]) == (1, "recorded")
+    assert (manifest["format"], manifest["source"]) == (2, "recorded")
     assert [page["url"] for page in manifest["pages"]] == list(site.RECORDED)
 
 

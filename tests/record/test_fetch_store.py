@@ -161,7 +161,7 @@ def test_what_is_added_is_written_to_no_place_that_a_link_leads_to(tmp_path: Pat
 
 
 @pytest.mark.parametrize("manifest", ["", "[]", '{"format": 1, "source": "synthetic", "pages": []}',
-                                      '{"format": 2, "source": "recorded", "pages": []}',
+                                      '{"format": 3, "source": "recorded", "pages": []}',
                                       '{"format": 1, "source": "recorded"}'])
 def test_nothing_is_added_to_a_recording_of_others(tmp_path: Path, store: Store, manifest: str) -> None:
     (tmp_path / "demo.fetchlog").mkdir()

@@ -1,14 +1,17 @@
 """WARC files of programs that write records in ways of their own, and records that are not whole."""
 
 import gzip
+import io
 from pathlib import Path
 from random import randbytes
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
+from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
 from harness.files.encoding import decode
-from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
-from harness.record.sources.opened import opened
+from tests.support.made_warc import write_warc
+from tests.support.read_source import FETCHES, NAVIGATES, ReadSource, read_source
 
 PAGE = "https://a.test/"
 OK = "HTTP/1.1 200 OK"
@@ -20,9 +23,8 @@ def record(kind: str, url: str, head: str, body: bytes = b"", more: str = "") ->
     return f"{names}Content-Type: application/http\r\nContent-Length: {len(http)}\r\n\r\n".encode() + http + b"\r\n\r\n"
 
 
-def found(path: Path, *requests: ArchivedRequest) -> list[ArchivedAnswer | None]:
-    with opened(path) as source:
-        return [source.find(request) for request in requests]
+def missing(source: ReadSource) -> dict[str, int]:
+    return {url: each.bytes for url, each in source.brought.missing.items()}
 
 
 @pytest.mark.parametrize("is_request_first", [True, False])
@@ -36,9 +38,10 @@ def test_scoops_requests_stand_beside_their_answers(is_request_first: bool, tmp_
         pair = [record("request", PAGE, head, sent), record("response", PAGE, OK, body)]
         with path.open("ab") as file:
             file.write(b"".join(pair if is_request_first else reversed(pair)))
-    answers = found(path, ArchivedRequest("GET", PAGE, navigation=True), ArchivedRequest("GET", PAGE, by_page=True),
-                    ArchivedRequest("POST", PAGE, b"names"))
-    assert [answer and answer.body for answer in answers] == [body for _, _, body in exchanges]
+    source = read_source(path)
+    got = [source.answer_body(PAGE, headers=NAVIGATES), source.answer_body(PAGE, headers=FETCHES),
+           source.answer_body(PAGE, "POST", b"names")]
+    assert got == [body for _, _, body in exchanges]
 
 
 @pytest.mark.parametrize(("head", "body", "more", "lost_bytes"), [
@@ -57,8 +60,7 @@ def test_what_a_record_does_not_have_whole_is_missing(head: str, body: bytes, mo
     """node-warc writes parts without a byte; crawlers cut what is too long for them."""
     path = tmp_path / "x.warc"
     path.write_bytes(record("response", PAGE, OK, b"page") + record("response", f"{PAGE}x", head, body, more))
-    with opened(path) as source:
-        assert source.without_body == ({} if lost_bytes is None else {f"{PAGE}x": lost_bytes})
+    assert missing(read_source(path)) == ({} if lost_bytes is None else {f"{PAGE}x": lost_bytes})
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -67,10 +69,10 @@ def test_the_answer_inside_of_which_a_file_ends_is_missing(packed: bool, tmp_pat
     answers = [record("response", PAGE, OK, b"page"), record("response", f"{PAGE}x", f"{OK}\r\nX: y", randbytes(5000))]
     path = tmp_path / ("x.warc.gz" if packed else "x.warc")
     path.write_bytes(b"".join(gzip.compress(answer) if packed else answer for answer in answers)[:-3000])
-    with opened(path) as source:
-        assert source.without_body == {f"{PAGE}x": 5000}
-        assert source.find(ArchivedRequest("GET", f"{PAGE}x", by_page=True)) is None
-        assert source.remarks == [f"{path.name} breaks off inside its answer 2: what came then is missing"]
+    source = read_source(path)
+    assert source.answered(f"{PAGE}x") is None
+    assert f"{PAGE}x" in missing(source) or packed, "of what is packed not even the head may be there"
+    assert len(source.brought.remarks) == 1
 
 
 @pytest.mark.parametrize(("sent", "answer"), [
@@ -81,8 +83,7 @@ def test_another_query_gets_no_answer_to_this_one(sent: bytes, answer: bytes | N
         record("request", PAGE, "POST / HTTP/1.1", b'{"query": "names"}'), record("response", PAGE, OK, b"all"),
         record("request", PAGE, "POST / HTTP/1.1", b'{"query": "at", "t": 1363139394945}'),
         record("response", PAGE, OK, b"one"))))
-    got = found(path, ArchivedRequest("POST", PAGE, sent))[0]
-    assert (got and got.body) == answer
+    assert read_source(path).answer_body(PAGE, "POST", sent) == answer
 
 
 CUT, NEW = "WARC-Payload-Digest: sha1:CUT\r\n", "WARC-Payload-Digest: sha1:NEW\r\n"
@@ -94,14 +95,11 @@ def test_what_stands_for_a_record_that_is_not_whole_is_missing_as_well(tmp_path:
         record("response", f"{PAGE}a", f"{OK}\r\nContent-Length: 900", b"begin", CUT),
         record("revisit", f"{PAGE}b", OK, b"", CUT), record("response", f"{PAGE}c", OK, b"whole", NEW),
         record("revisit", f"{PAGE}d", OK, b"", NEW))))
-    with opened(path) as source:
-        assert source.without_body == {f"{PAGE}a": 900, f"{PAGE}b": 900}
-        answer = source.find(ArchivedRequest("GET", f"{PAGE}d"))
-    assert answer is not None
-    assert answer.body == b"whole"
+    source = read_source(path)
+    assert missing(source) == {f"{PAGE}a": 900, f"{PAGE}b": 900}
+    assert source.answer_body(f"{PAGE}d") == b"whole"
     path.write_bytes(path.read_bytes() + record("response", f"{PAGE}e", OK, b"all of it", CUT))
-    with opened(path) as source:
-        assert source.without_body == {f"{PAGE}a": 900}, "another record with that digest is whole"
+    assert missing(read_source(path)) == {f"{PAGE}a": 900}, "another record with that digest is whole"
 
 
 def test_what_was_not_modified_is_the_page_that_the_crawler_had(tmp_path: Path) -> None:
@@ -113,12 +111,12 @@ def test_what_was_not_modified_is_the_page_that_the_crawler_had(tmp_path: Path) 
         record("response", f"{PAGE}moved", "HTTP/1.1 302 Found\r\nLocation: /", b"", CUT),
         record("revisit", f"{PAGE}b", unmodified, b"", NEW), record("revisit", f"{PAGE}c", unmodified, b"", CUT),
         record("response", f"{PAGE}d", unmodified))))
-    with opened(path) as source:
-        answer = source.find(ArchivedRequest("GET", f"{PAGE}b"))
-        assert answer is not None
-        assert (answer.url, answer.status, answer.reason, answer.body, answer.header("content-type")) == (
-            f"{PAGE}b", 200, "OK", b"page", "text/html")
-        assert source.without_body == {f"{PAGE}c": 0, f"{PAGE}d": 0}
+    source = read_source(path)
+    found = source.answered(f"{PAGE}b")
+    assert found is not None
+    assert (found.request.url, found.answer.status, found.answer.reason, source.body_of(found),
+            found.answer.header("content-type")) == (f"{PAGE}b", 200, "OK", b"page", "text/html")
+    assert missing(source) == {f"{PAGE}c": 0, f"{PAGE}d": 0}
 
 
 @pytest.mark.parametrize("names", [
@@ -131,10 +129,13 @@ def test_what_stands_for_a_record_without_a_head_is_answered_as_that_was(names: 
     of_original = "WARC-Record-ID: <urn:uuid:1>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n"
     path.write_bytes(record("response", f"{PAGE}a", head, gzip.compress(b"body"), f"{of_original}{NEW}")
                      + record("revisit", f"{PAGE}b", "", b"", names))
-    [answer] = found(path, ArchivedRequest("GET", f"{PAGE}b"))
-    assert answer is not None
-    assert (answer.url, answer.status, answer.reason, gzip.decompress(answer.body), answer.header("content-encoding"),
-            answer.header("content-type")) == (f"{PAGE}b", 404, "Not Found", b"body", "gzip", "text/css")
+    source = read_source(path)
+    found = source.answered(f"{PAGE}b")
+    assert found is not None
+    answer = found.answer
+    assert (found.request.url, answer.status, answer.reason, gzip.decompress(source.body_of(found)),
+            answer.header("content-encoding"), answer.header("content-type")) == (
+                f"{PAGE}b", 404, "Not Found", b"body", "gzip", "text/css")
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
@@ -144,8 +145,24 @@ def test_what_a_browser_decoded_for_its_archive_is_encoded_again(encoding: str, 
     path = tmp_path / "x.warc"
     path.write_bytes(record("response", PAGE, f"{OK}\r\ncontent-length: {len(page)}\r\n"
                             f"x-orig-content-encoding: {encoding}\r\nx-orig-transfer-encoding: chunked", page))
-    answer, = found(path, ArchivedRequest("GET", PAGE, navigation=True))
-    assert answer is not None
-    assert answer.headers == (("Content-Encoding", encoding),)
-    assert decode(answer.body, encoding) == (page, True)
-    assert len(answer.body) < len(page) / 3
+    source = read_source(path)
+    found = source.answered(PAGE, headers=NAVIGATES)
+    assert found is not None
+    assert found.answer.headers == (("Content-Encoding", encoding),)
+    assert decode(source.body_of(found), encoding) == (page, True)
+    assert len(source.body_of(found)) < len(page) / 3
+
+
+def test_an_answer_that_came_before_is_that_one_unless_its_file_is_not_there(tmp_path: Path) -> None:
+    """Crawlers write a "revisit" then. GitHub ukwa/webarchive-discovery has such a WARC of data.gov.uk."""
+    path = write_warc(tmp_path / "x.warc", ("response", "http://a.test/", OK, [], b"page"))
+    original = next(iter(ArchiveIterator(io.BytesIO(path.read_bytes()))))
+    with path.open("ab") as file:
+        writer = WARCWriter(file, gzip=False)
+        for url, digest in (("http://a.test/again#x", original.rec_headers.get_header("WARC-Payload-Digest")),
+                            ("http://a.test/lost#x", "sha1:OTHER")):
+            writer.write_record(writer.create_revisit_record(url, digest, "http://a.test/", "2014-03-25T12:00:00Z"))
+    source = read_source(path)
+    assert missing(source) == {"http://a.test/lost": 0}
+    assert source.answer_body("http://a.test/again") == b"page"
+    assert source.answered("http://a.test/lost") is None

@@ -11,7 +11,6 @@ from typing import ClassVar
 import pytest
 
 from harness.record.sources import wayback
-from harness.record.sources.archived import ArchivedRequest
 from harness.record.sources.wayback import WebArchive
 
 PAGE = "http://www.old.test/"
@@ -51,12 +50,12 @@ def asked() -> Iterator[WebArchive]:
 
 def test_what_an_overloaded_archive_did_not_answer_is_asked_for_again(asked: WebArchive) -> None:
     Busy.answers = [503] * 4 + [200, 404]
-    assert asked.find(ArchivedRequest("GET", PAGE)) is None
+    assert asked.find("GET", PAGE) is None
     assert len(asked.complaints()) == 1
-    found = [asked.find(ArchivedRequest("GET", PAGE)) for _ in range(2)]
-    assert [answer.body for answer in found if answer is not None] == [b"page"] * 2
+    found = [asked.find("GET", PAGE) for _ in range(2)]
+    assert [each.answer.content for each in found if each is not None] == [b"page"] * 2
     for _ in range(2):
-        assert asked.find(ArchivedRequest("GET", f"{PAGE}lost")) is None
+        assert asked.find("GET", f"{PAGE}lost") is None
     assert Busy.answers == []
     assert asked.complaints() == [], "what it does not have is known, and asked for once"
 
@@ -64,7 +63,7 @@ def test_what_an_overloaded_archive_did_not_answer_is_asked_for_again(asked: Web
 def test_what_breaks_off_is_asked_for_again(asked: WebArchive, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Busy, "told_bytes", 5)
     Busy.answers = [200]
-    assert asked.find(ArchivedRequest("GET", PAGE)) is None
+    assert asked.find("GET", PAGE) is None
     [trouble] = asked.complaints()
     assert "(ProtocolError)" in trouble or "(IncompleteRead)" in trouble
 
@@ -80,11 +79,11 @@ def test_what_an_earlier_page_asked_for_is_no_trouble_of_this_one(asked: WebArch
 
     monkeypatch.setattr(wayback, "time", SimpleNamespace(sleep=sleep))
     Busy.answers = [503] * 4
-    asked.begin_page(PAGE)
-    request = Thread(target=asked.find, args=(ArchivedRequest("GET", f"{PAGE}slow"),))
+    asked.begin_page()
+    request = Thread(target=asked.find, args=("GET", f"{PAGE}slow"))
     request.start()
     assert waits.wait(10)
-    asked.begin_page("http://other.test/")
+    asked.begin_page()
     page_is_over.set()
     request.join()
     assert (asked.complaints(), Busy.answers) == ([], [])
@@ -94,5 +93,5 @@ def test_what_is_too_large_is_missing(asked: WebArchive, monkeypatch: pytest.Mon
     monkeypatch.setattr(wayback, "LARGEST_BODY", 3)
     Busy.answers = [200]
     for _ in range(2):
-        assert asked.find(ArchivedRequest("GET", PAGE)) is None
-    assert (asked.complaints(), asked.without_body) == ([], {PAGE: 0})
+        assert asked.find("GET", PAGE) is None
+    assert (asked.complaints(), {url: each.bytes for url, each in asked.missing.items()}) == ([], {PAGE: 0})

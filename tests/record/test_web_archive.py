@@ -16,7 +16,6 @@ import requests
 
 from harness.bootstrap import ROOT
 from harness.record.export.write import export
-from harness.record.sources.archived import ArchivedRequest
 from harness.record.sources.wayback import WebArchive
 from harness.system.processes import stop
 from tests.support.made_recording import TYPED, URL, make_recording
@@ -77,10 +76,10 @@ def test_a_page_as_of_a_day(tmp_path: Path) -> None:
     (tmp_path / "old.pages").write_text(PAGE)
     with archive(tmp_path / "archive", warc) as address:
         asked = WebArchive(date(2013, 3, 12), f"{address}/c0")
-        moved = asked.find(ArchivedRequest("GET", f"{PAGE}moved.png"))
+        moved = asked.find("GET", f"{PAGE}moved.png")
         assert moved is not None
-        assert (moved.status, moved.header("location")) == (301, "http://cdn.old.test/here.png")
-        assert asked.find(ArchivedRequest("GET", "http://gone.test/")) is None
+        assert (moved.answer.status, moved.answer.header("location")) == (301, "http://cdn.old.test/here.png")
+        assert asked.find("GET", "http://gone.test/") is None
         assert not asked.troubles
         done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "old",
                                "--quiet", "0.5", "--timeout", "30", "--no-trial", "--as-of", "2013-03-12",

@@ -16,41 +16,6 @@ def ok(url: str, to: str | None = None, mime: str = "text/html") -> Response:
     return Response("Found" if to else "OK", mime, "", url, to)
 
 
-def test_2013_urls_keep_their_scheme_and_a_host_may_have_both(tmp_path: Path) -> None:
-    recording = text_recording(tmp_path, {"a.test/index.html": "", "a.test/s.css": ""}, [
-        ok("http://a.test/", "https://a.test/"), ok("https://a.test/"), ok("http://a.test/s.css"),
-        ok("https://b.test/x"), ok("http://c.test/y")])
-    assert {host: recording.schemes(host) for host in recording.hosts()} == {
-        "a.test": ("http", "https"), "b.test": ("https",), "c.test": ("http",)}
-    assert recording.document("http://a.test/") == "https://a.test/"
-
-
-def test_2013_a_host_that_is_in_no_log_is_served_over_both_where_there_is_https(tmp_path: Path) -> None:
-    recording = text_recording(tmp_path / "mixed", {"a.test/index.html": "", "d.test/x": ""}, [ok("https://a.test/")])
-    assert recording.schemes("d.test") == ("http", "https")
-    assert Site(recording, "d.test", "https").answer("/x").file == "x"
-    plain = text_recording(tmp_path / "plain", {"a.test/index.html": "", "d.test/x": ""}, [ok("http://a.test/")])
-    assert plain.schemes("d.test") == ("http",)
-
-
-def test_2013_a_file_wins_over_a_redirect_whose_end_is_not_in_the_mirror(tmp_path: Path) -> None:
-    recording = text_recording(tmp_path, {"a.test/index.html": "page"}, [ok("http://a.test/", "http://gone.test/")])
-    answer = Site(recording, HOST).answer("/")
-    assert (answer.status, answer.file) == (200, "index.html")
-    assert recording.document("http://a.test") == "http://a.test"
-
-
-def test_2013_the_end_of_a_redirect_has_the_file_of_its_beginning(tmp_path: Path) -> None:
-    """wsj: the scraper followed redirects and stored the body at their end under the first name."""
-    recording = text_recording(tmp_path, {"www.a.test/index.html": "page", "b.test/x": ""}, [
-        ok("http://www.a.test/", "http://a.test/"), ok("http://a.test/", "/home"), ok("http://a.test/home")])
-    assert recording.document("http://www.a.test/") == "http://a.test/home"
-    home = Site(recording, HOST).answer("/home")
-    assert (home.status, home.file_host, home.file) == (200, "www.a.test", "index.html")
-    assert recording.body_file(home) == "www.a.test/index.html"
-    assert Site(recording, HOST).borrowed == {"www.a.test"}
-
-
 def test_2013_a_recorded_answer_without_its_body_is_not_found_and_is_named(tmp_path: Path) -> None:
     recording = text_recording(tmp_path, {"a.test/index.html": ""}, [ok("http://a.test/i.gif", mime="image/gif")])
     answer = Site(recording, HOST).answer("/i.gif")

@@ -1,7 +1,5 @@
 """Redirects in a replay: by order, by cookie, through stand-ins, and where they end."""
 
-
-
 from tests.support.written import Written
 
 

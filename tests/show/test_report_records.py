@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.analysis.selection import Cell, select
 from harness.analysis.shown import shown_load
-from harness.files.har import UNFINISHED
+from harness.files.exchange import UNFINISHED
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.results import read_results, write_load
 from harness.files.text_log import PageLog, Transaction, format_log

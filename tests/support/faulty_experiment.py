@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.bootstrap import ROOT
-from harness.mirror.paths import split_url
+from harness.files.urls import split_url
 from tests.support.faults import Fault, Target, command_of, done_to, load_of
 from tests.support.small_mirror import ICON, SmallMirror
 

@@ -67,10 +67,9 @@ class _Handler(BaseHTTPRequestHandler):
         if recorded is None:
             self.send_error(404)
             return
-        body = (site.mirror / host / recorded.file).read_bytes() if recorded.file else b""
+        body = (site.mirror / recorded.file).read_bytes() if recorded.file else b""
         self.send_response(recorded.status)
-        charset = f"; charset={recorded.charset}" if recorded.charset else ""
-        self.send_header("Content-Type", recorded.mime_type + charset)
+        self.send_header("Content-Type", recorded.mime_type)
         self.send_header("Access-Control-Allow-Origin", "*")
         if recorded.redirect_url:
             self.send_header("Location", recorded.redirect_url)

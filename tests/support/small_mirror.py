@@ -6,7 +6,8 @@ from pathlib import Path
 
 from harness.files.pages import sanitise
 from harness.files.text_log import PageLog, Response, Transaction, format_log
-from harness.mirror.paths import split_url, write_file
+from harness.files.urls import split_url
+from harness.mirror.paths import write_file
 
 ICON = '<link rel="icon" href="data:,">'
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.files.text_log import PageLog, Response, format_log
+from harness.files.urls import split_url
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.asked import Asked
-from harness.mirror.paths import split_url, write_file
+from harness.mirror.paths import write_file
 from harness.mirror.recording import Recording, read_recording
 from harness.replay.site import Site
 
@@ -71,7 +72,7 @@ def body(written: Written, answer: RecordedAnswer) -> str | None:
     """Return the text that an answer has for its body."""
     if answer.file is None:
         return None
-    return (written.directory / "Web" / (answer.file_host or HOST) / answer.file).read_text()
+    return (written.directory / "Web" / answer.file).read_text()
 
 
 def get(path: str, site: Site, **headers: str) -> RecordedAnswer:

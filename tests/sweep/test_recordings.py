@@ -9,7 +9,7 @@ import pytest
 from harness.files.pages import PageFiles, read_pages
 from harness.measure.resume import recording_digest
 from harness.mirror.bodies import damage
-from harness.mirror.manifest import write_manifest
+from harness.mirror.importing import write_manifest
 from harness.mirror.recording import read_recording
 from harness.mirror.rtts import recorded_rtts
 from harness.sweep import recordings
@@ -58,13 +58,14 @@ def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp
 
 def test_a_site_has_its_own_list_of_bodies_and_a_spoilt_one_stands_alone(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
+    (both.mirror / "two.test" / "of_no_log.js").write_text("1")
     write_manifest(both.fetchlog, both.mirror, "recorded", pages=[])
     (both.mirror / "two.test" / "index.html").write_text("another page")
     first, second = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
     bodies = read_recording(first.folder / SITE, first.folder / f"{SITE}.fetchlog").bodies
     assert {name.partition("/")[0] for name in bodies} == {"one.test", "img.one.test", "in-no-log.test"}
     assert (first.why_not, damage(bodies, first.folder / SITE)) == ("", "")
-    assert second.why_not.startswith("1 of 3 bodies of both/ is not as recorded, first two.test/index.html")
+    assert second.why_not.startswith("1 of 4 bodies of both/ is not as recorded, first two.test/index.html")
 
 
 def test_a_page_is_found_however_the_list_writes_its_root(sweep: SweepFolder, tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.files.foreign_entry import ForeignEntry
-from harness.files.foreign_har import has_bodies, read_foreign_har
+from harness.files.exchange import Exchange
 from harness.files.pages import PageFiles
 from harness.mirror.recording import read_recording
 from harness.mirror.rtts import read_rtts, recorded_rtts, write_rtts
+from harness.record.sources.har import HarSource, has_bodies
 from harness.synthetic.build import make_page_set, make_pages
 from harness.synthetic.from_har import shapes_of_har
-from harness.synthetic.shape import format_shapes, read_shapes
+from harness.synthetic.shape import PageShape, format_shapes, read_shapes
 from tests.support.growth import LINEAR, growth
 
 PAGE = "https://a.test/"
@@ -49,10 +49,16 @@ def har(path: Path) -> Path:
     return path
 
 
+def shapes(path: Path) -> list[PageShape]:
+    """Return the shapes of a HAR's pages."""
+    source = HarSource(path)
+    return shapes_of_har(list(source), source.pages)
+
+
 def test_a_shape_has_the_figures_of_the_har(tmp_path: Path) -> None:
-    entries = read_foreign_har(har(tmp_path / "x.har"))
-    assert not has_bodies(entries)
-    shape, = shapes_of_har(entries)
+    source = HarSource(har(tmp_path / "x.har"))
+    assert not has_bodies(list(source), source.pages)
+    shape, = shapes(tmp_path / "x.har")
     assert (shape.url, shape.month) == ("http://a.test/", "2016-01")
     rows = [(found.host, found.kind, found.size_bytes, found.parent, found.redirect_to, found.start_ms,
              found.path_chars) for found in shape.resources]
@@ -73,7 +79,7 @@ def test_each_of_two_redirects_to_one_url_leads_to_an_answer_of_its_own(tmp_path
                *(entry(second, pixel, "image/gif", 0, PAGE, status=302, redirect=target) for second in (1, 1.1)),
                *(entry(second, target, "image/gif", 43, PAGE) for second in (1.2, 1.3))]
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    shape, = shapes(tmp_path / "x.har")
     assert [found.redirect_to for found in shape.resources] == [None, 3, 4, None, None]
     made, = make_page_set([shape], 1)
     assert [node.hops for node in made.plan.nodes] == [[0], [1, 3], [2, 4]]
@@ -86,7 +92,7 @@ def test_its_hosts_speak_the_protocol_that_they_spoke(tmp_path: Path) -> None:
     for made, protocol in zip(entries, ("HTTP/1.1", "h2", "h3", "http/1.1", "h2"), strict=True):
         made["response"]["httpVersion"] = protocol
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    shape, = shapes(tmp_path / "x.har")
     assert shape.http2_hosts == {"a.test", "b.test"}
     (tmp_path / "x.shape").write_text(format_shapes([shape]))
     make_pages(tmp_path, "A", 1, tmp_path / "x.shape")
@@ -104,7 +110,7 @@ def test_webpagetest_says_elsewhere_that_a_host_spoke_http2(said: str, protocol:
     made = entry(0, PAGE, "text/html", 2000) | {"_protocol": protocol}
     made["response"]["httpVersion"] = said
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": [made]}}))
-    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    shape, = shapes(tmp_path / "x.har")
     assert shape.http2_hosts == ({"a.test"} if http2 else set())
 
 
@@ -115,9 +121,9 @@ def test_a_har_whose_dates_cannot_be_read_makes_pages_of_no_month(date: str | No
     for made in entries:
         made["startedDateTime"] = date
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    shapes = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
-    assert [shape.month for shape in shapes] == ["-"]
-    (tmp_path / "x.shape").write_text(format_shapes(shapes))
+    found = shapes(tmp_path / "x.har")
+    assert [shape.month for shape in found] == ["-"]
+    (tmp_path / "x.shape").write_text(format_shapes(found))
     page, = make_page_set(read_shapes(tmp_path / "x.shape"), 1)
     assert f"stands in for {PAGE} as it was at a time that is not known: as many".encode() in page.bodies[0]
     assert len(page.bodies[0]) == 2000
@@ -128,7 +134,7 @@ def test_a_page_of_which_no_size_is_known_has_a_document(tmp_path: Path) -> None
     entries = [entry(0, "http://a.test/", "text/html", 0, status=301, redirect=PAGE), entry(1, PAGE, "text/html", 0)]
     for begin, url in enumerate(("http://a.test/", PAGE)):
         (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries[begin:]}}))
-        (tmp_path / "x.shape").write_text(format_shapes(shapes_of_har(read_foreign_har(tmp_path / "x.har"))))
+        (tmp_path / "x.shape").write_text(format_shapes(shapes(tmp_path / "x.har")))
         make_pages(tmp_path, f"A{begin}", 1, tmp_path / "x.shape")
         recording = read_recording(tmp_path / f"A{begin}", tmp_path / f"A{begin}.fetchlog")
         assert (recording.document(url) or "").startswith(PAGE)
@@ -168,12 +174,13 @@ def test_many_requests_are_looked_at_once(tmp_path: Path) -> None:
         entries = [entry(0, PAGE, "text/html", 2000), *(
             entry(1, f"{PAGE}{number}", "image/gif", 9, "http://b.test/") for number in range(size))]
         (tmp_path / f"{size}.har").write_text(json.dumps({"log": {"entries": entries}}))
-        found[size] = read_foreign_har(tmp_path / f"{size}.har")
+        source = HarSource(tmp_path / f"{size}.har")
+        found[size] = (list(source), source.pages)
 
-    found: dict[int, list[ForeignEntry]] = {}
+    found: dict[int, tuple[list[Exchange], dict[str, str]]] = {}
     read(300)
     read(1200)
-    assert growth(lambda size: shapes_of_har(found[size]), 300) < LINEAR
+    assert growth(lambda size: shapes_of_har(*found[size]), 300) < LINEAR
 
 
 def test_distances_that_somebody_wrote_down_stay(tmp_path: Path) -> None:
@@ -194,7 +201,7 @@ def test_what_came_after_the_load_event_is_left_out(tmp_path: Path) -> None:
         for made in entries:
             made["startedDateTime"] = f"{made['startedDateTime'].rstrip('Z')}{zone}"
         (tmp_path / "x.har").write_text(json.dumps({"log": {"pages": pages, "entries": entries}}))
-        shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+        shape, = shapes(tmp_path / "x.har")
         assert len(shape.resources) == 1 + images
 
 
@@ -204,7 +211,7 @@ def test_a_har_that_names_no_pages_begins_with_the_first_document_that_nothing_r
                entry(1, "http://other.test/ad", "text/html", 500, "http://other.test/", page=""),
                entry(2, PAGE, "text/html", 20_000, page=""), entry(3, f"{PAGE}a.png", "image/png", 3000, PAGE, page="")]
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    shape, = shapes(tmp_path / "x.har")
     assert (shape.url, len(shape.resources)) == (PAGE, 2)
 
 
@@ -212,7 +219,7 @@ def test_a_har_whose_redirects_lead_nowhere_makes_no_page(tmp_path: Path) -> Non
     entries = [entry(0, PAGE, "text/html", 0, status=302, redirect=f"{PAGE}2"),
                entry(1, f"{PAGE}2", "text/html", 0, status=302, redirect=f"{PAGE}3")]
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    assert shapes_of_har(read_foreign_har(tmp_path / "x.har")) == []
+    assert shapes(tmp_path / "x.har") == []
     done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
                            str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (
@@ -228,7 +235,7 @@ def test_what_is_no_document_is_no_page(tmp_path: Path, more: dict[str, Any]) ->
     first = entry(0, PAGE, more.get("mime_type", "text/html"), 2000, status=more.get("status", 200))
     first["request"]["method"] = more.get("method", "GET")
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": [first]}}))
-    assert shapes_of_har(read_foreign_har(tmp_path / "x.har")) == []
+    assert shapes(tmp_path / "x.har") == []
 
 
 @pytest.mark.parametrize("target", ["HTTPS://A.test/", "https://a.test", "https://a.test/b/../#top"])
@@ -236,5 +243,5 @@ def test_a_redirect_leads_to_the_page_however_it_is_written(tmp_path: Path, targ
     entries = [entry(0, "http://a.test/", "", 0, status=301, redirect=target),
                entry(1, PAGE, "text/html", 2000)]
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    shape, = shapes_of_har(read_foreign_har(tmp_path / "x.har"))
+    shape, = shapes(tmp_path / "x.har")
     assert [resource.redirect_to for resource in shape.resources] == [1, None]

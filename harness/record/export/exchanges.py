@@ -14,12 +14,13 @@ from harness.files.har import is_over_http2, posted_body
 from harness.files.headers import Headers, headers_of_har
 from harness.files.pages import Page, PageFiles
 from harness.files.text_log import PageLog, read_log
-from harness.files.urls import document_url, without_fragment
+from harness.files.urls import document_url, split_url, without_fragment
 from harness.mirror.answers import PARTIAL, RecordedAnswer
 from harness.mirror.bodies import damage
 from harness.mirror.content_type import content_type
+from harness.mirror.exchanges import is_of_text_log
 from harness.mirror.headers import OF_NO_RECORDING
-from harness.mirror.paths import open_file, split_url
+from harness.mirror.paths import open_file
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.unlogged import unlogged_answers
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
@@ -61,10 +62,10 @@ def recorded_exchanges(directory: Path, name: str, pages: list[Page]) -> Iterato
         raise InputError(f"{fetchlog / missing[0].name}:1: no log of {missing[0].url}; record it with ./fetch.py "
                          f"--append --name {name}")
     hars = {page: fetchlog / f"{page.name}.har" for page in pages}
-    logs = {page.name: read_log(fetchlog / page.name) for page, har in hars.items() if not har.is_file()}
+    logs = {page.name: read_log(fetchlog / page.name) for page, har in hars.items() if is_of_text_log(har)}
     unlogged = list(unlogged_answers(recording, mirror, logs)) if logs else []
     for page, har in hars.items():
-        if har.is_file():
+        if page.name not in logs:
             yield from _of_har(har, page, mirror)
         else:
             answers = _in_log_order(recording.transactions(page.name), logs[page.name])
@@ -143,11 +144,11 @@ def _in_log_order(answers: list[RecordedAnswer], log: PageLog) -> list[RecordedA
 def _of_text_log(recording: Recording, page: Page, mirror: Path, answer: RecordedAnswer, captured: datetime
                  ) -> RecordedExchange:
     """Return an answer of 2013's format: no headers but those that the replay adds, `captured` when its log was."""
-    file = recording.body_file(answer)
+    file = answer.file
     body = _body(mirror, file)
     headers = (*OF_NO_RECORDING, ("Location", answer.redirect_url)) if answer.redirect_url else OF_NO_RECORDING
     if file or (answer.mime_type and not answer.redirect_url):
-        kind = content_type(answer.mime_type, answer.charset, answer.file or "it.txt", body)
+        kind = content_type(answer.mime_type, file or "it.txt", body)
         headers = (*headers, ("Content-Type", kind))
     http2 = answer.url.startswith("https:") and split_url(answer.url)[0] in recording.http2_hosts
     return RecordedExchange(page, "GET", answer.url, (), b"", answer.status, _phrase(answer.status), headers, body,

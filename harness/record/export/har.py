@@ -9,10 +9,11 @@ from typing import Any
 
 from harness.files.charsets import encode_text
 from harness.files.encoding import decode
-from harness.files.foreign_har import read_websocket_entries
-from harness.files.har import CREATOR, H2, STILL_ENCODED, UNKNOWN
+from harness.files.exchange import UNKNOWN
+from harness.files.har import CREATOR, H2, OF_BODY, STILL_ENCODED
 from harness.files.headers import header_in
 from harness.files.pages import Page
+from harness.mirror.exchanges import is_of_text_log
 from harness.record.export.exchanges import RecordedExchange
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
@@ -37,17 +38,18 @@ def write_har(file: Path, exchanges: Iterable[RecordedExchange], pages: list[Pag
 
 def _page(page: Page, number: str, start: str, fetchlog: Path) -> dict[str, Any]:
     """Return what HAR says of a page; `start` is its first request's time."""
-    try:
-        known = read_untrusted_json(fetchlog / f"{page.name}.har")["log"]["pages"][0]
-    except (UnreadableFileError, KeyError, IndexError, TypeError):
-        known = {"startedDateTime": start, "pageTimings": {}}
+    har = fetchlog / f"{page.name}.har"
+    known = {"startedDateTime": start, "pageTimings": {}}
+    with suppress(UnreadableFileError, KeyError, IndexError, TypeError):
+        known = known if is_of_text_log(har) else read_untrusted_json(har)["log"]["pages"][0]
     return {**known, "id": number, "title": page.url}
 
 
 def _websockets(page: Page, fetchlog: Path) -> list[dict[str, Any]]:
     """Return the WebSockets of a page as its own HAR has them, which is as Chrome's DevTools write them."""
     har = fetchlog / f"{page.name}.har"
-    return read_websocket_entries(har) if har.is_file() else []
+    entries = read_untrusted_json(har)["log"]["entries"] if har.is_file() else []
+    return [entry for entry in entries if "_webSocketMessages" in entry]
 
 
 def _entry(exchange: RecordedExchange, number: str) -> dict[str, Any]:
@@ -63,7 +65,8 @@ def _entry(exchange: RecordedExchange, number: str) -> dict[str, Any]:
         content["comment"] = f"{STILL_ENCODED} {encoding}"
     entry["response"] = {**entry["response"], "content": content, "bodySize": len(exchange.body)}
     entry["pageref"] = number
-    entry.pop("_file", None)
+    for name in OF_BODY:
+        entry.pop(name, None)
     return entry
 
 

@@ -1,5 +1,6 @@
-"""Pages that others recorded: each module reads one kind of source into harness.record.sources.answers.
+"""Pages that others recorded: each kind of source yields exchanges (har, warc, wayback).
 
-Whatever the source, Chrome loads the page from it (harness.record.sources.server answers each of its requests), and
-what it loads is recorded as if it came from the Internet: so verdict and format are those of a recording of our own.
+They are written as a recording of our own format (temporary), by a child with limits (reader); the replay servers
+answer from it on loopback (served), and Chrome's load of that is recorded as any other (harness.record.recorder). So
+verdict and format are those of a recording of our own. Afterwards it gets what the source knows (restored).
 """

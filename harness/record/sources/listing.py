@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import InputError, first_few, printable
-from harness.files.pages import listable
 from harness.files.urls import names_port
-from harness.record.sources.source import Source
+from harness.record.sources.brought import Brought
+from harness.record.sources.reader import recordable
 
 
-def list_pages(list_file: Path, source: Source) -> None:
+def list_pages(list_file: Path, source: Brought) -> None:
     """Write the source's own pages into `list_file` unless it is there, and say so.
 
     Raises InputError when the source does not say which of its answers are pages, or none of them can be recorded.
@@ -22,19 +22,12 @@ def list_pages(list_file: Path, source: Source) -> None:
         raise InputError(f"{list_file}:1: no such file, and no page that {source.name} names can be recorded: "
                          f"{_why_left_out(pages)}; make it with others")
     if not urls:
-        documents = ", ".join(recordable(source.documents()))
+        documents = ", ".join(recordable(source.documents))
         raise InputError(f"{list_file}:1: no such file, and {source.name} does not say what its pages are; "
                          f"make it with one URL per line{f', such as {documents}' if documents else ''}")
     list_file.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
     print(f"{list_file.name}: written from the list of pages in {printable(source.name)}: {len(urls)}")
     say_left_out([url for url in pages if url not in urls])
-
-
-def recordable(urls: Sequence[str]) -> list[str]:
-    """Return those URLs that can be recorded together: their file names are not too long, nor one like the other, and
-    they are on a port that a replay has.
-    """
-    return listable(url for url in urls if not names_port(url))
 
 
 def say_left_out(urls: Sequence[str]) -> None:

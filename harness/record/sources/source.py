@@ -1,80 +1,106 @@
-"""What a source of pages is, whatever kind of file or service it reads."""
+"""Where pages come from that others recorded: a file that is read first, or an archive that is asked meanwhile."""
 
-from collections.abc import Mapping, Sequence
-from threading import Lock
-from typing import Protocol
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
-from harness.files.urls import document_url
-from harness.mirror.live import LiveConnection
-from harness.record.sources.answers import Index
-from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
+from msgspec.structs import replace
+
+from harness.files.exchange import Exchange
+from harness.files.headers import BODILESS
+from harness.files.pages import PageFiles
+from harness.files.server_log import FoundAs
+from harness.files.urls import split_url
+from harness.mirror.answers import RecordedAnswer
+from harness.mirror.headers import replayed
+from harness.mirror.paths import write_file
+from harness.mirror.recording import Recording, read_recording
+from harness.record.sources.brought import NUMBER, Brought
+from harness.record.sources.reader import bring
+from harness.record.sources.served import ServedSource
+from harness.record.sources.temporary import NAME
+from harness.record.sources.wayback import WebArchive
+from harness.system.scratch import temporary_directory
 
 
-class Source(Protocol):
-    """Answers requests from what was recorded. `name` is for messages; `pages` are what it says are its pages, and
-    `without_body` the URLs of answers that it lists without their bodies, with the bodies' sizes in bytes (0: unknown).
-    `remarks` say what could not be read of it, one line each.
-    """
+class Source:
+    """A source that is served: what it has (`brought`), and the servers that answer from it."""
 
-    name: str
-    pages: Sequence[str]
-    without_body: Mapping[str, int]
-    remarks: Sequence[str]
+    def __init__(self, brought: Brought, served: ServedSource, archive: WebArchive | None = None) -> None:
+        self.brought, self.served, self._archive = brought, served, archive
 
-    def begin_page(self, url: str) -> None:
-        """Learn which page asks from now on."""
-
-    def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
-        """Return the answer to a request, None when there is none. For any number of threads at a time."""
-
-    def find_live(self, url: str) -> LiveConnection | None:
-        """Return the WebSocket that was opened with `url` (http or https), None when there is none."""
-
-    def documents(self) -> list[str]:
-        """Return the URLs of a few HTML documents in it, of which some may be pages; none where nobody knows."""
-
-    def urls_asked_for(self, page_url: str) -> frozenset[str]:
-        """Return which URLs (`answers.mask`) the recorded load of a page got; none where nobody knows."""
+    def begin_page(self, name: str) -> None:
+        """Say that the page of this name is loaded now."""
+        self.served.begin_page(name)
+        if self._archive is not None:
+            self._archive.begin_page()
 
     def complaints(self) -> list[str]:
         """Return why not everything could be asked for since the last call, one line each; what was not is unknown."""
+        return self._archive.complaints() if self._archive is not None else []
 
 
-class IndexedSource:
-    """A source whose exchanges are all known."""
+@contextmanager
+def source_file(path: Path, wanted: Sequence[str] | None,
+                list_pages: Callable[[Brought], None]) -> Iterator[tuple[Brought, Source | None]]:
+    """Give what a file has and, unless that is only figures, its servers, while the context lasts.
 
-    def __init__(self, name: str, index: Index, pages: Sequence[str] = (),
-                 asked_for: Mapping[str, frozenset[str]] | None = None) -> None:
-        """Take what a reader has read; `asked_for` is what the recorded load of each page got."""
-        self.name, self.pages, self.without_body = name, pages, index.without_body
-        self.remarks = index.remarks
-        self._index, self._lock = index, Lock()
-        self._asked_for = asked_for or {}
+    `wanted` are the URLs of the pages that are to be recorded, None for those that `list_pages` then makes of what the
+    file names. Raises InputError when it cannot be read.
+    """
+    with temporary_directory() as directory:
+        brought = bring(path, wanted, directory)
+        if brought.figures is not None:
+            yield brought, None
+            return
+        if wanted is None:
+            list_pages(brought)
+        files = PageFiles(directory, NAME)
+        files.mirror.mkdir(exist_ok=True)
+        recording = read_recording(files.mirror, files.fetchlog) if any(files.mirror.iterdir()) else Recording()
+        with ServedSource(recording, files.mirror, directory) as served:
+            yield brought, Source(brought, served)
 
-    def begin_page(self, url: str) -> None:
-        """Learn which page asks from now on: it gets several answers to one URL from the first one on."""
+
+@contextmanager
+def web_archive(archive: WebArchive) -> Iterator[Source]:
+    """Give the servers that ask a web archive for whatever Chrome asks them for, while the context lasts."""
+    with temporary_directory() as directory:
+        brought = Brought(archive.name)
+        brought.missing = archive.missing
+        asked = _Asked(archive, brought, directory / NAME)
+        with ServedSource(Recording(), directory / NAME, directory, asked.find) as served:
+            yield Source(brought, served, archive)
+
+
+class _Asked:
+    """Captures, as answers of a recording whose bodies are below `mirror`."""
+
+    def __init__(self, archive: WebArchive, brought: Brought, mirror: Path) -> None:
+        self._archive, self._brought, self._mirror = archive, brought, mirror
+        self._answers: dict[str, RecordedAnswer] = {}
+        self._lock = threading.Lock()
+
+    def find(self, method: str, url: str) -> RecordedAnswer | None:
+        """Return the capture of a URL."""
+        found = self._archive.find(method, url)
+        if found is None:
+            return None
         with self._lock:
-            self._index.begin_page(url)
+            if url not in self._answers:
+                self._answers[url] = self._kept(found)
+            return self._answers[url]
 
-    def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
-        """Return the answer to a request."""
-        with self._lock:
-            read = self._index.look_up(request)
-        return read() if read is not None else None
-
-    def find_live(self, url: str) -> LiveConnection | None:
-        """Return the WebSocket that was opened with `url`."""
-        with self._lock:
-            return self._index.find_live(url)
-
-    def documents(self) -> list[str]:
-        """Return the URLs of a few HTML documents in it."""
-        return self._index.documents()
-
-    def urls_asked_for(self, page_url: str) -> frozenset[str]:
-        """Return what the recorded load of a page got, where the source says which requests belong to a page."""
-        return self._asked_for.get(document_url(page_url), frozenset())
-
-    def complaints(self) -> list[str]:
-        """Return nothing: all is there."""
-        return []
+    def _kept(self, found: Exchange) -> RecordedAnswer:
+        answer, body = found.answer, found.answer.content or b""
+        self._brought.exchanges.append(replace(found, answer=replace(answer, content=None)))
+        numbered = ((NUMBER, str(len(self._brought.exchanges))), *(answer.headers or ()))
+        headers = replayed(numbered, found.started, body=bool(body), status=answer.status)
+        if answer.redirect_url or answer.status in BODILESS:
+            return RecordedAnswer(answer.status, redirect_url=answer.redirect_url or None, headers=headers,
+                                  found=FoundAs.REDIRECT)
+        host = split_url(found.request.url)[0]
+        file = write_file(self._mirror, found.request.url, body).relative_to(self._mirror / host).as_posix()
+        return RecordedAnswer(answer.status, file=f"{host}/{file}", headers=headers, content_bytes=len(body),
+                              found=FoundAs.STATUS)

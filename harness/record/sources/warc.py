@@ -1,263 +1,315 @@
-"""WARC files (ISO 28500), and ARC ones before them, compressed or not, as crawlers and web archives write them.
+"""WARC files (ISO 28500), ARC ones before them, and WACZ files, which are zips of them.
 
-A record that was cut (WARC-Truncated), in which its file ends, that has fewer bytes than its answer's Content-Length
-says, or that ends inside a chunk is without its body, unless the rest follows behind the record: some programs write
-lengths that are too small. The index keeps where each record is and reads it when it is asked for. A "revisit" record
-stands for an earlier one with the same payload, which it names (WARC-Refers-To) or has the digest of, and which may lie
-in a file that is not there, or not be whole itself. One with the status 304 is what a crawler got that had the page
-already: a browser, which has not, gets that page. One without an HTTP head is answered as the earlier one was. The
-method and body of a request are in its own record, which names the response's or is named by it (WARC-Concurrent-To),
-or, where records name none (Scoop's), stands beside it; without such a record it was a GET. What is noise
-(harness.files.looks) is without its body, too.
+Files are unpacked as one stream, whatever was compressed together, and read by warcio, in a child with limits
+(harness.record.sources.reader). Bodies wait in a file of their own until all is read, since a "revisit" record stands
+for another one with the same payload, which it names (WARC-Refers-To) or has the digest of. One with the status 304 is
+what a crawler got that had the page already: a browser, which has not, gets that page.
+
+An answer is missing that was cut (WARC-Truncated), in which its file ends, that has fewer bytes than its Content-Length
+says, or that ends inside a chunk; a revisit of one that is missing or in another file; and one whose body cannot be
+what it is called. The method and body of a request are in its own record, which names the response's or is named by it
+(WARC-Concurrent-To), or, where records name none (Scoop's), stands beside it; without such a record it was a GET.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from functools import partial
+import gzip
+import io
+import logging
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any
 
-from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
-from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
+from msgspec.structs import replace
+from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
+from warcio.limitreader import LimitReader  # type: ignore[import-untyped]
+from warcio.recordloader import ArcWarcRecord, ArcWarcRecordLoader  # type: ignore[import-untyped]
+from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersParserException  # type: ignore[import-untyped]
 
-from harness.errors import NO_FAULT_OF_OURS, InputError
-from harness.files.encoding import decode
+from harness.errors import InputError
+from harness.files.encoding import LARGEST_BODY
+from harness.files.exchange import UNKNOWN, Answer, Exchange, Request
 from harness.files.har import H2, is_over_http2
 from harness.files.headers import Headers, header_in
 from harness.files.moments import moment_of
-from harness.files.urls import as_browsers_ask, document_url
-from harness.mirror.asked import Asked, headers_of
-from harness.record.sources.answers import Entry, Index, hash_of, masked_hash_of, status_code
-from harness.record.sources.archived import ArchivedAnswer
-from harness.record.sources.encoding import (
-    believed,
-    is_as_long_as_told,
-    remark_on_noise,
-    says_chunked,
+from harness.files.urls import as_browsers_ask, without_fragment
+from harness.record.sources.body import (
+    CACHED,
+    LEAST_OF_WHOLE,
+    MOST_BYTES,
+    NOISE,
+    TOO_MUCH,
+    as_sent,
+    role_in,
     told_bytes,
+    with_coding,
     without_chunks,
 )
-from harness.record.sources.parts import bytes_in_part
-from harness.record.sources.records import (
-    NO_WARC,
-    Budget,
-    TooLargeError,
-    body_of,
-    lacking_bytes,
-    read_records,
-    read_to_end,
-    record_at,
-    unpacked,
-    whole_budget,
-)
 
+BEGINNINGS = (b"WARC/", b"filedesc:")
+"""Of a WARC and an ARC. What begins otherwise, be it 60 GB of nothing, is looked at no further."""
+RECORD = re.compile(rb"WARC/[0-9]|(?:https?|ftp|dns|whois|filedesc):.* [0-9]{12,14} .* [0-9]+\s*\Z")
+"""The first line of a record of a WARC or an ARC."""
+LONGEST_LINE = 2**16
+"""Bytes of such a line."""
+GZIP = b"\x1f\x8b"
 ANSWERS = ("response", "revisit", "resource")
-WITH_BODY = (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED)
-"""A 304 stands for a body that the crawler, but no browser here, had already."""
 UNSPECIFIED = "unspecified"
 """Why a record was cut, as our own export says it of what the browser itself gave up."""
-END, LINE_ENDS = b"\r\n\r\n", b"\r\n"
-"""What stands behind each record."""
+UNDONE = "x-orig-"
+"""What Browsertrix and ArchiveWeb.page put before the names of headers that no longer hold for a body."""
+INTERIM = re.compile("1(?!01)[0-9][0-9]")
+"""The status of an answer before the answer; 101 is one to a WebSocket's request."""
+STATUS = re.compile("[2-5][0-9][0-9]")
+CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/", re.ASCII)
+ENCODING_ADDS = 64
+"""Bytes by which an encoded body may be larger than the decoded one, if that is small."""
+NO_WARC = (ArchiveLoadFailed, EOFError, ValueError, zlib.error, OSError, AttributeError, TypeError, IndexError)
+"""What is raised for what is none, is damaged, or lacks what every record has."""
+CUT, ELSEWHERE = "its record does not have all of it", "its body is in another file (a revisit)"
+
+logging.getLogger("warcio").addHandler(logging.NullHandler())       # without one it writes to standard error
 
 
-@dataclass(frozen=True)
-class _RecordHead:
-    """Where a record begins, and what its head says."""
+@dataclass
+class _Record:
+    """An answer as it was read; its body is `size` bytes at `at` in the file of bodies."""
 
-    path: Path
-    offset: int
+    exchange: Exchange
     kind: str
-    url: str
-    status: int
     record_id: str
     concurrent_to: str
     names: tuple[str, ...]
     """What other records know it by; of a revisit what it knows its original by."""
     has_head: bool
-    """Whether it has the head of an HTTP answer."""
-    more_bytes: int
-    """How many bytes behind its end, as it says, are its own."""
-    lost_bytes: int | None
-    """Size of a body that the record does not have whole; None for one that it has."""
-
-    @property
-    def is_not_modified(self) -> bool:
-        """Whether a server said that a page is what the crawler had already."""
-        return self.status == HTTPStatus.NOT_MODIFIED
-
-    @property
-    def has_no_own_answer(self) -> bool:
-        """Whether the head that a browser gets is that of the record's original, and not its own."""
-        return self.is_not_modified or not self.has_head
+    at: int = 0
+    size: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Asked:
-    """What a request record holds."""
+    """What a request record holds; `place` is how many answers stand before it."""
 
-    method: str
-    body_hash: str
-    masked_hash: str
-    purpose: tuple[bool | None, bool]
-    origin: str
-    url: str
+    request: Request
     place: int
-    """How many answers stand before it."""
     record_id: str
     concurrent_to: str
 
 
 @dataclass
-class _Scanned:
-    """What was read of a source's files, in order; `breaks` say what could not be read."""
+class WarcSource:
+    """The exchanges in WARC files, in order. `remarks` say what could not be read, once they were read."""
 
-    places: list[_RecordHead] = field(default_factory=list)
-    asked: list[_Asked] = field(default_factory=list)
-    breaks: list[str] = field(default_factory=list)
+    name: str
+    pages: dict[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
 
-    def copy(self) -> "_Scanned":
-        """Return what can be added to while this stays as it is."""
-        return _Scanned([*self.places], [*self.asked], [*self.breaks])
+    def exchanges(self, files: Iterator[IO[bytes]]) -> Iterator[Exchange]:
+        """Give what is in the files. Raises InputError where one is no WARC, and where nothing is in them."""
+        records: list[_Record] = []
+        asked: list[_Asked] = []
+        with TemporaryFile() as bodies:
+            for file in files:
+                self._read(file, records, asked, bodies)
+            if not records:
+                raise InputError(f"{self.name}:1: no answers of servers in it; give a WARC of a crawl")
+            whole_last = sorted(enumerate(records), key=lambda pair: (not pair[1].exchange.error, -pair[0]))
+            originals = {name: each for _, each in whole_last if each.kind != "revisit" for name in each.names}
+            for record, request in zip(records, _by_answer(records, asked), strict=True):
+                answer = _answer(record, originals, bodies)
+                if request is not None:
+                    answer = replace(answer, request=replace(request, url=answer.request.url))
+                if answer.request.method == "HEAD":
+                    answer = replace(answer, error="")
+                yield answer
 
-
-def read_warcs(paths: Iterable[Path], source: Path, work_dir: Path) -> Index:
-    """Return the exchanges in WARC files, in order; `source` is the file that the user gave.
-
-    One whose records are not compressed one by one is unpacked into `work_dir`. Raises InputError when a file is none
-    or too large, or nothing is in them.
-    """
-    scanned, budget = _Scanned(), whole_budget()
-    for number, path in enumerate(paths):
-        scanned = _scan(path, source, budget, scanned, work_dir / f"{number}.unpacked")
-    if not scanned.places:
-        raise InputError(f"{source}:1: no answers of servers in it; give a WARC of a crawl")
-    requests = _by_answer(scanned.places, scanned.asked)
-    originals = _originals(scanned.places)
-    index, lost, noise = Index(remarks=scanned.breaks), {}, []
-    for place, request in zip(scanned.places, requests, strict=True):
-        original = _original(place, originals) if place.kind == "revisit" else None
-        lost_bytes = place.lost_bytes if place.kind != "revisit" else original.lost_bytes if original else 0
-        if lost_bytes is not None and not (request and request.method == "HEAD"):
-            lost[document_url(place.url)] = lost_bytes
-            continue
-        status = original.status if original and place.has_no_own_answer else place.status
-        if status == HTTPStatus.OK and (answer := _read(place, original)).is_noise:
-            lost[document_url(place.url)] = len(answer.body)
-            noise.append(place.url)
-            continue
-        index.entries.append(Entry(request.method if request else "GET", document_url(place.url), status,
-                                   partial(_read, place, original), request.body_hash if request else "",
-                                   request.purpose if request else (None, False),
-                                   request.masked_hash if request else "", request.origin if request else ""))
-    index.without_body = lost
-    index.remarks = [*scanned.breaks, *remark_on_noise(noise)]
-    return index
-
-
-def _scan(path: Path, source: Path, budget: Budget, before: _Scanned, plain: Path) -> _Scanned:
-    """Return what was read `before` with what the file holds. A file that breaks off keeps what came before.
-
-    Some programs compress all records together, or each record's head and content by themselves, so that warcio finds
-    the first only: then what is unpacked is read.
-    """
-    try:
+    def _read(self, file: IO[bytes], records: list[_Record], asked: list[_Asked], bodies: IO[bytes]) -> None:
+        """Add what a file holds. One that breaks off keeps what came before."""
+        before = len(records)
         try:
-            found = _scanned(path, source, budget, before)
-            if found.breaks == before.breaks or not unpacked(path, plain):
-                return found
-            again = _scanned(plain, source, budget, before)
-            return again if len(again.places) > len(found.places) else found
-        except NO_WARC:
-            if not unpacked(path, plain):
-                raise
-            return _scanned(plain, source, budget, before)
-    except OSError as error:
-        if error.errno in NO_FAULT_OF_OURS:     # such as a full disk, while unpacking
-            raise
-        raise InputError(f"{source}:1: cannot be read ({error.strerror}); give a WARC file") from None
-    except TooLargeError as error:
-        raise InputError(f"{source}:1: cannot be read ({error}); give a smaller one") from None
-    except NO_WARC as error:
-        raise InputError(f"{source}:1: not a WARC ({_words(error)}); give a .warc or .warc.gz file") from None
+            for record in _records_in(file):
+                if isinstance(record, int):
+                    self._note_strays(record, records)
+                    continue
+                url = without_fragment(as_browsers_ask(record.rec_headers.get_header("WARC-Target-URI") or ""))
+                if record.rec_type == "request" and record.http_headers is not None:
+                    asked.append(_request(record, url, len(records)))
+                elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
+                    found, is_cut = _response(record, url, bodies)
+                    records += [found] if found else []
+                    if bodies.tell() > MOST_BYTES:
+                        raise InputError(f"{self.name}:1: {TOO_MUCH}")
+                    if is_cut:
+                        self._breaks_off(f"inside its answer {len(records) - before}")
+        except NO_WARC as error:
+            words = " ".join(str(error).split())[:160]
+            if len(records) == before:
+                raise InputError(f"{self.name}:1: not a WARC ({words}); give a .warc or .warc.gz file") from None
+            self._breaks_off(f"after its answer {len(records) - before} ({words})")
+
+    def _note_strays(self, strays: int, records: list[_Record]) -> None:
+        """Say of the last record that it is longer than it says: then its answer is not whole, unless that tells so."""
+        self.remarks.append(f"{Path(self.name).name}: {strays} bytes behind its answer {len(records)} belong to none")
+        if records and not 0 < told_bytes(records[-1].exchange.answer.headers or ()) <= records[-1].size:
+            records[-1].exchange = replace(records[-1].exchange, error=CUT)
+
+    def _breaks_off(self, where: str) -> None:
+        self.remarks.append(f"{Path(self.name).name} breaks off {where}: what came then is missing")
 
 
-def _scanned(path: Path, source: Path, budget: Budget, before: _Scanned) -> _Scanned:
-    """Return what was read `before` with what the file holds. Raises one of NO_WARC where it holds no answer."""
-    scanned, records, taken = before.copy(), None, 0
-    try:
-        for record, records in read_records(path, budget):
-            url = as_browsers_ask(record.rec_headers.get_header("WARC-Target-URI") or "")
-            if record.rec_type == "request" and record.http_headers is not None:
-                scanned.asked.append(_asked(record, url, len(scanned.places)))
-            elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
-                place, lacks_its_end = _place(path, records, record, url)
-                if place is not None:
-                    scanned.places.append(place)
-                    taken += place.more_bytes
-                    if lacks_its_end:
-                        number = len(scanned.places) - len(before.places)
-                        scanned.breaks.append(_break(source, f"inside its answer {number}"))
-    except NO_WARC as error:
-        number = len(scanned.places) - len(before.places)
-        if not number:
-            raise
-        scanned.breaks.append(_break(source, f"after its answer {number} ({_words(error)})"))
-    if records is not None and records.stray_bytes > taken:
-        scanned.breaks.append(f"{source.name}: {records.stray_bytes - taken} bytes between its records belong to none")
-    return scanned
+def _records_in(file: IO[bytes]) -> Iterator[ArcWarcRecord | int]:
+    """Give the records of a file and, behind one that is longer than it says, how many bytes stand before the next.
 
-
-def _words(error: Exception) -> str:
-    return " ".join(str(error).split())[:160]
-
-
-def _break(source: Path, where: str) -> str:
-    return f"{source.name} breaks off {where}: what came then is missing"
-
-
-def _place(path: Path, records: ArchiveIterator, record: ArcWarcRecord, url: str
-           ) -> tuple[_RecordHead | None, bool]:
-    """Return where a record is, None for an answer that broke off before its status; and whether its end is missing."""
-    found, lacks_its_end = _head(path, record, url)
-    offset, more_bytes = records.get_record_offset(), 0
-    if records.between.strip(LINE_ENDS):
-        more_bytes = _behind_its_end(path, offset, records.between)
-        with record_at(path, offset, more_bytes) as whole:
-            found, lacks_its_end = _head(path, whole, url)
-    return found and replace(found, offset=offset, more_bytes=more_bytes), lacks_its_end
-
-
-def _behind_its_end(path: Path, offset: int, between: bytes) -> int:
-    """Return how many of the bytes `between` a record's end, as it says, and the next record are its own.
-
-    Its answer tells it by its Content-Length. Otherwise they are its own where they stand at its end, without the two
-    line breaks that end a record, unless the record is as long as its answer says.
+    Raises one of NO_WARC where it is none or breaks off.
     """
-    there = between.removesuffix(END)
-    with record_at(path, offset) as record:
-        body, headers = body_of(record), _headers(record)
-    told = told_bytes(headers)
-    if len(body) < told <= len(body) + len(there):
-        return told - len(body)
-    is_whole = told == len(body) > 0 and decode(body, header_in(headers, "content-encoding"))[1]
-    return 0 if is_whole or between.startswith(END) else len(there)
+    stream: Any = file
+    if stream.peek(2)[:2] == GZIP:
+        stream = gzip.GzipFile(fileobj=file)
+    begin = stream.peek(16)[:16]
+    if begin and not begin.startswith(BEGINNINGS):
+        raise ValueError(f"it begins with {begin!r}")
+    loader, strays, is_at_line = ArcWarcRecordLoader(verify_http=False, arc2warc=True), 0, True
+    while line := stream.readline(LONGEST_LINE):
+        if not (is_at_line and RECORD.match(line)):
+            strays, is_at_line = strays + len(line.strip(b"\r\n")), line.endswith(b"\n")
+            continue
+        if strays:
+            yield strays
+        record, strays = loader.parse_record_stream(stream, line), 0
+        yield record
+        record.raw_stream.read()
+    if strays:
+        yield strays
 
 
-def _head(path: Path, record: ArcWarcRecord, url: str) -> tuple[_RecordHead | None, bool]:
-    """Read a record to its end. Return what its head says, None for an answer that broke off before its status; and
-    whether its end is missing.
-    """
-    head = record.rec_headers.get_header
-    http = record.http_headers
-    status = status_code(http.get_statuscode() or "") if http is not None else HTTPStatus.OK
-    is_broken = status is not None and _ends_inside_a_chunk(record)
-    read_to_end(record)
-    if status is None and record.rec_type == "response":
+def _response(record: ArcWarcRecord, url: str, bodies: IO[bytes]) -> tuple[_Record | None, bool]:
+    """Read an answer. Return it, None for one that broke off before its status; and whether its file ends inside it."""
+    head, http = record.rec_headers.get_header, _final_head(record)
+    status = int(http.get_statuscode()) if http and STATUS.fullmatch(http.get_statuscode() or "") else 0
+    if not status and record.rec_type == "response":
         return None, False
-    has_head, status = http is not None and status is not None, status or HTTPStatus.OK
-    return _RecordHead(path, 0, record.rec_type, url, status, head("WARC-Record-ID") or "",
-                       head("WARC-Concurrent-To") or "", _names(record, url), has_head, 0,
-                       _lost_bytes(record, status, is_broken=is_broken)), _lacks_its_end(record)
+    headers = _headers(record, http)
+    body: bytes = record.raw_stream.read(LARGEST_BODY + 1)
+    lacking = record.raw_stream.limit if isinstance(record.raw_stream, LimitReader) else 0
+    is_whole = True
+    if "chunked" in header_in(headers, "transfer-encoding").lower():
+        body, is_whole = without_chunks(body)
+    is_cut = lacking > 0 and not 0 < told_bytes(headers) <= len(body)     # some count the line ends behind it, too
+    missing, lost_bytes = _lost(record, status or 200, headers, len(body), lacking if is_cut else 0, is_whole=is_whole)
+    answer = Answer(
+        status or 200, http.statusline.partition(" ")[2] if status else "OK",
+        _protocol(head("WARC-Protocol") or "") or (http.protocol if status else ""), headers,
+        header_in(headers, "content-type"), body_bytes=lost_bytes)
+    exchange = Exchange(request=Request("GET", url), answer=answer, started=moment_of(head("WARC-Date")), error=missing)
+    found = _Record(exchange, record.rec_type, head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "",
+                    _names(record, url), bool(status), bodies.seek(0, io.SEEK_END), len(body))
+    bodies.write(body)
+    return found, is_cut
+
+
+def _final_head(record: ArcWarcRecord) -> Any:
+    """Return the head of the answer in a record, which may stand behind that of a 103."""
+    http = record.http_headers
+    with suppress(EOFError, StatusAndHeadersParserException):
+        while record.rec_type == "response" and http and INTERIM.fullmatch(http.get_statuscode() or ""):
+            http = StatusAndHeadersParser(["HTTP/1.0", "HTTP/1.1"]).parse(record.raw_stream)
+    return http
+
+
+def _lost(record: ArcWarcRecord, status: int, headers: Headers, there: int, lacking: int, *,
+          is_whole: bool) -> tuple[str, int]:
+    """Return why the body of an answer is missing, "" where it is whole, and its size, 0 where nobody knows."""
+    if record.rec_type == "revisit" or status not in (200, 206, 304):
+        return "", 0
+    if status == HTTPStatus.NOT_MODIFIED:
+        return CACHED, 0
+    if there > LARGEST_BODY:
+        return CUT, 0
+    if status == HTTPStatus.PARTIAL_CONTENT:    # a player breaks off most parts
+        part = CONTENT_RANGE.match(header_in(headers, "content-range"))
+        return ("", 0) if there else (CUT, int(part[2]) - int(part[1]) + 1 if part else 0)
+    told, truncated = told_bytes(headers), record.rec_headers.get_header("WARC-Truncated")
+    if lacking:
+        return CUT, told or there + lacking
+    # Crawlers that decode bodies keep the Content-Length of the encoded one: a few bytes decode to fewer.
+    adds = ENCODING_ADDS if header_in(headers, "content-encoding") else 0
+    is_all = there >= LEAST_OF_WHOLE * told - adds and is_whole
+    return ("", 0) if truncated == UNSPECIFIED or (not truncated and is_all) else (CUT, told)
+
+
+def _answer(record: _Record, originals: dict[str, _Record], bodies: IO[bytes]) -> Exchange:
+    """Return the answer of a record with its body; the body is the original's when it is a revisit, and its head, too,
+    if it has none, or one that says only that nothing was modified.
+    """
+    exchange, source = record.exchange, record
+    if record.kind == "revisit":
+        original = _original(record, originals)
+        if original is None or original.exchange.error:
+            lost_bytes = original.exchange.answer.body_bytes if original else 0
+            return replace(exchange, error=CUT if original else ELSEWHERE,
+                           answer=replace(exchange.answer, body_bytes=lost_bytes))
+        source = original
+        if exchange.answer.status == HTTPStatus.NOT_MODIFIED or not record.has_head:
+            exchange = replace(exchange, answer=original.exchange.answer)
+    if exchange.error:
+        return exchange
+    bodies.seek(source.at)
+    return with_body(exchange, bodies.read(source.size))
+
+
+def with_body(exchange: Exchange, body: bytes) -> Exchange:
+    """Return an exchange with its body in the Content-Encoding that it has (harness.record.sources.body)."""
+    answer = exchange.answer
+    named, undone = answer.header("content-encoding"), answer.header(f"{UNDONE}content-encoding")
+    headers = tuple(pair for pair in answer.headers or ()
+                    if pair[0].lower() not in (f"{UNDONE}content-encoding", f"{UNDONE}transfer-encoding"))
+    if not body or answer.status == HTTPStatus.PARTIAL_CONTENT:
+        return replace(exchange, answer=replace(answer, headers=headers, content=body))
+    is_decoded = bool(undone) and not named
+    found = as_sent([body], named or undone, role_in(answer.status, headers, exchange.request.url),
+                    (not is_decoded and told_bytes(headers)) or UNKNOWN, is_decoded=is_decoded)
+    if found is None:
+        return replace(exchange, error=NOISE, answer=replace(answer, body_bytes=len(body)))
+    return replace(exchange, note=found.note,
+                   answer=replace(answer, headers=with_coding(headers, found.coding), content=found.content))
+
+
+def _original(revisit: _Record, originals: dict[str, _Record]) -> _Record | None:
+    """Return what a revisit stands for, whole if it can be; None where nobody knows.
+
+    A server says of a page that it was not modified; where its record has the digest of something else, say of nothing,
+    nobody knows which page.
+    """
+    named = [originals[name] for name in revisit.names if name in originals]
+    fitting = [original for original in named if revisit.exchange.answer.status != HTTPStatus.NOT_MODIFIED
+               or original.exchange.answer.status == HTTPStatus.OK]
+    return min(fitting, key=lambda original: bool(original.exchange.error), default=None)
+
+
+def _by_answer(records: list[_Record], asked: list[_Asked]) -> Sequence[Request | None]:
+    """Return the request that each answer is to, None where there is none."""
+    by_response = {request.concurrent_to: request for request in asked if request.concurrent_to}
+    by_id = {request.record_id: request for request in asked}
+    found: Sequence[_Asked | None]
+    if by_response or any(record.concurrent_to for record in records):
+        found = [by_response.get(record.record_id) or by_id.get(record.concurrent_to) for record in records]
+    else:
+        beside = ({(request.request.url, request.place - shift): request for request in asked} for shift in (0, 1))
+        found = max(([requests.get((record.exchange.request.url, at)) for at, record in enumerate(records)]
+                     for requests in beside), key=lambda requests: -requests.count(None))
+    return [each.request if each else None for each in found]
+
+
+def _request(record: ArcWarcRecord, url: str, place: int) -> _Asked:
+    head = record.rec_headers.get_header
+    line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
+    request = Request(line[0].upper() if line else "GET", url, _headers(record, record.http_headers),
+                      record.raw_stream.read(LARGEST_BODY))
+    return _Asked(request, place, head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
 
 
 def _names(record: ArcWarcRecord, url: str) -> tuple[str, ...]:
@@ -265,132 +317,18 @@ def _names(record: ArcWarcRecord, url: str) -> tuple[str, ...]:
     any of them, what it knows its original by.
     """
     head = record.rec_headers.get_header
-    digest = head("WARC-Payload-Digest") or ""
-    if record.rec_type != "revisit":
-        return _named(head("WARC-Record-ID") or "", url, head("WARC-Date") or "", digest)
-    return _named(head("WARC-Refers-To") or "", as_browsers_ask(head("WARC-Refers-To-Target-URI") or ""),
-                  head("WARC-Refers-To-Date") or "", digest)
+    record_id, date = head("WARC-Record-ID") or "", head("WARC-Date") or ""
+    if record.rec_type == "revisit":
+        url = without_fragment(as_browsers_ask(head("WARC-Refers-To-Target-URI") or ""))
+        record_id, date = head("WARC-Refers-To") or "", head("WARC-Refers-To-Date") or ""
+    return tuple(filter(None, (record_id, f"{date} {url}" if date and url else "", head("WARC-Payload-Digest") or "")))
 
 
-def _named(record_id: str, url: str, date: str, digest: str) -> tuple[str, ...]:
-    return tuple(name for name in (record_id, f"{date} {url}" if date and url else "", digest) if name)
-
-
-def _lost_bytes(record: ArcWarcRecord, status: int, *, is_broken: bool) -> int | None:
-    """Return the size of a body that its record does not have whole, 0 where nobody knows; None for one that is whole.
-
-    The record was read to its end; `is_broken`: it ends inside a chunk.
-    """
-    if record.rec_type == "revisit" or status not in WITH_BODY:
-        return None
-    if status == HTTPStatus.NOT_MODIFIED:
-        return 0
-    headers = _headers(record)
-    there = _body_bytes(record)
-    if status == HTTPStatus.PARTIAL_CONTENT:    # a player breaks off most parts
-        return None if there else bytes_in_part(header_in(headers, "content-range"))
-    if _lacks_its_end(record):
-        return told_bytes(headers) or there + lacking_bytes(record)
-    truncated = record.rec_headers.get_header("WARC-Truncated")
-    if truncated == UNSPECIFIED or (not truncated and is_as_long_as_told(headers, there) and not is_broken):
-        return None
-    return told_bytes(headers)
-
-
-def _body_bytes(record: ArcWarcRecord) -> int:
-    """Return how many bytes of a body are in a record that was read to its end."""
-    said: int = record.length if record.http_headers is None else record.payload_length
-    return said - lacking_bytes(record)
-
-
-def _lacks_its_end(record: ArcWarcRecord) -> bool:
-    """Say whether the file ends inside a record, which was read to its end.
-
-    Some writers count too much, such as the line ends behind it (GitHub webrecorder/warcio, example-space-in-url.arc):
-    then the answer's own Content-Length tells that all is there.
-    """
-    return lacking_bytes(record) > 0 and not 0 < told_bytes(_headers(record)) <= _body_bytes(record)
-
-
-def _headers(record: ArcWarcRecord) -> Headers:
-    """Return the headers of an HTTP answer; the type alone of a record that is none."""
-    if record.http_headers is None:
+def _headers(record: ArcWarcRecord, http: Any) -> Headers:
+    """Return the headers of an HTTP message; the type alone of a record that is none."""
+    if http is None:
         return (("Content-Type", record.rec_headers.get_header("Content-Type") or ""),)
-    return tuple((str(name), str(value)) for name, value in record.http_headers.headers)
-
-
-def _ends_inside_a_chunk(record: ArcWarcRecord) -> bool:
-    """Say whether the body of a record was broken off so, or is too large for us to know."""
-    if not says_chunked(_headers(record)):
-        return False
-    try:
-        return not without_chunks(body_of(record))[1]
-    except TooLargeError:
-        return True
-
-
-def _originals(places: list[_RecordHead]) -> dict[str, _RecordHead]:
-    """Return the records that revisits may stand for, by their names: of several the first whole one, if any is."""
-    candidates = [place for place in reversed(places) if place.kind != "revisit"]
-    return {name: place for place in sorted(candidates, key=lambda place: place.lost_bytes is None)
-            for name in place.names}
-
-
-def _original(revisit: _RecordHead, originals: dict[str, _RecordHead]) -> _RecordHead | None:
-    """Return what a revisit stands for, whole if it can be; None where nobody knows.
-
-    A server says of a page that it was not modified; where its record has the digest of something else, say of nothing,
-    nobody knows which page.
-    """
-    named = [originals[name] for name in revisit.names if name in originals]
-    fitting = [original for original in named if not revisit.is_not_modified or original.status == HTTPStatus.OK]
-    return min(fitting, key=lambda original: original.lost_bytes is not None, default=None)
-
-
-def _by_answer(places: list[_RecordHead], asked: list[_Asked]) -> list[_Asked | None]:
-    """Return the request that each answer is to, None where there is none."""
-    by_response = {request.concurrent_to: request for request in asked if request.concurrent_to}
-    by_id = {request.record_id: request for request in asked}
-    if by_response or any(place.concurrent_to for place in places):
-        return [by_response.get(place.record_id) or by_id.get(place.concurrent_to) for place in places]
-    before, after = ({(request.url, request.place - shift): request for request in asked} for shift in (0, 1))
-    return max(([beside.get((place.url, at)) for at, place in enumerate(places)] for beside in (before, after)),
-               key=lambda found: len(places) - found.count(None))
-
-
-def _asked(record: ArcWarcRecord, url: str, place: int) -> _Asked:
-    head = record.rec_headers.get_header
-    line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
-    headers = headers_of(_headers(record))
-    body = body_of(record)
-    return _Asked(line[0].upper() if line else "GET", hash_of(body), masked_hash_of(body), Asked(headers).purpose,
-                  headers.get("origin", ""), url, place, head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
-
-
-def _read(place: _RecordHead, original: _RecordHead | None) -> ArchivedAnswer:
-    """Return a record as an answer; the body is the `original`'s when it is a revisit, and its head, too, if it has
-    none, or one that says only that nothing was modified.
-    """
-    answer = _record(place)
-    if original is not None:
-        of_original = _record(original)
-        answer = (replace(of_original, url=place.url, captured=answer.captured) if place.has_no_own_answer
-                  else replace(answer, body=of_original.body))
-    body = without_chunks(answer.body)[0] if says_chunked(answer.headers) else answer.body
-    found = believed(replace(answer, body=body))
-    return found if found is not None else replace(answer, body=body, is_noise=True)
-
-
-def _record(place: _RecordHead) -> ArchivedAnswer:
-    """Return the record at a place, its body as it stands there."""
-    with record_at(place.path, place.offset, place.more_bytes) as record:
-        body = body_of(record)
-        head, http = record.rec_headers.get_header, record.http_headers
-        headers, captured = _headers(record), moment_of(head("WARC-Date"))
-        if http is None:
-            return ArchivedAnswer(place.url, place.status, "OK", headers, body, captured=captured)
-        return ArchivedAnswer(place.url, place.status, http.statusline.partition(" ")[2], headers, body,
-                              _protocol(head("WARC-Protocol") or "") or http.protocol or "", captured)
+    return tuple((str(name), str(value)) for name, value in http.headers)
 
 
 def _protocol(said: str) -> str:

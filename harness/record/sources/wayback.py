@@ -12,19 +12,20 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from datetime import date
 from urllib.parse import urljoin
 
 import requests
 import urllib3
+from msgspec.structs import replace
 
 from harness.files.encoding import LARGEST_BODY
-from harness.files.headers import Headers
+from harness.files.exchange import Answer, Exchange, Request
+from harness.files.headers import REDIRECTS, Headers, header_in
 from harness.files.moments import moment_of
-from harness.files.urls import document_url
-from harness.record.sources.archived import ArchivedAnswer, ArchivedRequest
-from harness.record.sources.encoding import believed
+from harness.files.urls import as_browsers_ask, document_url
+from harness.record.sources.brought import Missing
+from harness.record.sources.warc import with_body
 
 INTERNET_ARCHIVE = "https://web.archive.org/web"
 CAPTURE = re.compile(r"/(\d{1,14})id_/(?P<url>https?:/.*)$")
@@ -39,6 +40,7 @@ TRIES = 4
 BUSY = (429, 500, 502, 503, 504)
 LONGEST_WAIT_S = 60.0
 ANSWER_S = 60.0
+TOO_LARGE = "it is too large"
 PIECE = 2**20
 """Bytes that are read at a time."""
 
@@ -48,32 +50,32 @@ class _UnansweredError(Exception):
 
 
 class WebArchive:
-    """The pages as they were on `day`, as far as the archive at the address `archive` has them."""
+    """The pages as they were on `day`, as far as the archive at the address `archive` has them.
+
+    `missing` are the URLs whose captures cannot be used, `exchanges` those that were found, in order.
+    """
 
     def __init__(self, day: date, archive: str = INTERNET_ARCHIVE, pause_s: float = 1.0) -> None:
         """Nothing is asked yet. `pause_s` is how long to wait after the first failure; it doubles with each."""
         self._pause_s = pause_s
         self.name = f"{archive.rstrip('/')} as of {day.isoformat()}"
-        self.pages: Sequence[str] = ()
-        self._lost: dict[str, int] = {}
-        self.without_body: Mapping[str, int] = self._lost
-        self.remarks: Sequence[str] = ()
+        self.missing: dict[str, Missing] = {}
         self.troubles: Counter[str] = Counter()
         """Requests of the page at hand that the archive did not answer, by what it did instead."""
         self._pages_begun = 0
         self._prefix = f"{archive.rstrip('/')}/{day:%Y%m%d}000000id_/"
         self._session = requests.Session()
         self._session.headers["Accept-Encoding"] = "gzip, br"
-        self._known: dict[str, ArchivedAnswer | None] = {}
+        self._known: dict[str, Exchange | None] = {}
         self._places = threading.Semaphore(AT_ONCE)
 
-    def find(self, request: ArchivedRequest) -> ArchivedAnswer | None:
+    def find(self, method: str, url: str) -> Exchange | None:
         """Return the capture of a GET that is nearest to the day; None without one.
 
         Each URL is asked for once, unless the archive did not answer: another page may need it, too.
         """
-        url = document_url(request.url)
-        if request.method not in ("GET", "HEAD"):
+        url = document_url(url)
+        if method not in ("GET", "HEAD"):
             return None
         if url not in self._known:
             page = self._pages_begun
@@ -85,32 +87,21 @@ class WebArchive:
                     self.troubles[str(trouble)] += 1
         return self._known.get(url)
 
-    def begin_page(self, url: str) -> None:  # noqa: ARG002
+    def begin_page(self) -> None:
         """Learn that another page asks. What the one before asked for may still wait for an answer: no trouble of this
-        one. All pages get the same answers, since the archive has one to each URL.
+        one.
         """
         self._pages_begun += 1
         self.troubles.clear()
 
-    def find_live(self, url: str) -> None:
-        """Return nothing: archives of the Web have no WebSockets."""
-
-    def documents(self) -> list[str]:
-        """Return nothing: all the Web is in it."""
-        return []
-
-    def urls_asked_for(self, page_url: str) -> frozenset[str]:  # noqa: ARG002
-        """Return nothing: an archive of all the Web does not say what belongs to a page."""
-        return frozenset()
-
     def complaints(self) -> list[str]:
-        """Return what the archive did instead of answering since the last call."""
+        """Return what the archive did instead of answering since the last call: what was asked for then is unknown."""
         told = [f"{self.name} did not answer {count} requests ({what}); try again later"
                 for what, count in self.troubles.items()]
         self.troubles.clear()
         return told
 
-    def _ask(self, url: str) -> ArchivedAnswer | None:
+    def _ask(self, url: str) -> Exchange | None:
         """Return the capture, None when there is none. Raises _UnansweredError."""
         address = self._prefix + url
         for _ in range(MOST_HOPS):
@@ -141,7 +132,7 @@ class WebArchive:
             time.sleep(min(LONGEST_WAIT_S, float(after) if after.isdigit() else self._pause_s * 2**attempt))
         raise _UnansweredError(trouble)
 
-    def _capture(self, url: str, answer: requests.Response) -> ArchivedAnswer | None:
+    def _capture(self, url: str, answer: requests.Response) -> Exchange | None:
         """Return the answer as it was captured, None when it is too large. Raises _UnansweredError if it breaks off."""
         try:
             body = _body(answer)
@@ -149,19 +140,21 @@ class WebArchive:
             raise _UnansweredError(type(error).__name__) from None
         finally:
             answer.close()
-        if body is None:
-            self._lost[url] = 0
-            return None
         headers = _captured_headers(answer)
         pair = next(((name, value) for name, value in headers if name.lower() == "location"), None)
+        there = ""
         if pair is not None:
             inside = CAPTURE.search(pair[1])
             there = inside["url"] if inside else pair[1]
             headers = (*(other for other in headers if other is not pair), ("Location", there))
-        found = believed(ArchivedAnswer(url, answer.status_code, answer.reason or "", headers, body, "",
-                                        moment_of(answer.headers["memento-datetime"])))
-        if found is None:       # noise
-            self._lost[url] = len(body)
+        captured = Answer(answer.status_code, answer.reason or "", "", headers, header_in(headers, "content-type"),
+                          as_browsers_ask(there, url) if there and answer.status_code in REDIRECTS else "")
+        exchange = Exchange(request=Request("GET", url), answer=captured,
+                            started=moment_of(answer.headers["memento-datetime"]))
+        found = with_body(exchange, body) if body is not None else replace(exchange, error=TOO_LARGE)
+        if found.error:
+            self.missing[url] = Missing(found.error, len(body or b""))
+            return None
         return found
 
 

@@ -1,10 +1,9 @@
 """Prints the cases as the table of docs/replay.md: ``.venv/bin/python -m tests.corpus.replay.table``.
 
-With ``--whole`` also what was recorded and what is asked for.
+With ``--whole`` a row for each case, with what was recorded, what is asked for, and which of these is the answer.
 """
 
 import sys
-from itertools import groupby
 from typing import Any
 
 from tests.corpus.replay.cases import FILES, read_cases
@@ -15,28 +14,36 @@ TELLING = ("by", "method", "status", "words", "post", "asked", "headers", "page"
 """What is shown of an exchange or a request besides its URL."""
 
 
+TOPICS = {"bodies": "Bodies, methods", "kinds": "Kinds of requests", "order": "Order, loads, polls",
+          "parts": "Parts of a body", "preflights": "Preflights (CORS)", "redirects": "Redirects",
+          "stand-ins": "Stand-ins", "text-logs": "Recordings of 2013"}
+
+
 def rows(*, whole: bool) -> list[str]:
-    """Return a row for each case, those that differ after a colon in one; `whole`: also what was recorded and asked."""
-    columns = ("case", "recorded", "asked for", "answer") if whole else ("case", "answer")
+    """Return a row for each file of cases; `whole`: for each case, with what was recorded and asked for."""
+    columns = ("case", "recorded", "asked for", "answer") if whole else ("about", "each is a case")
     lines = [_row(*columns), "|---" * len(columns) + "|"]
     for file in FILES:
-        for (name, why), group in groupby(read_cases(file), _title):
-            cases = list(group)
-            title = name + (f" ({why})" if why else "")
-            for case in cases if whole else cases[:1]:
-                recorded = [f"{number}: {_said(each)}" for number, each in enumerate(case["recorded"], start=1)]
-                recorded += [f"file `{each}`" for each in case.get("files", {})]
-                asked = [_said(each | {"status": 200}) for each in case["requests"]]
-                got = [_got(each) for each in case["requests"]]
-                lines.append(_row(case["name"], "<br>".join(recorded), "<br>".join(asked), "<br>".join(got)) if whole
-                             else _row(title, ", ".join(got)))
+        cases = read_cases(file)
+        if whole:
+            lines += map(_of_case, cases)
+        else:
+            lines.append(_row(TOPICS[file.stem], "; ".join(dict.fromkeys(map(_title, cases)))))
     return lines
 
 
-def _title(case: dict[str, Any]) -> tuple[str, str]:
-    """Return the name that variants of a case share, and which real page or standard has it."""
-    name = case["name"].partition(": ")[0]
-    return case["name"] if name == "2013" else name, case.get("why", "")
+def _of_case(case: dict[str, Any]) -> str:
+    recorded = [f"{number}: {_said(each)}" for number, each in enumerate(case["recorded"], start=1)]
+    recorded += [f"file `{each}`" for each in case.get("files", {})]
+    asked = [_said(each | {"status": 200}) for each in case["requests"]]
+    got = [_got(each) for each in case["requests"]]
+    return _row(case["name"], "<br>".join(recorded), "<br>".join(asked), "<br>".join(got))
+
+
+def _title(case: dict[str, Any]) -> str:
+    """Return what variants of a case share: its name, and which real page has it."""
+    name = case["name"].removeprefix("2013: ").partition(": ")[0]
+    return f"{name} ({case['why']})" if case.get("why") else name
 
 
 def _got(request: dict[str, Any]) -> str:

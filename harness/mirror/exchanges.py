@@ -1,0 +1,129 @@
+"""The exchanges of a recording, page by page, as its HARs have them: ``NAME.fetchlog/<page>.har``.
+
+A recording that an older version of this program made, or the scraper of 2013, is read as if it had been imported
+(harness.mirror.importing): what reads exchanges knows one format.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from harness.errors import InputError
+from harness.files.exchange import Exchange, Place, place_of
+from harness.files.hack_dns import PORTS, SCHEMES
+from harness.files.har import NO_ENTRY, exchanges_of
+from harness.files.host_names import is_host_name
+from harness.files.moments import moment_of
+from harness.mirror.alike import is_never_empty
+from harness.mirror.paths import hosts, list_files
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+
+WEBSOCKETS = {"ws": "http", "wss": "https"}
+"""A WebSocket's scheme -> that of the port it uses."""
+OF_TEXT_LOG = "_ofTextLog"
+"""What a HAR has that was made of a text log."""
+Files = Mapping[str, frozenset[str]]
+"""The files of each host of a mirror."""
+
+
+@dataclass(frozen=True)
+class PageExchanges:
+    """What a page asked for, in order, and when its load event was, in s since the epoch (infinity: not known)."""
+
+    page: str
+    exchanges: list[Exchange]
+    load_event_s: float = math.inf
+    of_text_log: bool = False
+    """Whether its HAR was made of a text log (harness.mirror.importing), and has nothing that this one has not."""
+
+
+def read_page(har: Path, problems: list[str]) -> PageExchanges | None:
+    """Return the exchanges in a HAR that a replay can have; None when it is no HAR.
+
+    Adds a line to `problems` for what cannot be used: what is no entry, and URLs on other ports than 80 and 443.
+    """
+    try:
+        log = read_untrusted_json(har)["log"]
+        entries = list(log["entries"])
+    except (UnreadableFileError, *NO_ENTRY) as error:
+        problems.append(str(error) if isinstance(error, UnreadableFileError) else
+                        f"{har}:1: not a HAR ({type(error).__name__}: {error}); record the page again")
+        return None
+    page = har.name.removesuffix(".har")
+    exchanges = exchanges_of(entries, page, str(har), problems)
+    return PageExchanges(page, [*_replayed(har, exchanges, problems)], _load_event_s(log), OF_TEXT_LOG in log)
+
+
+def _replayed(har: Path, exchanges: Iterable[Exchange], problems: list[str]) -> Iterator[Exchange]:
+    for exchange in exchanges:
+        scheme = exchange.request.url.partition(":")[0].lower()
+        if scheme not in SCHEMES and (scheme not in WEBSOCKETS or exchange.answer.messages is None):
+            continue
+        if replayed_place(exchange) is None:
+            problems.append(f"{har}: cannot be replayed (only http and https on their own ports are): "
+                            f"{exchange.request.url[:120]!r}")
+        else:
+            yield exchange
+
+
+def is_of_text_log(har: Path) -> bool:
+    """Say whether a page has a text log alone, or a HAR that was made of it."""
+    page = read_page(har, []) if har.is_file() else None
+    return not har.is_file() or (page is not None and page.of_text_log)
+
+
+def replayed_place(exchange: Exchange) -> Place | None:
+    """Return the key of an exchange's URL, a WebSocket's as that of its handshake; None where no replay has it."""
+    scheme, _, rest = exchange.request.url.partition(":")
+    try:
+        place = place_of(f"{WEBSOCKETS.get(scheme.lower(), scheme)}:{rest}")
+        port = urlsplit(exchange.request.url).port
+    except ValueError:
+        return None
+    is_served = place.scheme in SCHEMES and port in (None, PORTS[place.scheme]) and is_host_name(place.host)
+    return place if is_served else None
+
+
+def page_logs(fetchlog: Path) -> list[Path]:
+    """Return the text logs of a recording's pages. Raises InputError when the folder cannot be read."""
+    try:
+        entries = sorted(fetchlog.iterdir())
+    except OSError as error:
+        raise InputError(f"{fetchlog}: no logs can be read here ({error.strerror}); "
+                         "record or make the pages first") from None
+    return [path for path in entries if path.suffix not in (".json", ".har") and path.is_file()]
+
+
+def har_of(log: Path) -> Path:
+    """Return where the HAR of a page lies: beside its text log."""
+    return log.with_name(f"{log.name}.har")
+
+
+def _load_event_s(log: Any) -> float:
+    try:
+        page = log["pages"][0]
+        began, after_ms = moment_of(page["startedDateTime"]), float(page["pageTimings"]["onLoad"])
+    except (*NO_ENTRY, IndexError):
+        return math.inf
+    return began.timestamp() + after_ms / 1000 if began is not None and after_ms >= 0 else math.inf
+
+
+def files_of(mirror: Path) -> dict[str, frozenset[str]]:
+    """Return each host's files, but fonts and pictures of 0 bytes, which the scraper of 2013 left where it got none.
+
+    A browser to which such a font was given would ask for its next format: a round trip that the page never took. Such
+    a picture would be said to be what was recorded. Raises InputError when there is no mirror.
+    """
+    return {host: frozenset(name for name in list_files(mirror / host)
+                            if not (is_never_empty(name) and _is_empty(mirror / host / name)))
+            for host in hosts(mirror)}
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        return path.lstat().st_size == 0
+    except OSError:         # too long a path, or gone since
+        return True

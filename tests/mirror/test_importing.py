@@ -1,0 +1,91 @@
+"""Recordings of older formats are brought into today's once, whole, and answer as before."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.errors import InputError
+from harness.files.pages import PageFiles
+from harness.files.text_log import Response
+from harness.mirror import importing
+from harness.mirror.bodies import damage
+from harness.mirror.importing import import_recording
+from harness.mirror.recording import Recording, read_recording
+from tests.support.har_schema import har_problems
+from tests.support.written import text_recording
+
+RESPONSES = [Response("OK", "text/html", "utf-8", "http://a.test/", None),
+             Response("Moved Temporarily", "", "", "http://a.test/go", "/style"),
+             Response("OK", "text/css", "", "http://a.test/style", None),
+             Response("Not Found", "text/html", "", "http://b.test/gone", None)]
+MIRROR = {"a.test/index.html": "page", "a.test/go": "p {}", "c.test/of_no_log.js": "1"}
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> PageFiles:
+    """A recording as the scraper of 2013 left it."""
+    text_recording(tmp_path, MIRROR, RESPONSES)
+    return PageFiles(tmp_path, "Web")
+
+
+def read(files: PageFiles) -> Recording:
+    return read_recording(files.mirror, files.fetchlog)
+
+
+def identities(recording: Recording) -> list[str]:
+    return [answer.identity for of_host in recording.answers.values() for found in of_host.values() for answer in found]
+
+
+def test_what_is_brought_in_is_a_recording_like_any_other(older: PageFiles) -> None:
+    before = read(older)
+    assert "1 page" in import_recording(older)
+    archive = json.loads((older.fetchlog / "page.har").read_text())
+    assert har_problems(archive) == []
+    named = {entry["request"]["url"]: (entry.get("_file"), entry.get("_fileBytes"), len(entry.get("_fileSha256", "")))
+             for entry in archive["log"]["entries"]}
+    assert named == {"http://a.test/": ("a.test/index.html", 4, 64), "http://a.test/go": (None, None, 0),
+                     "http://a.test/style": ("a.test/go", 4, 64), "http://b.test/gone": (None, None, 0)}
+    after = read(older)
+    assert after.answers == before.answers
+    assert identities(after) == identities(before)
+    assert set(after.bodies) == set(MIRROR)
+    assert import_recording(older) == "", "once"
+
+
+@pytest.mark.parametrize("writes", [0, 1])
+def test_what_was_broken_off_is_begun_anew(older: PageFiles, monkeypatch: pytest.MonkeyPatch, writes: int) -> None:
+    left = [writes]
+
+    def write(path: Path, content: str | bytes) -> None:
+        if not left[0]:
+            raise OSError(28, "No space left on device", str(path))
+        left[0] -= 1
+        path.write_text(str(content))
+
+    before = read(older).answers
+    with monkeypatch.context() as broken:
+        broken.setattr(importing, "write_atomically", write)
+        with pytest.raises(OSError, match="No space"):
+            import_recording(older)
+    assert read(older).answers == before
+    assert import_recording(older)
+    assert read(older).answers == before
+
+
+@pytest.mark.parametrize("name", sorted(MIRROR))
+@pytest.mark.parametrize("spoil", [lambda path: path.unlink(), lambda path: path.write_text("1234")])
+def test_the_sizes_and_hashes_are_those_of_the_exchanges(older: PageFiles, name: str, spoil: object) -> None:
+    import_recording(older)
+    assert callable(spoil)
+    spoil(older.mirror / name)
+    assert damage(read(older).bodies, older.mirror).startswith("1 of 3 bodies of Web/ is ")
+
+
+def test_one_that_is_not_all_there_is_not_brought_in(older: PageFiles) -> None:
+    import_recording(older)
+    manifest = json.loads((older.fetchlog / "manifest.json").read_text())
+    manifest["bodies"] |= {"a.test/more": {"bytes": 1, "sha256": "0" * 64}}
+    (older.fetchlog / "manifest.json").write_text(json.dumps(manifest | {"format": 1}))
+    with pytest.raises(InputError, match="1 of 2 bodies"):
+        import_recording(older)

@@ -1,0 +1,87 @@
+"""A source that was read into a recording, and what its servers answer."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from harness.files.exchange import Exchange
+from harness.files.pages import sanitise
+from harness.mirror.asked import Asked, hash_body
+from harness.mirror.live import LiveConnection
+from harness.mirror.recording import Recording, read_recording
+from harness.record.sources.brought import NUMBER, Brought
+from harness.record.sources.reader import read_into
+from harness.record.sources.served import ServedSource
+from harness.record.sources.temporary import NAME
+from harness.replay.site import Site
+
+NAVIGATES = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "upgrade-insecure-requests": "1"}
+FETCHES = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}
+
+
+@dataclass
+class ReadSource:
+    """What was read, and where its recording is."""
+
+    brought: Brought
+    directory: Path
+    recording: Recording
+
+    def __post_init__(self) -> None:
+        self._sites: dict[tuple[str, str], Site] = {}
+        self._served = ServedSource(self.recording, self.directory / NAME, self.directory)
+
+    def begin_page(self, url: str) -> None:
+        """Say that a page is loaded now."""
+        self._served.begin_page(sanitise(url))
+
+    def body_of(self, exchange: Exchange) -> bytes:
+        """Return the body of one of `brought.exchanges` as it crosses the network."""
+        number = next(str(place) for place, each in enumerate(self.brought.exchanges, start=1) if each is exchange)
+        for of_origin in self.recording.answers.values():
+            for answers in of_origin.values():
+                for answer in answers:
+                    if (NUMBER.lower(), number) in (answer.headers or ()) and answer.file:
+                        return (self.directory / NAME / answer.file).read_bytes()
+        return b""
+
+    def answer_body(self, url: str, method: str = "GET", sent: bytes = b"", *, headers: dict[str, str] | None = None
+                    ) -> bytes | None:
+        """Return the body that a request gets, as it crosses the network, None where there is no answer."""
+        found = self.answered(url, method, sent, headers=headers)
+        return self.body_of(found) if found else None
+
+    def answered(self, url: str, method: str = "GET", sent: bytes = b"", *, headers: dict[str, str] | None = None
+                 ) -> Exchange | None:
+        """Return the exchange whose answer a request gets, None without one."""
+        parts = urlsplit(url)
+        target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+        place = (parts.scheme, parts.hostname or "")
+        if place not in self._sites:
+            self._sites[place] = self._served.site(*place)
+        found = self._sites[place].answer(target, method, Asked(FETCHES if headers is None else headers,
+                                                                hash_body(sent)))
+        number = dict(found.headers or ()).get(NUMBER.lower())
+        return self.brought.exchanges[int(number) - 1] if number else None
+
+    def status_of_page(self, url: str) -> int | None:
+        """Return the status of what a browser gets that goes to a page; None where the source has no answer."""
+        found = self.answered(url.partition("#")[0], headers=NAVIGATES)
+        return found.answer.status if found else None
+
+    def live(self) -> list[LiveConnection]:
+        """Return its WebSockets."""
+        return [live for of_origin in self.recording.live.values() for live in of_origin]
+
+
+def read_source(path: Path, into: Path | None = None, wanted: Sequence[str] | None = None) -> ReadSource:
+    """Read a source in this process, into a folder beside it if none is given. Raises InputError."""
+    into = into or Path(tempfile.mkdtemp(prefix="read-", dir=path.parent))
+    into.mkdir(exist_ok=True)
+    brought = read_into(path, wanted, into)
+    mirror, fetchlog = into / NAME, into / f"{NAME}.fetchlog"
+    has_hosts = mirror.is_dir() and any(mirror.iterdir())
+    return ReadSource(brought, into, read_recording(mirror, fetchlog) if has_hosts else Recording())
+
