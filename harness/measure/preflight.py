@@ -135,7 +135,7 @@ def say_imported(files: PageFiles) -> None:
     except OSError as error:
         done = f"{files.fetchlog}: is of an older format, and stays so ({error.strerror}): it is read anew each time"
     if done:
-        print(printable(done), file=sys.stderr)
+        print(printable(done))
 
 
 def _or_rename(directory: Path) -> str:

@@ -1,9 +1,10 @@
-"""Prints the cases as the table of docs/replay.md: ``.venv/bin/python -m tests.corpus.replay.table``.
+"""Prints the cases as the list of docs/replay.md: ``.venv/bin/python -m tests.corpus.replay.table``.
 
 With ``--whole`` a row for each case, with what was recorded, what is asked for, and which of these is the answer.
 """
 
 import sys
+import textwrap
 from typing import Any
 
 from tests.corpus.replay.cases import FILES, read_cases
@@ -20,16 +21,14 @@ TOPICS = {"bodies": "Bodies, methods", "kinds": "Kinds of requests", "order": "O
 
 
 def rows(*, whole: bool) -> list[str]:
-    """Return a row for each file of cases; `whole`: for each case, with what was recorded and asked for."""
-    columns = ("case", "recorded", "asked for", "answer") if whole else ("about", "each is a case")
-    lines = [_row(*columns), "|---" * len(columns) + "|"]
-    for file in FILES:
-        cases = read_cases(file)
-        if whole:
-            lines += map(_of_case, cases)
-        else:
-            lines.append(_row(TOPICS[file.stem], "; ".join(dict.fromkeys(map(_title, cases)))))
-    return lines
+    """Return an item for each file of cases; `whole`: a row for each case, with what was recorded and asked for."""
+    if whole:
+        columns = ("case", "recorded", "asked for", "answer")
+        cases = (case for file in FILES for case in read_cases(file))
+        return [_row(*columns), "|---" * len(columns) + "|", *map(_of_case, cases)]
+    items = (f"- **{TOPICS[file.stem]}**: {'; '.join(dict.fromkeys(map(_title, read_cases(file))))}." for file in FILES)
+    wrapped = textwrap.TextWrapper(118, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return [line for item in items for line in wrapped.wrap(item)]
 
 
 def _of_case(case: dict[str, Any]) -> str:
