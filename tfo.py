@@ -38,9 +38,10 @@ from harness.network.needs import check_programs
 from harness.network.on_user import run_on_user
 from harness.network.star import check_host_count
 from harness.system.busy import wait_for_quiet
+from harness.system.contained import begin_experiment
 from harness.system.fastopen import ON, set_fastopen
 from harness.system.lock import check_alone, only_experiment
-from harness.system.privileges import acting_as, invoking_user, passable_temp_root, require_root
+from harness.system.privileges import invoking_user, passable_temp_root
 from harness.system.signals import run_interruptible
 
 
@@ -49,36 +50,32 @@ def main() -> int:
     arguments = parse_arguments(__doc__)
 
     # Check: nothing is touched before it is known that all of this can be measured.
-    require_root("./tfo.py")
+    begin_experiment("./tfo.py")
     check_alone()
     check_programs(pcap=arguments.pcap)
     browser = check_browser()
     check_room(passable_temp_root())
     files = PageFiles(arguments.dir, arguments.name)
     check_folders(arguments.dir, files, invoking_user())
-    with acting_as(invoking_user()):
-        page_set = check_pages(files)
-        check_authority(page_set)
-        layout = check_layout(arguments.layout, page_set)
+    page_set = check_pages(files)
+    check_authority(page_set)
+    layout = check_layout(arguments.layout, page_set)
     check_host_count([*layout.servers(page_set.hosts)])
 
     # Network: a star with the same rate and delay to every server, or each as far away as it was when it was recorded;
     # one RTT after the other, measured before anything is loaded at it.
-    with acting_as(invoking_user()):
-        links = chosen_links(arguments, page_set, layout)
+    links = chosen_links(arguments, page_set, layout)
     netem = delays_by_netem(max(speeds.longest_rtt_ms for speeds in links))
 
     # Web: each recorded host has a server that answers as it did when it was recorded; Chrome is the only client.
-    with acting_as(invoking_user()):
-        web = chosen_web(arguments, page_set, layout)
+    web = chosen_web(arguments, page_set, layout)
     chrome = chosen_browser(arguments, browser)
 
     # Plan: each page without and with TFO, run by run; less the valid loads of an experiment that is resumed.
     plan = Plan(pages=page_set.pages, testruns=arguments.testruns, tfos=arguments.tfos, seed=arguments.seed,
                 goal=arguments.goal)
     known = [settings(arguments, speeds, web, chrome, netem=netem) for speeds in links]
-    with acting_as(invoking_user()):
-        stages = plan.stages(links, known, arguments.dir / CLIENT if arguments.resume else None)
+    stages = plan.stages(links, known, arguments.dir / CLIENT if arguments.resume else None)
     planned = plan.in_words(stages, resume=arguments.resume, paper=arguments.paper)
     if arguments.dry_run:
         unfit = unfit_pages(web, chrome, links[0]) if arguments.dry_run == "load" else []

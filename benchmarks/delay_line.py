@@ -47,12 +47,12 @@ from harness.measure.server_options import PORT
 from harness.network.links import read_lateness
 from harness.network.needs import check_programs
 from harness.network.star import Host
+from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lateness import Lateness
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import DELAY_MS, Decimal, OptionParser, Several, Whole
-from harness.system.privileges import require_root
 from harness.system.processes import stop
 from harness.system.signals import run_interruptible
 
@@ -100,7 +100,7 @@ HEADER = ["RTT, situation", "connects", "p50 error ms", "p99 error ms", "p50 err
 def main() -> int:
     """Print the table."""
     arguments = parse_arguments()
-    require_root("benchmarks/delay_line.py")
+    begin_experiment("benchmarks/delay_line.py")
     check_programs()
     page_set = read_page_set(BUNDLED)
     rows = []

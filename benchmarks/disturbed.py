@@ -42,10 +42,10 @@ from harness.measure.reason import texts
 from harness.measure.rules import RULES, TIME
 from harness.network.links import kernel_has_netem
 from harness.network.star import LinkSpeeds
+from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, SEED, STALL_MS, OptionParser, Whole, page_list_name
-from harness.system.privileges import acting_as, invoking_user, require_root
 
 STALL = Path(__file__).with_name("stall.py")
 OF_TIME = [rule.kind for rule in TIME]
@@ -88,7 +88,7 @@ def parse_arguments() -> argparse.Namespace:
 
 def main(arguments: argparse.Namespace) -> int:
     """Print the table; the exit status is 1 when a stall that cost time was not found, or a load rejected without."""
-    require_root("benchmarks/disturbed.py")
+    begin_experiment("benchmarks/disturbed.py")
     page_set = check_pages(PageFiles(arguments.dir, arguments.name))
     page = page_set.page(arguments.page)
     settings = BrowserSettings(browser=check_browser(), limits=TimeLimits())
@@ -125,7 +125,7 @@ def measure(lab: Laboratory, page: Page, arguments: argparse.Namespace) -> list[
         if not part and record.plt_ms:
             load_ms = record.plt_ms
         if arguments.records:
-            with acting_as(invoking_user()), arguments.records.open("a") as file:
+            with arguments.records.open("a") as file:
                 line = {"part": part, "after_ms": after_ms, **record.to_json(), "why_not": why_not,
                         "why_not_kinds": [reason.kind.value for reason in verdict]}
                 file.write(json.dumps(line) + "\n")

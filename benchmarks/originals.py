@@ -40,10 +40,10 @@ from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.star import LinkSpeeds
 from harness.replay.authority import fingerprint
+from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, RATE_MBIT, OptionParser, Whole
-from harness.system.privileges import require_root
 from harness.system.signals import run_interruptible
 from tests.support.internet.in_star import serve_in_star
 
@@ -61,7 +61,7 @@ def main() -> int:
     """Print the table; return 1 if a page is missing there."""
     arguments = parse_arguments()
     pages = wanted_pages(arguments.pages)
-    require_root("benchmarks/originals.py")
+    begin_experiment("benchmarks/originals.py")
     check_programs()
     print_machine()
     record_unless_there(arguments.dir)

@@ -42,10 +42,11 @@ from harness.network.rtt import measure_rtts, rtt_tolerance_ms
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import BRIDGE_PORTS, LinkSpeeds, running_star
 from harness.system.commands import run
+from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, ROUNDS, OptionParser, Whole
-from harness.system.privileges import acting_as, invoking_user, require_root
+from harness.system.privileges import invoking_user
 from harness.system.processes import descendants
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
@@ -96,7 +97,7 @@ def main() -> int:
     parser.add_argument("--delaynet", type=DELAY_MS, default=10.0, help="one-way delay, ms (%(default)s)")
     parser.add_argument("--figure", type=Path, help="draw the figure into this file")
     arguments = parser.parse_args()
-    require_root("benchmarks/scale.py")
+    begin_experiment("benchmarks/scale.py")
     check_programs()
     page_set, netem = read_page_set(BUNDLED), kernel_has_netem()
     results: dict[int, list[Round]] = {}
@@ -112,8 +113,7 @@ def main() -> int:
     if arguments.figure:
         from benchmarks.scale_figure import draw
 
-        with acting_as(invoking_user()):
-            draw(medians(results), rtt_errors_ms(results), arguments.figure)
+        draw(medians(results), rtt_errors_ms(results), arguments.figure)
     return 0
 
 

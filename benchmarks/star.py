@@ -35,10 +35,11 @@ from harness.network.links import kernel_has_netem
 from harness.network.needs import check_programs
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import BRIDGE_PORTS, LinkSpeeds, running_star
+from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import ROUNDS, OptionParser, Whole
-from harness.system.privileges import invoking_user, require_root
+from harness.system.privileges import invoking_user
 from harness.system.processes import descendants
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
@@ -62,7 +63,7 @@ def main() -> int:
                         help="servers in the star (%(default)s)")
     parser.add_argument("--rounds", type=ROUNDS, default=5, help="rounds (%(default)s)")
     arguments = parser.parse_args()
-    require_root("benchmarks/star.py")
+    begin_experiment("benchmarks/star.py")
     check_programs()
     page_set, netem = read_page_set(BUNDLED), kernel_has_netem()
     with only_experiment(), temporary_directory() as work_dir:

@@ -45,7 +45,7 @@ from harness.system.fastopen import kernel_has_fastopen
 from harness.system.lock import only_experiment, only_experiment_of_anybody
 from harness.system.options import DELAY_MS, RUNS, SEED, USER_PORT, OptionParser, Several, page_list_name
 from harness.system.own_network import enter_own_network
-from harness.system.privileges import acting_as, invoking_user, passable_temp_root
+from harness.system.privileges import act_as, invoking_user, passable_temp_root
 from harness.system.progress import counted
 from harness.system.signals import run_interruptible
 
@@ -62,6 +62,7 @@ def main() -> int:
     arguments = parse_arguments()
     put_back_what_a_killed_run_left()
     no_network = "--shared-network was given" if arguments.shared_network else enter_own_network()
+    act_as(invoking_user())
 
     # Check: nothing is touched before it is known that all of this can be measured.
     browser = check_browser()
@@ -69,10 +70,9 @@ def main() -> int:
     results_dir = arguments.dir / RESULTS
     if arguments.name == BUNDLED and arguments.dir == ROOT:
         run_program(MAKE_PAGES, "--name", BUNDLED)
-    with acting_as(invoking_user()):
-        make_folder(results_dir)
-        page_set = check_pages(PageFiles(arguments.dir, arguments.name))
-        check_authority(page_set)
+    make_folder(results_dir)
+    page_set = check_pages(PageFiles(arguments.dir, arguments.name))
+    check_authority(page_set)
     check_folders(results_dir, page_set.files, invoking_user())
     fastopen, why = fastopen_here(no_network)
     print(f"TFO: {fastopen.value}{why and f' ({why})'}", flush=True)
@@ -80,8 +80,7 @@ def main() -> int:
     # Web and browser are the star's. Each delay is an experiment of its own; nothing else has the machine meanwhile.
     web, chrome = chosen_web(arguments, page_set), chosen_browser(arguments, browser)
     with only_experiment_of_anybody():
-        with acting_as(invoking_user()):
-            set_all_aside(results_dir)
+        set_all_aside(results_dir)
         statuses = [measure(arguments, delay_ms, web, chrome, (fastopen, why)) for delay_ms in arguments.delays]
 
     # Analysis: the same as anywhere, of files alone.

@@ -27,9 +27,10 @@ from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.star import LinkSpeeds
+from harness.system.contained import begin_experiment
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, OptionParser, Whole
-from harness.system.privileges import browsing_user, give, require_root
+from harness.system.privileges import browsing_user, give
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
 
@@ -44,7 +45,7 @@ def main() -> int:
     parser.add_argument("--rtt", type=DELAY_MS, default=100.0, help="round-trip time in ms (%(default)g)")
     parser.add_argument("--runs", type=Whole(1, 1000), default=3, help="measured loads of each kind (%(default)s)")
     arguments = parser.parse_args()
-    require_root("./experiments/one_page.py")
+    begin_experiment("./experiments/one_page.py")
     check_programs()
     speeds, netem = LinkSpeeds(delay_net_ms=arguments.rtt / 2), delays_by_netem(arguments.rtt)
     plts_ms: dict[int, list[float]] = {0: [], 1: []}

@@ -38,9 +38,10 @@ from harness.network.star import LinkSpeeds
 from harness.synthetic.measured import LoadDetails, document_texts, make_shape
 from harness.synthetic.shape import PageShape, format_shapes
 from harness.system.atomic import write_atomically
+from harness.system.contained import begin_experiment
 from harness.system.lock import only_experiment
 from harness.system.options import TIMEOUT_S, OptionParser, page_list_name
-from harness.system.privileges import acting_as, invoking_user, passable_temp_root, require_root
+from harness.system.privileges import passable_temp_root
 from harness.system.progress import counted
 from harness.system.signals import run_interruptible
 
@@ -161,22 +162,20 @@ def check_output(path: Path) -> None:
 def main() -> int:
     """Measure each page's shape and write the file; the exit status is 1 when a page of the list is not in it."""
     arguments = parse_arguments()
-    require_root("./scripts/shape.py")
+    begin_experiment("./scripts/shape.py")
     check_programs(pcap=False)
     check_room(passable_temp_root())
     files = PageFiles(arguments.dir.resolve(), arguments.name)
     output = arguments.output or files.base / f"{arguments.name}.shape"
-    with acting_as(invoking_user()):
-        page_set = check_pages(files)
-        check_output(output)
+    page_set = check_pages(files)
+    check_output(output)
     with only_experiment():
         near = load_all(arguments, page_set, page_set.pages, DELAYS_MS[0])
         far = load_all(arguments, page_set, list(near), DELAYS_MS[1]) if near else {}
     month = arguments.month or datetime.now(timezone.utc).strftime("%Y-%m")
-    with acting_as(invoking_user()):
-        shapes = each_usable(far, lambda page: shape_of(page, month, near[page], far[page], page_set))
-        if shapes:
-            write_atomically(output, format_shapes(list(shapes.values())))
+    shapes = each_usable(far, lambda page: shape_of(page, month, near[page], far[page], page_set))
+    if shapes:
+        write_atomically(output, format_shapes(list(shapes.values())))
     print(f"{output}: {many(len(shapes), 'page')} of {sum(len(shape.resources) for shape in shapes.values())} resources"
           if shapes else f"{output}: not written, since no page has a shape")
     return 0 if len(shapes) == len(page_set.pages) else 1

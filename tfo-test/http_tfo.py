@@ -20,7 +20,6 @@ kernel's setting in each server's network namespace (net.ipv4.tcp_fastopen, bit 
 
 import argparse
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -39,8 +38,7 @@ from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, Authority, open_
 from harness.replay.processes import ServerHost, Service, ServingOptions, run_servers
 from harness.replay.site import Site, Sites
 from harness.system.options import DELAY_MS, PORT, OptionParser, Several
-from harness.system.privileges import User, acting_as
-from harness.system.processes import die_with_parent
+from harness.system.privileges import User, act_as
 from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
 
 PROBLEMS_SHOWN = 20
@@ -53,10 +51,9 @@ def main() -> int:
     for wrong, problem in server_problems(options):
         if wrong:
             raise InputError(problem)
-    if options.hosts:
-        die_with_parent()    # an experiment's servers: they must not outlive it, even if it is killed
-    with acting_as(options.user) if options.user else nullcontext():
-        recording = read_recording(options.mirror, options.fetchlog)
+    if options.user:
+        act_as(options.user)
+    recording = read_recording(options.mirror, options.fetchlog)
     for problem in recording.problems[:PROBLEMS_SHOWN]:
         print(printable(problem), file=sys.stderr)
     if len(recording.problems) > PROBLEMS_SHOWN:    # our caller may read them only later: do not fill its pipe
@@ -74,8 +71,7 @@ def _services(hosts: list[ServerHost], recording: Recording, options: argparse.N
     """Return what each address serves: the schemes its hosts were recorded with, each on its port."""
     authority = None
     if any("https" in recording.schemes(name) for host in hosts for name in host.names):
-        with acting_as(options.user) if options.user else nullcontext():
-            authority = open_authority(options.authority)
+        authority = open_authority(options.authority)
     services: dict[ServerHost, list[Service]] = {}
     rtts_ms = {host: rtt_ms for host, (_, rtt_ms) in read_rtts(options.think).items()} if options.think else {}
     for host in hosts:

@@ -41,7 +41,7 @@ from harness.measure.limits import TimeLimits
 from harness.system.atomic import write_atomically
 from harness.system.options import SILENCE_S, TIMEOUT_S, OptionParser, Whole
 from harness.system.privileges import User, become
-from harness.system.processes import die_with_parent, terminate_as_interrupt
+from harness.system.processes import terminate_as_interrupt
 from harness.system.stand_by import run_or_stand_by
 
 LOOK_S = 0.02
@@ -199,9 +199,7 @@ def main() -> int:
     rules = resolver_rules(read_hack_dns(arguments.hack_dns))
     chrome.deterministic_script()
     uid, gid = map(int, arguments.user.split(":"))
-    parent = os.getppid()
     become(User("", uid, gid))
-    die_with_parent(parent)     # again: the change of user ended the bond that it was started with
     settings = LoadSettings(arguments.url, arguments.asked_as or arguments.url, arguments.interface, arguments.timeout,
                             arguments.quiet, arguments.quiet_limit, arguments.initiators)
     limit = None

@@ -14,8 +14,6 @@ from harness.measure.laboratory import Laboratory
 from harness.measure.left_behind import LeftBehind, end_of
 from harness.measure.plan import Load
 from harness.network.packets import captured_packets
-from harness.system.privileges import acting_as
-from harness.system.processes import descendants, end_strays
 
 
 def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
@@ -23,17 +21,14 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
 
     When load_page.py left no report, return {"errors": [why]}.
     """
-    known = descendants(os.getpid())
     scratch = Path(tempfile.mkdtemp(prefix="load-", dir=lab.work_dir))
     os.chown(scratch, lab.browsing_user.uid, lab.browsing_user.gid)
-    with acting_as(lab.results_user):
-        directory.mkdir(parents=True, exist_ok=True)
-    left = LeftBehind(scratch, lab.browsing_user, directory, lab.results_user, load.page.name)
+    directory.mkdir(parents=True, exist_ok=True)
+    left = LeftBehind(scratch, lab.browsing_user, directory, load.page.name)
     try:
         with tempfile.TemporaryFile(dir=lab.work_dir) as output:
             with captured_packets(lab.star.user, lab.work_dir) if lab.pcap else nullcontext() as capture:
                 complaint = _call_load_page(lab, load, scratch, output)
-            end_strays(known)           # or they could still change what is looked at now
             left.keep_logs()
             report = left.report(complaint)
             if capture:
@@ -43,7 +38,6 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
                 report["logs"] = left.keep_output(output)
         return report
     finally:
-        end_strays(known)
         shutil.rmtree(scratch, ignore_errors=True)
 
 

@@ -33,7 +33,6 @@ from harness.network.needs import real_time_allowed
 from harness.network.rtt import RttError
 from harness.network.star import LinkSpeeds
 from harness.system import environment
-from harness.system.privileges import acting_as, invoking_user
 from harness.system.progress import Steps, counted
 
 
@@ -119,11 +118,11 @@ class Experiment:
     def _loaded(self, load: Load, series: Series) -> LoadRecord:
         """Load a page once, and set aside what another try has left; return the record, which is not judged yet."""
         self.lab.check_companions()
-        remove_cut_short(cell_of(self.lab, load), load.page, self.lab.results_user)
+        remove_cut_short(cell_of(self.lab, load), load.page)
         attempt = 1 + max([self.earlier.tries.get(load, 0),
                            *(measured.attempt for measured in series.done if measured.load == load)])
         if attempt > 1:
-            keep_failed_try(cell_of(self.lab, load), load.page, attempt - 1, self.lab.results_user)
+            keep_failed_try(cell_of(self.lab, load), load.page, attempt - 1)
         try:
             return replace(record_of(self.lab, load), attempt=attempt)
         except OSError:
@@ -141,14 +140,12 @@ class Experiment:
         """Write the experiment's file, with the order of all loads that were done."""
         new = series[len(self.earlier.valid):]
         order = [*self.earlier.order, *((done.load.page.url, done.load.run, done.load.tfo) for done in new)]
-        with acting_as(self.lab.results_user):
-            write_experiment(self.lab.client_dir, self.lab.delaynet_ms, {**self.description, "order": order})
+        write_experiment(self.lab.client_dir, self.lab.delaynet_ms, {**self.description, "order": order})
 
     def _write_tables(self, series: Series) -> None:
         """Write the tables of all loads, which people read in other programs."""
         if series.done:
-            with acting_as(self.lab.results_user):
-                write_load_tables(self.lab.client_dir)
+            write_load_tables(self.lab.client_dir)
 
 
 def _tell(before: Sequence[Measured], judged: Sequence[Measured], progress: Steps) -> None:
@@ -164,11 +161,10 @@ def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb
     """Return what an experiment's file says of its settings: it can be resumed with the same settings only."""
     hello = (chrome.post_quantum or find_groups(chrome.browser.binary) is None) if web.page_set.secure else None
     machine = environment.machine()
-    with acting_as(invoking_user()):
-        digest = recording_digest(web.page_set.files)
-        live = {page.url: asdict(left_out) for page in web.page_set.pages
-                if (left_out := live_left_out(web.page_set.files.fetchlog / f"{page.name}.har"))}
-        latency = latency_settings(arguments.rtt, speeds, web.page_set, web.layout)
+    digest = recording_digest(web.page_set.files)
+    live = {page.url: asdict(left_out) for page in web.page_set.pages
+            if (left_out := live_left_out(web.page_set.files.fetchlog / f"{page.name}.har"))}
+    latency = latency_settings(arguments.rtt, speeds, web.page_set, web.layout)
     return {
         "name": arguments.name, "pages": [page.url for page in web.page_set.pages],
         "recording_sha256": digest,

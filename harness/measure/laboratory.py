@@ -3,7 +3,6 @@
 tfo.py and the benchmarks use the same one, so what the benchmarks find holds for the experiments, too.
 """
 
-import os
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -35,7 +34,7 @@ from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
 from harness.replay.authority import Authority, open_authority
 from harness.system import fastopen
 from harness.system.companions import Companion
-from harness.system.privileges import User, acting_as, browsing_user, invoking_user
+from harness.system.privileges import User, browsing_user, invoking_user
 from harness.system.scratch import temporary_directory
 from harness.system.stand_by import StandingBy, standing_by
 from harness.system.untrusted import read_untrusted
@@ -90,10 +89,9 @@ class Laboratory:
     star: Star
     browser: Browser
     browsing_user: User
-    results_user: User
     work_dir: Path
     hack_dns: Path
-    """What loads read; only root can write to it."""
+    """What loads read."""
     shim: Path
     client_dir: Path
     server_log_dir: Path
@@ -213,15 +211,13 @@ def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, chrome: Browser
     """
     with ExitStack() as stack:
         work_dir = stack.enter_context(temporary_directory())
-        user = invoking_user()
-        results_dir = results_dir or _folder_for_nothing(work_dir, user)
+        results_dir = results_dir or _folder_for_nothing(work_dir)
         server_log_dir = results_dir / SERVER_LOGS
 
         star = stack.enter_context(running_star([*web.servers], links[0], netem))
-        with acting_as(user):
-            server_log_dir.mkdir(exist_ok=True)
-            authority = open_authority() if web.page_set.secure else None
-            remap_hosts(star, web, results_dir / HACK_DNS)        # for people, and for --on-user
+        server_log_dir.mkdir(exist_ok=True)
+        authority = open_authority() if web.page_set.secure else None
+        remap_hosts(star, web, results_dir / HACK_DNS)        # for people, and for --on-user
         settings = server_settings(web, [speeds.delay_net_ms for speeds in links], server_log_dir)
         servers = stack.enter_context(running_servers(star, settings, work_dir))
         load_page = stack.enter_context(load_page_standing_by(star))
@@ -255,11 +251,10 @@ def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authorit
                   results_dir: Path) -> dict[str, Any]:
     """Return those fields of a Laboratory that do not depend on its network."""
     recording = web.page_set.recording
-    with acting_as(invoking_user()):        # who may have made a link of the mirror's folder meanwhile
-        recorded = {page.name: recorded_page(recording, web.page_set.files.mirror, page.name)
-                    for page in web.page_set.pages}
+    recorded = {page.name: recorded_page(recording, web.page_set.files.mirror, page.name)
+                for page in web.page_set.pages}
     return {
-        "browser": chrome.browser, "browsing_user": browsing_user(), "results_user": invoking_user(),
+        "browser": chrome.browser, "browsing_user": browsing_user(),
         "work_dir": work_dir, "shim": _own_shim(work_dir), "client_dir": results_dir / CLIENT,
         "server_log_dir": results_dir / SERVER_LOGS, "predict": chrome.predict, "initiators": chrome.initiators,
         "limits": chrome.limits, "trusted_key": authority.fingerprint if authority else None,
@@ -285,11 +280,10 @@ def remap_hosts(star: Star, web: ReplayedWeb, path: Path) -> Path:
     return path
 
 
-def _folder_for_nothing(work_dir: Path, user: User) -> Path:
-    """Make a folder for results that are thrown away. It belongs to `user`, as whom all results are written."""
+def _folder_for_nothing(work_dir: Path) -> Path:
+    """Make a folder for results that are thrown away."""
     folder = work_dir / "results"
     folder.mkdir()
-    os.chown(folder, user.uid, user.gid)
     return folder
 
 

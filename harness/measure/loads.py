@@ -23,7 +23,6 @@ from harness.network.cookies import cookies_for_a_load
 from harness.network.links import home_drops
 from harness.system import environment, fastopen
 from harness.system.open_connections import open_sockets, wait_for_close
-from harness.system.privileges import acting_as
 from harness.system.ticker import ticking
 from harness.system.untrusted import UnreadableFileError
 
@@ -62,9 +61,8 @@ def record_of(lab: Laboratory, load: Load) -> LoadRecord:
 
 def write_record(lab: Laboratory, load: Load, done: LoadRecord, why_not: Sequence[Reason]) -> None:
     """Write a load's JSON with the verdict on it: `why_not` is empty for a valid load."""
-    with acting_as(lab.results_user):
-        write_load(cell_of(lab, load), replace(
-            done, why_not=tuple(texts(why_not)), why_not_kinds=tuple(reason.kind for reason in why_not)))
+    write_load(cell_of(lab, load), replace(
+        done, why_not=tuple(texts(why_not)), why_not_kinds=tuple(reason.kind for reason in why_not)))
 
 
 def cell_of(lab: Laboratory, load: Load) -> Path:
@@ -74,8 +72,7 @@ def cell_of(lab: Laboratory, load: Load) -> Path:
 
 def _ends_of_logs(lab: Laboratory, load: Load) -> dict[Path, int]:
     """Return where the servers' logs end before this load: they hold all earlier ones, and grow with each."""
-    with acting_as(lab.results_user):
-        return {path: size for directory in lab.server_logs(load.tfo) for path, size in ends_of_logs(directory).items()}
+    return {path: size for directory in lab.server_logs(load.tfo) for path, size in ends_of_logs(directory).items()}
 
 
 def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, int]) -> list[ServerRequest]:
@@ -83,15 +80,13 @@ def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, in
 
     Of connections of the load before that sent nothing, some may be noted only now.
     """
-    with acting_as(lab.results_user):
-        return [request for directory in lab.server_logs(load.tfo)
-                for request in read_server_logs(directory, since=since) if request.time_s >= since_s]
+    return [request for directory in lab.server_logs(load.tfo)
+            for request in read_server_logs(directory, since=since) if request.time_s >= since_s]
 
 
 def _har_log(lab: Laboratory, har: Path) -> dict[str, Any]:
     """Return the log of a load's HAR; {} if there is none, or it is none."""
     try:
-        with acting_as(lab.results_user):
-            return read_har_log(har)
+        return read_har_log(har)
     except UnreadableFileError:
         return {}

@@ -28,7 +28,6 @@ from harness.network.servers import running_servers
 from harness.network.star import LinkSpeeds, Star
 from harness.replay.authority import open_authority
 from harness.system import fastopen
-from harness.system.privileges import acting_as, invoking_user
 from harness.system.scratch import temporary_directory
 
 LOOPBACK: NetworkKind = "loopback"
@@ -123,12 +122,11 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettin
     """
     with ExitStack() as stack:
         work_dir = stack.enter_context(temporary_directory())
-        user, star = invoking_user(), loopback_star(web.page_set.hosts)
+        star = loopback_star(web.page_set.hosts)
         server_log_dir = results_dir / SERVER_LOGS
-        with acting_as(user):
-            server_log_dir.mkdir(exist_ok=True)
-            authority = open_authority() if web.page_set.secure else None
-            remap_hosts(star, web, results_dir / HACK_DNS)
+        server_log_dir.mkdir(exist_ok=True)
+        authority = open_authority() if web.page_set.secure else None
+        remap_hosts(star, web, results_dir / HACK_DNS)
         settings = server_settings(web, [speeds.delay_net_ms], server_log_dir, held_rtt_ms=speeds.rtt_ms)
         servers = stack.enter_context(running_servers(star, settings, work_dir))
         yield LoopbackLaboratory(

@@ -89,10 +89,10 @@ def burst(sender: Host, receiver: Host, packets: int) -> Transfer:
             receiving = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
             receiving.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
             wait_for_stamps()
+            receiving.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, SEND_BUFFER_BYTES)
         with inside(sender.pid):
             sending = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW))     # receives nothing
-        receiving.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, SEND_BUFFER_BYTES)
-        sending.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES)
+            sending.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES)
         receiving.bind((receiver.address, PORT))
         receiving.settimeout(SILENCE_S)
         packet, began_s = _packet(sender, receiver), time.monotonic()

@@ -26,6 +26,7 @@ from mininet.util import ipAdd, macColonHex
 
 from harness.errors import ExperimentError, InputError
 from harness.network import nodes
+from harness.system.privileges import as_root
 from harness.system.processes import is_running
 from harness.system.tcp import FRAME_BYTES
 
@@ -195,7 +196,7 @@ def running_star(host_names: Sequence[str], speeds: LinkSpeeds, netem: bool) -> 
     try:
         net.topo = StarTopo(host_names=host_names, speeds=speeds, netem=netem)
         try:
-            with _file_limit(FILES_PER_NODE * (len(host_names) + 2)):
+            with as_root(), _file_limit(FILES_PER_NODE * (len(host_names) + 2)):
                 net.start()
         except (Exception, SystemExit) as error:  # Mininet raises bare Exceptions and calls exit()
             raise ExperimentError(f"Mininet could not build the star: {error}") from error
@@ -246,5 +247,6 @@ def _set_up(net: Mininet, star: Star) -> None:
 
 def _take_down(net: Any) -> None:
     """End the hosts' shells; their namespaces, interfaces and bridge go with them."""
-    for node in [*net.hosts, *net.switches]:
-        node.terminate()
+    with as_root():
+        for node in [*net.hosts, *net.switches]:
+            node.terminate()

@@ -5,12 +5,13 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO
 
 from harness.errors import ExperimentError, InputError
 from harness.system.netns import inside
+from harness.system.privileges import as_root
 from harness.system.processes import bound_to_us, stop
 
 START_TIMEOUT_S = 30.0
@@ -44,7 +45,7 @@ def running(command: Sequence[str], ready: str, what: str, namespace_pid: int | 
     not get ready within 30 s.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
-        with inside(namespace_pid) if namespace_pid else nullcontext():
+        with inside(namespace_pid) if namespace_pid else as_root():
             process = subprocess.Popen(bound_to_us(command), stdout=subprocess.PIPE, stderr=complaints, text=True,
                                        start_new_session=True, pass_fds=pass_fds)
         try:

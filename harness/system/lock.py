@@ -18,8 +18,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.errors import BusyError, InputError
+from harness.system.contained import machines_proc, started_as, started_by
 from harness.system.fastopen import SYSCTL
-from harness.system.privileges import temp_root
+from harness.system.privileges import as_root, temp_root
 from harness.system.processes import bound_to_us, stop
 
 LOCK_FILE = Path("/run/tfo-lab.lock")
@@ -46,11 +47,11 @@ def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Itera
     lent = os.environ.get(INHERITED_FD)
     if lent is not None:
         _check_lent(lent, lock_file)
-        lender = os.getppid()
+        lender = started_by()
         try:
             yield           # the caller outlives us, and lets go
         finally:
-            if os.getppid() != lender:      # unless it was killed
+            if started_by() != lender:      # unless it was killed
                 _put_back_what_was_noted(int(lent), sysctl)
         return
     with _held(lock_file, sysctl):
@@ -67,7 +68,8 @@ def check_alone() -> None:
     try:
         fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        pids = holding_pids(place)
+        with as_root():
+            pids = holding_pids(place)
         raise _is_running(place, f"pid {min(pids)}" if pids else "unknown") from None
     finally:
         os.close(directory)
@@ -87,12 +89,13 @@ def lent_lock(wait_s: float, go_on: Callable[[], bool] = lambda: True, lock_file
 @contextmanager
 def _held(lock_file: Path, sysctl: Path, wait_s: float = 0.0, go_on: Callable[[], bool] = lambda: True,
           ) -> Iterator[int]:
-    lock_fd = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
+    with as_root():
+        lock_fd = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         os.fchmod(lock_fd, 0o600)
+    try:
         _wait_and_take(lock_fd, lock_file, wait_s, go_on)
         _put_back_what_was_noted(lock_fd, sysctl)
-        own = f"pid {os.getpid()} ({shlex.join(sys.argv)}) since {time.strftime('%H:%M:%S')}\n"
+        own = f"pid {started_as()} ({shlex.join(sys.argv)}) since {time.strftime('%H:%M:%S')}\n"
         os.ftruncate(lock_fd, 0)
         os.pwrite(lock_fd, own.encode(errors="replace"), 0)
         yield lock_fd
@@ -149,7 +152,7 @@ def _refuse_if_locked(path: Path) -> None:
         return
     status = path.stat()
     place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
-    for line in Path("/proc/locks").read_text().splitlines():
+    for line in (machines_proc() / "locks").read_text().splitlines():
         fields = line.split()
         if fields[1] == "FLOCK" and fields[5] == place:
             raise _is_running(path, f"pid {fields[4]}")
@@ -167,7 +170,7 @@ def holder(lock_file: Path = LOCK_FILE) -> str:
         return written or "unknown"
     pid = min(pids)
     try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+        command = (machines_proc() / f"{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
     except OSError:         # it has ended meanwhile
         return written or "unknown"
     return f"pid {pid} ({shlex.join(word.decode(errors='replace') for word in command)})"
@@ -179,7 +182,7 @@ def holding_pids(lock_file: Path) -> set[int]:
         wanted = lock_file.stat()
     except OSError:
         return set()
-    return {int(process.name) for process in Path("/proc").glob("[0-9]*") if _has_lock(process, wanted)}
+    return {int(process.name) for process in machines_proc().glob("[0-9]*") if _has_lock(process, wanted)}
 
 
 def _has_lock(process: Path, lock: os.stat_result) -> bool:
@@ -213,7 +216,8 @@ def _take(lock_fd: int, lock_file: Path) -> None:
     try:
         fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise _is_running(lock_file, holder(lock_file)) from None
+        with as_root():
+            raise _is_running(lock_file, holder(lock_file)) from None
 
 
 def _is_running(lock: Path, who: str) -> BusyError:
@@ -224,7 +228,8 @@ def _put_back_what_was_noted(lock_fd: int, sysctl: Path) -> None:
     """Write back the net.ipv4.tcp_fastopen that a killed run.sh noted in the lock file, say so, and empty the file."""
     noted = _FASTOPEN.search(os.pread(lock_fd, LONGEST, 0).decode(errors="replace"))
     if noted:
-        sysctl.write_text(f"{noted[1]}\n")
+        with as_root():
+            sysctl.write_text(f"{noted[1]}\n")
     os.ftruncate(lock_fd, 0)
     if noted:
         print(f"net.ipv4.tcp_fastopen is {noted[1]} again, as it was before a run that was killed", file=sys.stderr)
