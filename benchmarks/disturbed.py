@@ -40,7 +40,7 @@ from harness.measure.plan import Load
 from harness.measure.preflight import check_browser, check_pages
 from harness.measure.reason import texts
 from harness.measure.rules import RULES, TIME
-from harness.network.links import kernel_has_netem
+from harness.network.needs import kernel_has_netem
 from harness.network.star import LinkSpeeds
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine

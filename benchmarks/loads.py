@@ -33,8 +33,7 @@ from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load, plan_loads
 from harness.measure.reason import texts
-from harness.network.links import kernel_has_netem
-from harness.network.needs import check_programs
+from harness.network.needs import check_programs, kernel_has_netem
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment

@@ -36,8 +36,8 @@ from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED
 from harness.measure.preflight import PageSet
 from harness.measure.server_options import PORT, tls_port_beside
-from harness.network.links import delayed_links, kernel_has_netem
-from harness.network.needs import check_programs
+from harness.network.links import delayed_links
+from harness.network.needs import check_programs, kernel_has_netem
 from harness.network.rtt import measure_rtts, rtt_tolerance_ms
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import BRIDGE_PORTS, LinkSpeeds, running_star

@@ -31,8 +31,7 @@ from benchmarks.report import print_table
 from harness.files.pages import BUNDLED
 from harness.measure.preflight import PageSet
 from harness.measure.server_options import PORT, tls_port_beside
-from harness.network.links import kernel_has_netem
-from harness.network.needs import check_programs
+from harness.network.needs import check_programs, kernel_has_netem
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import BRIDGE_PORTS, LinkSpeeds, running_star
 from harness.system.contained import begin_experiment

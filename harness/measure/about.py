@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.browser.program import find_browser, version_of
 from harness.errors import InputError, printable
-from harness.network.links import kernel_has_netem
+from harness.network.needs import kernel_has_netem
 from harness.system.environment import git_state
 
 VERSION = "1.0.0"

@@ -44,7 +44,7 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
     wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)
     return Evidence(
         lab=lab, load=load, report=report, requests=_logged(lab, load, began_s, logs_before),
-        har=_har_log(lab, directory / f"{load.page.name}.har"),
+        har=_har_log(directory / f"{load.page.name}.har"),
         counters={side: fastopen.difference(after[side], before[side]) for side in after},
         delay_line_drops=lab.delay_line_drops() - drops_before,
         buffer_drops=fastopen.difference(home_drops(lab.star), full_before) if full_before else None,
@@ -84,7 +84,7 @@ def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, in
             for request in read_server_logs(directory, since=since) if request.time_s >= since_s]
 
 
-def _har_log(lab: Laboratory, har: Path) -> dict[str, Any]:
+def _har_log(har: Path) -> dict[str, Any]:
     """Return the log of a load's HAR; {} if there is none, or it is none."""
     try:
         return read_har_log(har)

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from harness.system.pid_namespace import fork_into_namespace, see_own_processes
+from harness.system.pid_namespace import fork_into_namespace, see_own_processes, why_none
 from harness.system.privileges import act_as, invoking_user, passable_temp_root, require_root
 from harness.system.processes import PR_SET_PDEATHSIG
 from harness.system.scratch import sweep
@@ -49,35 +49,25 @@ def contain() -> None:
     Where that is not allowed, say so in a line and go on as before: what context managers clean up is cleaned up, and
     after SIGKILL something may be left. To be called while there are no threads.
     """
+    if why := why_none():
+        print(f"no PID namespace can be made here ({why}): what SIGKILL ends may leave processes", file=sys.stderr)
+        return
     proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     pid, alive, status = os.getpid(), os.pipe(), os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
-    try:
-        keeper = fork_into_namespace()
-        if keeper:
-            os.close(alive[0])
-            os.close(status[1])
-            _wait_for(keeper, status[0])
-        os.close(alive[1])
-        os.close(status[0])
-        try:
-            see_own_processes()
-        except OSError as error:
-            os.write(status[1], str(error).encode())
-            os._exit(1)
-        program = os.fork()
-        if program:
-            _keep(program, alive[0], status[1])
-    except OSError as error:
-        print(f"no PID namespace can be made here ({error}): what SIGKILL ends may leave processes", file=sys.stderr)
-        descriptors = [proc, *alive, *status]
-    else:
-        _machine.update(proc=proc, pid=pid)
-        descriptors = [alive[0], status[1]]
-    for descriptor in descriptors:
-        with suppress(OSError):
-            os.close(descriptor)
+    if keeper := fork_into_namespace():
+        os.close(alive[0])
+        os.close(status[1])
+        _wait_for(keeper, status[0])
+    os.close(alive[1])
+    os.close(status[0])
+    see_own_processes()
+    if program := os.fork():
+        _keep(program, alive[0], status[1])
+    os.close(alive[0])
+    os.close(status[1])
+    _machine.update(proc=proc, pid=pid)
 
 
 def machines_proc() -> Path:
@@ -96,16 +86,13 @@ def started_by() -> int:
     return int(stat.rpartition(")")[2].split()[1])
 
 
-def _wait_for(keeper: int, status: int) -> None:
-    """Wait for the keeper's end, passing signals on, and end as the experiment did. Raises OSError if there was none."""
+def _wait_for(keeper: int, status: int) -> NoReturn:
+    """Wait for the keeper's end, passing signals on, and end as the experiment did."""
     for number in PASSED_ON:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda number, _frame: _send(keeper, number))
     os.waitpid(keeper, 0)
-    said = os.read(status, 4096).decode()
-    if said and not said.lstrip("-").isdecimal():
-        raise OSError(said)
-    _end_as(int(said or -signal.SIGKILL))
+    _end_as(int(os.read(status, 16) or -signal.SIGKILL))
 
 
 def _end_as(code: int) -> NoReturn:
@@ -142,6 +129,7 @@ def _keep(program: int, alive: int, status: int) -> NoReturn:
         while True:
             os.wait()
     with suppress(OSError):
+        act_as(invoking_user())
         sweep(passable_temp_root())
     with suppress(BrokenPipeError):
         os.write(status, str(os.waitstatus_to_exitcode(how)).encode())

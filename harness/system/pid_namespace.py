@@ -1,4 +1,4 @@
-"""A PID namespace: processes that the kernel ends, all of them, when the first of them has ended (pid_namespaces(7))."""
+"""PID namespaces: the kernel ends all processes of one when the first of them has ended (pid_namespaces(7))."""
 
 import ctypes
 import os
@@ -18,9 +18,8 @@ def fork_into_namespace() -> int:
     ours = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     try:
         _check(_libc.unshare(CLONE_NEWPID), "unshare")
-        try:
-            pid = os.fork()
-        finally:
+        pid = os.fork()
+        if pid:
             _check(_libc.setns(ours, CLONE_NEWPID), "setns")    # what else is forked belongs to us again
     finally:
         os.close(ours)
@@ -32,6 +31,30 @@ def see_own_processes() -> None:
     _check(_libc.unshare(CLONE_NEWNS), "unshare")
     _check(_libc.mount(None, b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None), "mount")
     _check(_libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID_NODEV_NOEXEC), None), "mount /proc")
+
+
+def why_none() -> str:
+    """Return why no PID namespace can be made here, in words; "" where one can."""
+    read, write = os.pipe()
+    try:
+        pid = fork_into_namespace()
+        if not pid:
+            try:
+                see_own_processes()
+            except OSError as error:
+                os.write(write, str(error).encode())
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+        os.set_blocking(read, False)
+        return os.read(read, 4096).decode()
+    except BlockingIOError:         # nothing was wrong
+        return ""
+    except OSError as error:
+        return str(error)
+    finally:
+        os.close(read)
+        os.close(write)
 
 
 def _check(result: int, what: str) -> None:

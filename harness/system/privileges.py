@@ -7,7 +7,6 @@ there: root's rights are taken for a few statements (`as_root`). What it starts 
 import ctypes
 import inspect
 import os
-import platform
 import pwd
 import stat
 import tempfile
@@ -24,9 +23,10 @@ UNPRIVILEGED_ACCOUNT = "nobody"
 AT_EMPTY_PATH = 0x1000
 SHARED_TEMP = ("/tmp", "/var/tmp")
 PRELOAD_SEPARATORS = frozenset(" :")
-OF_THIS_THREAD = {"x86_64": (117, 119), "aarch64": (147, 149), "riscv64": (147, 149)}
-"""The numbers of setresuid(2) and setresgid(2) by the machine. The C library's functions change all threads, also those
-that are root just now, or should not be."""
+_CALLS = {"x86_64": (117, 119), "aarch64": (147, 149), "riscv64": (147, 149)}
+OF_THIS_THREAD = _CALLS.get(os.uname().machine)
+"""The numbers of setresuid(2) and setresgid(2) on this machine. The C library's functions change all threads: also one
+that is root just now, or should not be."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -133,12 +133,12 @@ def as_root() -> Iterator[None]:
 
 def _set_ids(uids: tuple[int, int, int], gids: tuple[int, int, int]) -> None:
     """Change the real, effective and saved ids of this thread: first to root, who may change the others."""
-    set_uids, set_gids = OF_THIS_THREAD.get(platform.machine(), (0, 0))
-    if not set_uids:
+    if OF_THIS_THREAD is None:
         os.setresuid(0, 0, 0)
         os.setresgid(*gids)
         os.setresuid(*uids)
         return
+    set_uids, set_gids = OF_THIS_THREAD
     for call, ids in ((set_uids, (0, 0, 0)), (set_gids, gids), (set_uids, uids)):
         if _libc.syscall(call, *ids) != 0:
             problem = ctypes.get_errno()

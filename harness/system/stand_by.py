@@ -4,7 +4,7 @@
 
 To load what load_page.py needs takes it 0.3 to 0.4 s, nearly half of what a load cost besides the page. A call has its
 own arguments and its own standard error. It is the first process of a PID namespace, so that all that it started ends
-with it; where none can be made, it dies with the program that stands by.
+with it, where one can be made. When the program that stands by dies, the call is ended.
 """
 
 import gc
@@ -23,9 +23,8 @@ from typing import IO
 
 from harness.errors import ExperimentError, run_main
 from harness.system.companions import Companion, running
-from harness.system.pid_namespace import fork_into_namespace, see_own_processes
+from harness.system.pid_namespace import fork_into_namespace, see_own_processes, why_none
 from harness.system.privileges import as_root
-from harness.system.processes import die_with_parent
 
 STAND_BY = "--stand-by"
 READY = "stands by"
@@ -60,7 +59,7 @@ class StandingBy:
                 raise ExperimentError(f"{self.program.what} did not start a process")
             [process] = descriptors
             try:
-                in_time = _has_ended(process, patience_s)
+                in_time = _has_ended(process, patience_s, self.connection)
             finally:
                 _end(process)
                 os.close(process)
@@ -97,6 +96,7 @@ def run_or_stand_by(main: Callable[[], int]) -> None:
 
 def _stand_by(main: Callable[[], int], connection: socket.socket) -> None:
     """Fork a process for each call that comes, one after the other, until nobody can call any more."""
+    fork = os.fork if why_none() else fork_into_namespace
     gc.freeze()         # the collector must not touch, and so copy, what the calls share
     print(READY, flush=True)
     while True:
@@ -104,7 +104,7 @@ def _stand_by(main: Callable[[], int], connection: socket.socket) -> None:
         if not message:
             return
         [errors] = descriptors
-        pid = _fork()
+        pid = fork()
         if not pid:
             _be_called(main, json.loads(message), errors, connection)
         os.close(errors)
@@ -114,24 +114,11 @@ def _stand_by(main: Callable[[], int], connection: socket.socket) -> None:
         connection.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
-def _fork() -> int:
-    """Fork into a PID namespace of the child's own where that is allowed; return 0 to the child."""
-    us = os.getpid()
-    try:
-        pid = fork_into_namespace()
-    except PermissionError:
-        pid = os.fork()
-        if not pid:
-            die_with_parent(us)
-        return pid
-    if not pid:
-        see_own_processes()
-    return pid
-
-
 def _be_called(main: Callable[[], int], arguments: list[str], errors: int, connection: socket.socket) -> None:
     """Become the process of a call. Never returns."""
     try:
+        if os.getpid() == 1:
+            see_own_processes()
         os.setsid()
         connection.close()
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -151,10 +138,15 @@ def _be_called(main: Callable[[], int], arguments: list[str], errors: int, conne
     os._exit(1)
 
 
-def _has_ended(process: int, patience_s: float) -> bool:
-    """Wait until the process of this pidfd has ended (pidfd_open(2)); tell whether it has within `patience_s`."""
+def _has_ended(process: int, patience_s: float, starter: socket.socket | None = None) -> bool:
+    """Wait until the process of this pidfd has ended (pidfd_open(2)); tell whether it has within `patience_s`.
+
+    Or the program at the other end of `starter`, with which it is to end.
+    """
     ended = select.poll()
     ended.register(process, select.POLLIN)
+    if starter:
+        ended.register(starter, 0)          # POLLHUP, which is told in any case
     return bool(ended.poll(patience_s * 1000))
 
 

@@ -18,7 +18,8 @@ import pytest
 
 from harness.errors import ExperimentError
 from harness.measure.server_options import tls_port_beside
-from harness.network.links import delayed_links, kernel_has_netem
+from harness.network.links import delayed_links
+from harness.network.needs import kernel_has_netem
 from harness.network.rates import PACKET_BYTES, burst, check_home_link
 from harness.network.rtt import check_rtts, measure_rtts
 from harness.network.servers import ServerSettings, running_servers
