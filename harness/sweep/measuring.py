@@ -1,7 +1,7 @@
 """A worker's side of a sweep: has one unit measured by tfo.py on this machine, and says whether the machine can.
 
-The worker is root, since tfo.py is. The folder with recording and results is given to Chrome's user, who may put links
-there. So root writes nothing into it and reads it as that user; what root writes, ``console.log``, is beside it.
+The worker begins as root, since tfo.py does. Among the folders with recordings and results it is the user who called
+sudo, whatever links lie there.
 """
 
 import os
