@@ -50,8 +50,8 @@ def main() -> int:
     arguments = parse_arguments(__doc__)
 
     # Check: nothing is touched before it is known that all of this can be measured.
-    begin_experiment("./tfo.py")
     check_alone()
+    begin_experiment("./tfo.py")
     check_programs(pcap=arguments.pcap)
     browser = check_browser()
     check_room(passable_temp_root())

@@ -27,7 +27,7 @@ from mininet.util import ipAdd, macColonHex
 from harness.errors import ExperimentError, InputError
 from harness.network import nodes
 from harness.system.privileges import as_root
-from harness.system.processes import is_running
+from harness.system.processes import is_running, stop
 from harness.system.tcp import FRAME_BYTES
 
 BRIDGE_PORTS = 1023
@@ -247,6 +247,6 @@ def _set_up(net: Mininet, star: Star) -> None:
 
 def _take_down(net: Any) -> None:
     """End the hosts' shells; their namespaces, interfaces and bridge go with them."""
-    with as_root():
-        for node in [*net.hosts, *net.switches]:
-            node.terminate()
+    for node in [*net.hosts, *net.switches]:
+        stop(node.shell, patience_s=0)
+        node.cleanup()

@@ -1,5 +1,6 @@
 """Programs that run beside an experiment: started, waited for until they are ready, and ended with it."""
 
+import os
 import selectors
 import signal
 import subprocess
@@ -11,7 +12,6 @@ from typing import IO
 
 from harness.errors import ExperimentError, InputError
 from harness.system.netns import inside
-from harness.system.privileges import as_root
 from harness.system.processes import bound_to_us, stop
 
 START_TIMEOUT_S = 30.0
@@ -37,7 +37,7 @@ class Companion:
 @contextmanager
 def running(command: Sequence[str], ready: str, what: str, namespace_pid: int | None = None,
             pass_fds: Sequence[int] = ()) -> Iterator[Companion]:
-    """Run `command` while this lasts, in the network namespace of `namespace_pid` if one is given.
+    """Run `command`, as root, while this lasts, in the network namespace of `namespace_pid` if one is given.
 
     It is running when it has printed the line `ready`. Its errors go to a file, so that no full pipe can stop it. It
     inherits the descriptors `pass_fds`.
@@ -45,7 +45,7 @@ def running(command: Sequence[str], ready: str, what: str, namespace_pid: int | 
     not get ready within 30 s.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
-        with inside(namespace_pid) if namespace_pid else as_root():
+        with inside(namespace_pid or os.getpid()):
             process = subprocess.Popen(bound_to_us(command), stdout=subprocess.PIPE, stderr=complaints, text=True,
                                        start_new_session=True, pass_fds=pass_fds)
         try:

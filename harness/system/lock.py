@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from harness.errors import BusyError, InputError
@@ -45,21 +45,24 @@ def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Itera
     """
     check_alone()
     lent = os.environ.get(INHERITED_FD)
-    if lent is not None:
-        _check_lent(lent, lock_file)
-        lender = started_by()
-        try:
-            yield           # the caller outlives us, and lets go
-        finally:
-            if started_by() != lender:      # unless it was killed
-                _put_back_what_was_noted(int(lent), sysctl)
-        return
-    with _held(lock_file, sysctl):
+    with _held(lock_file, sysctl) if lent is None else _lent(lent, lock_file, sysctl):
         yield
 
 
+@contextmanager
+def _lent(descriptor: str, lock_file: Path, sysctl: Path) -> Iterator[None]:
+    with as_root():
+        _check_lent(descriptor, lock_file)
+    lender = started_by()
+    try:
+        yield           # the caller outlives us, and lets go
+    finally:
+        if started_by() != lender:      # unless it was killed
+            _put_back_what_was_noted(int(descriptor), sysctl)
+
+
 def check_alone() -> None:
-    """Raise BusyError when an experiment without root is running: it has a lock of its own. Needs root.
+    """Raise BusyError when an experiment without root is running: it has a lock of its own.
 
     The lock itself is asked: /proc/locks has other numbers for the devices of btrfs than stat(2).
     """
@@ -68,8 +71,7 @@ def check_alone() -> None:
     try:
         fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        with as_root():
-            pids = holding_pids(place)
+        pids = holding_pids(place)
         raise _is_running(place, f"pid {min(pids)}" if pids else "unknown") from None
     finally:
         os.close(directory)
@@ -89,11 +91,13 @@ def lent_lock(wait_s: float, go_on: Callable[[], bool] = lambda: True, lock_file
 @contextmanager
 def _held(lock_file: Path, sysctl: Path, wait_s: float = 0.0, go_on: Callable[[], bool] = lambda: True,
           ) -> Iterator[int]:
-    with as_root():
+    with as_root(), ExitStack() as undo:
         lock_fd = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        undo.callback(os.close, lock_fd)
         os.fchmod(lock_fd, 0o600)
-    try:
         _wait_and_take(lock_fd, lock_file, wait_s, go_on)
+        undo.pop_all()
+    try:
         _put_back_what_was_noted(lock_fd, sysctl)
         own = f"pid {started_as()} ({shlex.join(sys.argv)}) since {time.strftime('%H:%M:%S')}\n"
         os.ftruncate(lock_fd, 0)
@@ -216,8 +220,7 @@ def _take(lock_fd: int, lock_file: Path) -> None:
     try:
         fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        with as_root():
-            raise _is_running(lock_file, holder(lock_file)) from None
+        raise _is_running(lock_file, holder(lock_file)) from None
 
 
 def _is_running(lock: Path, who: str) -> BusyError:
