@@ -25,6 +25,7 @@ from harness.errors import ExperimentError, run_main
 from harness.system.companions import Companion, running
 from harness.system.pid_namespace import fork_into_namespace, see_own_processes, why_none
 from harness.system.privileges import as_root
+from harness.system.processes import die_with_parent
 
 STAND_BY = "--stand-by"
 READY = "stands by"
@@ -119,6 +120,8 @@ def _be_called(main: Callable[[], int], arguments: list[str], errors: int, conne
     try:
         if os.getpid() == 1:
             see_own_processes()
+        else:
+            die_with_parent()
         os.setsid()
         connection.close()
         nothing = os.open(os.devnull, os.O_RDWR)
