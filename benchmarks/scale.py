@@ -35,7 +35,7 @@ from benchmarks.report import print_table
 from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED
 from harness.measure.preflight import PageSet
-from harness.measure.server_options import PORT, tls_port_beside
+from harness.measure.settings import Settings
 from harness.network.links import delayed_links, kernel_has_netem
 from harness.network.needs import check_programs
 from harness.network.rtt import measure_rtts, rtt_tolerance_ms
@@ -133,7 +133,7 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
             watch.start()
             laboratory.enter_context(delayed_links(star, speeds, netem))
             watch.stop("delayed")
-            rtts_ms = measure_rtts(star, PORT)
+            rtts_ms = measure_rtts(star, Settings.port)
             measured.rtt_errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in rtts_ms.values()]
             in_star = descendants(os.getpid())
             measured.memory_mb["star memory"] = pss_bytes(in_star - before) / 1e6
@@ -154,7 +154,8 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
 def settings(page_set: PageSet, work_dir: Path, delaynet_ms: float) -> ServerSettings:
     """Return how the servers answer."""
     return ServerSettings(
-        mirror=work_dir / "mirror", fetchlog=page_set.files.fetchlog, port=PORT, tls_port=tls_port_beside(PORT),
+        mirror=work_dir / "mirror", fetchlog=page_set.files.fetchlog, port=Settings.port,
+        tls_port=Settings().https_port,
         http="1.0", server="threaded", logdir=work_dir / "serverlogs", delays_ms=(delaynet_ms,), user=invoking_user())
 
 

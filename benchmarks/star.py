@@ -30,7 +30,7 @@ from benchmarks.memory import pss_bytes
 from benchmarks.report import print_table
 from harness.files.pages import BUNDLED
 from harness.measure.preflight import PageSet
-from harness.measure.server_options import PORT, tls_port_beside
+from harness.measure.settings import Settings
 from harness.network.links import kernel_has_netem
 from harness.network.needs import check_programs
 from harness.network.servers import ServerSettings, running_servers
@@ -80,7 +80,8 @@ def main() -> int:
 def one_round(page_set: PageSet, names: list[str], netem: bool, work_dir: Path) -> Round:
     """Build, serve, stop and take down once. Raises ExperimentError when something is left."""
     settings = ServerSettings(
-        mirror=work_dir / "mirror", fetchlog=page_set.files.fetchlog, port=PORT, tls_port=tls_port_beside(PORT),
+        mirror=work_dir / "mirror", fetchlog=page_set.files.fetchlog, port=Settings.port,
+        tls_port=Settings().https_port,
         http="1.0", server="threaded", logdir=work_dir / "serverlogs", delays_ms=(10.0,), user=invoking_user())
     before = descendants(os.getpid())
     times = [time.perf_counter()]

@@ -18,8 +18,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.files.pages import PageFiles
-from harness.measure.laboratory import BrowserSettings, ReplayedWeb, running_laboratory
-from harness.measure.limits import TimeLimits
+from harness.measure.laboratory import ReplayedWeb, running_laboratory
 from harness.measure.one_load import measure_valid_load
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_browser, check_pages
@@ -55,8 +54,7 @@ def main() -> int:
         write_small_recording(files, {URL: MadeResource("text/html", DOCUMENT.encode()), **SCRIPTS})
         give(folder, browsing_user())       # as whom the servers read it, whatever root's umask is
         web = ReplayedWeb(page_set=check_pages(files))
-        chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits())
-        with running_laboratory(speeds, web, chrome, netem=netem) as lab:
+        with running_laboratory(speeds, web, check_browser(), netem=netem) as lab:
             for load in plan_loads(web.page_set.pages, 1 + arguments.runs, (0, 1), seed=1):
                 record = measure_valid_load(lab, load)
                 assert record.plt_ms is not None, "a valid load has a page load time"

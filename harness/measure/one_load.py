@@ -4,7 +4,6 @@ import sys
 
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
-from harness.measure.attempts import RETRIES
 from harness.measure.judge import alone
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
@@ -14,15 +13,11 @@ from harness.measure.plan import Load
 def measure_valid_load(lab: Laboratory, load: Load) -> LoadRecord:
     """Measure `load` until it is valid; return its record. Says on stderr why a try does not count.
 
-    Raises ExperimentError after `RETRIES` more tries, or when servers, delay line or load_page.py have ended.
+    Raises ExperimentError after as many tries as the settings say, or when servers, delay line or load_page.py have
+    ended.
     """
-    for _ in range(1 + RETRIES):
-        lab.check_companions()
-        try:
-            record = record_of(lab, load)
-        except OSError:
-            lab.check_companions()      # says it in words where a companion's end was the cause
-            raise
+    for _ in range(1 + lab.settings.retries):
+        record = record_of(lab, load)
         problems = alone(record)
         if not problems:
             return record

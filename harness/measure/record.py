@@ -107,7 +107,7 @@ def timekeeping_of(evidence: Evidence, record: LoadRecord, loaded: Explained) ->
     if lab.queues_at_home:
         quiet = _home_link(lab, evidence.arrivals, start_s, loaded).with_waits(quiet)
     answered = list(_answered(lab, record.page, start_s, requests))
-    late = [] if lab.one_by_one else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
+    late = [] if lab.settings.server == "2013" else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
         if lab.network == "loopback" else _late(lab, quiet, answered, loaded.path)
     pressure, lateness = ticks.pressure(start_s, end_s), ticks.lateness(start_s, end_s)
     return Timekeeping(
@@ -152,7 +152,7 @@ def _answered(lab: Laboratory, page: str, start_s: float, requests: Sequence[Ser
         if request.own_ms is not None:
             server, begun_ms = lab.layout.server_of(request.host), (request.time_s - start_s) * 1000 + request.own_ms
             answer = paced.get(request.answer)
-            thinks = lab.thinks or (answer is not None and answer.slow_ms > 0)
+            thinks = lab.settings.think is not None or (answer is not None and answer.slow_ms > 0)
             yield Answered(server, begun_ms, own_time_ms(request, thinks=thinks))
             for (before_ms, _), (after_ms, _) in pairwise(answer.arrivals if answer else ()):
                 yield Answered(server, begun_ms + after_ms, after_ms - before_ms)
@@ -205,10 +205,10 @@ def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:
     gave = {names[address] for address in givers if address in names}
     visited = {names[address] for connection in record.connections or ()
                if (address := without_port(connection.address)) in names}
-    if lab.cookies == DOMAIN:
+    if lab.settings.cookies == DOMAIN:
         sites = sites_of_servers(lab.names)
         gave, visited = ({sites[name] for name in servers} for servers in (gave, visited))
-    return CookieCounts(mode=lab.cookies, given=len(givers), first=len(gave), visited=len(visited),
+    return CookieCounts(mode=lab.settings.cookies, given=len(givers), first=len(gave), visited=len(visited),
                         lost=evidence.arrivals.lost)
 
 

@@ -6,8 +6,10 @@ from typing import cast
 
 import pytest
 
+from harness.browser.program import Browser
 from harness.measure.coverage import RecordedPage
-from harness.measure.laboratory import BrowserSettings, ReplayedWeb, fields_of_any
+from harness.measure.laboratory import ReplayedWeb, fields_of_any
+from harness.measure.settings import Settings
 from harness.mirror.answers import RecordedAnswer
 from harness.mirror.manifest import Manifest
 from tests.support.ordinary import SUDO
@@ -26,10 +28,7 @@ def test_a_link_that_takes_the_mirrors_place_tells_nothing_new(open_to_all: Path
     recording = SimpleNamespace(transactions=lambda _: [answer], body_file=lambda _: Path("body"), live={}, silent={},
                                 manifest=Manifest(), asked_as=lambda url: url)
     page_set = SimpleNamespace(recording=recording, pages=[SimpleNamespace(name="page", url="http://a.test/")],
-                               files=SimpleNamespace(mirror=open_to_all / "Web"))
-    web = SimpleNamespace(page_set=page_set, server="threaded", think_rtts_ms=None, layout=None,
-                          servers={})
-    chrome = SimpleNamespace(**dict.fromkeys(("browser", "predict", "initiators", "limits", "connection_limit",
-                                              "cookies", "pcap")))
-    found = fields_of_any(cast(ReplayedWeb, web), cast(BrowserSettings, chrome), None, open_to_all, open_to_all)
+                               files=SimpleNamespace(mirror=open_to_all / "Web"), document_bytes={})
+    web = SimpleNamespace(page_set=page_set, settings=Settings(), layout=None, servers={})
+    found = fields_of_any(cast(ReplayedWeb, web), cast(Browser, None), None, open_to_all, open_to_all)
     assert found["recorded"] == {"page": RecordedPage({"x": 0}, urls={"x": ""})}

@@ -10,6 +10,7 @@ from harness.files.pages import Page
 from harness.measure import one_load
 from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
+from harness.measure.settings import Settings
 
 LOAD = Load(Page("http://www.one.test/", "httpwww.one.test"), 0, 0)
 
@@ -17,7 +18,7 @@ LOAD = Load(Page("http://www.one.test/", "httpwww.one.test"), 0, 0)
 class WithoutLoadPage:
     """A laboratory whose load_page.py is killed when a load begins."""
 
-    killed = False
+    killed, settings = False, Settings()
 
     def check_companions(self) -> None:
         if self.killed:
