@@ -2,13 +2,19 @@
 """How the laboratory grows: time, memory and RTT accuracy of stars from 84 servers (the paper's pages have 81) to 1000.
 
 Every round builds a star, delays its links, measures the RTT to every server, starts a replay server in each host, and
-takes all of it down. Measured, besides what benchmarks/star.py --help explains:
+takes all of it down. The servers replay the hosts of Paper/, and as many hosts with one file each as are wanting.
+Measured:
 
+    star up      until running_star() gives it: Mininet, offloads off, neighbours set (no delay, no servers yet)
     delayed      until the rates are read back and the delay is in place
+    servers up   from the start of http_tfo.py until all its servers listen, Python's start included
+    memory       PSS of all server processes while they listen (proc(5), smaps_rollup), in units of 10^6 bytes
+    servers gone until running_servers() has ended
     RTT error    of each server: median of 3 TCP connect times less the nominal RTT; shown are the median, the 99th
                  percentile and the largest over all servers
     star memory  PSS of the hosts' shells, and of the delay line
-    star gone    until the kernel has freed all of the star's network namespaces, too (/proc/slabinfo)
+    star gone    from the end of the star until the kernel shows nothing of it any more, and has freed all of its
+                 network namespaces (/proc/slabinfo)
 The figure shows the medians; its broken lines are the smallest star's, multiplied.
 """
 

@@ -33,7 +33,7 @@ from harness.mirror.recording import read_recording
 from harness.network.star import LinkSpeeds
 from harness.system.scratch import temporary_directory
 
-QUIET = {"quiet_s": 0.5, "quiet_limit_s": 3.0}
+QUIET_S, QUIET_LIMIT_S = 0.5, 3.0
 """What comes after the load event counts for nothing here."""
 OF_THE_CONTENT = [rule for rule in RULES if rule.section is Section.CONTENT]
 
@@ -114,7 +114,8 @@ def _load(lab: Laboratory, page: Page, run: int) -> LoadRecord:
 def _loopback(page_set: PageSet, settings: Settings) -> Iterator[Laboratory]:
     """Serve all hosts of the recording while this lasts, with a certificate authority that lasts as long."""
     port, tls_port = _free_ports()
-    web = ReplayedWeb(page_set=page_set, settings=replace(settings, port=port, tls_port=tls_port, **QUIET))
+    settings = replace(settings, port=port, tls_port=tls_port, quiet_s=QUIET_S, quiet_limit_s=QUIET_LIMIT_S)
+    web = ReplayedWeb(page_set=page_set, settings=settings)
     with temporary_directory() as directory, running_loopback(
             LinkSpeeds(delay_net_ms=0), web, find_browser(), own_network=False, results_dir=directory,
             authority=directory / "authority") as lab:

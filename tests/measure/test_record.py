@@ -108,7 +108,7 @@ def test_servers_that_are_faster_together_than_the_clients_link_wait_for_it(home
     record = made_record(plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
     kept = timekeeping_of(cast(Evidence, evidence), record, Explained(None, []))
     assert kept is not None
-    assert any(is_too_late(answer, 20, 2000) for answer in kept.late) == is_late
+    assert any(answer.late_ms > 100 for answer in kept.late) == is_late
 
 
 @pytest.mark.parametrize(("servers_ms", "busy_ms", "steal_ms", "waited_ms"), [

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from experiments.cores import steer_packets
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import Host, LinkSpeeds, Star
-from harness.system.cores import steer_packets
 from harness.system.netns import inside
 from harness.system.privileges import browsing_user, give
 from harness.system.processes import bound_to_us, descendants, stop
