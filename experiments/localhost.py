@@ -100,7 +100,7 @@ def measure(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, browser:
         with running_loopback(speeds, web, browser, own_network=fastopen is FastOpen.OWN, results_dir=results_dir,
                               patience_s=how.patience) as lab:
             said = of_loopback(known(web, browser, speeds, netem=False), *tfo)
-            experiment = Experiment(lab=lab, to_do=plan, pages=web.page_set.pages,
+            experiment = Experiment(lab=lab, to_do=plan,
                                     description={**said, **found_in(lab), "busy": busy})
             return summarise(experiment.measure(counted(len(plan))), None)
 

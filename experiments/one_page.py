@@ -17,10 +17,13 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
+from harness.errors import ExperimentError
+from harness.files.load_record import LoadRecord
 from harness.files.pages import PageFiles
-from harness.measure.laboratory import ReplayedWeb, running_laboratory
-from harness.measure.one_load import measure_valid_load
-from harness.measure.plan import plan_loads
+from harness.measure.judge import alone
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
+from harness.measure.loads import record_of
+from harness.measure.plan import Load, plan_loads
 from harness.measure.preflight import check_browser, check_pages
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.links import delays_by_netem
@@ -66,6 +69,20 @@ def main() -> int:
     saved_ms = statistics.median(plts_ms[0]) - statistics.median(plts_ms[1])
     print(f"TFO saved {saved(saved_ms, arguments.rtt)} (medians of {arguments.runs} loads)")
     return 0
+
+
+def measure_valid_load(lab: Laboratory, load: Load) -> LoadRecord:
+    """Measure `load` until it is valid; return its record. Says on stderr why a try does not count.
+
+    Raises ExperimentError after as many tries as the settings say, or when a part of the laboratory has ended.
+    """
+    for _ in range(1 + lab.settings.retries):
+        record = record_of(lab, load)
+        problems = alone(record)
+        if not problems:
+            return record
+        print(f"TFO {load.tfo}, run {load.run}: not valid: {problems[0]}", file=sys.stderr)
+    raise ExperimentError(f"{load.page.url}: no load of it can be used; try again on a quiet machine")
 
 
 def saved(saved_ms: float, rtt_ms: float) -> str:

@@ -28,7 +28,8 @@ from harness.measure.experiment import Experiment, found_in, known
 from harness.measure.laboratory import ReplayedWeb, running_laboratory
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import PageSet, check_browser, check_pages, check_room
-from harness.measure.reason import worth_another_try
+from harness.measure.reason import Blame
+from harness.measure.series import last_tries
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
@@ -80,11 +81,12 @@ def load_all(settings: Settings, page_set: PageSet, pages: Sequence[Page], delay
     with running_laboratory(speeds, web, browser, netem=netem, initiators=delay_ms > 0) as lab:
         plan = plan_loads(pages, settings.testruns, settings.tfos, settings.seed)
         said = {**known(web, browser, speeds, netem=netem), **found_in(lab)}
-        series = Experiment(lab=lab, to_do=plan, pages=pages, description=said).measure(counted(len(plan)))
-        accidents = {reason.text for measured in series for reason in measured.why_not if worth_another_try([reason])}
+        series = Experiment(lab=lab, to_do=plan, description=said).measure(counted(len(plan)))
+        unusable = {(measured.load.page.name, measured.load.run) for measured in last_tries(series)
+                    if any(reason.blame is Blame.PAGE for reason in measured.why_not)}
         results = read_results(lab.client_dir)
         return each_usable(pages, lambda page: read_page(
-            [load for load in results.loads if load.page == page.name], page, accidents))
+            [load for load in results.loads if load.page == page.name], page, unusable))
 
 
 def each_usable(pages: Iterable[Page], read: Callable[[Page], Found]) -> dict[Page, Found]:
@@ -102,9 +104,12 @@ def or_say_why(page: Page, read: Callable[[Page], Found]) -> Found | None:
         return None
 
 
-def read_page(loads: Sequence[LoadResult], page: Page, accidents: Collection[str]) -> Measured:
-    """Return a load that counts; else, with a warning, the fastest that nothing but `accidents` are held against."""
-    usable = [load for load in loads if load.plt_ms is not None and set(load.why_not) <= set(accidents)]
+def read_page(loads: Sequence[LoadResult], page: Page, unusable: Collection[tuple[str, int]]) -> Measured:
+    """Return a load that counts; else, with a warning, the fastest of which only accidents are known.
+
+    The runs of a page that it is itself to blame for are `unusable`.
+    """
+    usable = [load for load in loads if load.plt_ms is not None and (load.page, load.run) not in unusable]
     best = min(usable, key=lambda load: (not load.valid, load.plt_ms), default=None)
     timeline = read_timeline(best) if best else None
     if best is None or timeline is None:

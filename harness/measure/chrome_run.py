@@ -48,11 +48,12 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
 
 def page_load(lab: Laboratory, load: Load, scratch: Path) -> PageLoad:
     """Return what load_page.py is to do. Chrome does as it did when it recorded the page."""
-    page, user, limit = load.page, lab.browsing_user, lab.connection_limit
+    page, user, limit, recording = load.page, lab.browsing_user, lab.connection_limit, lab.web.page_set.recording
     return PageLoad(
         url=page.url, work_dir=str(scratch), hack_dns=str(lab.hack_dns), interface=lab.star.user.interface,
-        uid=user.uid, gid=user.gid, settings=lab.settings, asked_as=lab.asked_as.get(page.name, ""),
-        user_agent=lab.user_agents.get(page.name, ""), binary=lab.browser.binary, driver=lab.browser.driver,
+        uid=user.uid, gid=user.gid, settings=lab.settings, asked_as=recording.asked_as(page.url),
+        user_agent=recording.manifest.user_agents.get(page.name, ""), binary=lab.browser.binary,
+        driver=lab.browser.driver,
         shim=str(lab.shim), trusted_key=lab.trusted_key, key_shares=lab.key_shares,
         socket_limits=limit.place if limit else None, initiators=lab.initiators, **lab.of_load(load.tfo))
 

@@ -41,16 +41,20 @@ class Experiment:
     """What is measured in `lab`: the loads `to_do` and, with a goal, more of them until the goal is reached.
 
     `earlier` is what had been measured before, when an experiment is resumed. `description` is what the experiment's
-    file says about all loads, `pages` all pages in order.
+    file says about all loads.
     """
 
     lab: Laboratory
     to_do: Sequence[Load]
-    pages: Sequence[Page]
     description: Mapping[str, Any]
     earlier: Earlier = EMPTY
     later: int = 0
     """How many loads are planned at other RTTs after these, for the time left."""
+
+    @property
+    def pages(self) -> Sequence[Page]:
+        """All pages in order."""
+        return self.lab.web.page_set.pages
 
     @property
     def goal(self) -> Goal | None:
@@ -207,7 +211,7 @@ def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], p
         try:
             with hosts.at(stage.speeds, experiment_id=earlier.experiment_id, patience_s=patience_s) as lab:
                 description = {**stage.known, **found_in(lab), "busy": [*dict.fromkeys([*earlier.busy, *busy])]}
-                at_this_rtt = Experiment(lab=lab, to_do=stage.to_do, pages=hosts.web.page_set.pages, earlier=earlier,
+                at_this_rtt = Experiment(lab=lab, to_do=stage.to_do, earlier=earlier,
                                          later=later, description=description)
                 status = max(status, summarise(at_this_rtt.measure(progress), at_this_rtt.goal))
         except RttError as error:

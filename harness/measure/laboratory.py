@@ -5,7 +5,7 @@ tfo.py and the benchmarks use the same one, so what the benchmarks find holds fo
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,9 +63,9 @@ class ReplayedWeb:
 class Laboratory:
     """Everything a load needs: the running star and where things are."""
 
+    web: ReplayedWeb
     star: Star
     browser: Browser
-    settings: Settings
     browsing_user: User
     results_user: User
     work_dir: Path
@@ -87,25 +87,19 @@ class Laboratory:
     """How many connections Chrome opens to a host; None for its own six."""
     recorded: Mapping[str, RecordedPage]
     """What the recording holds for each page, by the page's name: see harness.measure.coverage."""
-    document_bytes: Mapping[str, Collection[int]]
-    """Which sizes each page's document may have, by the page's name: see harness.measure.preflight."""
-    silent: Mapping[str, Collection[tuple[str, str]]]
-    """Which hosts did not answer when a page was recorded, see harness.mirror.recording.Recording."""
-    user_agents: Mapping[str, str]
-    """What Chrome said that it is when it recorded a page, by the page's name; it says so again."""
-    asked_as: Mapping[str, str]
-    """What it made of a page's URL by itself, by the page's name: see harness.mirror.recording.Recording."""
     delay: Delay
     servers: Companion
     load_page: StandingBy
     """load_page.py, which stands by inside `user`."""
-    layout: Layout
-    names: Mapping[str, Sequence[str]]
-    """The hosts that each server of the star answers for."""
     speeds: LinkSpeeds
     network: ClassVar[NetworkKind] = "star"
     experiment_id: str
     """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
+
+    @property
+    def settings(self) -> Settings:
+        """What was chosen for the experiment."""
+        return self.web.settings
 
     @property
     def queues_at_home(self) -> bool:
@@ -150,7 +144,6 @@ class Hosts:
     """The hosts of an experiment, servers and load_page.py with them, before their links have a delay."""
 
     star: Star
-    web: ReplayedWeb
     netem: bool
     fields: Mapping[str, Any]
     """Those of a Laboratory that are the same at each RTT."""
@@ -193,7 +186,7 @@ def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browse
         settings = server_settings(web, [speeds.delay_net_ms for speeds in links], server_log_dir)
         servers = stack.enter_context(running_servers(star, settings, work_dir))
         load_page = stack.enter_context(load_page_standing_by(star))
-        yield Hosts(star=star, web=web, netem=netem, fields={
+        yield Hosts(star=star, netem=netem, fields={
             **fields_of_any(web, browser, authority, work_dir, results_dir), "servers": servers,
             "load_page": load_page, "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS),
             "initiators": initiators})
@@ -224,21 +217,16 @@ def server_settings(web: ReplayedWeb, delays_ms: Sequence[float], server_log_dir
 def fields_of_any(web: ReplayedWeb, browser: Browser, authority: Authority | None, work_dir: Path,
                   results_dir: Path) -> dict[str, Any]:
     """Return those fields of a Laboratory that do not depend on its network."""
-    recording = web.page_set.recording
     with acting_as(invoking_user()):        # who may have made a link of the mirror's folder meanwhile
-        recorded = {page.name: recorded_page(recording, web.page_set.files.mirror, page.name)
+        recorded = {page.name: recorded_page(web.page_set.recording, web.page_set.files.mirror, page.name)
                     for page in web.page_set.pages}
     return {
-        "browser": browser, "settings": web.settings, "browsing_user": browsing_user(),
-        "results_user": invoking_user(), "work_dir": work_dir, "shim": _own_shim(work_dir),
+        "web": web, "browser": browser, "browsing_user": browsing_user(), "results_user": invoking_user(),
+        "work_dir": work_dir, "shim": _own_shim(work_dir), "recorded": recorded,
         "client_dir": results_dir / CLIENT, "server_log_dir": results_dir / SERVER_LOGS,
         "trusted_key": authority.fingerprint if authority else None,
         "key_shares": small_client_hello(web.settings, browser) if authority else None,
         "connection_limit": check_connection_limit(browser, web.settings.connections_per_host),
-        "silent": recording.silent, "user_agents": recording.manifest.user_agents,
-        "asked_as": {page.name: recording.asked_as(page.url) for page in web.page_set.pages},
-        "layout": web.layout, "names": web.servers, "recorded": recorded,
-        "document_bytes": {page.name: sizes for page, sizes in web.page_set.document_bytes.items()},
     }
 
 

@@ -38,7 +38,7 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
     listening = open_sockets(servers)
     directory = cell_of(lab, load)
     mark_load(lab.work_dir / load_mark.NAME, load.page.name, lab.delaynet_ms)
-    cookies = cookies_for_a_load(lab.settings.cookies, lab.star, lab.delay.held_ms, lab.names) if load.tfo \
+    cookies = cookies_for_a_load(lab.settings.cookies, lab.star, lab.delay.held_ms, lab.web.servers) if load.tfo \
         else nullcontext()
     with lab.noting_arrivals() as arrivals, ticking(lab.delay.mark) as ticks, cookies:
         report = run_chrome(lab, load, directory)

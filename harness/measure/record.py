@@ -59,7 +59,7 @@ def record(evidence: Evidence) -> LoadRecord:
     """Return the record of a load, which is not judged yet. A load that fails has a record, too."""
     made = _reported(evidence.report, known(evidence))
     if made.document:
-        sizes = evidence.lab.document_bytes.get(made.page, ())
+        sizes = evidence.lab.web.page_set.document_bytes.get(evidence.load.page, ())
         made = replace(made, document=replace(made.document, recorded_bytes=tuple(sizes)))
     loaded = explained(evidence.har, made)
     return replace(made, cookies=cookies_of(evidence, made) if evidence.load.tfo else None,
@@ -140,7 +140,7 @@ def waited_for_others_ms(ticks: Ticks, start_s: float, end_s: float) -> float:
 def _late(lab: Laboratory, quiet: Sequence[Quiet], answered: Sequence[Answered],
           path: Sequence[Step]) -> list[LateAnswer]:
     allowed_ms = {name: silence_ms(rtt_ms, lab.speeds.narrowest_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
-    late = late_answers(quiet, answered, allowed_ms, path, lab.layout)
+    late = late_answers(quiet, answered, allowed_ms, path, lab.web.layout)
     own_ms = lab.speeds.rtts_ms(lab.speeds.own_delays_ms)
     return [replace(answer, rtt_ms=own_ms.get(answer.host)) for answer in late]
 
@@ -150,7 +150,8 @@ def _answered(lab: Laboratory, page: str, start_s: float, requests: Sequence[Ser
     paced = lab.recorded.get(page, RecordedPage({})).paced
     for request in requests:
         if request.own_ms is not None:
-            server, begun_ms = lab.layout.server_of(request.host), (request.time_s - start_s) * 1000 + request.own_ms
+            server = lab.web.layout.server_of(request.host)
+            begun_ms = (request.time_s - start_s) * 1000 + request.own_ms
             answer = paced.get(request.answer)
             thinks = lab.settings.think is not None or (answer is not None and answer.slow_ms > 0)
             yield Answered(server, begun_ms, own_time_ms(request, thinks=thinks))
@@ -206,7 +207,7 @@ def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:
     visited = {names[address] for connection in record.connections or ()
                if (address := without_port(connection.address)) in names}
     if lab.settings.cookies == DOMAIN:
-        sites = sites_of_servers(lab.names)
+        sites = sites_of_servers(lab.web.servers)
         gave, visited = ({sites[name] for name in servers} for servers in (gave, visited))
     return CookieCounts(mode=lab.settings.cookies, given=len(givers), first=len(gave), visited=len(visited),
                         lost=evidence.arrivals.lost)
@@ -219,7 +220,7 @@ def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> 
         began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
         critical = frozenset(step.entry for step in path) if record.plt_ms else None
         answers = received_answers(log["entries"], began, record.load_event, requests, critical,
-                                   silent=lab.silent.get(record.page, ()))
+                                   silent=lab.web.page_set.recording.silent.get(record.page, ()))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
         return None     # as harness.analysis.timeline.read_timeline
     return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, RecordedPage({}))))

@@ -11,7 +11,6 @@ from harness.measure.coverage import RecordedPage
 from harness.measure.laboratory import ReplayedWeb, fields_of_any
 from harness.measure.settings import Settings
 from harness.mirror.answers import RecordedAnswer
-from harness.mirror.manifest import Manifest
 from tests.support.ordinary import SUDO
 
 
@@ -25,10 +24,9 @@ def test_a_link_that_takes_the_mirrors_place_tells_nothing_new(open_to_all: Path
     for variable, number in SUDO.items():
         monkeypatch.setenv(variable, number)
     answer = RecordedAnswer(200, file="body", identity="x")
-    recording = SimpleNamespace(transactions=lambda _: [answer], body_file=lambda _: Path("body"), live={}, silent={},
-                                manifest=Manifest(), asked_as=lambda url: url)
+    recording = SimpleNamespace(transactions=lambda _: [answer], body_file=lambda _: Path("body"))
     page_set = SimpleNamespace(recording=recording, pages=[SimpleNamespace(name="page", url="http://a.test/")],
-                               files=SimpleNamespace(mirror=open_to_all / "Web"), document_bytes={})
-    web = SimpleNamespace(page_set=page_set, settings=Settings(), layout=None, servers={})
+                               files=SimpleNamespace(mirror=open_to_all / "Web"))
+    web = SimpleNamespace(page_set=page_set, settings=Settings())
     found = fields_of_any(cast(ReplayedWeb, web), cast(Browser, None), None, open_to_all, open_to_all)
     assert found["recorded"] == {"page": RecordedPage({"x": 0}, urls={"x": ""})}

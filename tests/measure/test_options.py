@@ -1,11 +1,14 @@
 """tfo.py's options: what --paper stands for, and the rates of user's link."""
 
 import argparse
+import json
+from dataclasses import asdict, fields, replace
 
 import pytest
 
+from harness.errors import InputError
 from harness.measure.command_line import parse_arguments
-from harness.measure.settings import Settings, home_rates_mbit
+from harness.measure.settings import OPTIONS, Settings, home_rates_mbit, read_settings
 
 
 def settings(*words: str) -> Settings:
@@ -44,6 +47,20 @@ def test_rtts(words: tuple[str, ...], rtt: str | None, delays_ms: list[float]) -
 def test_what_is_no_rtt(word: str) -> None:
     with pytest.raises(SystemExit):
         settings("--rtt", word)
+
+
+def test_as_json_they_are_the_same() -> None:
+    found = settings("--paper", "--rtt", "recorded*2", "--until-ci", "3", "--tls-port", "9000")
+    assert read_settings(json.dumps(asdict(found))) == replace(found, delays_ms=[])
+    with pytest.raises(InputError):
+        read_settings('{"http": 1}')
+
+
+def test_the_experiments_file_has_what_changes_the_numbers() -> None:
+    said = Settings().to_json()
+    assert {"bw_home_up_mbit", "http", "rtt", "pcap", "seed"} <= set(said)
+    assert not {"port", "tls_port", "delays_ms"} & set(said)
+    assert {each.name for each in fields(Settings)} - set(OPTIONS) == {"bw_home_up_mbit"}
 
 
 @pytest.mark.parametrize(("text", "rates"), [("4", (4, None)), ("4/0.256", (4, 0.256)), ("1000/4", (1000, 4))])

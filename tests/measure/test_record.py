@@ -40,7 +40,8 @@ class MadeLab(SimpleNamespace):
 def test_two_servers_of_one_site_gave_a_cookie_and_the_other_site_none(mode: CookieMode, first: int,
                                                                        visited: int) -> None:
     servers = {name: Host(name, f"10.0.0.{number}", "", "", 0) for number, name in enumerate(NAMES, 2)}
-    lab = SimpleNamespace(settings=Settings(cookies=mode), names={name: [name] for name in NAMES},
+    web = SimpleNamespace(servers={name: [name] for name in NAMES})
+    lab = SimpleNamespace(settings=Settings(cookies=mode), web=web,
                           star=SimpleNamespace(servers=servers))
     arrivals = Arrivals()
     arrivals.at_s |= {("10.0.0.2", Said.COOKIE): [1.0, 1.1], ("10.0.0.3", Said.COOKIE): [1.2],
@@ -53,7 +54,7 @@ def test_two_servers_of_one_site_gave_a_cookie_and_the_other_site_none(mode: Coo
 def test_a_first_visit_is_judged_as_one_however_much_arrived() -> None:
     """A page of over 25 MB fills the buffer in which arrivals are noted: a server may have given its cookie unseen."""
     servers = {"a.test": Host("a.test", "10.0.0.2", "", "", 0)}
-    lab = SimpleNamespace(settings=Settings(cookies="cold"), names={"a.test": ["a.test"]},
+    lab = SimpleNamespace(settings=Settings(cookies="cold"), web=SimpleNamespace(servers={"a.test": ["a.test"]}),
                           star=SimpleNamespace(servers=servers))
     arrivals = Arrivals(lost=True)
     arrivals.at_s["10.0.0.2", Said.COOKIE] = [1.0]
@@ -96,7 +97,7 @@ def test_servers_that_are_faster_together_than_the_clients_link_wait_for_it(home
     lab = MadeLab(
         star=SimpleNamespace(servers=servers), recorded={}, speeds=LinkSpeeds(bw_home_mbit=home_mbit),
         settings=Settings(),
-        network="star", measured_rtt_ms=dict.fromkeys(NAMES, 20.0), layout=EACH_ITS_OWN,
+        network="star", measured_rtt_ms=dict.fromkeys(NAMES, 20.0), web=SimpleNamespace(layout=EACH_ITS_OWN),
         delay=SimpleNamespace(held_ms=dict.fromkeys((host.address for host in servers.values()), 0.0)))
     arrivals = Arrivals()
     for number in range(250):

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,6 +40,7 @@ class Bench:
     ends_after: int = 10**6
     client_dir: Path = field(init=False)
     delaynet_ms: float = 10
+    web: Any = field(default_factory=lambda: SimpleNamespace(page_set=SimpleNamespace(pages=[FIRST, SECOND])))
     settings: Settings = field(default_factory=lambda: Settings(testruns=3))
     results_user: User = field(default_factory=lambda: User("", os.getuid(), os.getgid()))
 
@@ -73,5 +75,5 @@ class Bench:
                                        "http": "1.0", "server": "threaded"}
         to_do = to_do if to_do is not None else plan_loads([FIRST, SECOND], 3, (0, 1), 1)
         self.settings = replace(self.settings, retries=retries)
-        return Experiment(lab=self, earlier=earlier, to_do=to_do, pages=[FIRST, SECOND],  # type: ignore[arg-type]
+        return Experiment(lab=self, earlier=earlier, to_do=to_do,  # type: ignore[arg-type]
                           description=description).measure(counted(len(to_do)))

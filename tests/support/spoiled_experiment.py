@@ -276,7 +276,8 @@ def spoiled_load(lab: Laboratory, load: Load) -> LoadRecord:
     """Do one load, spoiled or not."""
     spoiling = SPOILT.get((host_of(load), load.tfo)) if load.run else None
     timeout_s, quiet_s = PATIENT_S if spoiling in (dropped_syn, queue_of_one) else QUICK_S
-    lab = dataclasses.replace(lab, settings=dataclasses.replace(lab.settings, timeout_s=timeout_s, quiet_s=quiet_s))
+    settings = dataclasses.replace(lab.settings, timeout_s=timeout_s, quiet_s=quiet_s)
+    lab = dataclasses.replace(lab, web=dataclasses.replace(lab.web, settings=settings))
     with spoiling(lab, load) if spoiling else nullcontext():
         return record_of(lab, load)
 
