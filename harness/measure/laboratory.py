@@ -6,7 +6,7 @@ tfo.py and the benchmarks use the same one, so what the benchmarks find holds fo
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -30,7 +30,7 @@ from harness.network.links import Delay, delay_line_drops, delayed_links
 from harness.network.rates import check_home_link
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
-from harness.replay.authority import Authority, open_authority
+from harness.replay.authority import AUTHORITY, Authority, open_authority
 from harness.system import fastopen
 from harness.system.companions import Companion
 from harness.system.privileges import User, acting_as, browsing_user, invoking_user
@@ -159,7 +159,7 @@ class Hosts:
             rtts_ms = proven_rtts_of_star_ms(self.star, UNUSED_PORT, speeds, netem=self.netem, patience_s=patience_s)
             if speeds.home_is_narrow:
                 print(check_home_link(self.star, speeds), flush=True)
-            yield Laboratory(**self.fields, star=self.star, delaynet_ms=speeds.delay_net_ms, rtt_ms=speeds.rtt_ms,
+            yield Laboratory(**self.fields, delaynet_ms=speeds.delay_net_ms, rtt_ms=speeds.rtt_ms,
                              measured_rtt_ms=rtts_ms, delay=delay, speeds=speeds,
                              experiment_id=experiment_id or new_experiment_id())
 
@@ -172,24 +172,34 @@ def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browse
     `links` differ only in their delay, which netem makes or the delay line. Results go into `results_dir`, or are
     thrown away at the end. Raises ExperimentError.
     """
-    with ExitStack() as stack:
-        work_dir = stack.enter_context(temporary_directory())
-        user = invoking_user()
-        results_dir = results_dir or _folder_for_nothing(work_dir, user)
-        server_log_dir = results_dir / SERVER_LOGS
+    with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, served(
+            star, web, browser, work_dir, results_dir or _folder_for_nothing(work_dir, invoking_user()),
+            delays_ms=[speeds.delay_net_ms for speeds in links]) as fields:
+        yield Hosts(star=star, netem=netem, fields={**fields, "initiators": initiators})
 
-        star = stack.enter_context(running_star([*web.servers], links[0], netem))
-        with acting_as(user):
-            server_log_dir.mkdir(exist_ok=True)
-            authority = open_authority() if web.page_set.secure else None
-            remap_hosts(star, web, results_dir / HACK_DNS)        # for people, and for --on-user
-        settings = server_settings(web, [speeds.delay_net_ms for speeds in links], server_log_dir)
-        servers = stack.enter_context(running_servers(star, settings, work_dir))
-        load_page = stack.enter_context(load_page_standing_by(star))
-        yield Hosts(star=star, netem=netem, fields={
-            **fields_of_any(web, browser, authority, work_dir, results_dir), "servers": servers,
-            "load_page": load_page, "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS),
-            "initiators": initiators})
+
+@contextmanager
+def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, results_dir: Path, *,
+           delays_ms: Sequence[float], held_rtt_ms: float = 0.0,
+           authority: Path = AUTHORITY) -> Iterator[dict[str, Any]]:
+    """Run the servers of `web` on the hosts of `star`, and have load_page.py stand by, while this lasts.
+
+    Gives those fields of a Laboratory that are the same at each of these one-way delays. With `held_rtt_ms` the servers
+    hold their answers back for round trips of that length. `authority` is the folder of their certificate authority.
+    """
+    user, settings, server_log_dir = invoking_user(), web.settings, results_dir / SERVER_LOGS
+    with acting_as(user):
+        server_log_dir.mkdir(exist_ok=True)
+        secure = open_authority(authority) if web.page_set.secure else None
+        remap_hosts(star, web, results_dir / HACK_DNS)        # for people, and for --on-user
+    how = ServerSettings(
+        mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=settings.port,
+        http=settings.http, server=settings.server, logdir=server_log_dir, delays_ms=delays_ms, user=user,
+        tls_port=settings.https_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=held_rtt_ms, names=web.servers,
+        authority=authority)
+    with running_servers(star, how, work_dir) as servers, load_page_standing_by(star) as load_page:
+        yield {**fields_of_any(web, browser, secure, work_dir, results_dir), "star": star, "servers": servers,
+               "load_page": load_page, "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)}
 
 
 @contextmanager
@@ -199,19 +209,6 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *
     with running_hosts([speeds], web, browser, netem=netem, results_dir=results_dir, initiators=initiators) as hosts, \
             hosts.at(speeds) as lab:
         yield lab
-
-
-def server_settings(web: ReplayedWeb, delays_ms: Sequence[float], server_log_dir: Path,
-                    held_rtt_ms: float = 0.0) -> ServerSettings:
-    """Return how the servers of `web` answer in loads at these one-way delays.
-
-    With `held_rtt_ms` they hold their answers back for round trips of that length.
-    """
-    settings = web.settings
-    return ServerSettings(
-        mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=settings.port,
-        http=settings.http, server=settings.server, logdir=server_log_dir, delays_ms=delays_ms, user=invoking_user(),
-        tls_port=settings.https_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=held_rtt_ms, names=web.servers)
 
 
 def fields_of_any(web: ReplayedWeb, browser: Browser, authority: Authority | None, work_dir: Path,

@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,24 +11,14 @@ from typing import Any, ClassVar
 from harness.browser.program import Browser
 from harness.files.experiment import new_experiment_id
 from harness.files.load_parts import Counters, NetworkKind
-from harness.files.result_names import HACK_DNS, SERVER_LOGS
-from harness.measure.laboratory import (
-    Laboratory,
-    ReplayedWeb,
-    fields_of_any,
-    load_page_standing_by,
-    remap_hosts,
-    server_settings,
-)
+from harness.measure.laboratory import Laboratory, ReplayedWeb, served
 from harness.measure.proven_rtts import RttsMs, measured_in_words, proven_rtts_ms
 from harness.network.arrivals import Arrivals
 from harness.network.links import Delay
 from harness.network.loopback import ServerAddress, loopback_star, measure_held_rtts
-from harness.network.servers import running_servers
 from harness.network.star import LinkSpeeds, Star
-from harness.replay.authority import AUTHORITY, open_authority
+from harness.replay.authority import AUTHORITY
 from harness.system import fastopen
-from harness.system.privileges import acting_as, invoking_user
 from harness.system.scratch import temporary_directory
 
 LOOPBACK: NetworkKind = "loopback"
@@ -116,29 +106,20 @@ class LoopbackLaboratory(Laboratory):
 @contextmanager
 def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, own_network: bool,
                      results_dir: Path, patience_s: float = 0,
-                     authority: Path | None = None) -> Iterator[LoopbackLaboratory]:
+                     authority: Path = AUTHORITY) -> Iterator[LoopbackLaboratory]:
     """Run the servers on loopback while this lasts, ready for harness.measure.loads.measure_load.
 
     Only the RTT of `speeds` is used: the servers hold their answers back for it. `authority` is the folder of another
     certificate authority than this machine's own. Raises ExperimentError when the servers do not hold answers back for
     as long as they should.
     """
-    with ExitStack() as stack:
-        work_dir = stack.enter_context(temporary_directory())
-        user, star = invoking_user(), loopback_star(web.page_set.hosts)
-        server_log_dir = results_dir / SERVER_LOGS
-        with acting_as(user):
-            server_log_dir.mkdir(exist_ok=True)
-            secure = open_authority(authority or AUTHORITY) if web.page_set.secure else None
-            remap_hosts(star, web, results_dir / HACK_DNS)
-        settings = replace(server_settings(web, [speeds.delay_net_ms], server_log_dir, held_rtt_ms=speeds.rtt_ms),
-                           authority=authority)
-        servers = stack.enter_context(running_servers(star, settings, work_dir))
+    star = loopback_star(web.page_set.hosts)
+    with temporary_directory() as work_dir, served(
+            star, web, browser, work_dir, results_dir, delays_ms=[speeds.delay_net_ms], held_rtt_ms=speeds.rtt_ms,
+            authority=authority) as fields:
         yield LoopbackLaboratory(
-            **fields_of_any(web, browser, secure, work_dir, results_dir), star=star, initiators=False,
-            hack_dns=remap_hosts(star, web, work_dir / HACK_DNS), delaynet_ms=speeds.delay_net_ms,
-            rtt_ms=speeds.rtt_ms, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s),
-            delay=_no_delay(star), servers=servers, load_page=stack.enter_context(load_page_standing_by(star)),
+            **fields, initiators=False, delaynet_ms=speeds.delay_net_ms, rtt_ms=speeds.rtt_ms,
+            measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s), delay=_no_delay(star),
             speeds=speeds, experiment_id=new_experiment_id(), own_network=own_network)
 
 

@@ -177,7 +177,7 @@ class Settings:
         Another(flag="--quick", how={"action": "store_const", "const": 2, "dest": "testruns",
                                      "help": "one measured load of each page, not three"}),))
     retries: int = option("--retries", RETRIES, 2, "how often a load that failed by accident is measured again, at the "
-                          "end of its run", "N")
+                          "end of its run", "N", numbers=False)
     until_ci: float | None = option("--until-ci", POINTS, None, "after these runs, load each page more often until "
                                     "half the width of its improvement's 95%% interval is under so many percentage "
                                     "points", "POINTS")
@@ -251,7 +251,7 @@ class Settings:
 OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(Settings) if each.metadata}
 """Each field's option."""
 SWEPT = frozenset(each.flag.removeprefix("--") for each in OPTIONS.values() if each.swept)
-"""The options of tfo.py that a sweep passes on: each changes what is measured. Without --tfo: a sweep compares loads
+"""The options of tfo.py that a sweep passes on: each changes what is measured, or how sure it is. Without --tfo: a sweep compares loads
 with and without TFO, and a site with one of them only has no result."""
 PAPER: dict[str, Any] = {"bw_home_mbit": 4.0, "bw_home_up_mbit": 0.256, "buffer_kb": 128.0, "bw_net_mbit": 1000.0,
                          "http": "1.1", "predict": True}

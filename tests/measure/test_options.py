@@ -59,7 +59,7 @@ def test_as_json_they_are_the_same() -> None:
 def test_the_experiments_file_has_what_changes_the_numbers() -> None:
     said = Settings().to_json()
     assert {"bw_home_up_mbit", "http", "rtt", "pcap", "seed"} <= set(said)
-    assert not {"port", "tls_port", "delays_ms"} & set(said)
+    assert not {"port", "tls_port", "delays_ms", "retries"} & set(said)
     assert {each.name for each in fields(Settings)} - set(OPTIONS) == {"bw_home_up_mbit"}
 
 

@@ -292,7 +292,7 @@ if __name__ == "__main__":
     if what != "rtt":
         judge_no_time()
     if what.startswith("authority="):
-        vars(laboratory)["open_authority"] = lambda: open_authority(Path(what.partition("=")[2]))
+        vars(laboratory)["open_authority"] = lambda _: open_authority(Path(what.partition("=")[2]))
     elif what == "rtt":
         vars(laboratory)["running_star"] = lambda hosts, speeds, netem: running_star(hosts, slower(speeds), netem)
         vars(laboratory)["delayed_links"] = lambda star, speeds, netem: delayed_links(star, slower(speeds), netem)
