@@ -251,8 +251,10 @@ class Settings:
 OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(Settings) if each.metadata}
 """Each field's option."""
 SWEPT = frozenset(each.flag.removeprefix("--") for each in OPTIONS.values() if each.swept)
-"""The options of tfo.py that a sweep passes on: each changes what is measured, or how sure it is. Without --tfo: a sweep
-compares loads with and without TFO, and a site with one of them only has no result."""
+"""The options of tfo.py that a sweep passes on: each changes what is measured, or how sure it is.
+
+Without --tfo: a sweep compares loads with and without TFO, and a site with one of them only has no result.
+"""
 PAPER: dict[str, Any] = {"bw_home_mbit": 4.0, "bw_home_up_mbit": 0.256, "buffer_kb": 128.0, "bw_net_mbit": 1000.0,
                          "http": "1.1", "predict": True}
 """What --paper stands for: in the paper (Radhakrishnan et al., TCP Fast Open, CoNEXT 2011) the client's link was the
