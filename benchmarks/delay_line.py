@@ -43,7 +43,7 @@ from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import PageSet
-from harness.measure.server_options import PORT
+from harness.measure.settings import Settings
 from harness.network.links import read_lateness
 from harness.network.needs import check_programs
 from harness.network.star import Host
@@ -214,7 +214,7 @@ def fetching(lab: Laboratory, host: str, target: str, deadline_s: float) -> Call
     def fetch() -> None:
         with inside(lab.star.user.pid):
             while time.monotonic() < deadline_s:
-                connection = http.client.HTTPConnection(lab.star.servers[host].address, PORT, timeout=30)
+                connection = http.client.HTTPConnection(lab.star.servers[host].address, Settings.port, timeout=30)
                 connection.request("GET", target, headers={"Host": host})
                 answer = connection.getresponse()
                 answer.read()

@@ -33,8 +33,7 @@ from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED, Page, PageFiles
 from harness.files.reason_kinds import ReasonKind
 from harness.measure.judge import alone
-from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
-from harness.measure.limits import TimeLimits
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import check_browser, check_pages
@@ -91,12 +90,11 @@ def main(arguments: argparse.Namespace) -> int:
     begin_experiment("benchmarks/disturbed.py")
     page_set = check_pages(PageFiles(arguments.dir, arguments.name))
     page = page_set.page(arguments.page)
-    settings = BrowserSettings(browser=check_browser(), limits=TimeLimits())
     netem = kernel_has_netem()
     with only_experiment():
         print_machine()
-        with running_laboratory(LinkSpeeds(delay_net_ms=arguments.delaynet), ReplayedWeb(page_set=page_set), settings,
-                                netem=netem) as lab:
+        with running_laboratory(LinkSpeeds(delay_net_ms=arguments.delaynet), ReplayedWeb(page_set=page_set),
+                                check_browser(), netem=netem) as lab:
             done = measure(lab, page, arguments)
     status = report(done, arguments.stall_ms)
     for kind in arguments.without:

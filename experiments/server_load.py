@@ -31,10 +31,9 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
-from harness.analysis.server_load import LoadSample, load_points, percentile_ms
-from harness.errors import InputError
-from harness.files import result_names
-from harness.measure.pinned_server import (
+from experiments.cores import read_core, wake_ups
+from experiments.load_points import LoadSample, load_points, percentile_ms
+from experiments.pinned_server import (
     CLIENT_CORE,
     PATH,
     PORT,
@@ -45,15 +44,16 @@ from harness.measure.pinned_server import (
     require_two_cores,
     separate_cores,
 )
+from experiments.server_load_figure import STYLES, draw_server_load, server_load_lines
+from harness.errors import InputError
+from harness.files import result_names
 from harness.network.needs import check_programs
 from harness.network.star import Host, Star, running_star
-from harness.show.server_load_figure import STYLES, draw_server_load, server_load_lines
 from harness.system import fastopen
 from harness.system.atomic import write_atomically
 from harness.system.busy import wait_for_quiet
 from harness.system.commands import run
 from harness.system.contained import begin_experiment
-from harness.system.cores import read_core, wake_ups
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import Decimal, OptionParser, Several, Whole

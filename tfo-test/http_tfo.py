@@ -31,7 +31,7 @@ from harness.errors import InputError, printable, run_main
 from harness.files.hack_dns import SCHEMES
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import directory_name
-from harness.measure.server_options import add_server_options, server_problems, tls_port_beside
+from harness.measure.settings import add_options, read_settings, settings_of
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.rtts import read_rtts
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, Authority, open_authority
@@ -46,11 +46,11 @@ PROBLEMS_SHOWN = 20
 
 def main() -> int:
     """Read the recording, then run the servers until a signal ends them."""
-    options = _parser().parse_args()
-    options.tls_port = tls_port_beside(options.port, options.tls_port)
-    for wrong, problem in server_problems(options):
-        if wrong:
-            raise InputError(problem)
+    parser = _parser()
+    options = parser.parse_args()
+    settings = read_settings(options.settings) if options.settings else settings_of(parser, options)
+    options.port, options.tls_port = settings.port, settings.https_port
+    options.http, options.server = settings.http, settings.server
     if options.user:
         act_as(options.user)
     recording = read_recording(options.mirror, options.fetchlog)
@@ -119,7 +119,8 @@ def _parser() -> OptionParser:
     which.add_argument("--hosts", type=Path, metavar="FILE", help="hosts to serve, lines of: hostname ip netns_path|-")
     which.add_argument("--host", help="the one host to serve")
     parser.add_argument("--address", default="127.0.0.1", help="address of the one host (default: %(default)s)")
-    add_server_options(parser, PORT)
+    add_options(parser, ("port", "tls_port", "http", "server"), port=PORT, tls_port=PORT)
+    parser.add_argument("--settings", metavar="JSON", help="these four, as tfo.py says them")
     parser.add_argument("--authority", type=Path, default=AUTHORITY, metavar="DIR",
                         help="the certificate authority of https servers, made if there is none (default: %(default)s)")
     parser.add_argument("--logdir", type=Path, metavar="DIR", help="logs go to DIR/<delaynet>-tfo-<0|1>/<host>")

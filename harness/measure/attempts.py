@@ -5,11 +5,6 @@ from pathlib import Path
 from harness.files.pages import Page
 from harness.files.result_names import BESIDE
 from harness.files.results import attempt_directory, load_file
-from harness.system.options import Whole
-
-RETRIES = 2
-"""Further tries that a load gets by default. What fails three times in a row is no accident any more."""
-RETRIES_ALLOWED = Whole(0, 10)
 
 
 def keep_failed_try(cell: Path, page: Page, attempt: int) -> None:

@@ -37,7 +37,8 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
     listening = open_sockets(servers)
     directory = cell_of(lab, load)
     mark_load(lab.work_dir / load_mark.NAME, load.page.name, lab.delaynet_ms)
-    cookies = cookies_for_a_load(lab.cookies, lab.star, lab.delay.held_ms, lab.names) if load.tfo else nullcontext()
+    cookies = cookies_for_a_load(lab.settings.cookies, lab.star, lab.delay.held_ms, lab.web.servers) if load.tfo \
+        else nullcontext()
     with lab.noting_arrivals() as arrivals, ticking(lab.delay.mark) as ticks, cookies:
         report = run_chrome(lab, load, directory)
     after = lab.counters()
@@ -55,8 +56,16 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
 
 
 def record_of(lab: Laboratory, load: Load) -> LoadRecord:
-    """Load one page once, and return the record of it, which is not judged yet."""
-    return record(measure_load(lab, load))
+    """Load one page once, and return the record of it, which is not judged yet.
+
+    Raises ExperimentError, before the load or after it, when servers, delay line or load_page.py have ended.
+    """
+    lab.check_companions()
+    try:
+        return record(measure_load(lab, load))
+    except OSError:
+        lab.check_companions()      # says it in words where a companion's end was the cause
+        raise
 
 
 def write_record(lab: Laboratory, load: Load, done: LoadRecord, why_not: Sequence[Reason]) -> None:

@@ -37,7 +37,7 @@ SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 """asm-generic/socket.h; Python has no names for them."""
 SILENCE_S = 1.5
 """Nothing for so long: that was all. A full packet takes 0.12 s at the slowest rate, and the first one a round trip, of
-under 1 s (harness.network.star, SYN_AGAIN_MS)."""
+under 1 s (harness.system.tcp, SYN_AGAIN_MS)."""
 PORT = 9
 """The port of the discard protocol (RFC 863), bound by the receiver alone."""
 

@@ -39,8 +39,6 @@ IDLE_LIMIT = "TMOUT"
 """Environment variable: bash ends an interactive shell that is idle for so many seconds, and each host is one. On many
 machines root's login exports it."""
 
-SYN_AGAIN_MS = 1000.0
-"""A SYN that was not answered for so long is sent again (RFC 6298, section 2.1), and no load with such a SYN counts."""
 QUEUE_PACKETS = 1000
 
 

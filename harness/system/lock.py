@@ -20,10 +20,12 @@ from pathlib import Path
 from harness.errors import BusyError, InputError
 from harness.system.contained import machines_proc, started_as, started_by
 from harness.system.fastopen import SYSCTL
-from harness.system.privileges import as_root, temp_root
+from harness.system.privileges import as_root
 from harness.system.processes import bound_to_us, stop
 
 LOCK_FILE = Path("/run/tfo-lab.lock")
+OF_ANYBODY = Path("/var/tmp")
+"""Who is not root can make no lock file that all know, but may lock this directory (flock(2)), wherever TMPDIR is."""
 INHERITED_FD = "TFO_LAB_LOCK_FD"
 """Environment variable: run.sh holds the lock, and lends it to tfo.py as this descriptor."""
 _HOLDER = re.compile(r"pid (\d{1,10}) \(", re.ASCII)
@@ -66,13 +68,12 @@ def check_alone() -> None:
 
     The lock itself is asked: /proc/locks has other numbers for the devices of btrfs than stat(2).
     """
-    place = temp_root()
-    directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    directory = os.open(OF_ANYBODY, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        pids = holding_pids(place)
-        raise _is_running(place, f"pid {min(pids)}" if pids else "unknown") from None
+        pids = holding_pids(OF_ANYBODY)
+        raise _is_running(OF_ANYBODY, f"pid {min(pids)}" if pids else "unknown") from None
     finally:
         os.close(directory)
 
@@ -127,7 +128,7 @@ def _wait_and_take(lock_fd: int, lock_file: Path, wait_s: float, go_on: Callable
 
 @contextmanager
 def only_experiment_of_anybody(lock_file: Path = LOCK_FILE) -> Iterator[None]:
-    """Hold the machine's lock as root; as anybody else, who cannot open it, one on the directory of temporary files.
+    """Hold the machine's lock as root; as anybody else, who cannot open it, that on the directory OF_ANYBODY.
 
     Raises BusyError when another experiment without root has that one, or one of root the machine's: who locked a file
     stands in /proc/locks (proc(5)) for all to read.
@@ -137,14 +138,13 @@ def only_experiment_of_anybody(lock_file: Path = LOCK_FILE) -> Iterator[None]:
             yield
         return
     _refuse_if_locked(lock_file)
-    place = temp_root()
-    directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    directory = os.open(OF_ANYBODY, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _refuse_if_locked(place)
-            raise _is_running(place, "unknown") from None
+            _refuse_if_locked(OF_ANYBODY)
+            raise _is_running(OF_ANYBODY, "unknown") from None
         yield
     finally:
         os.close(directory)

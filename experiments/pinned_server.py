@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from experiments.cores import steer_packets
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles
-from harness.measure.server_options import tls_port_beside
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import Host, LinkSpeeds, Star
-from harness.system.cores import steer_packets
 from harness.system.netns import inside
 from harness.system.privileges import as_root, browsing_user, give
 from harness.system.processes import descendants, stop
@@ -88,7 +87,7 @@ def running_own(star: Star, work_dir: Path) -> Iterator[list[int]]:
     write_small_recording(files, {url: MadeResource("text/plain", bytes(FILE_BYTES))})
     give(directory, user)
     settings = ServerSettings(
-        mirror=files.mirror, fetchlog=files.fetchlog, port=PORT, tls_port=tls_port_beside(PORT), http="1.0",
+        mirror=files.mirror, fetchlog=files.fetchlog, port=PORT, tls_port=PORT + 1, http="1.0",
         server="threaded", logdir=directory / "logs", delays_ms=(0.0,), user=user)
     with running_servers(star, settings, work_dir) as servers:
         pids = [servers.process.pid, *descendants(servers.process.pid)]
