@@ -29,8 +29,8 @@ from harness.errors import InputError, first_few, printable
 from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.about import ShowVersion
-from harness.measure.limits import TimeLimits
-from harness.measure.trial import Trial, try_pages
+from harness.measure.settings import Settings
+from harness.measure.trial import Trial, just_recorded, try_pages
 from harness.mirror.importing import import_recording
 from harness.mirror.manifest import read_manifest
 from harness.mirror.rtts import write_rtts
@@ -184,7 +184,8 @@ def try_recording(outcome: RecordingOutcome, options: argparse.Namespace) -> lis
     recorded = [page for page, verdict in outcome.verdicts if verdict.fit]
     if not outcome.published or not options.trial:
         return []
-    tried = try_pages(PageFiles(options.dir, options.name), recorded, options.timeout or TimeLimits.load_s)
+    page_set = just_recorded(PageFiles(options.dir, options.name), recorded)
+    tried = try_pages(page_set, Settings(http="recorded", timeout_s=options.timeout or Settings.timeout_s))
     for page, verdict in outcome.verdicts:
         trial = tried.get(page, Trial())
         verdict.reasons += [f"its replay is not the page: {reason}" for reason in trial.unfit]

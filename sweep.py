@@ -30,7 +30,7 @@ from harness.sweep.measuring import Patience
 from harness.sweep.options import asked_for, parse_arguments
 from harness.sweep.recordings import installed_recordings, planned, record_missing
 from harness.sweep.report import write_outputs
-from harness.system.privileges import acting_as, invoking_user, leave_root, require_root
+from harness.system.privileges import act_as, invoking_user, leave_root, require_root
 from harness.system.progress import counted
 from harness.system.signals import run_interruptible
 
@@ -45,15 +45,14 @@ def main() -> int:
 
 def sweep(options: argparse.Namespace) -> int:
     """Record, measure and report. Only a worker on this machine is root; files are the user's."""
-    with acting_as(invoking_user()):
-        asked, folder = asked_for(options)
-        folder.make()
+    asked, folder = asked_for(options)
+    folder.make()
     if asked.scheduler or asked.hosts:
         leave_root()
     else:
         require_root("./sweep.py")
+        act_as(invoking_user())
     with contextlib.ExitStack() as stack:
-        stack.enter_context(acting_as(invoking_user()))
         stack.enter_context(folder.only_driver())
         folder.write("sweep.json", asked.to_json())
 

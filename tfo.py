@@ -14,7 +14,6 @@ serverlogs/. plot.py makes the table of them.
 """
 
 import sys
-from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -22,87 +21,84 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
+from harness.measure.command_line import parse_arguments
+
+if __name__ == "__main__":
+    parse_arguments(__doc__)        # --help, and what is wrong: before all that an experiment needs is loaded
+
 from harness.files.pages import PageFiles
 from harness.files.result_names import CLIENT
-from harness.measure.chosen import chosen_browser, chosen_links, chosen_web
-from harness.measure.experiment import Experiment, measure_stages, settings
-from harness.measure.fitness import say_ready, unfit_pages
+from harness.measure.experiment import known, measure_stages
 from harness.measure.folders import check_folders
-from harness.measure.laboratory import running_hosts, running_laboratory
-from harness.measure.options import parse_arguments
+from harness.measure.laboratory import ReplayedWeb, running_hosts, running_laboratory
+from harness.measure.latency import links, thinking_rtts
 from harness.measure.preflight import check_authority, check_browser, check_layout, check_pages, check_room
 from harness.measure.results_folder import open_results
 from harness.measure.stages import Plan
+from harness.measure.trial import say_ready, try_pages
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.on_user import run_on_user
 from harness.network.star import check_host_count
 from harness.system.busy import wait_for_quiet
+from harness.system.contained import begin_experiment
 from harness.system.fastopen import ON, set_fastopen
 from harness.system.lock import check_alone, only_experiment
-from harness.system.privileges import acting_as, invoking_user, passable_temp_root, require_root
+from harness.system.privileges import invoking_user, passable_temp_root
 from harness.system.signals import run_interruptible
 
 
 def main() -> int:
     """Run the experiment; the exit status is 0 only if every page load was valid."""
-    arguments = parse_arguments(__doc__)
+    settings, how = parse_arguments(__doc__)
 
     # Check: nothing is touched before it is known that all of this can be measured.
-    require_root("./tfo.py")
     check_alone()
-    check_programs(pcap=arguments.pcap)
-    browser = check_browser()
+    begin_experiment("./tfo.py")
+    check_programs(pcap=settings.pcap)
+    browser = check_browser(settings.connections_per_host)
     check_room(passable_temp_root())
-    files = PageFiles(arguments.dir, arguments.name)
-    check_folders(arguments.dir, files, invoking_user())
-    with acting_as(invoking_user()):
-        page_set = check_pages(files)
-        check_authority(page_set)
-        layout = check_layout(arguments.layout, page_set)
+    files = PageFiles(how.dir, settings.name)
+    check_folders(how.dir, files, invoking_user())
+    page_set = check_pages(files)
+    check_authority(page_set)
+    layout = check_layout(settings.layout, page_set)
     check_host_count([*layout.servers(page_set.hosts)])
 
     # Network: a star with the same rate and delay to every server, or each as far away as it was when it was recorded;
     # one RTT after the other, measured before anything is loaded at it.
-    with acting_as(invoking_user()):
-        links = chosen_links(arguments, page_set, layout)
-    netem = delays_by_netem(max(speeds.longest_rtt_ms for speeds in links))
+    star_links = links(settings, page_set, layout)
+    netem = delays_by_netem(max(speeds.longest_rtt_ms for speeds in star_links))
 
     # Web: each recorded host has a server that answers as it did when it was recorded; Chrome is the only client.
-    with acting_as(invoking_user()):
-        web = chosen_web(arguments, page_set, layout)
-    chrome = chosen_browser(arguments, browser)
+    web = ReplayedWeb(page_set=page_set, settings=settings, layout=layout,
+                      think_rtts_ms=thinking_rtts(page_set) if settings.think else None)
 
     # Plan: each page without and with TFO, run by run; less the valid loads of an experiment that is resumed.
-    plan = Plan(pages=page_set.pages, testruns=arguments.testruns, tfos=arguments.tfos, seed=arguments.seed,
-                goal=arguments.goal)
-    known = [settings(arguments, speeds, web, chrome, netem=netem) for speeds in links]
-    with acting_as(invoking_user()):
-        stages = plan.stages(links, known, arguments.dir / CLIENT if arguments.resume else None)
-    planned = plan.in_words(stages, resume=arguments.resume, paper=arguments.paper)
-    if arguments.dry_run:
-        unfit = unfit_pages(web, chrome, links[0]) if arguments.dry_run == "load" else []
-        return say_ready(unfit, f"{len(page_set.pages)} pages on {len(page_set.hosts)} hosts; {planned}")
-    if arguments.on_user:
-        with only_experiment(), running_laboratory(links[0], web, chrome, netem=netem,
-                                                   results_dir=arguments.dir) as lab:
+    plan = Plan(pages=page_set.pages, settings=settings)
+    said = [known(web, browser, speeds, netem=netem) for speeds in star_links]
+    stages = plan.stages(star_links, said, how.dir / CLIENT if how.resume else None)
+    planned = plan.in_words(stages, resume=how.resume)
+    if how.dry_run:
+        trials = try_pages(page_set, settings) if how.dry_run == "load" else {}
+        return say_ready(trials, f"{len(page_set.pages)} pages on {len(page_set.hosts)} hosts; {planned}")
+    if how.on_user:
+        with only_experiment(), running_laboratory(star_links[0], web, browser, netem=netem,
+                                                   results_dir=how.dir) as lab:
             set_fastopen(lab.star.pids, ON)
-            return run_on_user(lab.star.user, arguments.on_user, invoking_user())
+            return run_on_user(lab.star.user, how.on_user, invoking_user())
 
     # Measurement: once the machine is quiet; every load is judged and written down as soon as it is done.
-    delays_ms = [speeds.delay_net_ms for speeds in links]
-    with only_experiment(), \
-            open_results(arguments.dir, delays_ms, resume=arguments.resume, typed=arguments.typed):
+    delays_ms = [speeds.delay_net_ms for speeds in star_links]
+    with only_experiment(), open_results(how.dir, delays_ms, resume=how.resume, typed=how.typed):
         print(planned, flush=True)
         to_do = [stage for stage in stages if not stage.says_it_is_done()]
         if not to_do:
             return 0
-        experiment = partial(Experiment, seed=arguments.seed, goal=arguments.goal, retries=arguments.retries,
-                             pages=page_set.pages)
-        busy = wait_for_quiet(arguments.patience)
-        with running_hosts([stage.speeds for stage in to_do], web, chrome, netem=netem,
-                           results_dir=arguments.dir) as hosts:
-            return measure_stages(experiment, hosts, to_do, busy, arguments.patience)
+        busy = wait_for_quiet(how.patience)
+        with running_hosts([stage.speeds for stage in to_do], web, browser, netem=netem,
+                           results_dir=how.dir) as hosts:
+            return measure_stages(hosts, to_do, busy, how.patience)
 
 
 if __name__ == "__main__":

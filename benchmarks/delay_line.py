@@ -43,16 +43,16 @@ from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import PageSet
-from harness.measure.server_options import PORT
+from harness.measure.settings import Settings
 from harness.network.links import read_lateness
 from harness.network.needs import check_programs
 from harness.network.star import Host
+from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lateness import Lateness
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import DELAY_MS, Decimal, OptionParser, Several, Whole
-from harness.system.privileges import require_root
 from harness.system.processes import stop
 from harness.system.signals import run_interruptible
 
@@ -100,7 +100,7 @@ HEADER = ["RTT, situation", "connects", "p50 error ms", "p99 error ms", "p50 err
 def main() -> int:
     """Print the table."""
     arguments = parse_arguments()
-    require_root("benchmarks/delay_line.py")
+    begin_experiment("benchmarks/delay_line.py")
     check_programs()
     page_set = read_page_set(BUNDLED)
     rows = []
@@ -214,7 +214,7 @@ def fetching(lab: Laboratory, host: str, target: str, deadline_s: float) -> Call
     def fetch() -> None:
         with inside(lab.star.user.pid):
             while time.monotonic() < deadline_s:
-                connection = http.client.HTTPConnection(lab.star.servers[host].address, PORT, timeout=30)
+                connection = http.client.HTTPConnection(lab.star.servers[host].address, Settings.port, timeout=30)
                 connection.request("GET", target, headers={"Host": host})
                 answer = connection.getresponse()
                 answer.read()

@@ -33,19 +33,18 @@ from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED, Page, PageFiles
 from harness.files.reason_kinds import ReasonKind
 from harness.measure.judge import alone
-from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
-from harness.measure.limits import TimeLimits
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import check_browser, check_pages
 from harness.measure.reason import texts
 from harness.measure.rules import RULES, TIME
-from harness.network.links import kernel_has_netem
+from harness.network.needs import kernel_has_netem
 from harness.network.star import LinkSpeeds
+from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, SEED, STALL_MS, OptionParser, Whole, page_list_name
-from harness.system.privileges import acting_as, invoking_user, require_root
 
 STALL = Path(__file__).with_name("stall.py")
 OF_TIME = [rule.kind for rule in TIME]
@@ -88,15 +87,14 @@ def parse_arguments() -> argparse.Namespace:
 
 def main(arguments: argparse.Namespace) -> int:
     """Print the table; the exit status is 1 when a stall that cost time was not found, or a load rejected without."""
-    require_root("benchmarks/disturbed.py")
+    begin_experiment("benchmarks/disturbed.py")
     page_set = check_pages(PageFiles(arguments.dir, arguments.name))
     page = page_set.page(arguments.page)
-    settings = BrowserSettings(browser=check_browser(), limits=TimeLimits())
     netem = kernel_has_netem()
     with only_experiment():
         print_machine()
-        with running_laboratory(LinkSpeeds(delay_net_ms=arguments.delaynet), ReplayedWeb(page_set=page_set), settings,
-                                netem=netem) as lab:
+        with running_laboratory(LinkSpeeds(delay_net_ms=arguments.delaynet), ReplayedWeb(page_set=page_set),
+                                check_browser(), netem=netem) as lab:
             done = measure(lab, page, arguments)
     status = report(done, arguments.stall_ms)
     for kind in arguments.without:
@@ -125,7 +123,7 @@ def measure(lab: Laboratory, page: Page, arguments: argparse.Namespace) -> list[
         if not part and record.plt_ms:
             load_ms = record.plt_ms
         if arguments.records:
-            with acting_as(invoking_user()), arguments.records.open("a") as file:
+            with arguments.records.open("a") as file:
                 line = {"part": part, "after_ms": after_ms, **record.to_json(), "why_not": why_not,
                         "why_not_kinds": [reason.kind.value for reason in verdict]}
                 file.write(json.dumps(line) + "\n")

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.files.pages import PageFiles
-from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
-from harness.measure.limits import TimeLimits
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.preflight import PageSet, check_browser, check_pages
 from harness.network.star import LinkSpeeds
 
@@ -26,7 +25,7 @@ def read_page_set(name: str) -> PageSet:
 def laboratory(page_set: PageSet, delaynet_ms: float, *, netem: bool) -> AbstractContextManager[Laboratory]:
     """Run star, delay and servers for all hosts of the pages, with the defaults of tfo.py in everything else."""
     return running_laboratory(LinkSpeeds(delay_net_ms=delaynet_ms), ReplayedWeb(page_set=page_set),
-                              BrowserSettings(browser=check_browser(), limits=TimeLimits()), netem=netem)
+                              check_browser(), netem=netem)
 
 
 def widen_mirror(page_set: PageSet, count: int, mirror: Path) -> list[str]:

@@ -33,12 +33,11 @@ from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load, plan_loads
 from harness.measure.reason import texts
-from harness.network.links import kernel_has_netem
-from harness.network.needs import check_programs
+from harness.network.needs import check_programs, kernel_has_netem
+from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, RUNS, OptionParser
-from harness.system.privileges import require_root
 from harness.system.signals import run_interruptible
 
 
@@ -65,7 +64,7 @@ def main() -> int:
     parser.add_argument("--delaynet", type=DELAY_MS, default=50.0, help="one-way delay in ms (%(default)s)")
     parser.add_argument("--runs", type=RUNS, default=10, help="measured loads without, and with TFO (%(default)s)")
     arguments = parser.parse_args()
-    require_root("benchmarks/loads.py")
+    begin_experiment("benchmarks/loads.py")
     check_programs()
     page_set, costs = read_page_set(BUNDLED), []
     page = page_set.page(arguments.page)

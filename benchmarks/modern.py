@@ -37,9 +37,9 @@ from harness.files.result_names import CLIENT
 from harness.files.results import LoadResult, Results, has_loads, read_results
 from harness.mirror.recording import read_recording
 from harness.show.labels import span
+from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.options import DELAY_MS, RATE_MBIT, Decimal, OptionParser, Whole
-from harness.system.privileges import require_root
 from harness.system.signals import run_interruptible
 from tests.support.internet.again import changes, replayed
 from tests.support.internet.recorded import record
@@ -55,7 +55,7 @@ def main() -> int:
     """Print the tables; the exit status is 1 when a load was rejected."""
     arguments = parse_arguments()
     pages = wanted_pages(arguments.pages)
-    require_root("benchmarks/modern.py")
+    begin_experiment("benchmarks/modern.py")
     print_machine()
     record_unless_there(arguments.dir)
     if arguments.fixed_point:

@@ -30,9 +30,9 @@ from benchmarks.report import print_table
 from benchmarks.transfers import BULK_BYTES, SPEEDS, Arrivals
 from harness.errors import ExperimentError
 from harness.system.atomic import written_beside
+from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.options import ROUNDS, OptionParser
-from harness.system.privileges import acting_as, invoking_user, require_root
 from harness.system.signals import run_interruptible
 
 MEASURE = ["benchmarks/packet_timing.py"]
@@ -78,7 +78,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=ROUNDS, default=2, help="runs in each situation (%(default)s)")
     parser.add_argument("--figure", type=Path, default=ROOT / "docs" / "network.png", help="(%(default)s)")
     arguments = parser.parse_args()
-    require_root("benchmarks/network_equivalence.py")
+    begin_experiment("benchmarks/network_equivalence.py")
     print_machine()
     situations = [
         Situation("delay line, this kernel", [*MEASURE, "delay-line"], "#2171b5", "-"),
@@ -90,8 +90,7 @@ def main() -> int:
             print(f"# {situation.name} (Linux {situation.kernel}): done; load average {os.getloadavg()[0]:.2f}",
                   flush=True)
     print_table(["", *(situation.name for situation in situations)], table(situations))
-    with acting_as(invoking_user()):
-        draw(situations, arguments.figure)
+    draw(situations, arguments.figure)
     return 0
 
 

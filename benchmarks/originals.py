@@ -26,29 +26,28 @@ from benchmarks.internet import NAME, QUIET_LIMIT_S, QUIET_S, record_unless_ther
 from benchmarks.report import print_table
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
-from harness.measure.attempts import RETRIES
 from harness.measure.judge import alone
-from harness.measure.laboratory import BrowserSettings, Laboratory, ReplayedWeb, running_laboratory
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.latency import thinking_rtts
-from harness.measure.limits import TimeLimits
 from harness.measure.loads import record_of
 from harness.measure.plan import Load, plan_loads
 from harness.measure.preflight import PageSet, check_browser, check_pages
 from harness.measure.reason import texts
 from harness.measure.rules import TIME
+from harness.measure.settings import Settings
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.star import LinkSpeeds
 from harness.replay.authority import fingerprint
+from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, RATE_MBIT, OptionParser, Whole
-from harness.system.privileges import require_root
 from harness.system.signals import run_interruptible
 from tests.support.internet.in_star import serve_in_star
 
 SOURCES = ORIGINAL, REPLAY = "original", "replay"
-LIMITS = TimeLimits(quiet_s=QUIET_S, quiet_limit_s=QUIET_LIMIT_S)
+SETTINGS = Settings(http="recorded", think="recorded", quiet_s=QUIET_S, quiet_limit_s=QUIET_LIMIT_S)
 Cell = tuple[Page, str, int]
 """A page, where it came from, and TFO 0 or 1."""
 
@@ -61,7 +60,7 @@ def main() -> int:
     """Print the table; return 1 if a page is missing there."""
     arguments = parse_arguments()
     pages = wanted_pages(arguments.pages)
-    require_root("benchmarks/originals.py")
+    begin_experiment("benchmarks/originals.py")
     check_programs()
     print_machine()
     record_unless_there(arguments.dir)
@@ -100,12 +99,12 @@ def measure(arguments: argparse.Namespace, page_set: PageSet) -> tuple[Mapping[C
     Returned are the records of the measured loads, and why the pages that are missing there cannot be measured.
     """
     speeds = LinkSpeeds(delay_net_ms=arguments.delaynet, bw_net_mbit=arguments.bwnet)
-    web = ReplayedWeb(page_set=page_set, http="recorded",
-                      think_rtts_ms=None if arguments.no_think else thinking_rtts(page_set))
-    chrome = BrowserSettings(browser=check_browser(), limits=LIMITS)
+    web = ReplayedWeb(page_set=page_set, settings=replace(SETTINGS, think=None)) if arguments.no_think else \
+        ReplayedWeb(page_set=page_set, settings=SETTINGS, think_rtts_ms=thinking_rtts(page_set))
     records: dict[Cell, list[LoadRecord]] = {}
     unusable: dict[Page, str] = {}
-    with only_experiment(), running_laboratory(speeds, web, chrome, netem=delays_by_netem(speeds.rtt_ms)) as lab, \
+    netem = delays_by_netem(speeds.rtt_ms)
+    with only_experiment(), running_laboratory(speeds, web, check_browser(), netem=netem) as lab, \
             serve_in_star(lab.star) as internet:
         trusted_key = fingerprint(internet.ca.read_bytes())
         laboratories = {ORIGINAL: replace(lab, hack_dns=internet.remap, trusted_key=trusted_key,
@@ -125,9 +124,9 @@ def measure(arguments: argparse.Namespace, page_set: PageSet) -> tuple[Mapping[C
 
 
 def measured(lab: Laboratory, load: Load, source: str) -> LoadRecord:
-    """Measure `load` until nothing disturbed it. Raises UnusableError after RETRIES more tries."""
+    """Measure `load` until nothing disturbed it. Raises UnusableError after the usual number of tries."""
     why: Sequence[str] = ()
-    for _ in range(1 + RETRIES):
+    for _ in range(1 + Settings.retries):
         record = record_of(lab, load)
         why = (texts(alone(record)) if source == REPLAY
                else what_disturbed(record))

@@ -34,10 +34,10 @@ from harness.errors import ExperimentError
 from harness.network.links import delayed_links
 from harness.network.needs import check_programs
 from harness.network.star import Star, running_star
+from harness.system.contained import begin_experiment
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import ROUNDS, Decimal, OptionParser
-from harness.system.privileges import require_root
 from harness.system.signals import run_interruptible
 from harness.system.tcp import listen
 
@@ -55,7 +55,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=Decimal(1, 3600), default=8.0, help="duration of the connects (%(default)s)")
     parser.add_argument("--runs", type=ROUNDS, default=8, help="runs of both kinds of transfers (%(default)s)")
     arguments = parser.parse_args()
-    require_root("benchmarks/packet_timing.py")
+    begin_experiment("benchmarks/packet_timing.py")
     check_programs()
     netem = arguments.network == "netem"
     with ExitStack() as stack:

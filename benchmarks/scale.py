@@ -2,13 +2,19 @@
 """How the laboratory grows: time, memory and RTT accuracy of stars from 84 servers (the paper's pages have 81) to 1000.
 
 Every round builds a star, delays its links, measures the RTT to every server, starts a replay server in each host, and
-takes all of it down. Measured, besides what benchmarks/star.py --help explains:
+takes all of it down. The servers replay the hosts of Paper/, and as many hosts with one file each as are wanting.
+Measured:
 
+    star up      until running_star() gives it: Mininet, offloads off, neighbours set (no delay, no servers yet)
     delayed      until the rates are read back and the delay is in place
+    servers up   from the start of http_tfo.py until all its servers listen, Python's start included
+    memory       PSS of all server processes while they listen (proc(5), smaps_rollup), in units of 10^6 bytes
+    servers gone until running_servers() has ended
     RTT error    of each server: median of 3 TCP connect times less the nominal RTT; shown are the median, the 99th
                  percentile and the largest over all servers
     star memory  PSS of the hosts' shells, and of the delay line
-    star gone    until the kernel has freed all of the star's network namespaces, too (/proc/slabinfo)
+    star gone    from the end of the star until the kernel shows nothing of it any more, and has freed all of its
+                 network namespaces (/proc/slabinfo)
 The figure shows the medians; its broken lines are the smallest star's, multiplied.
 """
 
@@ -35,17 +41,18 @@ from benchmarks.report import print_table
 from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED
 from harness.measure.preflight import PageSet
-from harness.measure.server_options import PORT, tls_port_beside
-from harness.network.links import delayed_links, kernel_has_netem
-from harness.network.needs import check_programs
+from harness.measure.settings import Settings
+from harness.network.links import delayed_links
+from harness.network.needs import check_programs, kernel_has_netem
 from harness.network.rtt import measure_rtts, rtt_tolerance_ms
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import BRIDGE_PORTS, LinkSpeeds, running_star
 from harness.system.commands import run
+from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, ROUNDS, OptionParser, Whole
-from harness.system.privileges import acting_as, invoking_user, require_root
+from harness.system.privileges import invoking_user
 from harness.system.processes import descendants
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
@@ -96,7 +103,7 @@ def main() -> int:
     parser.add_argument("--delaynet", type=DELAY_MS, default=10.0, help="one-way delay, ms (%(default)s)")
     parser.add_argument("--figure", type=Path, help="draw the figure into this file")
     arguments = parser.parse_args()
-    require_root("benchmarks/scale.py")
+    begin_experiment("benchmarks/scale.py")
     check_programs()
     page_set, netem = read_page_set(BUNDLED), kernel_has_netem()
     results: dict[int, list[Round]] = {}
@@ -112,8 +119,7 @@ def main() -> int:
     if arguments.figure:
         from benchmarks.scale_figure import draw
 
-        with acting_as(invoking_user()):
-            draw(medians(results), rtt_errors_ms(results), arguments.figure)
+        draw(medians(results), rtt_errors_ms(results), arguments.figure)
     return 0
 
 
@@ -133,7 +139,7 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
             watch.start()
             laboratory.enter_context(delayed_links(star, speeds, netem))
             watch.stop("delayed")
-            rtts_ms = measure_rtts(star, PORT)
+            rtts_ms = measure_rtts(star, Settings.port)
             measured.rtt_errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in rtts_ms.values()]
             in_star = descendants(os.getpid())
             measured.memory_mb["star memory"] = pss_bytes(in_star - before) / 1e6
@@ -154,7 +160,8 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
 def settings(page_set: PageSet, work_dir: Path, delaynet_ms: float) -> ServerSettings:
     """Return how the servers answer."""
     return ServerSettings(
-        mirror=work_dir / "mirror", fetchlog=page_set.files.fetchlog, port=PORT, tls_port=tls_port_beside(PORT),
+        mirror=work_dir / "mirror", fetchlog=page_set.files.fetchlog, port=Settings.port,
+        tls_port=Settings().https_port,
         http="1.0", server="threaded", logdir=work_dir / "serverlogs", delays_ms=(delaynet_ms,), user=invoking_user())
 
 

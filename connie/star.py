@@ -39,11 +39,11 @@ from harness.network.needs import check_kernel, check_programs
 from harness.show.requests_figure import save_figure
 from harness.system import environment
 from harness.system.atomic import write_atomically
+from harness.system.contained import begin_experiment
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import SEED, TIMEOUT_S, Decimal, OptionParser, Whole
-from harness.system.privileges import acting_as, invoking_user, require_root
-from harness.system.processes import bound_to_us, stop
+from harness.system.processes import stop
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
 
@@ -59,11 +59,10 @@ RESOLVER = (f"nameserver {DNS_ADDRESS}\noptions timeout:2 attempts:2\nsearch .\n
 def main() -> int:
     """Measure and report; return the exit status."""
     arguments = parse_arguments()
-    require_root("./connie/star.py")
+    begin_experiment("./connie/star.py")
     check_programs()
     check_kernel(delay_line=True)         # each address has a delay of its own, on every kernel
-    with acting_as(invoking_user()):
-        check_output(arguments.outputdir)
+    check_output(arguments.outputdir)
     faults = [fault for fault in FAULTS if fault in {"none", *arguments.fault}]
     task = Task(arguments.profile, faults, arguments.strategies, arguments.rounds, arguments.budget, arguments.timeout,
                 arguments.seed)
@@ -115,7 +114,7 @@ def measure(task: Task) -> Results:
                    sys.executable, str(HERE / "lab" / "client.py"), json.dumps(asdict(task))]
         with inside(star.user.pid):
             # Its temporary files are ours to remove: it may be killed.
-            client = subprocess.Popen(bound_to_us(command), stdout=subprocess.PIPE, text=True, start_new_session=True,
+            client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True,
                                       env={**os.environ, "TMPDIR": str(work_dir)})
         try:
             found, _ = client.communicate()
@@ -136,9 +135,8 @@ def report(task: Task, results: Results, outputdir: Path) -> None:
     print(*(f"- {line}" for line in finding_lines(results)), sep="\n", flush=True)
     figure, times = (outputdir / f"connie-{profile.name}.{ending}" for ending in ("png", "json"))
     content = json.dumps({"version": FORMAT, "task": asdict(task), **environment.machine(), **asdict(results)})
-    with acting_as(invoking_user()):            # whatever links are in the user's folder
-        save_figure(draw(profile, results), figure)
-        write_atomically(times, content)
+    save_figure(draw(profile, results), figure)
+    write_atomically(times, content)
     print(figure, times, sep="\n", file=sys.stderr)
 
 

@@ -15,6 +15,7 @@ import argparse
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -22,30 +23,26 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
+from harness.browser.program import Browser
 from harness.errors import InputError
 from harness.files.pages import BUNDLED, PageFiles
 from harness.files.result_names import CLIENT, FIGURES
-from harness.measure.attempts import RETRIES, RETRIES_ALLOWED
-from harness.measure.browser_options import add_connection_options, add_time_options
-from harness.measure.chosen import chosen_browser, chosen_web
-from harness.measure.experiment import Experiment, found_in, settings, summarise
+from harness.measure.command_line import add_patience
+from harness.measure.experiment import Experiment, found_in, known, summarise
 from harness.measure.folders import check_folders
-from harness.measure.laboratory import BrowserSettings, ReplayedWeb
-from harness.measure.limits import TimeLimits
+from harness.measure.laboratory import ReplayedWeb
 from harness.measure.loopback import FastOpen, fastopen_here, of_loopback, running_loopback
-from harness.measure.options import PATIENCE_S
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
 from harness.measure.results_folder import open_results, set_all_aside
-from harness.measure.server_options import HTTP_CHOICES, PORT, tls_port_beside
-from harness.network.cookies import WARM
+from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.star import LinkSpeeds
 from harness.system.busy import wait_for_quiet
 from harness.system.fastopen import kernel_has_fastopen
 from harness.system.lock import only_experiment, only_experiment_of_anybody
-from harness.system.options import DELAY_MS, RUNS, SEED, USER_PORT, OptionParser, Several, page_list_name
+from harness.system.options import OptionParser
 from harness.system.own_network import enter_own_network
-from harness.system.privileges import acting_as, invoking_user, passable_temp_root
+from harness.system.privileges import act_as, invoking_user, passable_temp_root
 from harness.system.progress import counted
 from harness.system.signals import run_interruptible
 
@@ -59,52 +56,51 @@ SIGNALLED = 128
 
 def main() -> int:
     """Measure at every delay, print the table, draw the figures; the exit status is 0 if every load was valid."""
-    arguments = parse_arguments()
+    settings, how = parse_arguments()
+    if not kernel_has_fastopen():
+        raise InputError("/proc/sys/net/ipv4/tcp_fastopen: this kernel has no TCP Fast Open; use Linux 4.15 or newer")
     put_back_what_a_killed_run_left()
-    no_network = "--shared-network was given" if arguments.shared_network else enter_own_network()
+    no_network = "--shared-network was given" if how.shared_network else enter_own_network()
+    act_as(invoking_user())
 
     # Check: nothing is touched before it is known that all of this can be measured.
-    browser = check_browser()
+    browser = check_browser(settings.connections_per_host)
     check_room(passable_temp_root())
-    results_dir = arguments.dir / RESULTS
-    if arguments.name == BUNDLED and arguments.dir == ROOT:
+    results_dir = how.dir / RESULTS
+    if settings.name == BUNDLED and how.dir == ROOT:
         run_program(MAKE_PAGES, "--name", BUNDLED)
-    with acting_as(invoking_user()):
-        make_folder(results_dir)
-        page_set = check_pages(PageFiles(arguments.dir, arguments.name))
-        check_authority(page_set)
+    make_folder(results_dir)
+    page_set = check_pages(PageFiles(how.dir, settings.name))
+    check_authority(page_set)
     check_folders(results_dir, page_set.files, invoking_user())
     fastopen, why = fastopen_here(no_network)
     print(f"TFO: {fastopen.value}{why and f' ({why})'}", flush=True)
 
     # Web and browser are the star's. Each delay is an experiment of its own; nothing else has the machine meanwhile.
-    web, chrome = chosen_web(arguments, page_set), chosen_browser(arguments, browser)
+    web = ReplayedWeb(page_set=page_set, settings=settings if fastopen.is_real else replace(settings, tfo="0"))
     with only_experiment_of_anybody():
-        with acting_as(invoking_user()):
-            set_all_aside(results_dir)
-        statuses = [measure(arguments, delay_ms, web, chrome, (fastopen, why)) for delay_ms in arguments.delays]
+        set_all_aside(results_dir)
+        statuses = [measure(how, delay_ms, web, browser, (fastopen, why)) for delay_ms in settings.delays_ms]
 
     # Analysis: the same as anywhere, of files alone.
     drawn = run_program(PLOT, "--clientdir", results_dir / CLIENT, "--outputdir", results_dir / FIGURES,
-                        *(["--detail"] if arguments.detail else []))
+                        *(["--detail"] if how.detail else []))
     return max(*statuses, drawn)
 
 
-def measure(arguments: argparse.Namespace, delay_ms: float, web: ReplayedWeb, chrome: BrowserSettings,
+def measure(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, browser: Browser,
             tfo: tuple[FastOpen, str]) -> int:
     """Do all page loads at one delay (one way, ms), with and without what is `tfo` here; return 0 if all are valid."""
-    fastopen = tfo[0]
-    results_dir, speeds = arguments.dir / RESULTS, LinkSpeeds(delay_net_ms=delay_ms)
-    arguments.tfo = "both" if fastopen.is_real else "0"
-    plan = plan_loads(web.page_set.pages, arguments.testruns, [0, 1] if fastopen.is_real else [0], arguments.seed)
+    fastopen, settings = tfo[0], web.settings
+    results_dir, speeds = how.dir / RESULTS, LinkSpeeds(delay_net_ms=delay_ms)
+    plan = plan_loads(web.page_set.pages, settings.testruns, settings.tfos, settings.seed)
     with open_results(results_dir, [delay_ms], resume=True):
-        busy = wait_for_quiet(arguments.patience)
-        with running_loopback(speeds, web, chrome, own_network=fastopen is FastOpen.OWN, results_dir=results_dir,
-                              patience_s=arguments.patience) as lab:
-            known = of_loopback(settings(arguments, speeds, web, chrome, netem=False), *tfo)
-            experiment = Experiment(lab=lab, to_do=plan, goal=None, seed=arguments.seed, retries=arguments.retries,
-                                    pages=web.page_set.pages,
-                                    description={**known, **found_in(lab), "busy": busy})
+        busy = wait_for_quiet(how.patience)
+        with running_loopback(speeds, web, browser, own_network=fastopen is FastOpen.OWN, results_dir=results_dir,
+                              patience_s=how.patience) as lab:
+            said = of_loopback(known(web, browser, speeds, netem=False), *tfo)
+            experiment = Experiment(lab=lab, to_do=plan,
+                                    description={**said, **found_in(lab), "busy": busy})
             return summarise(experiment.measure(counted(len(plan))), None)
 
 
@@ -130,52 +126,23 @@ def run_program(program: Path, *options: object) -> int:
     return status if status >= 0 else SIGNALLED - status
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the options. What further options of tfo.py would decide is fixed here."""
+def parse_arguments() -> tuple[Settings, argparse.Namespace]:
+    """Read the command line; what further options of tfo.py would decide is as by default."""
     parser = OptionParser(description=__doc__)
-    parser.add_argument("--name", type=page_list_name, default=BUNDLED,
-                        help="pages to load: NAME.pages, NAME/ and NAME.fetchlog/ (%(default)s)")
-    parser.add_argument("--dir", type=Path, default=ROOT, help=f"where these are; results go to {RESULTS}/ in it (the "
-                        "project)")
-    parser.add_argument("--delays", type=Several(DELAY_MS), default=[10.0, 50.0, 100.0], metavar='"10 50 100"',
-                        help="one-way delays in ms; the RTT is twice that (10 50 100)")
-    parser.add_argument("--testruns", type=RUNS, default=4, help="loads of each page without and with TFO; the first "
-                        "warms up (%(default)s)")
-    parser.add_argument("--quick", action="store_const", const=2, dest="testruns", help="one measured load, not three")
-    parser.add_argument("--http", choices=HTTP_CHOICES, default="1.0", help="see ./tfo.py --help (%(default)s)")
-    add_connection_options(parser)
+    parser.add_argument("--dir", type=Path, default=ROOT, help=f"where the pages are; results go to {RESULTS}/ in it "
+                        "(the project)")
+    add_options(parser, ("name", "delays_ms", "testruns", "http", "predict", "connections_per_host", "port", "tls_port",
+                         "retries", "seed", "timeout_s", "quiet_s"))
     parser.add_argument("--shared-network", action="store_true", help="stay in the machine's own network namespace, as "
                         "where no other can be had")
-    parser.add_argument("--port", type=USER_PORT, default=PORT, help="port of every server (%(default)s)")
-    parser.add_argument("--tls-port", type=USER_PORT, help="port of every server for https (--port + 1)")
-    parser.add_argument("--retries", type=RETRIES_ALLOWED, default=RETRIES, metavar="N",
-                        help="how often a load that failed by accident is measured again (%(default)s)")
-    parser.add_argument("--seed", type=SEED, default=1, help="decides which of TFO off and on goes first (%(default)s)")
-    parser.add_argument("--patience", type=PATIENCE_S, default=30.0, metavar="SECONDS",
-                        help="how long to wait for other programs to leave the machine alone (30)")
-    add_time_options(parser)
+    add_patience(parser)
     parser.add_argument("--detail", action="store_true", help="as that of plot.py")
-    parser.set_defaults(goal=None, paper=False, rtt=None, think=None, server="threaded", post_quantum=False, pcap=False,
-                        cookies=WARM)
-    return parser
-
-
-def parse_arguments() -> argparse.Namespace:
-    """Read the command line. Raises InputError for what makes no experiment."""
-    arguments = make_parser().parse_args()
-    arguments.dir = arguments.dir.resolve()
-    arguments.tls_port = tls_port_beside(arguments.port, arguments.tls_port)
-    arguments.limits = TimeLimits(arguments.timeout, arguments.quiet)
-    if 0.0 in arguments.delays:
-        raise InputError("localhost.py: --delays: without a delay there is nothing to hold back; leave out 0")
-    if arguments.tls_port == arguments.port:
-        raise InputError("localhost.py: --tls-port: one port cannot speak both; choose another than --port")
-    if arguments.quiet > arguments.limits.quiet_limit_s:
-        raise InputError("localhost.py: --quiet: longer than the longest wait for it, "
-                         f"{arguments.limits.quiet_limit_s:g} s")
-    if not kernel_has_fastopen():
-        raise InputError("/proc/sys/net/ipv4/tcp_fastopen: this kernel has no TCP Fast Open; use Linux 4.15 or newer")
-    return arguments
+    how = parser.parse_args()
+    settings = settings_of(parser, how)
+    if 0.0 in settings.delays_ms:
+        parser.error("--delays: without a delay there is nothing to hold back; leave out 0")
+    how.dir = how.dir.resolve()
+    return settings, how
 
 
 if __name__ == "__main__":

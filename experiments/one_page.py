@@ -17,19 +17,22 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
+from harness.errors import ExperimentError
+from harness.files.load_record import LoadRecord
 from harness.files.pages import PageFiles
-from harness.measure.laboratory import BrowserSettings, ReplayedWeb, running_laboratory
-from harness.measure.limits import TimeLimits
-from harness.measure.one_load import measure_valid_load
-from harness.measure.plan import plan_loads
+from harness.measure.judge import alone
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
+from harness.measure.loads import record_of
+from harness.measure.plan import Load, plan_loads
 from harness.measure.preflight import check_browser, check_pages
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.star import LinkSpeeds
+from harness.system.contained import begin_experiment
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, OptionParser, Whole
-from harness.system.privileges import browsing_user, give, require_root
+from harness.system.privileges import browsing_user, give
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
 
@@ -44,7 +47,7 @@ def main() -> int:
     parser.add_argument("--rtt", type=DELAY_MS, default=100.0, help="round-trip time in ms (%(default)g)")
     parser.add_argument("--runs", type=Whole(1, 1000), default=3, help="measured loads of each kind (%(default)s)")
     arguments = parser.parse_args()
-    require_root("./experiments/one_page.py")
+    begin_experiment("./experiments/one_page.py")
     check_programs()
     speeds, netem = LinkSpeeds(delay_net_ms=arguments.rtt / 2), delays_by_netem(arguments.rtt)
     plts_ms: dict[int, list[float]] = {0: [], 1: []}
@@ -55,8 +58,7 @@ def main() -> int:
         write_small_recording(files, {URL: MadeResource("text/html", DOCUMENT.encode()), **SCRIPTS})
         give(folder, browsing_user())       # as whom the servers read it, whatever root's umask is
         web = ReplayedWeb(page_set=check_pages(files))
-        chrome = BrowserSettings(browser=check_browser(), limits=TimeLimits())
-        with running_laboratory(speeds, web, chrome, netem=netem) as lab:
+        with running_laboratory(speeds, web, check_browser(), netem=netem) as lab:
             for load in plan_loads(web.page_set.pages, 1 + arguments.runs, (0, 1), seed=1):
                 record = measure_valid_load(lab, load)
                 assert record.plt_ms is not None, "a valid load has a page load time"
@@ -68,6 +70,20 @@ def main() -> int:
     saved_ms = statistics.median(plts_ms[0]) - statistics.median(plts_ms[1])
     print(f"TFO saved {saved(saved_ms, arguments.rtt)} (medians of {arguments.runs} loads)")
     return 0
+
+
+def measure_valid_load(lab: Laboratory, load: Load) -> LoadRecord:
+    """Measure `load` until it is valid; return its record. Says on stderr why a try does not count.
+
+    Raises ExperimentError after as many tries as the settings say, or when a part of the laboratory has ended.
+    """
+    for _ in range(1 + lab.settings.retries):
+        record = record_of(lab, load)
+        problems = alone(record)
+        if not problems:
+            return record
+        print(f"TFO {load.tfo}, run {load.run}: not valid: {problems[0]}", file=sys.stderr)
+    raise ExperimentError(f"{load.page.url}: no load of it can be used; try again on a quiet machine")
 
 
 def saved(saved_ms: float, rtt_ms: float) -> str:

@@ -31,10 +31,9 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
-from harness.analysis.server_load import LoadSample, load_points, percentile_ms
-from harness.errors import InputError
-from harness.files import result_names
-from harness.measure.pinned_server import (
+from experiments.cores import read_core, wake_ups
+from experiments.load_points import LoadSample, load_points, percentile_ms
+from experiments.pinned_server import (
     CLIENT_CORE,
     PATH,
     PORT,
@@ -45,18 +44,19 @@ from harness.measure.pinned_server import (
     require_two_cores,
     separate_cores,
 )
+from experiments.server_load_figure import STYLES, draw_server_load, server_load_lines
+from harness.errors import InputError
+from harness.files import result_names
 from harness.network.needs import check_programs
 from harness.network.star import Host, Star, running_star
-from harness.show.server_load_figure import STYLES, draw_server_load, server_load_lines
 from harness.system import fastopen
 from harness.system.atomic import write_atomically
 from harness.system.busy import wait_for_quiet
 from harness.system.commands import run
-from harness.system.cores import read_core, wake_ups
+from harness.system.contained import begin_experiment
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import Decimal, OptionParser, Several, Whole
-from harness.system.privileges import acting_as, invoking_user, require_root
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
 
@@ -73,7 +73,7 @@ FIGURES = ROOT / result_names.FIGURES
 def main() -> int:
     """Measure, print the table and draw the figure; the exit status is 1 when not even the lowest rate counted."""
     arguments = parse_arguments()
-    require_root("./experiments/server_load.py")
+    begin_experiment("./experiments/server_load.py")
     check_programs()
     require_two_cores()
     with only_experiment(), temporary_directory() as work_dir, running_star([SERVER], SPEEDS, netem=False) as star:
@@ -83,8 +83,7 @@ def main() -> int:
         with SERVERS[arguments.server](star, work_dir) as pids:
             samples = measure(Bench(star, client, pids), arguments)
     print("", *server_load_lines(load_points(samples)), sep="\n")
-    with acting_as(invoking_user()):
-        write_results(samples, arguments.server)
+    write_results(samples, arguments.server)
     return 0 if any(sample.counts for sample in samples) else 1
 
 

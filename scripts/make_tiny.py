@@ -17,7 +17,7 @@ from harness.errors import InputError, run_main
 from harness.files.pages import PageFiles
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.system.options import OptionParser, page_list_name
-from harness.system.privileges import User, acting_as, leave_root
+from harness.system.privileges import User, act_as, leave_root
 
 PAGE = "http://www.tiny.test/"
 DOCUMENT = ('<!doctype html><title>tiny</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css">'
@@ -36,8 +36,8 @@ def make_tiny(directory: Path, name: str) -> None:
     """
     try:
         owner = directory.stat()
-        with acting_as(User("", owner.st_uid, owner.st_gid)):       # root itself makes it for whose folder it is
-            _make_new(PageFiles(directory, name))
+        act_as(User("", owner.st_uid, owner.st_gid))        # root itself makes it for whose folder it is
+        _make_new(PageFiles(directory, name))
     except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
         raise InputError(f"{directory}: cannot be written ({error.strerror}); choose another --directory") from None
 

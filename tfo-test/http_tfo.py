@@ -20,7 +20,6 @@ kernel's setting in each server's network namespace (net.ipv4.tcp_fastopen, bit 
 
 import argparse
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -32,15 +31,14 @@ from harness.errors import InputError, printable, run_main
 from harness.files.hack_dns import SCHEMES
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import directory_name
-from harness.measure.server_options import add_server_options, server_problems, tls_port_beside
+from harness.measure.settings import add_options, read_settings, settings_of
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.rtts import read_rtts
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, Authority, open_authority
 from harness.replay.processes import ServerHost, Service, ServingOptions, run_servers
 from harness.replay.site import Site, Sites
 from harness.system.options import DELAY_MS, PORT, OptionParser, Several
-from harness.system.privileges import User, acting_as
-from harness.system.processes import die_with_parent
+from harness.system.privileges import User, act_as
 from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
 
 PROBLEMS_SHOWN = 20
@@ -48,15 +46,14 @@ PROBLEMS_SHOWN = 20
 
 def main() -> int:
     """Read the recording, then run the servers until a signal ends them."""
-    options = _parser().parse_args()
-    options.tls_port = tls_port_beside(options.port, options.tls_port)
-    for wrong, problem in server_problems(options):
-        if wrong:
-            raise InputError(problem)
-    if options.hosts:
-        die_with_parent()    # an experiment's servers: they must not outlive it, even if it is killed
-    with acting_as(options.user) if options.user else nullcontext():
-        recording = read_recording(options.mirror, options.fetchlog)
+    parser = _parser()
+    options = parser.parse_args()
+    settings = read_settings(options.settings) if options.settings else settings_of(parser, options)
+    options.port, options.tls_port = settings.port, settings.https_port
+    options.http, options.server = settings.http, settings.server
+    if options.user:
+        act_as(options.user)
+    recording = read_recording(options.mirror, options.fetchlog)
     for problem in recording.problems[:PROBLEMS_SHOWN]:
         print(printable(problem), file=sys.stderr)
     if len(recording.problems) > PROBLEMS_SHOWN:    # our caller may read them only later: do not fill its pipe
@@ -74,8 +71,7 @@ def _services(hosts: list[ServerHost], recording: Recording, options: argparse.N
     """Return what each address serves: the schemes its hosts were recorded with, each on its port."""
     authority = None
     if any("https" in recording.schemes(name) for host in hosts for name in host.names):
-        with acting_as(options.user) if options.user else nullcontext():
-            authority = open_authority(options.authority)
+        authority = open_authority(options.authority)
     services: dict[ServerHost, list[Service]] = {}
     rtts_ms = {host: rtt_ms for host, (_, rtt_ms) in read_rtts(options.think).items()} if options.think else {}
     for host in hosts:
@@ -123,7 +119,8 @@ def _parser() -> OptionParser:
     which.add_argument("--hosts", type=Path, metavar="FILE", help="hosts to serve, lines of: hostname ip netns_path|-")
     which.add_argument("--host", help="the one host to serve")
     parser.add_argument("--address", default="127.0.0.1", help="address of the one host (default: %(default)s)")
-    add_server_options(parser, PORT)
+    add_options(parser, ("port", "tls_port", "http", "server"), port=PORT, tls_port=PORT)
+    parser.add_argument("--settings", metavar="JSON", help="these four, as tfo.py says them")
     parser.add_argument("--authority", type=Path, default=AUTHORITY, metavar="DIR",
                         help="the certificate authority of https servers, made if there is none (default: %(default)s)")
     parser.add_argument("--logdir", type=Path, metavar="DIR", help="logs go to DIR/<delaynet>-tfo-<0|1>/<host>")

@@ -10,13 +10,11 @@ It leaves in the directory:
     netlog.json      Chrome's own net-log, which all of these come from
 """
 
-import argparse
 import gc
 import json
 import os
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +29,17 @@ from selenium.common.exceptions import InvalidSessionIdException, TimeoutExcepti
 
 from harness.browser import chrome, page, program
 from harness.browser.completion import Idle, network_silent
-from harness.browser.connection_limit import PER_HOST, ConnectionLimit
+from harness.browser.connection_limit import ConnectionLimit
 from harness.browser.initiators import read_initiators
 from harness.errors import ExperimentError, printable
 from harness.files.hack_dns import read_hack_dns, resolver_rules
 from harness.files.pages import sanitise
 from harness.measure.client_log import REPORT, shows_error_page, write_client_log
-from harness.measure.limits import TimeLimits
+from harness.measure.page_load import PageLoad, read_page_load
 from harness.system.atomic import write_atomically
-from harness.system.options import SILENCE_S, TIMEOUT_S, OptionParser, Whole
+from harness.system.options import OptionParser
 from harness.system.privileges import User, become
-from harness.system.processes import die_with_parent, terminate_as_interrupt
+from harness.system.processes import terminate_as_interrupt
 from harness.system.stand_by import run_or_stand_by
 
 LOOK_S = 0.02
@@ -70,27 +68,9 @@ return {{timing: entry ? entry.toJSON() : null, time_origin_ms: {page.TIME_ORIGI
 """
 
 
-@dataclass(frozen=True)
-class LoadSettings:
-    """One load: the page, the network interface that is watched for silence, and time limits in seconds."""
-
-    url: str
-    asked_as: str
-    interface: str
-    timeout_s: float
-    quiet_s: float
-    quiet_limit_s: float
-    initiators: bool = False
-
-    @property
-    def page(self) -> str:
-        """The name of the page's files."""
-        return sanitise(self.url)
-
-
-def load(settings: LoadSettings, browser: program.Browser, how: chrome.ChromeSettings) -> dict[str, Any]:
+def load(wanted: PageLoad, browser: program.Browser, how: chrome.ChromeSettings) -> dict[str, Any]:
     """Load the page; return the contents of load.json. A load that fails has the reason under "errors"."""
-    report: dict[str, Any] = {"url": settings.url, "asked_as": settings.asked_as, "errors": []}
+    report: dict[str, Any] = {"url": wanted.url, "asked_as": wanted.asked_as or wanted.url, "errors": []}
     try:
         driver = chrome.start(browser, how)
     except page.ERRORS as error:
@@ -99,7 +79,7 @@ def load(settings: LoadSettings, browser: program.Browser, how: chrome.ChromeSet
     try:
         report["versions"] = page.versions(driver)
         report["argv"] = page.argv(driver)
-        visit(driver, settings, report)
+        visit(driver, wanted, report)
     except page.ERRORS as error:
         report["errors"].append(f"Chrome: {page.first_line(error)}")
     except KeyboardInterrupt:
@@ -111,14 +91,15 @@ def load(settings: LoadSettings, browser: program.Browser, how: chrome.ChromeSet
     return report
 
 
-def visit(driver: webdriver.Chrome, settings: LoadSettings, report: dict[str, Any]) -> None:
+def visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -> None:
     """Go to the page, wait for its load event and for silence on the network, and read its timing."""
+    settings = wanted.settings
     driver.set_page_load_timeout(settings.timeout_s)
     page.limit_commands(driver, settings.timeout_s + COMMAND_S)
     late = False
     try:
-        loaded = page.navigate(driver, settings.asked_as, time.monotonic() + settings.timeout_s)
-        rule = (Idle if loaded else network_silent)(settings.interface, settings.quiet_s)
+        loaded = page.navigate(driver, report["asked_as"], time.monotonic() + settings.timeout_s)
+        rule = (Idle if loaded else network_silent)(wanted.interface, settings.quiet_s)
         report["quiet"] = page.wait_until(rule, time.monotonic() + settings.quiet_limit_s, LOOK_S)
     except TimeoutException:
         late = True
@@ -133,90 +114,53 @@ def visit(driver: webdriver.Chrome, settings: LoadSettings, report: dict[str, An
         report.update(page.run_script(driver, NAVIGATION_SCRIPT, time.monotonic() + page.DIALOGS_S))
     except WebDriverException as error:
         report["errors"].append(f"navigation timing: {page.first_line(error)}")
-    if settings.initiators:
+    if wanted.initiators:
         report["initiators"] = read_initiators(driver)
     if late and report.get("timing"):
         report["timing"]["loadEventEnd"] = None    # a page that is told to stop has a load event too
 
 
-def evaluate(settings: LoadSettings, net_log: Path, report: dict[str, Any]) -> None:
+def evaluate(wanted: PageLoad, net_log: Path, report: dict[str, Any]) -> None:
     """Write the client log and the HAR, and add the load's figures to `report`; nothing when Chrome never started."""
     if "argv" not in report:
         return
     if shows_error_page(report):
         report["errors"].append("Chrome shows an error page")
     try:
-        report.update(write_client_log(net_log.parent, settings.page, net_log, report))
+        report.update(write_client_log(net_log.parent, sanitise(wanted.url), net_log, report))
     except ExperimentError as error:
         report["errors"].append(str(error))
 
 
-def parse_arguments() -> argparse.Namespace:
-    """Read the command line."""
-    parser = OptionParser(description=__doc__.splitlines()[0])
-    parser.add_argument("url")
-    parser.add_argument("--hack-dns", type=Path, required=True, help="host-remap file: hostname ip port [https]")
-    parser.add_argument("--work-dir", type=Path, required=True, help="empty directory that the user may write")
-    parser.add_argument("--interface", default="user-eth0", help="network interface that is watched for silence")
-    parser.add_argument("--user", default=f"{os.getuid()}:{os.getgid()}", help="who Chrome runs as, UID:GID")
-    parser.add_argument("--shim", type=Path, help="what is preloaded into Chrome, where it can read it; default: "
-                        "the project's")
-    parser.add_argument("--binary", help="Chrome; default: the first one found")
-    parser.add_argument("--driver", help="chromedriver; default: the first one found")
-    parser.add_argument("--trusted-key", help="fingerprint of the servers' certificate authority")
-    parser.add_argument("--user-agent", help="what Chrome says that it is, where not what it says by itself")
-    parser.add_argument("--asked-as", metavar="URL", help="where to go, if the recording's Chrome made another URL of "
-                        "the page's by itself (HSTS)")
-    parser.add_argument("--key-shares", type=Whole(0, 2**31),
-                        help="where Chrome's table of key exchange groups is, to replace it")
-    parser.add_argument("--socket-limits", type=Whole(0, 2**31),
-                        help="where Chrome's limits of connections are, for --connections-per-host")
-    parser.add_argument("--connections-per-host", type=PER_HOST, help="how many Chrome opens to a host (its own six)")
-    parser.add_argument("--predict", action="store_true", help="let Chrome open connections ahead of need")
-    parser.add_argument("--initiators", action="store_true", help="write down what caused each request; takes time")
-    parser.add_argument("--nice", type=Whole(0, 19), default=0, help="let other programs go before Chrome, which "
-                        "servers on its own machine need (0)")
-    parser.add_argument("--loopback-tfo", action="store_true", help="use TFO towards servers on loopback, too")
-    parser.add_argument("--timeout", type=TIMEOUT_S, default=TimeLimits.load_s, help="seconds until the load event")
-    parser.add_argument("--quiet", type=SILENCE_S, default=TimeLimits.quiet_s,
-                        help="seconds of silence that end a load")
-    parser.add_argument("--quiet-limit", type=SILENCE_S, default=TimeLimits.quiet_limit_s,
-                        help="longest wait for that silence, in seconds")
-    return parser.parse_args()
-
-
 def main() -> int:
     """Load the page and write load.json; the exit status is 1 when the load failed."""
-    arguments = parse_arguments()
+    parser = OptionParser(description=__doc__.splitlines()[0])
+    parser.add_argument("load", metavar="JSON", help="what to load, and how: harness/measure/page_load.py")
+    wanted = read_page_load(parser.parse_args().load)
     terminate_as_interrupt()                 # Chrome is quit on the way out
-    os.nice(arguments.nice)
-    if arguments.binary and arguments.driver:
-        browser = program.Browser(arguments.binary, arguments.driver)
+    os.nice(wanted.nice)
+    if wanted.binary and wanted.driver:
+        browser = program.Browser(wanted.binary, wanted.driver)
     else:
         browser = program.find_browser()
     # Read all that Chrome's user might not be allowed to: the project may lie in a directory closed to others.
-    shim = arguments.shim or program.require_shim()
-    rules = resolver_rules(read_hack_dns(arguments.hack_dns))
+    shim = Path(wanted.shim) if wanted.shim else program.require_shim()
+    rules = resolver_rules(read_hack_dns(Path(wanted.hack_dns)))
     chrome.deterministic_script()
-    uid, gid = map(int, arguments.user.split(":"))
-    parent = os.getppid()
-    become(User("", uid, gid))
-    die_with_parent(parent)     # again: the change of user ended the bond that it was started with
-    settings = LoadSettings(arguments.url, arguments.asked_as or arguments.url, arguments.interface, arguments.timeout,
-                            arguments.quiet, arguments.quiet_limit, arguments.initiators)
-    limit = None
-    if arguments.connections_per_host and arguments.socket_limits is not None:
-        limit = ConnectionLimit(arguments.connections_per_host, arguments.socket_limits)
-    how = chrome.ChromeSettings(arguments.work_dir, rules, shim, predict=arguments.predict,
-                                trusted_key=arguments.trusted_key, key_shares=arguments.key_shares,
-                                connection_limit=limit, initiators=arguments.initiators,
-                                loopback_tfo=arguments.loopback_tfo, user_agent=arguments.user_agent)
+    become(User("", wanted.uid, wanted.gid))
+    settings, work_dir, limit = wanted.settings, Path(wanted.work_dir), None
+    if wanted.socket_limits is not None:
+        limit = ConnectionLimit(settings.connections_per_host, wanted.socket_limits)
+    how = chrome.ChromeSettings(work_dir, rules, shim, predict=settings.predict,
+                                trusted_key=wanted.trusted_key, key_shares=wanted.key_shares,
+                                connection_limit=limit, initiators=wanted.initiators,
+                                loopback_tfo=wanted.loopback_tfo, user_agent=wanted.user_agent or None)
     try:
-        report = load(settings, browser, how)
-        evaluate(settings, how.net_log, report)
+        report = load(wanted, browser, how)
+        evaluate(wanted, how.net_log, report)
     except KeyboardInterrupt:
         return 1
-    write_atomically(arguments.work_dir / REPORT, json.dumps(report, indent=1))
+    write_atomically(work_dir / REPORT, json.dumps(report, indent=1))
     for error in report["errors"]:
         print(printable(error), file=sys.stderr)
     return 1 if report["errors"] or not report.get("plt_ms") else 0

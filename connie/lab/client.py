@@ -30,7 +30,6 @@ from connie.lab.task import FLOOR, REQUEST, Cost, Results, Task, Time
 from connie.lab.warm_up import warm_up
 from harness.errors import run_main
 from harness.system.netns import inside
-from harness.system.processes import die_with_parent
 
 REALTIME_PRIORITY = 10
 """Below the paths' own (50): what is measured is the network, not how long this program waits for a processor."""
@@ -48,7 +47,6 @@ COUNTERS = {"snmp": ("ActiveOpens", "PassiveOpens"), "netstat": ("EmbryonicRsts"
 def main() -> int:
     """Measure everything the task asks for."""
     task = Task(**json.loads(sys.argv[1]))
-    die_with_parent()
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
     with ExitStack() as stack:

@@ -27,7 +27,6 @@ from connie.bench.own_server import ANSWER
 from connie.lab.scenarios import PORT
 from harness.errors import run_main
 from harness.system.netns import inside
-from harness.system.processes import die_with_parent
 from harness.system.tcp import listen
 
 DNS_PORT = 53
@@ -85,7 +84,6 @@ async def serve(settings: dict[str, Any]) -> None:
 
 def main() -> int:
     """Serve what the argument says."""
-    die_with_parent()
     asyncio.run(serve(json.loads(sys.argv[1])))
     return 0
 

@@ -21,8 +21,7 @@ from harness.browser.initiators import log_initiators
 from harness.browser.page import ERRORS, first_line, limit_commands
 from harness.browser.program import CLOCK_SHIFT_DAYS, DRIVER_OUTPUT, NET_LOG, Browser, version_of
 from harness.browser.workers import PROBLEMS, WorkerInjector
-from harness.system.processes import killed_with_parent, wait_for_end
-from harness.system.scratch import MARK
+from harness.system.processes import bound_to_us, die_with_parent, wait_for_end
 
 DETERMINISTIC_SCRIPTS = [ROOT / "harness" / "browser" / name for name in ("deterministic.js", "chance.js", "keys.js")]
 """In this order, each knows the names of those before it."""
@@ -115,7 +114,7 @@ def start(browser: Browser, settings: ChromeSettings) -> webdriver.Chrome:
     _ask_no_proxy_for_the_driver()
     with settings.driver_output.open("wb") as output:
         service = Service(browser.driver, env=_environment(settings), log_output=output,
-                          service_args=["--enable-chrome-logs"], popen_kw={"preexec_fn": killed_with_parent})
+                          service_args=["--enable-chrome-logs"], popen_kw={"preexec_fn": die_with_parent})
         try:
             driver = webdriver.Chrome(options=options, service=service)
         except WebDriverException as error:
@@ -177,7 +176,7 @@ def _own_words(settings: ChromeSettings) -> str:
 def _bound_to_driver(binary: str, work_dir: Path) -> str:
     """Return a program that is `binary`, but is killed when chromedriver, its parent, ends before it."""
     program = work_dir / "chrome"
-    program.write_text(f'#!/bin/sh\nexec setpriv --pdeathsig KILL -- {shlex.quote(binary)} "$@"\n', encoding="utf-8")
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(bound_to_us([binary]))} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     return str(program)
 
@@ -186,7 +185,6 @@ def _environment(settings: ChromeSettings) -> dict[str, str]:
     """Return the environment that Chrome starts with: little of ours, and what the shim is to change."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(settings.work_dir),
                    "TMPDIR": str(settings.work_dir), "LANG": "C.UTF-8", "TZ": "UTC"}
-    environment |= {name: os.environ[name] for name in (MARK,) if name in os.environ}
     if settings.shim:
         environment |= {"LD_PRELOAD": str(settings.shim), "TFO_LAB_CLOCK_DAYS": str(CLOCK_SHIFT_DAYS)}
         if settings.key_shares is not None:

@@ -5,10 +5,7 @@ import os
 import platform
 from typing import Any
 
-from harness.browser.program import find_browser, version_of
 from harness.errors import InputError, printable
-from harness.network.links import kernel_has_netem
-from harness.system.environment import git_state
 
 VERSION = "1.0.0"
 """Of TFO Lab."""
@@ -30,11 +27,15 @@ class ShowVersion(argparse.Action):
 
 def version_line() -> str:
     """Return versions and commit in one line; it needs no root, but only root knows what delays packets."""
+    from harness.system.environment import git_state
+
     return (f"TFO Lab {VERSION}, commit {git_state() or 'unknown'}; {_browser()}; Linux {platform.release()}; "
             f"delay by {_delay_by()}")
 
 
 def _browser() -> str:
+    from harness.browser.program import find_browser, version_of
+
     try:
         browser = find_browser()
     except InputError:
@@ -45,4 +46,6 @@ def _browser() -> str:
 def _delay_by() -> str:
     if os.geteuid() != 0:
         return "(only root can find out)"
+    from harness.network.needs import kernel_has_netem
+
     return "netem" if kernel_has_netem() else "delay line"

@@ -1,40 +1,17 @@
 """How many loads are enough: pairs of TFO off and on are added until a page's improvement is known well enough.
 
 Looking at the interval after every run, and stopping as soon as it is narrow, makes it a little too narrow: runs that
-happen to agree end a cell early. MINIMUM_PAIRS bounds that.
+happen to agree end a cell early. harness.measure.goal.MINIMUM_PAIRS bounds that.
 """
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from harness.analysis.intervals import improvement_interval
 from harness.files.pages import Page
+from harness.measure.goal import Goal
 from harness.measure.plan import Load, draw_flips, plan_run
 from harness.measure.series import Measured, valid_pairs_ms
-
-MINIMUM_PAIRS = 6
-"""No interval of fewer pairs ends a cell, unless --min-pairs says so. How often the "95%" interval that did so held
-the true improvement, in 600 simulated experiments each (normal, long-tailed and outlier-ridden noise of 1 to 4.5% a
-load, --until-ci 3, at most 20 runs; pytest tests/measure/test_adaptive.py -k coverage repeats it in small):
-
-    minimum     3       5       6       8      10
-    held     70-80%  91-95%  91-95%  92-96%  94-96%
-
-Six is also the least of which the smallest and the largest hold the true median with 95% confidence
-(harness.analysis.stats.median_confidence: 1 - 2 * (1/2)^6 = 97%)."""
-
-
-@dataclass(frozen=True)
-class Goal:
-    """When to stop: the half-width of the 95% interval is under `points` percentage points, or `max_runs` are done.
-
-    No page is done with fewer than `min_pairs` pairs, however narrow its interval is.
-    """
-
-    points: float
-    max_runs: int
-    min_pairs: int = MINIMUM_PAIRS
 
 
 def more_loads(judged: Sequence[Measured], goal: Goal, seed: int, pages: Sequence[Page]) -> list[Load]:

@@ -5,33 +5,25 @@ from pathlib import Path
 from harness.files.pages import Page
 from harness.files.result_names import BESIDE
 from harness.files.results import attempt_directory, load_file
-from harness.system.options import Whole
-from harness.system.privileges import User, acting_as
-
-RETRIES = 2
-"""Further tries that a load gets by default. What fails three times in a row is no accident any more."""
-RETRIES_ALLOWED = Whole(0, 10)
 
 
-def keep_failed_try(cell: Path, page: Page, attempt: int, owner: User) -> None:
+def keep_failed_try(cell: Path, page: Page, attempt: int) -> None:
     """Move the files of a failed try of `page` from the folder `cell` into a folder of that try, `attempt` (from 1)."""
     kept = attempt_directory(cell, attempt)
-    with acting_as(owner):
-        for name in _names(page):
-            if (cell / name).exists():
-                kept.mkdir(exist_ok=True)
-                (cell / name).rename(kept / name)
+    for name in _names(page):
+        if (cell / name).exists():
+            kept.mkdir(exist_ok=True)
+            (cell / name).rename(kept / name)
 
 
-def remove_cut_short(cell: Path, page: Page, owner: User) -> None:
+def remove_cut_short(cell: Path, page: Page) -> None:
     """Remove what a try of `page` left in the folder `cell` that was interrupted before it had a record.
 
     No number was given to it: its log and HAR would come to stand beside the record of another try.
     """
-    with acting_as(owner):
-        if not load_file(cell, page.name).exists():
-            for name in _names(page):
-                (cell / name).unlink(missing_ok=True)
+    if not load_file(cell, page.name).exists():
+        for name in _names(page):
+            (cell / name).unlink(missing_ok=True)
 
 
 def _names(page: Page) -> list[str]:

@@ -1,26 +1,25 @@
 """One experiment at one delay, once its laboratory runs: all page loads in order, each written down at once."""
 
-import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from harness.analysis.load_tables import write_load_tables
 from harness.browser.client_hello import find_groups
-from harness.browser.connection_limit import CHROMES_OWN
-from harness.browser.program import version_of
+from harness.browser.program import Browser, version_of
 from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.files.reason_kinds import ReasonKind
-from harness.measure.adaptive import Goal, expected_loads, first_guess, more_loads, outcome_lines
+from harness.measure.adaptive import expected_loads, first_guess, more_loads, outcome_lines
 from harness.measure.attempts import keep_failed_try, remove_cut_short
+from harness.measure.goal import Goal
 from harness.measure.judge import alone
-from harness.measure.laboratory import BrowserSettings, Hosts, Laboratory, ReplayedWeb
-from harness.measure.latency import latency_settings
+from harness.measure.laboratory import Hosts, Laboratory, ReplayedWeb
+from harness.measure.latency import own_rtts
 from harness.measure.loads import cell_of, record_of, write_record
 from harness.measure.plan import Load
 from harness.measure.reason import Blame, Reason
@@ -33,28 +32,33 @@ from harness.network.needs import real_time_allowed
 from harness.network.rtt import RttError
 from harness.network.star import LinkSpeeds
 from harness.system import environment
-from harness.system.privileges import acting_as, invoking_user
 from harness.system.progress import Steps, counted
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """What is measured in `lab`: the loads `to_do` and, with a `goal`, more of them until the goal is reached.
+    """What is measured in `lab`: the loads `to_do` and, with a goal, more of them until the goal is reached.
 
     `earlier` is what had been measured before, when an experiment is resumed. `description` is what the experiment's
-    file says about all loads, `pages` all pages in order.
+    file says about all loads.
     """
 
     lab: Laboratory
-    to_do: list[Load]
-    goal: Goal | None
-    seed: int
-    retries: int
-    pages: Sequence[Page]
+    to_do: Sequence[Load]
     description: Mapping[str, Any]
     earlier: Earlier = EMPTY
     later: int = 0
     """How many loads are planned at other RTTs after these, for the time left."""
+
+    @property
+    def pages(self) -> Sequence[Page]:
+        """All pages in order."""
+        return self.lab.web.page_set.pages
+
+    @property
+    def goal(self) -> Goal | None:
+        """When a page is loaded often enough; None: as often as planned."""
+        return self.lab.settings.goal
 
     def measure(self, progress: Steps) -> list[Measured]:
         """Do all page loads in order, those that fail by accident again; return every try with its verdict."""
@@ -73,24 +77,25 @@ class Experiment:
         return series.judged
 
     def _load_all(self, series: Series, progress: Steps) -> None:
-        loads = self.to_do
-        if self.goal:
-            progress.expect(first_guess(loads, self.goal) + self.later)
+        loads, goal = self.to_do, self.goal
+        if goal:
+            progress.expect(first_guess(loads, goal) + self.later)
         while loads:
             for run in dict.fromkeys(load.run for load in loads):
                 for load in (load for load in loads if load.run == run):
                     self._load(load, series, progress)
                 self._load_again(series, progress)
-            loads = more_loads(series.judged, self.goal, self.seed, self.pages) if self.goal else []
-            if self.goal:
-                progress.expect(expected_loads(series.judged, self.goal) + self.later)
+            loads = more_loads(series.judged, goal, self.lab.settings.seed, self.pages) if goal else []
+            if goal:
+                progress.expect(expected_loads(series.judged, goal) + self.later)
 
     def _load_again(self, series: Series, progress: Steps) -> None:
         """At the end of a run, measure again what failed by accident in it, each load `retries` times at most."""
-        while failed := failed_by_accident(series.judged, self.retries):
+        retries = self.lab.settings.retries
+        while failed := failed_by_accident(series.judged, retries):
             for load in [measured.load for measured in failed]:
                 # Another load's new try may have shown that this one was good: then it counts.
-                if any(measured.load == load for measured in failed_by_accident(series.judged, self.retries)):
+                if any(measured.load == load for measured in failed_by_accident(series.judged, retries)):
                     progress.begin_again()
                     self._load(load, series, progress)
 
@@ -113,22 +118,17 @@ class Experiment:
         self._describe(series.done)
         if ended:
             raise ended
-        progress.expect_again(len(failed_by_accident(series.judged, self.retries)))
+        progress.expect_again(len(failed_by_accident(series.judged, self.lab.settings.retries)))
         _tell(before, series.judged, progress)
 
     def _loaded(self, load: Load, series: Series) -> LoadRecord:
         """Load a page once, and set aside what another try has left; return the record, which is not judged yet."""
-        self.lab.check_companions()
-        remove_cut_short(cell_of(self.lab, load), load.page, self.lab.results_user)
+        remove_cut_short(cell_of(self.lab, load), load.page)
         attempt = 1 + max([self.earlier.tries.get(load, 0),
                            *(measured.attempt for measured in series.done if measured.load == load)])
         if attempt > 1:
-            keep_failed_try(cell_of(self.lab, load), load.page, attempt - 1, self.lab.results_user)
-        try:
-            return replace(record_of(self.lab, load), attempt=attempt)
-        except OSError:
-            self.lab.check_companions()     # says it in words where a companion's end was the cause
-            raise
+            keep_failed_try(cell_of(self.lab, load), load.page, attempt - 1)
+        return replace(record_of(self.lab, load), attempt=attempt)
 
     def _write_records(self, before: list[Measured], judged: list[Measured]) -> None:
         """Write the last load's record, and the records of earlier loads whose verdict has changed."""
@@ -141,14 +141,12 @@ class Experiment:
         """Write the experiment's file, with the order of all loads that were done."""
         new = series[len(self.earlier.valid):]
         order = [*self.earlier.order, *((done.load.page.url, done.load.run, done.load.tfo) for done in new)]
-        with acting_as(self.lab.results_user):
-            write_experiment(self.lab.client_dir, self.lab.delaynet_ms, {**self.description, "order": order})
+        write_experiment(self.lab.client_dir, self.lab.delaynet_ms, {**self.description, "order": order})
 
     def _write_tables(self, series: Series) -> None:
         """Write the tables of all loads, which people read in other programs."""
         if series.done:
-            with acting_as(self.lab.results_user):
-                write_load_tables(self.lab.client_dir)
+            write_load_tables(self.lab.client_dir)
 
 
 def _tell(before: Sequence[Measured], judged: Sequence[Measured], progress: Steps) -> None:
@@ -159,35 +157,25 @@ def _tell(before: Sequence[Measured], judged: Sequence[Measured], progress: Step
             progress.say(f"looked at again: {now.in_words()}")
 
 
-def settings(arguments: argparse.Namespace, speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettings, *,
-             netem: bool) -> dict[str, Any]:
-    """Return what an experiment's file says of its settings: it can be resumed with the same settings only."""
-    hello = (chrome.post_quantum or find_groups(chrome.browser.binary) is None) if web.page_set.secure else None
-    machine = environment.machine()
-    with acting_as(invoking_user()):
-        digest = recording_digest(web.page_set.files)
-        live = {page.url: asdict(left_out) for page in web.page_set.pages
-                if (left_out := live_left_out(web.page_set.files.fetchlog / f"{page.name}.har"))}
-        latency = latency_settings(arguments.rtt, speeds, web.page_set, web.layout)
+def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool) -> dict[str, Any]:
+    """Return what an experiment's file says of what was chosen, and of pages, machine and programs.
+
+    The experiment can be resumed only if all of this is the same.
+    """
+    settings, page_set, machine = web.settings, web.page_set, environment.machine()
+    hello = (settings.post_quantum or find_groups(browser.binary) is None) if page_set.secure else None
+    digest = recording_digest(page_set.files)
+    live = {page.url: asdict(left_out) for page in page_set.pages
+            if (left_out := live_left_out(page_set.files.fetchlog / f"{page.name}.har"))}
+    rtts_ms = own_rtts(settings, speeds, page_set, web.layout)
     return {
-        "name": arguments.name, "pages": [page.url for page in web.page_set.pages],
-        "recording_sha256": digest,
-        "synthetic": web.page_set.recording.manifest.synthetic,
-        "live_left_out": live,
-        "seed": arguments.seed, "http": web.http, "server": web.server, "tfo": arguments.tfo,
-        "testruns": arguments.testruns, "retries": arguments.retries,
-        "until_ci": asdict(arguments.goal) if arguments.goal else None,
-        "pcap": chrome.pcap, "post_quantum": hello, "predict": chrome.predict,
-        "cookies": chrome.cookies, "layout": web.layout.in_words(web.page_set.hosts),
+        **settings.to_json(),
+        "pages": [page.url for page in page_set.pages], "recording_sha256": digest,
+        "synthetic": page_set.recording.manifest.synthetic, "live_left_out": live,
+        "post_quantum": hello, "layout": web.layout.in_words(page_set.hosts),
         "shared_servers": {server: hosts for server, hosts in web.servers.items() if len(hosts) > 1},
-        "connections_per_host": chrome.connection_limit.per_host if chrome.connection_limit else CHROMES_OWN,
-        "timeout_s": chrome.limits.load_s, "quiet_s": chrome.limits.quiet_s,
-        "quiet_limit_s": chrome.limits.quiet_limit_s,
-        "bw_home_mbit": speeds.bw_home_mbit, "bw_home_up_mbit": speeds.bw_home_up_mbit, "buffer_kb": speeds.buffer_kb,
-        "bw_net_mbit": speeds.bw_net_mbit, "paper": arguments.paper,
-        "delayhome_ms": speeds.delay_home_ms, "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms,
-        **latency, "think": arguments.think,
-        "delay_by": delay_by(netem=netem), "browser": version_of(chrome.browser),
+        "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms, **rtts_ms,
+        "delay_by": delay_by(netem=netem), "browser": version_of(browser),
         **{key: machine[key] for key in ("kernel", "machine", "cpus")}, "tfo_lab": program_digest(),
     }
 
@@ -206,9 +194,8 @@ def delay_by(*, netem: bool) -> str:
     return "netem" if netem else "delay line" if real_time_allowed() else "delay line without real-time priority"
 
 
-def measure_stages(experiment: Callable[..., Experiment], hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str],
-                   patience_s: float) -> int:
-    """Measure at one RTT after the other, as `experiment` makes it of a laboratory and its loads; return the status.
+def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], patience_s: float) -> int:
+    """Measure at one RTT after the other; return the status.
 
     `busy` is what kept the machine busy before. An RTT that is not what it should be costs only its own loads. Raises
     ExperimentError when servers, delay line or load_page.py have ended.
@@ -220,8 +207,8 @@ def measure_stages(experiment: Callable[..., Experiment], hosts: Hosts, stages: 
         try:
             with hosts.at(stage.speeds, experiment_id=earlier.experiment_id, patience_s=patience_s) as lab:
                 description = {**stage.known, **found_in(lab), "busy": [*dict.fromkeys([*earlier.busy, *busy])]}
-                at_this_rtt = experiment(lab=lab, to_do=stage.to_do, earlier=earlier, later=later,
-                                         description=description)
+                at_this_rtt = Experiment(lab=lab, to_do=stage.to_do, earlier=earlier,
+                                         later=later, description=description)
                 status = max(status, summarise(at_this_rtt.measure(progress), at_this_rtt.goal))
         except RttError as error:
             print(f"{stage.speeds.rtt_ms:g} ms: {error}", file=sys.stderr)

@@ -2,8 +2,7 @@
 
 They are where the user who called sudo can put anything. One line says it when there is a link, a file in the place of
 a folder, or a folder that cannot be written. This check is for people, not for security: somebody can make a link a
-moment later. Root does not follow it, since everything there is read and written as that user
-(harness.system.privileges.acting_as).
+moment later, and it leads nowhere that this user could not go (harness.system.privileges.act_as).
 """
 
 import os
@@ -14,23 +13,22 @@ from pathlib import Path
 from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.files.result_names import CLIENT, HACK_DNS, SERVER_LOGS
-from harness.system.privileges import User, acting_as
+from harness.system.privileges import User
 
 
 def check_folders(directory: Path, files: PageFiles, user: User) -> None:
-    """Raise InputError when `directory` or the experiment's files in it cannot be used as `user`."""
-    with acting_as(user):
-        if not _is_there(directory, user):
-            raise InputError(f"{directory}: no such folder; make it, or give another --dir")
-        for path in _used(directory, files):
-            if path.is_symlink():
-                raise InputError(f"{path}: is a symbolic link, and none is followed there; put what it leads to in "
-                                 "its place, or remove it")
-        if (directory / HACK_DNS).is_dir():
-            raise InputError(f"{directory / HACK_DNS}: is a folder; remove it, since a file of that name is written")
-        for folder in (directory, directory / CLIENT, directory / SERVER_LOGS):
-            if folder.exists():
-                require_writable(folder, user)
+    """Raise InputError when `directory` or the experiment's files in it cannot be used by `user`, who we are."""
+    if not _is_there(directory, user):
+        raise InputError(f"{directory}: no such folder; make it, or give another --dir")
+    for path in _used(directory, files):
+        if path.is_symlink():
+            raise InputError(f"{path}: is a symbolic link, and none is followed there; put what it leads to in "
+                             "its place, or remove it")
+    if (directory / HACK_DNS).is_dir():
+        raise InputError(f"{directory / HACK_DNS}: is a folder; remove it, since a file of that name is written")
+    for folder in (directory, directory / CLIENT, directory / SERVER_LOGS):
+        if folder.exists():
+            require_writable(folder, user)
 
 
 def _is_there(directory: Path, user: User) -> bool:

@@ -3,11 +3,10 @@
 tfo.py and the benchmarks use the same one, so what the benchmarks find holds for the experiments, too.
 """
 
-import os
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,24 +17,22 @@ from harness.browser.program import Browser, require_shim
 from harness.files.experiment import new_experiment_id
 from harness.files.hack_dns import Remap, write_hack_dns
 from harness.files.layout import EACH_ITS_OWN, Layout
-from harness.files.load_parts import CookieMode, Counters, NetworkKind
+from harness.files.load_parts import Counters, NetworkKind
 from harness.files.result_names import CLIENT, HACK_DNS, SERVER_LOGS
 from harness.files.server_log import directory_name
 from harness.measure.coverage import RecordedPage, recorded_page
-from harness.measure.limits import TimeLimits
-from harness.measure.preflight import PageSet
+from harness.measure.preflight import PageSet, check_connection_limit
 from harness.measure.proven_rtts import proven_rtts_of_star_ms
-from harness.measure.server_options import PORT, tls_port_beside
+from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
-from harness.network.cookies import WARM
 from harness.network.links import Delay, delay_line_drops, delayed_links
 from harness.network.rates import check_home_link
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
-from harness.replay.authority import Authority, open_authority
+from harness.replay.authority import AUTHORITY, Authority, open_authority
 from harness.system import fastopen
 from harness.system.companions import Companion
-from harness.system.privileges import User, acting_as, browsing_user, invoking_user
+from harness.system.privileges import User, browsing_user, invoking_user
 from harness.system.scratch import temporary_directory
 from harness.system.stand_by import StandingBy, standing_by
 from harness.system.untrusted import read_untrusted
@@ -47,16 +44,13 @@ UNUSED_PORT = 1
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedWeb:
-    """Which pages are served, and how (harness.measure.server_options), and which of their hosts share a server."""
+    """Which pages are loaded, and how they are served and loaded; which of their hosts share a server."""
 
     page_set: PageSet
-    http: str = "1.0"
-    server: str = "threaded"
-    port: int = PORT
-    tls_port: int = tls_port_beside(PORT)
-    think_rtts_ms: Mapping[str, float] | None = None
-    """With --think recorded: see harness.measure.latency.thinking_rtts."""
+    settings: Settings = field(default_factory=Settings)
     layout: Layout = EACH_ITS_OWN
+    think_rtts_ms: Mapping[str, float] | None = None
+    """With --think: see harness.measure.latency.thinking_rtts."""
 
     @property
     def servers(self) -> dict[str, list[str]]:
@@ -65,79 +59,45 @@ class ReplayedWeb:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BrowserSettings:
-    """How Chrome loads pages: `predict` lets it open connections ahead of need, `pcap` keeps each load's packets.
-
-    With `post_quantum` its ClientHello stays longer than a SYN can carry. With `initiators` it reports what caused each
-    request, which takes time. `connection_limit` is how many connections it opens to a host, None for its own six;
-    `cookies` is which TFO cookies are known when a load begins (harness.network.cookies).
-    """
-
-    browser: Browser
-    limits: TimeLimits
-    predict: bool = False
-    post_quantum: bool = False
-    pcap: bool = False
-    initiators: bool = False
-    connection_limit: ConnectionLimit | None = None
-    cookies: CookieMode = WARM
-
-
-@dataclass(frozen=True, kw_only=True)
 class Laboratory:
     """Everything a load needs: the running star and where things are."""
 
+    web: ReplayedWeb
     star: Star
     browser: Browser
     browsing_user: User
-    results_user: User
     work_dir: Path
     hack_dns: Path
-    """What loads read; only root can write to it."""
+    """What loads read."""
     shim: Path
     client_dir: Path
     server_log_dir: Path
     delaynet_ms: float
     rtt_ms: float
     measured_rtt_ms: dict[str, float]
-    predict: bool
     initiators: bool
-    limits: TimeLimits
+    """Whether Chrome reports what caused each request, which takes time."""
     trusted_key: str | None
     """Fingerprint of the servers' certificate authority, see harness.replay.authority; None when all is plain http."""
     key_shares: int | None
     """Where Chrome's table of key exchange groups is, see harness.browser.client_hello; None to leave it as it is."""
     connection_limit: ConnectionLimit | None
     """How many connections Chrome opens to a host; None for its own six."""
-    cookies: CookieMode
-    """Which TFO cookies are known when a load begins: see harness.network.cookies."""
-    pcap: bool
-    """Whether to keep a capture of each load's packets."""
     recorded: Mapping[str, RecordedPage]
     """What the recording holds for each page, by the page's name: see harness.measure.coverage."""
-    document_bytes: Mapping[str, Collection[int]]
-    """Which sizes each page's document may have, by the page's name: see harness.measure.preflight."""
-    silent: Mapping[str, Collection[tuple[str, str]]]
-    """Which hosts did not answer when a page was recorded, see harness.mirror.recording.Recording."""
-    user_agents: Mapping[str, str]
-    """What Chrome said that it is when it recorded a page, by the page's name; it says so again."""
-    asked_as: Mapping[str, str]
-    """What it made of a page's URL by itself, by the page's name: see harness.mirror.recording.Recording."""
     delay: Delay
     servers: Companion
     load_page: StandingBy
     """load_page.py, which stands by inside `user`."""
-    layout: Layout
-    names: Mapping[str, Sequence[str]]
-    """The hosts that each server of the star answers for."""
     speeds: LinkSpeeds
-    thinks: bool
-    """Whether the servers take their time before an answer, as they did when they were recorded."""
-    one_by_one: bool
-    """Whether each server answers one connection after the other, as the tool of 2013 did."""
     network: ClassVar[NetworkKind] = "star"
     experiment_id: str
     """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
+
+    @property
+    def settings(self) -> Settings:
+        """What was chosen for the experiment."""
+        return self.web.settings
 
     @property
     def queues_at_home(self) -> bool:
@@ -168,9 +128,9 @@ class Laboratory:
         """Note what arrives at `user` while this lasts."""
         return noting_arrivals(self.star.user)
 
-    def options_of_load(self, tfo: int) -> list[str]:  # noqa: ARG002 (on loopback it matters)
-        """Return what options of load_page.py the network asks for, in a load with or without TFO."""
-        return []
+    def of_load(self, tfo: int) -> dict[str, Any]:  # noqa: ARG002 (on loopback it matters)
+        """Return what the network asks of load_page.py besides, in a load with or without TFO (PageLoad)."""
+        return {}
 
     def server_logs(self, tfo: int) -> list[Path]:
         """Return the directories in which the servers log a load with or without TFO."""
@@ -182,7 +142,6 @@ class Hosts:
     """The hosts of an experiment, servers and load_page.py with them, before their links have a delay."""
 
     star: Star
-    web: ReplayedWeb
     netem: bool
     fields: Mapping[str, Any]
     """Those of a Laboratory that are the same at each RTT."""
@@ -198,77 +157,69 @@ class Hosts:
             rtts_ms = proven_rtts_of_star_ms(self.star, UNUSED_PORT, speeds, netem=self.netem, patience_s=patience_s)
             if speeds.home_is_narrow:
                 print(check_home_link(self.star, speeds), flush=True)
-            yield Laboratory(**self.fields, star=self.star, delaynet_ms=speeds.delay_net_ms, rtt_ms=speeds.rtt_ms,
+            yield Laboratory(**self.fields, delaynet_ms=speeds.delay_net_ms, rtt_ms=speeds.rtt_ms,
                              measured_rtt_ms=rtts_ms, delay=delay, speeds=speeds,
                              experiment_id=experiment_id or new_experiment_id())
 
 
 @contextmanager
-def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, chrome: BrowserSettings, *, netem: bool,
-                  results_dir: Path | None = None) -> Iterator[Hosts]:
+def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browser, *, netem: bool,
+                  results_dir: Path | None = None, initiators: bool = False) -> Iterator[Hosts]:
     """Run the star and its servers while this lasts, for loads over each of `links` in turn (`Hosts.at`).
 
     `links` differ only in their delay, which netem makes or the delay line. Results go into `results_dir`, or are
     thrown away at the end. Raises ExperimentError.
     """
-    with ExitStack() as stack:
-        work_dir = stack.enter_context(temporary_directory())
-        user = invoking_user()
-        results_dir = results_dir or _folder_for_nothing(work_dir, user)
-        server_log_dir = results_dir / SERVER_LOGS
-
-        star = stack.enter_context(running_star([*web.servers], links[0], netem))
-        with acting_as(user):
-            server_log_dir.mkdir(exist_ok=True)
-            authority = open_authority() if web.page_set.secure else None
-            remap_hosts(star, web, results_dir / HACK_DNS)        # for people, and for --on-user
-        settings = server_settings(web, [speeds.delay_net_ms for speeds in links], server_log_dir)
-        servers = stack.enter_context(running_servers(star, settings, work_dir))
-        load_page = stack.enter_context(load_page_standing_by(star))
-        yield Hosts(star=star, web=web, netem=netem, fields={
-            **fields_of_any(web, chrome, authority, work_dir, results_dir), "servers": servers, "load_page": load_page,
-            "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)})
+    with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, served(
+            star, web, browser, work_dir, results_dir or _folder_for_nothing(work_dir),
+            delays_ms=[speeds.delay_net_ms for speeds in links]) as fields:
+        yield Hosts(star=star, netem=netem, fields={**fields, "initiators": initiators})
 
 
 @contextmanager
-def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettings, *, netem: bool,
-                       results_dir: Path | None = None) -> Iterator[Laboratory]:
+def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, results_dir: Path, *,
+           delays_ms: Sequence[float], held_rtt_ms: float = 0.0,
+           authority: Path = AUTHORITY) -> Iterator[dict[str, Any]]:
+    """Run the servers of `web` on the hosts of `star`, and have load_page.py stand by, while this lasts.
+
+    Gives those fields of a Laboratory that are the same at each of these one-way delays. With `held_rtt_ms` the servers
+    hold their answers back for round trips of that length. `authority` is the folder of their certificate authority.
+    """
+    user, settings, server_log_dir = invoking_user(), web.settings, results_dir / SERVER_LOGS
+    server_log_dir.mkdir(exist_ok=True)
+    secure = open_authority(authority) if web.page_set.secure else None
+    remap_hosts(star, web, results_dir / HACK_DNS)        # for people, and for --on-user
+    how = ServerSettings(
+        mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=settings.port,
+        http=settings.http, server=settings.server, logdir=server_log_dir, delays_ms=delays_ms, user=user,
+        tls_port=settings.https_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=held_rtt_ms, names=web.servers,
+        authority=authority)
+    with running_servers(star, how, work_dir) as servers, load_page_standing_by(star) as load_page:
+        yield {**fields_of_any(web, browser, secure, work_dir, results_dir), "star": star, "servers": servers,
+               "load_page": load_page, "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)}
+
+
+@contextmanager
+def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, netem: bool,
+                       results_dir: Path | None = None, initiators: bool = False) -> Iterator[Laboratory]:
     """Run star, delay and servers of a single RTT while this lasts (see `running_hosts`, `Hosts.at`)."""
-    with running_hosts([speeds], web, chrome, netem=netem, results_dir=results_dir) as hosts, hosts.at(speeds) as lab:
+    with running_hosts([speeds], web, browser, netem=netem, results_dir=results_dir, initiators=initiators) as hosts, \
+            hosts.at(speeds) as lab:
         yield lab
 
 
-def server_settings(web: ReplayedWeb, delays_ms: Sequence[float], server_log_dir: Path,
-                    held_rtt_ms: float = 0.0) -> ServerSettings:
-    """Return how the servers of `web` answer in loads at these one-way delays.
-
-    With `held_rtt_ms` they hold their answers back for round trips of that length.
-    """
-    return ServerSettings(
-        mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=web.port, http=web.http,
-        server=web.server, logdir=server_log_dir, delays_ms=delays_ms, user=invoking_user(),
-        tls_port=web.tls_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=held_rtt_ms,
-        names=web.servers)
-
-
-def fields_of_any(web: ReplayedWeb, chrome: BrowserSettings, authority: Authority | None, work_dir: Path,
+def fields_of_any(web: ReplayedWeb, browser: Browser, authority: Authority | None, work_dir: Path,
                   results_dir: Path) -> dict[str, Any]:
     """Return those fields of a Laboratory that do not depend on its network."""
-    recording = web.page_set.recording
-    with acting_as(invoking_user()):        # who may have made a link of the mirror's folder meanwhile
-        recorded = {page.name: recorded_page(recording, web.page_set.files.mirror, page.name)
-                    for page in web.page_set.pages}
+    recorded = {page.name: recorded_page(web.page_set.recording, web.page_set.files.mirror, page.name)
+                for page in web.page_set.pages}
     return {
-        "browser": chrome.browser, "browsing_user": browsing_user(), "results_user": invoking_user(),
-        "work_dir": work_dir, "shim": _own_shim(work_dir), "client_dir": results_dir / CLIENT,
-        "server_log_dir": results_dir / SERVER_LOGS, "predict": chrome.predict, "initiators": chrome.initiators,
-        "limits": chrome.limits, "trusted_key": authority.fingerprint if authority else None,
-        "key_shares": small_client_hello(chrome) if authority else None, "connection_limit": chrome.connection_limit,
-        "cookies": chrome.cookies, "pcap": chrome.pcap, "one_by_one": web.server == "2013", "silent": recording.silent,
-        "thinks": web.think_rtts_ms is not None, "user_agents": recording.manifest.user_agents,
-        "asked_as": {page.name: recording.asked_as(page.url) for page in web.page_set.pages},
-        "layout": web.layout, "names": web.servers, "recorded": recorded,
-        "document_bytes": {page.name: sizes for page, sizes in web.page_set.document_bytes.items()},
+        "web": web, "browser": browser, "browsing_user": browsing_user(),
+        "work_dir": work_dir, "shim": _own_shim(work_dir), "recorded": recorded,
+        "client_dir": results_dir / CLIENT, "server_log_dir": results_dir / SERVER_LOGS,
+        "trusted_key": authority.fingerprint if authority else None,
+        "key_shares": small_client_hello(web.settings, browser) if authority else None,
+        "connection_limit": check_connection_limit(browser, web.settings.connections_per_host),
     }
 
 
@@ -279,17 +230,16 @@ def load_page_standing_by(star: Star) -> AbstractContextManager[StandingBy]:
 
 def remap_hosts(star: Star, web: ReplayedWeb, path: Path) -> Path:
     """Write the file that leads Chrome from each site's name to its server; return its path."""
-    ports = {"http": web.port, "https": web.tls_port}
+    ports = {"http": web.settings.port, "https": web.settings.https_port}
     write_hack_dns(path, [Remap(name, star.servers[web.layout.server_of(name)].address, ports[scheme], scheme)
                           for name in web.page_set.hosts for scheme in web.page_set.recording.schemes(name)])
     return path
 
 
-def _folder_for_nothing(work_dir: Path, user: User) -> Path:
-    """Make a folder for results that are thrown away. It belongs to `user`, as whom all results are written."""
+def _folder_for_nothing(work_dir: Path) -> Path:
+    """Make a folder for results that are thrown away."""
     folder = work_dir / "results"
     folder.mkdir()
-    os.chown(folder, user.uid, user.gid)
     return folder
 
 
@@ -301,11 +251,11 @@ def _own_shim(work_dir: Path) -> Path:
     return shim
 
 
-def small_client_hello(chrome: BrowserSettings) -> int | None:
+def small_client_hello(settings: Settings, browser: Browser) -> int | None:
     """Return where Chrome's post-quantum key share is to be taken out, so that a ClientHello fits into a SYN."""
-    if chrome.post_quantum:
+    if settings.post_quantum:
         return None
-    place = find_groups(chrome.browser.binary)
+    place = find_groups(browser.binary)
     if place is None:
         print("tfo.py: this Chrome's ClientHello cannot be made to fit into a SYN: TFO will save nothing over https",
               file=sys.stderr)

@@ -1,55 +1,45 @@
 """How far away the servers are: all at one RTT, or each as it was when it was recorded (--rtt recorded)."""
 
-import argparse
-import re
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from harness.errors import InputError
 from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.measure.preflight import PageSet
+from harness.measure.settings import Settings
 from harness.mirror.rtts import recorded_rtts, scaled
-from harness.network.star import SYN_AGAIN_MS, LinkSpeeds
-from harness.system.options import Decimal, quoted
-
-DELAYS_MS = (10.0, 50.0, 100.0)
-"""One-way delays of the servers' links where nothing else is asked for: the RTTs of the paper's Table 1."""
-RECORDED = "recorded"
-FACTOR = Decimal(0.01, 100)
+from harness.network.star import LinkSpeeds
+from harness.system.tcp import SYN_AGAIN_MS
 
 
-@dataclass(frozen=True)
-class AsRecorded:
-    """What --rtt recorded*K asks for: `factor` is K, None when only "recorded" was typed."""
+def links(settings: Settings, page_set: PageSet, layout: Layout = EACH_ITS_OWN) -> list[LinkSpeeds]:
+    """Return the star's links at each RTT of the experiment, in turn.
 
-    factor: float | None = None
+    They are the same to every server or, with --rtt, each with the delay that was recorded.
 
-    def __str__(self) -> str:
-        """Return it as it is typed."""
-        return RECORDED if self.factor is None else f"{RECORDED}*{self.factor:g}"
-
-
-def recorded_option(text: str) -> AsRecorded:
-    """Read what --rtt says: recorded, or recorded*2. Raises argparse.ArgumentTypeError."""
-    match = re.fullmatch(rf"{RECORDED}(?:\*(.+))?", text, re.DOTALL)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is not recorded, or recorded*2; an RTT that all servers have "
-                                         "is twice one of --delays")
-    return AsRecorded(None if match[1] is None else FACTOR(match[1]))
+    Raises InputError when the recording does not say how far away the servers were.
+    """
+    speeds = LinkSpeeds(bw_home_mbit=settings.bw_home_mbit, bw_home_up_mbit=settings.bw_home_up_mbit,
+                        buffer_kb=settings.buffer_kb, bw_net_mbit=settings.bw_net_mbit,
+                        delay_home_ms=settings.delayhome_ms)
+    if settings.rtt is None:
+        return [replace(speeds, delay_net_ms=delay_ms) for delay_ms in settings.delays_ms]
+    factor = float(settings.rtt.partition("*")[2] or 1)
+    return [with_recorded_rtts(speeds, factor, delay_ms, page_set, layout)
+            for delay_ms in (*settings.delays_ms,) or (None,)]
 
 
-def with_recorded_rtts(speeds: LinkSpeeds, recorded: AsRecorded, delaynet_ms: float | None,
+def with_recorded_rtts(speeds: LinkSpeeds, factor: float, delaynet_ms: float | None,
                        page_set: PageSet, layout: Layout = EACH_ITS_OWN) -> LinkSpeeds:
-    """Return `speeds` with a delay of its own for the link to each server of `page_set`.
+    """Return `speeds` with a delay of its own for the link to each server of `page_set`: `factor` times the recorded.
 
     A server that several hosts share gets the RTT of the nearest of them. With a `delaynet_ms` the RTTs are scaled so
     that their median is twice that. `delay_net_ms` of the result is half of the median; the results' folders are named
     after it. It is the median of the hosts' RTTs, so that it is the same in each layout. Raises InputError.
     """
     found = recorded_rtts(page_set.files, page_set.recording)
-    factor = 1.0 if recorded.factor is None else recorded.factor
     if delaynet_ms is not None:
         if not found.median_ms:
             raise InputError("--rtt recorded: the median of the recorded RTTs is 0 ms, which cannot be scaled; leave "
@@ -70,15 +60,15 @@ def with_recorded_rtts(speeds: LinkSpeeds, recorded: AsRecorded, delaynet_ms: fl
                    own_delays_ms={server: rtts_ms[host] / 2 for server, host in nearest.items()})
 
 
-def latency_settings(recorded: AsRecorded | None, speeds: LinkSpeeds, page_set: PageSet,
-                     layout: Layout = EACH_ITS_OWN) -> Mapping[str, Any]:
+def own_rtts(settings: Settings, speeds: LinkSpeeds, page_set: PageSet,
+             layout: Layout = EACH_ITS_OWN) -> Mapping[str, Any]:
     """Return what an experiment's file says of --rtt; None where all servers are equally far away."""
-    if recorded is None:
-        return {"rtt": None, "server_rtts_ms": None, "rtts_assumed": None}
+    if settings.rtt is None:
+        return {"server_rtts_ms": None, "rtts_assumed": None}
     found = recorded_rtts(page_set.files, page_set.recording)
     rtts_ms = speeds.rtts_ms(speeds.own_delays_ms)
     of_hosts = {host: rtts_ms[layout.server_of(host)] for host in found.rtts_ms}
-    return {"rtt": str(recorded), "server_rtts_ms": of_hosts, "rtts_assumed": [*found.assumed]}
+    return {"server_rtts_ms": of_hosts, "rtts_assumed": [*found.assumed]}
 
 
 def thinking_rtts(page_set: PageSet) -> Mapping[str, float]:

@@ -2,7 +2,7 @@
 
 None of them is trusted: Chrome runs as the same user, and a hostile page may have taken over Chrome. When all of these
 processes have ended, each file is opened only if it is a regular file of that user and not too large, and never
-through a link (harness.system.untrusted). What is kept is written as the user to whom the results belong.
+through a link (harness.system.untrusted).
 """
 
 import os
@@ -15,7 +15,7 @@ from harness.browser.program import DRIVER_OUTPUT
 from harness.files.result_names import KEPT_LOGS
 from harness.measure.client_log import REPORT
 from harness.system.atomic import write_atomically, written_beside
-from harness.system.privileges import User, acting_as
+from harness.system.privileges import User
 from harness.system.untrusted import (
     ANY_SIZE,
     LARGEST_FILE,
@@ -31,12 +31,11 @@ MOST_OUTPUT = 64 * 2**10
 
 @dataclass(frozen=True)
 class LeftBehind:
-    """The files of a load in `scratch`, made by `maker`; what is kept goes to `directory`, and belongs to `owner`."""
+    """The files of a load in `scratch`, made by `maker`; what is kept goes to `directory`."""
 
     scratch: Path
     maker: User
     directory: Path
-    owner: User
     page: str
 
     def keep_logs(self) -> None:
@@ -46,8 +45,7 @@ class LeftBehind:
                 content = read_untrusted(self.scratch / name, owner=self.maker.uid)
             except UnreadableFileError:
                 continue
-            with acting_as(self.owner):
-                write_atomically(self.directory / name, content)
+            write_atomically(self.directory / name, content)
 
     def report(self, complaint: str, limit: int = LARGEST_FILE) -> dict[str, Any]:
         """Return what load.json says; when it cannot be read, {"errors": [the `complaint` of load_page.py, or why]}."""
@@ -60,9 +58,9 @@ class LeftBehind:
         return report
 
     def keep_capture(self, made: Path) -> None:
-        """Keep the captured packets. They are of any size: root wrote them, in the laboratory's own folder."""
+        """Keep the captured packets. They are of any size: tcpdump wrote them."""
         if made.is_file():
-            with made.open("rb") as source, acting_as(self.owner), \
+            with made.open("rb") as source, \
                     written_beside(self.directory / f"{self.page}.pcap") as beside, beside.open("wb") as target:
                 shutil.copyfileobj(source, target)
 
@@ -75,8 +73,7 @@ class LeftBehind:
             drivers = f"{DRIVER_OUTPUT}: {error.why}\n".encode()
         names = [f"{self.page}{ending}" for ending in KEPT_LOGS]
         for name, content in zip(names, (drivers, end_of(output)), strict=True):
-            with acting_as(self.owner):
-                write_atomically(self.directory / name, content)
+            write_atomically(self.directory / name, content)
         return names
 
 

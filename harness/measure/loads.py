@@ -23,7 +23,6 @@ from harness.network.cookies import cookies_for_a_load
 from harness.network.links import home_drops
 from harness.system import environment, fastopen
 from harness.system.open_connections import open_sockets, wait_for_close
-from harness.system.privileges import acting_as
 from harness.system.ticker import ticking
 from harness.system.untrusted import UnreadableFileError
 
@@ -38,14 +37,15 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
     listening = open_sockets(servers)
     directory = cell_of(lab, load)
     mark_load(lab.work_dir / load_mark.NAME, load.page.name, lab.delaynet_ms)
-    cookies = cookies_for_a_load(lab.cookies, lab.star, lab.delay.held_ms, lab.names) if load.tfo else nullcontext()
+    cookies = cookies_for_a_load(lab.settings.cookies, lab.star, lab.delay.held_ms, lab.web.servers) if load.tfo \
+        else nullcontext()
     with lab.noting_arrivals() as arrivals, ticking(lab.delay.mark) as ticks, cookies:
         report = run_chrome(lab, load, directory)
     after = lab.counters()
     wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)
     return Evidence(
         lab=lab, load=load, report=report, requests=_logged(lab, load, began_s, logs_before),
-        har=_har_log(lab, directory / f"{load.page.name}.har"),
+        har=_har_log(directory / f"{load.page.name}.har"),
         counters={side: fastopen.difference(after[side], before[side]) for side in after},
         delay_line_drops=lab.delay_line_drops() - drops_before,
         buffer_drops=fastopen.difference(home_drops(lab.star), full_before) if full_before else None,
@@ -56,15 +56,22 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
 
 
 def record_of(lab: Laboratory, load: Load) -> LoadRecord:
-    """Load one page once, and return the record of it, which is not judged yet."""
-    return record(measure_load(lab, load))
+    """Load one page once, and return the record of it, which is not judged yet.
+
+    Raises ExperimentError, before the load or after it, when servers, delay line or load_page.py have ended.
+    """
+    lab.check_companions()
+    try:
+        return record(measure_load(lab, load))
+    except OSError:
+        lab.check_companions()      # says it in words where a companion's end was the cause
+        raise
 
 
 def write_record(lab: Laboratory, load: Load, done: LoadRecord, why_not: Sequence[Reason]) -> None:
     """Write a load's JSON with the verdict on it: `why_not` is empty for a valid load."""
-    with acting_as(lab.results_user):
-        write_load(cell_of(lab, load), replace(
-            done, why_not=tuple(texts(why_not)), why_not_kinds=tuple(reason.kind for reason in why_not)))
+    write_load(cell_of(lab, load), replace(
+        done, why_not=tuple(texts(why_not)), why_not_kinds=tuple(reason.kind for reason in why_not)))
 
 
 def cell_of(lab: Laboratory, load: Load) -> Path:
@@ -74,8 +81,7 @@ def cell_of(lab: Laboratory, load: Load) -> Path:
 
 def _ends_of_logs(lab: Laboratory, load: Load) -> dict[Path, int]:
     """Return where the servers' logs end before this load: they hold all earlier ones, and grow with each."""
-    with acting_as(lab.results_user):
-        return {path: size for directory in lab.server_logs(load.tfo) for path, size in ends_of_logs(directory).items()}
+    return {path: size for directory in lab.server_logs(load.tfo) for path, size in ends_of_logs(directory).items()}
 
 
 def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, int]) -> list[ServerRequest]:
@@ -83,15 +89,13 @@ def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, in
 
     Of connections of the load before that sent nothing, some may be noted only now.
     """
-    with acting_as(lab.results_user):
-        return [request for directory in lab.server_logs(load.tfo)
-                for request in read_server_logs(directory, since=since) if request.time_s >= since_s]
+    return [request for directory in lab.server_logs(load.tfo)
+            for request in read_server_logs(directory, since=since) if request.time_s >= since_s]
 
 
-def _har_log(lab: Laboratory, har: Path) -> dict[str, Any]:
+def _har_log(har: Path) -> dict[str, Any]:
     """Return the log of a load's HAR; {} if there is none, or it is none."""
     try:
-        with acting_as(lab.results_user):
-            return read_har_log(har)
+        return read_har_log(har)
     except UnreadableFileError:
         return {}

@@ -2,33 +2,23 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, ClassVar
 
+from harness.browser.program import Browser
 from harness.files.experiment import new_experiment_id
 from harness.files.load_parts import Counters, NetworkKind
-from harness.files.result_names import HACK_DNS, SERVER_LOGS
-from harness.measure.laboratory import (
-    BrowserSettings,
-    Laboratory,
-    ReplayedWeb,
-    fields_of_any,
-    load_page_standing_by,
-    remap_hosts,
-    server_settings,
-)
+from harness.measure.laboratory import Laboratory, ReplayedWeb, served
 from harness.measure.proven_rtts import RttsMs, measured_in_words, proven_rtts_ms
 from harness.network.arrivals import Arrivals
 from harness.network.links import Delay
 from harness.network.loopback import ServerAddress, loopback_star, measure_held_rtts
-from harness.network.servers import running_servers
 from harness.network.star import LinkSpeeds, Star
-from harness.replay.authority import open_authority
+from harness.replay.authority import AUTHORITY
 from harness.system import fastopen
-from harness.system.privileges import acting_as, invoking_user
 from harness.system.scratch import temporary_directory
 
 LOOPBACK: NetworkKind = "loopback"
@@ -78,7 +68,7 @@ class LoopbackLaboratory(Laboratory):
     own_network: bool
 
     def switch_fastopen(self, tfo: int) -> None:
-        """Switch TFO off (0) or on (1). In the machine's own namespace Chrome's shim does (`options_of_load`)."""
+        """Switch TFO off (0) or on (1). In the machine's own namespace Chrome's shim does (`of_load`)."""
         if self.own_network:
             fastopen.set_fastopen([os.getpid()], fastopen.ON if tfo else fastopen.OFF)
 
@@ -94,13 +84,13 @@ class LoopbackLaboratory(Laboratory):
         """Note nothing: on loopback a packet arrives at once, and the server's log says when it was sent."""
         return nullcontext(Arrivals())
 
-    def options_of_load(self, tfo: int) -> list[str]:
+    def of_load(self, tfo: int) -> dict[str, Any]:
         """Give Chrome a lower priority than the servers have, and let it use TFO towards loopback addresses.
 
         In a namespace of our own the kernel's switch decides whether it then does; in the machine's own namespace only
         this option does, so that loads without TFO do not get it.
         """
-        return ["--nice", str(NICE), *(["--loopback-tfo"] if self.own_network or tfo else [])]
+        return {"nice": NICE, "loopback_tfo": self.own_network or bool(tfo)}
 
     def server_logs(self, tfo: int) -> list[Path]:
         """Return where the servers log a load.
@@ -114,28 +104,22 @@ class LoopbackLaboratory(Laboratory):
 
 
 @contextmanager
-def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, chrome: BrowserSettings, *, own_network: bool,
-                     results_dir: Path, patience_s: float = 0) -> Iterator[LoopbackLaboratory]:
+def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, own_network: bool,
+                     results_dir: Path, patience_s: float = 0,
+                     authority: Path = AUTHORITY) -> Iterator[LoopbackLaboratory]:
     """Run the servers on loopback while this lasts, ready for harness.measure.loads.measure_load.
 
-    Only the RTT of `speeds` is used: the servers hold their answers back for it. Raises ExperimentError when they do
-    not hold them back for as long as they should.
+    Only the RTT of `speeds` is used: the servers hold their answers back for it. `authority` is the folder of another
+    certificate authority than this machine's own. Raises ExperimentError when the servers do not hold answers back for
+    as long as they should.
     """
-    with ExitStack() as stack:
-        work_dir = stack.enter_context(temporary_directory())
-        user, star = invoking_user(), loopback_star(web.page_set.hosts)
-        server_log_dir = results_dir / SERVER_LOGS
-        with acting_as(user):
-            server_log_dir.mkdir(exist_ok=True)
-            authority = open_authority() if web.page_set.secure else None
-            remap_hosts(star, web, results_dir / HACK_DNS)
-        settings = server_settings(web, [speeds.delay_net_ms], server_log_dir, held_rtt_ms=speeds.rtt_ms)
-        servers = stack.enter_context(running_servers(star, settings, work_dir))
+    star = loopback_star(web.page_set.hosts)
+    with temporary_directory() as work_dir, served(
+            star, web, browser, work_dir, results_dir, delays_ms=[speeds.delay_net_ms], held_rtt_ms=speeds.rtt_ms,
+            authority=authority) as fields:
         yield LoopbackLaboratory(
-            **fields_of_any(web, chrome, authority, work_dir, results_dir), star=star,
-            hack_dns=remap_hosts(star, web, work_dir / HACK_DNS), delaynet_ms=speeds.delay_net_ms,
-            rtt_ms=speeds.rtt_ms, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s),
-            delay=_no_delay(star), servers=servers, load_page=stack.enter_context(load_page_standing_by(star)),
+            **fields, initiators=False, delaynet_ms=speeds.delay_net_ms, rtt_ms=speeds.rtt_ms,
+            measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s), delay=_no_delay(star),
             speeds=speeds, experiment_id=new_experiment_id(), own_network=own_network)
 
 
@@ -144,9 +128,12 @@ def _no_delay(star: Star) -> Delay:
 
 
 def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: float) -> RttsMs:
-    """Measure the RTT that each server simulates, in ms (harness.measure.proven_rtts)."""
+    """Measure the RTT that each server simulates, in ms (harness.measure.proven_rtts); nothing where there is none."""
+    if not wanted_ms:
+        return dict.fromkeys(star.servers, 0.0)
+    ports = (web.settings.port, web.settings.https_port)
     secure = {name: "http" not in web.page_set.recording.schemes(name) for name in star.servers}
-    places = {name: ServerAddress(host.address, web.tls_port if secure[name] else web.port, secure[name])
+    places = {name: ServerAddress(host.address, ports[secure[name]], secure[name])
               for name, host in star.servers.items()}
 
     def in_words(rtts_ms: RttsMs) -> str:

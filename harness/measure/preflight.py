@@ -60,10 +60,15 @@ class PageSet:
         return found
 
 
-def check_browser() -> Browser:
-    """Return the browser to use. Raises InputError when it, its driver or the shim is missing."""
+def check_browser(per_host: int = CHROMES_OWN) -> Browser:
+    """Return the browser to use, which is to open `per_host` connections to a host.
+
+    Raises InputError when it, its driver or the shim is missing, or when it cannot.
+    """
     require_shim()
-    return find_browser()
+    browser = find_browser()
+    check_connection_limit(browser, per_host)
+    return browser
 
 
 def check_connection_limit(browser: Browser, per_host: int) -> ConnectionLimit | None:

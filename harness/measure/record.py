@@ -59,7 +59,7 @@ def record(evidence: Evidence) -> LoadRecord:
     """Return the record of a load, which is not judged yet. A load that fails has a record, too."""
     made = _reported(evidence.report, known(evidence))
     if made.document:
-        sizes = evidence.lab.document_bytes.get(made.page, ())
+        sizes = evidence.lab.web.page_set.document_bytes.get(evidence.load.page, ())
         made = replace(made, document=replace(made.document, recorded_bytes=tuple(sizes)))
     loaded = explained(evidence.har, made)
     return replace(made, cookies=cookies_of(evidence, made) if evidence.load.tfo else None,
@@ -107,7 +107,7 @@ def timekeeping_of(evidence: Evidence, record: LoadRecord, loaded: Explained) ->
     if lab.queues_at_home:
         quiet = _home_link(lab, evidence.arrivals, start_s, loaded).with_waits(quiet)
     answered = list(_answered(lab, record.page, start_s, requests))
-    late = [] if lab.one_by_one else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
+    late = [] if lab.settings.server == "2013" else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
         if lab.network == "loopback" else _late(lab, quiet, answered, loaded.path)
     pressure, lateness = ticks.pressure(start_s, end_s), ticks.lateness(start_s, end_s)
     return Timekeeping(
@@ -140,7 +140,7 @@ def waited_for_others_ms(ticks: Ticks, start_s: float, end_s: float) -> float:
 def _late(lab: Laboratory, quiet: Sequence[Quiet], answered: Sequence[Answered],
           path: Sequence[Step]) -> list[LateAnswer]:
     allowed_ms = {name: silence_ms(rtt_ms, lab.speeds.narrowest_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
-    late = late_answers(quiet, answered, allowed_ms, path, lab.layout)
+    late = late_answers(quiet, answered, allowed_ms, path, lab.web.layout)
     own_ms = lab.speeds.rtts_ms(lab.speeds.own_delays_ms)
     return [replace(answer, rtt_ms=own_ms.get(answer.host)) for answer in late]
 
@@ -150,9 +150,10 @@ def _answered(lab: Laboratory, page: str, start_s: float, requests: Sequence[Ser
     paced = lab.recorded.get(page, RecordedPage({})).paced
     for request in requests:
         if request.own_ms is not None:
-            server, begun_ms = lab.layout.server_of(request.host), (request.time_s - start_s) * 1000 + request.own_ms
+            server = lab.web.layout.server_of(request.host)
+            begun_ms = (request.time_s - start_s) * 1000 + request.own_ms
             answer = paced.get(request.answer)
-            thinks = lab.thinks or (answer is not None and answer.slow_ms > 0)
+            thinks = lab.settings.think is not None or (answer is not None and answer.slow_ms > 0)
             yield Answered(server, begun_ms, own_time_ms(request, thinks=thinks))
             for (before_ms, _), (after_ms, _) in pairwise(answer.arrivals if answer else ()):
                 yield Answered(server, begun_ms + after_ms, after_ms - before_ms)
@@ -205,10 +206,10 @@ def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:
     gave = {names[address] for address in givers if address in names}
     visited = {names[address] for connection in record.connections or ()
                if (address := without_port(connection.address)) in names}
-    if lab.cookies == DOMAIN:
-        sites = sites_of_servers(lab.names)
+    if lab.settings.cookies == DOMAIN:
+        sites = sites_of_servers(lab.web.servers)
         gave, visited = ({sites[name] for name in servers} for servers in (gave, visited))
-    return CookieCounts(mode=lab.cookies, given=len(givers), first=len(gave), visited=len(visited),
+    return CookieCounts(mode=lab.settings.cookies, given=len(givers), first=len(gave), visited=len(visited),
                         lost=evidence.arrivals.lost)
 
 
@@ -219,7 +220,7 @@ def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> 
         began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
         critical = frozenset(step.entry for step in path) if record.plt_ms else None
         answers = received_answers(log["entries"], began, record.load_event, requests, critical,
-                                   silent=lab.silent.get(record.page, ()))
+                                   silent=lab.web.page_set.recording.silent.get(record.page, ()))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
         return None     # as harness.analysis.timeline.read_timeline
     return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, RecordedPage({}))))

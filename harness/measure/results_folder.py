@@ -12,7 +12,6 @@ from harness.files.result_names import CLIENT, FIGURES, RUN_LOG, RUN_OPTIONS, SE
 from harness.files.results import parse_cell_directory
 from harness.files.server_log import directory_name
 from harness.system.atomic import move, write_atomically
-from harness.system.privileges import acting_as, invoking_user
 from harness.system.run_log import run_log
 
 DRAWN = (".png", ".svg", ".pdf", ".html")
@@ -27,15 +26,14 @@ def open_results(results_dir: Path, delays_ms: Sequence[float], *, resume: bool,
     With `typed`, the options of a new run of run.sh, results of all delays are moved, and the options are kept for
     its --resume. The copy is ``client/run.log``. Raises InputError when it cannot be written.
     """
-    owner, client = invoking_user(), results_dir / CLIENT
-    with acting_as(owner):
-        kept = None
-        if not resume:
-            kept = set_aside(results_dir, delays_ms) if typed is None else set_all_aside(results_dir)
-        client.mkdir(exist_ok=True)
-        if typed is not None:
-            write_atomically(client / RUN_OPTIONS, "".join(f"{word}\n" for word in typed))
-    with run_log(client / RUN_LOG, owner):
+    client = results_dir / CLIENT
+    kept = None
+    if not resume:
+        kept = set_aside(results_dir, delays_ms) if typed is None else set_all_aside(results_dir)
+    client.mkdir(exist_ok=True)
+    if typed is not None:
+        write_atomically(client / RUN_OPTIONS, "".join(f"{word}\n" for word in typed))
+    with run_log(client / RUN_LOG):
         if kept:
             print(f"The earlier results are now in {kept.name}/")
         yield

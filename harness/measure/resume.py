@@ -10,23 +10,17 @@ from typing import Any
 
 import msgspec
 
-from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import InputError
 from harness.files.experiment import ExperimentRecord, experiment_file, read_experiment
-from harness.files.layout import HOST
 from harness.files.pages import Page, PageFiles
 from harness.files.results import LoadResult, has_loads, read_results
-from harness.measure.adaptive import Goal, more_loads
+from harness.measure.adaptive import more_loads
+from harness.measure.goal import Goal
 from harness.measure.plan import Load, draw_flips, pages_of, plan_run
 from harness.measure.series import Measured, judge_together
 from harness.mirror.paths import list_files
-from harness.network.cookies import WARM
 from harness.system.untrusted import ANY_SIZE, UnreadableFileError, open_untrusted
 
-NOT_COMPARED = ("id", "order")
-ADDED_LATER: Mapping[str, Any] = {"quiet_limit_s": 10.0, "connections_per_host": CHROMES_OWN, "cookies": WARM,
-                                  "paper": False, "layout": HOST, "shared_servers": {}}
-"""Settings that files of earlier versions do not name, with what held then."""
 LARGEST_HASHED = 2**26
 """Bytes. A file over this goes into the digest by its size alone."""
 
@@ -62,8 +56,8 @@ def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], sett
     if experiment.id is None:
         raise InputError(f"{path}:1: an older version of this program wrote it; leave out --resume")
     for key, value in settings.items():
-        earlier = experiment.settings.get(key, ADDED_LATER.get(key))
-        if key not in NOT_COMPARED and earlier != value:
+        earlier = experiment.settings.get(key)
+        if earlier != value:
             raise InputError(f"{path}:1: --resume: {key} was {str(earlier)[:80]!r}, and is {str(value)[:80]!r} now; "
                              "leave out --resume to measure all anew")
     pages = {load.page.name: load.page for load in plan}

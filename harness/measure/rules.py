@@ -12,7 +12,7 @@ from harness.files.reason_kinds import ReasonKind
 from harness.measure import coverage, sameness, validity
 from harness.measure.reason import Blame
 from harness.measure.rule import Found, Limit, Rule, Section, Times, too_long
-from harness.measure.timekeeping import LATE, LATE_BESIDE
+from harness.measure.timekeeping import LATE
 from harness.mirror.answers import FAILED_RATIO
 from harness.netlog import moved_on
 
@@ -123,10 +123,6 @@ TIME: tuple[Rule, ...] = (
          "could not run in time", unless=frozenset((ReasonKind.LATE_PACKETS,)),
          measured="an answer on the critical path: a server was asked and was silent for too long, see below",
          source="of 37 loads at 20 ms five were late by 5 to 60 ms in pages of 1 to 4 s"),
-    Rule(kind=ReasonKind.LATE_BESIDE, section=Section.TIME, check=validity.late_answers, threshold=LATE_BESIDE,
-         words="an answer of {host} was late by {ms:.0f} ms: its server or the network could not run in time",
-         unless=frozenset((ReasonKind.LATE_PACKETS, ReasonKind.LATE_ANSWER)), measured="any other answer",
-         source="servers that are asked at once wait for each other for up to 100 ms on two processors"),
     of_time(ReasonKind.GAP, Limit(ms=60.0), times=lambda kept: {"": kept.gap_ms},
             words="the machine stood still for {ms:.0f} ms: another program, or its host, kept the processor",
             measured="a thread that sleeps 10 ms, with real-time priority where it may have it: when it is late, all "

@@ -8,9 +8,9 @@ from typing import Any
 
 from harness.errors import many
 from harness.files.pages import Page
-from harness.measure.adaptive import Goal
 from harness.measure.plan import Load, plan_loads
 from harness.measure.resume import EMPTY, Earlier, loads_to_do, read_earlier
+from harness.measure.settings import Settings
 from harness.network.star import LinkSpeeds
 
 LOAD_S, LOAD_OF_PAPER_S = 7, 10
@@ -38,13 +38,10 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is loaded at each RTT: `testruns` runs of all pages, the first of which warms up, and more for a `goal`."""
+    """What is loaded at each RTT: all pages, run by run, the first of which warms up, and more for a goal."""
 
     pages: Sequence[Page]
-    testruns: int
-    tfos: Sequence[int]
-    seed: int
-    goal: Goal | None
+    settings: Settings
 
     def stages(self, links: Sequence[LinkSpeeds], known: Sequence[Mapping[str, Any]],
                clientdir: Path | None = None) -> list[Stage]:
@@ -54,24 +51,26 @@ class Plan:
         changes. What is in `clientdir` already is not measured again. Raises InputError when that was measured with
         other settings.
         """
-        plan = plan_loads(self.pages, self.testruns, self.tfos, self.seed)
+        chosen = self.settings
+        plan = plan_loads(self.pages, chosen.testruns, chosen.tfos, chosen.seed)
         warm: set[Page] = set()
         stages = []
-        for speeds, settings in zip(links, known, strict=True):
-            earlier = read_earlier(clientdir, speeds.delay_net_ms, plan, settings) if clientdir else EMPTY
-            to_do = loads_to_do(plan, earlier, self.goal, self.seed, warm)
+        for speeds, said in zip(links, known, strict=True):
+            earlier = read_earlier(clientdir, speeds.delay_net_ms, plan, said) if clientdir else EMPTY
+            to_do = loads_to_do(plan, earlier, chosen.goal, chosen.seed, warm)
             warm |= {load.page for load in to_do}
-            stages.append(Stage(speeds, settings, earlier, to_do))
+            stages.append(Stage(speeds, said, earlier, to_do))
         return stages
 
-    def in_words(self, stages: Sequence[Stage], *, resume: bool, paper: bool) -> str:
+    def in_words(self, stages: Sequence[Stage], *, resume: bool) -> str:
         """Return how many loads there are, and how long pages like the paper's take."""
-        sides = "TFO off and on" if len(self.tfos) > 1 else f"TFO {'on' if self.tfos[0] else 'off'}"
-        runs = (self.goal.max_runs if self.goal else self.testruns - 1)
-        loads = len(self.pages) * len(self.tfos) * (1 + len(stages) * runs)
+        tfos, goal = self.settings.tfos, self.settings.goal
+        sides = "TFO off and on" if len(tfos) > 1 else f"TFO {'on' if tfos[0] else 'off'}"
+        runs = (goal.max_runs if goal else self.settings.testruns - 1)
+        loads = len(self.pages) * len(tfos) * (1 + len(stages) * runs)
         left = sum(len(stage.to_do) for stage in stages) if resume else loads
-        minutes = math.ceil(left * (LOAD_OF_PAPER_S if paper else LOAD_S) / 60)
-        most, still = "at most " if self.goal else "", f", of which {left} are left" if resume else ""
+        minutes = math.ceil(left * (LOAD_OF_PAPER_S if self.settings.paper else LOAD_S) / 60)
+        most, still = "at most " if goal else "", f", of which {left} are left" if resume else ""
         return f"{most}{many(len(self.pages), 'page')} x {sides} x (1 warm-up + {many(len(stages), 'delay')} x " \
                f"{many(runs, 'run')}) = {loads} page loads{still}; about {many(minutes, 'minute')} for pages like " \
                "the paper's"

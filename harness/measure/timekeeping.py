@@ -34,9 +34,6 @@ from harness.system.tcp import FRAME_BYTES
 LATE = Limit(ms=3.0, rtt_ratio=0.10, plt_ratio=0.02, most_ms=50.0)
 """By how much an answer may be late that the load event waited for: docs/method.md tells how often undisturbed
 loads are."""
-LATE_BESIDE = Limit(ms=150.0, rtt_ratio=1.0)
-"""And any other: more may have changed what the page asked for next. When a page asks dozens of servers at once, they
-wait for each other on two processors, for up to 100 ms, and it for none."""
 OWN_MS = 50.0
 """What a server may take for an answer that it has ready: after more it stood still, between reading a request and
 answering it. Of 2124 answers of a run of the paper's pages at 100 ms three took longer than 12 ms, one of them 98."""
@@ -148,12 +145,12 @@ def silence_ms(rtt_ms: float, bw_mbit: float) -> float:
 
 
 def is_too_late(answer: LateAnswer, rtt_ms: float, plt_ms: float) -> bool:
-    """Tell whether an answer was late by more than it may be in a load of `plt_ms` at `rtt_ms`.
+    """Tell whether the page waited for an answer that was later than it may be in a load of `plt_ms` at `rtt_ms`.
 
-    If each server has an RTT of its own (tfo.py --rtt), it is judged by its server's.
+    If each server has an RTT of its own (tfo.py --rtt), it is judged by its server's. Late answers that the page did
+    not wait for do not count: when it asks dozens of servers at once, they wait for each other, and it for none.
     """
-    limit = LATE if answer.critical else LATE_BESIDE
-    return answer.late_ms > limit.of(rtt_ms if answer.rtt_ms is None else answer.rtt_ms, plt_ms)
+    return answer.critical and answer.late_ms > LATE.of(rtt_ms if answer.rtt_ms is None else answer.rtt_ms, plt_ms)
 
 
 def most_telling(late: Iterable[LateAnswer], rtt_ms: float, plt_ms: float, most: int) -> list[LateAnswer]:

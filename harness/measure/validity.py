@@ -107,16 +107,14 @@ def server_logs(load: LoadRecord) -> Iterable[Found]:
 
 
 def late_answers(load: LoadRecord) -> Iterable[Found]:
-    """Find the latest answer of those that the page waited for, and of the others.
+    """Find the latest answer of those that the page waited for.
 
     Where a buffer of the simulated network lost something, an answer may be late for as long as TCP takes to notice.
     """
     if load.timekeeping and load.plt_ms and not _is_lossy(load):
-        plt_ms = load.plt_ms
-        late = [answer for answer in load.timekeeping.late if is_too_late(answer, load.rtt_ms, plt_ms)]
-        for kind, critical in ((ReasonKind.LATE_ANSWER, True), (ReasonKind.LATE_BESIDE, False)):
-            for answer in [answer for answer in late if answer.critical == critical][:1]:
-                yield Found(kind, {"host": answer.host, "ms": answer.late_ms})
+        late = [answer for answer in load.timekeeping.late if is_too_late(answer, load.rtt_ms, load.plt_ms)]
+        for answer in late[:1]:
+            yield Found(ReasonKind.LATE_ANSWER, {"host": answer.host, "ms": answer.late_ms})
 
 
 def _is_lossy(load: LoadRecord) -> bool:

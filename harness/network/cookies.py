@@ -24,7 +24,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from ctypes import addressof, create_string_buffer
 from dataclasses import dataclass, field
 from struct import pack
@@ -77,9 +77,8 @@ def cookies_for_a_load(mode: CookieMode, star: Star, held_ms: Mapping[str, float
 @contextmanager
 def _sharing(star: Star, held_ms: Mapping[str, float], names: Mapping[str, Sequence[str]]) -> Iterator[None]:
     """Share each site's first cookie among its servers while this lasts; afterwards all is as before."""
-    with ExitStack() as stack:
-        sites = _sites(star, stack, sites_of_servers(names))
-        sharing = _Sharing(star.user, sites, stack.enter_context(_syns_at(star.user)), held_ms)
+    with _syns_at(star.user) as packets:
+        sharing = _Sharing(star.user, _sites(star, sites_of_servers(names)), packets, held_ms)
         sharing.start()
         try:
             yield
@@ -90,32 +89,17 @@ def _sharing(star: Star, held_ms: Mapping[str, float], names: Mapping[str, Seque
         raise ExperimentError(f"sharing TFO cookies: {sharing.problem}")
 
 
-@dataclass
-class _Server:
-    """A server: where it is, and the file of its kernel's TFO setting, kept open."""
-
-    address: str
-    switch: int
-
-    def set(self, value: int) -> None:
-        """Write net.ipv4.tcp_fastopen."""
-        os.pwrite(self.switch, f"{value}\n".encode(), 0)
-
-
 def sites_of_servers(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the site that each server is of, by the names that it answers for; sites that share one are one."""
     one_of = joined([sorted(set(map(site_of, hosts))) for hosts in names.values()])
     return {server: one_of[site_of(hosts[0])] for server, hosts in names.items()}
 
 
-def _sites(star: Star, stack: ExitStack, site_by_server: Mapping[str, str]) -> dict[str, list[_Server]]:
+def _sites(star: Star, site_by_server: Mapping[str, str]) -> dict[str, list[Host]]:
     """Return the servers by the site that they are of."""
-    sites: dict[str, list[_Server]] = defaultdict(list)
+    sites: dict[str, list[Host]] = defaultdict(list)
     for name, host in star.servers.items():
-        with inside(host.pid):
-            switch = os.open(fastopen.SYSCTL, os.O_WRONLY)
-        stack.callback(os.close, switch)
-        sites[site_by_server[name]].append(_Server(host.address, switch))
+        sites[site_by_server[name]].append(host)
     return sites
 
 
@@ -136,12 +120,12 @@ class _Sharing:
     """Waits for each site's first cookie, and makes those of its other servers known when that has reached `user`."""
 
     user: Host
-    sites: dict[str, list[_Server]]
+    sites: dict[str, list[Host]]
     packets: socket.socket
     held_ms: Mapping[str, float]
     problem: Exception | None = None
     _known: set[str] = field(default_factory=set)
-    _shared: list[_Server] = field(default_factory=list)
+    _shared: list[Host] = field(default_factory=list)
 
     def start(self) -> None:
         """Begin."""
@@ -158,8 +142,7 @@ class _Sharing:
 
     def undo(self) -> None:
         """Take the routes back, and the servers' settings."""
-        for server in self._shared:
-            server.set(fastopen.ON)
+        fastopen.set_fastopen([server.pid for server in self._shared], fastopen.ON)
         self._route("delete", self._shared)
 
     def _run(self) -> None:
@@ -191,13 +174,12 @@ class _Sharing:
                         self._known.add(site)
                         heapq.heappush(due, (time.monotonic() + self.held_ms[address] / 1000, site, address))
 
-    def _make_known(self, servers: Sequence[_Server]) -> None:
-        for server in servers:
-            server.set(fastopen.ON | fastopen.NO_COOKIE_NEEDED)
+    def _make_known(self, servers: Sequence[Host]) -> None:
+        fastopen.set_fastopen([server.pid for server in servers], fastopen.ON | fastopen.NO_COOKIE_NEEDED)
         self._shared += servers
         self._route("replace", servers)
 
-    def _route(self, what: str, servers: Sequence[_Server]) -> None:
+    def _route(self, what: str, servers: Sequence[Host]) -> None:
         """Replace or delete the routes to single servers that need no cookie."""
         no_cookie = " fastopen_no_cookie 1" if what == "replace" else ""
         commands = [f"route {what} {server.address}/32 dev {self.user.interface} scope link{no_cookie}"

@@ -6,8 +6,6 @@ Mininet prints tc's error and carries on without any delay, so what was asked fo
 import json
 import math
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +14,7 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
-from harness.network.needs import NEW_NAMESPACE, check_kernel
+from harness.network.needs import check_kernel, kernel_has_netem
 from harness.network.star import Host, LinkSpeeds, Star, netem_limit
 from harness.system.commands import run
 from harness.system.companions import Companion, running
@@ -25,15 +23,6 @@ from harness.system.netns import inside
 
 DELAY_LINE = ROOT / "tfo-test" / "delay_line.py"
 MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
-
-
-def kernel_has_netem() -> bool:
-    """Try netem in a scratch network namespace (after loading its module where it is one)."""
-    if shutil.which("modprobe"):
-        subprocess.run(["modprobe", "--quiet", "sch_netem"], capture_output=True, check=False)
-    trial = subprocess.run([*NEW_NAMESPACE, "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"],
-                           capture_output=True, check=False)
-    return trial.returncode == 0
 
 
 def delays_by_netem(longest_rtt_ms: float = math.inf) -> bool:

@@ -6,6 +6,7 @@ import subprocess
 from harness.errors import MachineError
 from harness.system.commands import TIMEOUT_S
 from harness.system.fastopen import kernel_has_fastopen
+from harness.system.privileges import as_root
 
 PROGRAMS = {"mnexec": "mininet", "brctl": "bridge-utils", "ip": "iproute2", "tc": "iproute2", "iptables": "iptables",
             "ethtool": "ethtool", "unshare": "util-linux", "ifconfig": "net-tools"}
@@ -24,6 +25,7 @@ NEEDED = {
 """Parts of every star, each with a command that fails where the kernel does not have it."""
 NFQUEUE = "iptables -w -t mangle -A PREROUTING -i lo -j NFQUEUE --queue-num 1"
 """What the delay line (tfo-test/delay_line.py) needs."""
+NETEM = "tc qdisc add dev lo root netem delay 1ms"
 TIMED_OUT = 124
 """What timeout(1) exits with when it had to end the command."""
 
@@ -60,13 +62,19 @@ def check_kernel(*, delay_line: bool) -> None:
 
 def real_time_allowed() -> bool:
     """Say whether the delay line gets real-time priority (sched(7), SCHED_FIFO)."""
-    return subprocess.run(["chrt", "--fifo", "50", "true"], capture_output=True, check=False).returncode == 0
+    return not _try("chrt --fifo 50 true")
+
+
+def kernel_has_netem() -> bool:
+    """Try netem in a scratch network namespace (after loading its module where it is one)."""
+    return not _try(f"modprobe --quiet sch_netem; {NETEM}")
 
 
 def _try(command: str) -> str:
     """Run `command` in a new network namespace; return what it said in one line if it failed, otherwise nothing."""
-    trial = subprocess.run([*NEW_NAMESPACE, "timeout", f"{TIMEOUT_S:g}", "sh", "-c", command], capture_output=True,
-                           text=True, check=False)
+    with as_root():
+        trial = subprocess.run([*NEW_NAMESPACE, "timeout", f"{TIMEOUT_S:g}", "sh", "-c", command], capture_output=True,
+                               text=True, check=False)
     if trial.returncode == TIMED_OUT:       # iptables waits for a lock that all namespaces share (/run/xtables.lock)
         return f"`{command}` did not end in {TIMEOUT_S:g} s"
     if trial.returncode == 0:

@@ -9,7 +9,7 @@ from harness.errors import InputError
 from harness.network.star import Host
 from harness.system.netns import inside
 from harness.system.privileges import User
-from harness.system.processes import killed_with_parent, stop
+from harness.system.processes import stop
 
 
 def run_on_user(host: Host, command: str, user: User) -> int:
@@ -21,8 +21,7 @@ def run_on_user(host: Host, command: str, user: User) -> int:
         words = shlex.split(command)
         with inside(host.pid):
             process = subprocess.Popen(words or [""], text=True, env={**os.environ, **_of(user)}, user=user.uid,
-                                       group=user.gid, extra_groups=[user.gid],
-                                       preexec_fn=killed_with_parent)  # noqa: PLW1509 - there are no threads here
+                                       group=user.gid, extra_groups=[user.gid])
     except (ValueError, OSError) as error:
         raise InputError(f"tfo.py: --on-user: {command!r} cannot be started: {error}") from None
     try:

@@ -13,7 +13,7 @@ from typing import IO
 from harness.errors import ExperimentError
 from harness.network.star import Host
 from harness.system.netns import inside
-from harness.system.processes import bound_to_us, stop
+from harness.system.processes import stop
 
 SNAPSHOT_BYTES = 1514
 """Whole frames: Ethernet's 14 bytes and 1500 of IP. With the offloads off (harness.network.star) none is longer, so
@@ -43,14 +43,13 @@ def captured_packets(host: Host, directory: Path) -> Iterator[Capture]:
     """Write every packet that passes `host`'s interface to ``packets.pcap`` in `directory` while this lasts.
 
     tcpdump runs in the host's network namespace. Packets are captured from the first moment on, and all are in the file
-    when this has ended. `directory` must be root's, since root writes there. Raises ExperimentError when tcpdump does
-    not start within 10 s, or ends by itself.
+    when this has ended. Raises ExperimentError when tcpdump does not start within 10 s, or ends by itself.
     """
     capture = Capture(directory / "packets.pcap")
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors, capture.path.open("wb") as file:
         with inside(host.pid):
-            process = subprocess.Popen(bound_to_us(tcpdump(host.interface, capture.path)), stdout=subprocess.DEVNULL,
-                                       stderr=errors, text=True, start_new_session=True)
+            process = subprocess.Popen(tcpdump(host.interface), stdout=file, stderr=errors, text=True,
+                                       start_new_session=True)
         try:
             _wait_until_it_listens(process, errors)
             yield capture
@@ -61,14 +60,14 @@ def captured_packets(host: Host, directory: Path) -> Iterator[Capture]:
         _read_counts(capture, _text(errors), process.returncode)
 
 
-def tcpdump(interface: str, path: Path) -> list[str]:
+def tcpdump(interface: str) -> list[str]:
     """Return the command: each packet is handed over (immediate mode) and written (packet-buffered) as it comes.
 
     Without these two the kernel and tcpdump collect packets in blocks, and the last block is lost when tcpdump ends.
     """
     return ["tcpdump", "--interface", interface, "--immediate-mode", "--packet-buffered", "--no-promiscuous-mode",
             "--snapshot-length", str(SNAPSHOT_BYTES), "--buffer-size", "16384", "-n", "--relinquish-privileges", "root",
-            "-w", str(path)]
+            "-w", "-"]
 
 
 def _wait_until_it_listens(process: "subprocess.Popen[str]", said: IO[str]) -> None:

@@ -37,7 +37,7 @@ SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 """asm-generic/socket.h; Python has no names for them."""
 SILENCE_S = 1.5
 """Nothing for so long: that was all. A full packet takes 0.12 s at the slowest rate, and the first one a round trip, of
-under 1 s (harness.network.star, SYN_AGAIN_MS)."""
+under 1 s (harness.system.tcp, SYN_AGAIN_MS)."""
 PORT = 9
 """The port of the discard protocol (RFC 863), bound by the receiver alone."""
 
@@ -89,10 +89,10 @@ def burst(sender: Host, receiver: Host, packets: int) -> Transfer:
             receiving = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
             receiving.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
             wait_for_stamps()
+            receiving.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, SEND_BUFFER_BYTES)
         with inside(sender.pid):
             sending = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW))     # receives nothing
-        receiving.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, SEND_BUFFER_BYTES)
-        sending.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES)
+            sending.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES)
         receiving.bind((receiver.address, PORT))
         receiving.settimeout(SILENCE_S)
         packet, began_s = _packet(sender, receiver), time.monotonic()

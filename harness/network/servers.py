@@ -1,5 +1,6 @@
 """The replay servers of a star: one process each, all children of one tfo-test/http_tfo.py."""
 
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,10 +57,9 @@ def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Ite
                                   for name in settings.names.get(server, (server,))), encoding="utf-8")
     mark = work_dir / load_mark.NAME
     load_mark.make_mark(mark)
+    how = {"port": settings.port, "tls_port": settings.tls_port, "http": settings.http, "server": settings.server}
     command = [sys.executable, str(HTTP_TFO), "--mirror", str(settings.mirror), "--fetchlog", str(settings.fetchlog),
-               "--hosts", str(hosts_file), "--port", str(settings.port), "--tls-port", str(settings.tls_port),
-               "--http", settings.http,
-               "--server", settings.server, "--logdir", str(settings.logdir),
+               "--hosts", str(hosts_file), "--settings", json.dumps(how), "--logdir", str(settings.logdir),
                "--delaynet", " ".join(f"{delay_ms:g}" for delay_ms in settings.delays_ms), "--load-mark", str(mark)]
     if settings.user is not None:
         command += ["--user", f"{settings.user.uid}:{settings.user.gid}"]

@@ -26,7 +26,8 @@ from mininet.util import ipAdd, macColonHex
 
 from harness.errors import ExperimentError, InputError
 from harness.network import nodes
-from harness.system.processes import is_running
+from harness.system.privileges import as_root
+from harness.system.processes import is_running, stop
 from harness.system.tcp import FRAME_BYTES
 
 BRIDGE_PORTS = 1023
@@ -38,8 +39,6 @@ IDLE_LIMIT = "TMOUT"
 """Environment variable: bash ends an interactive shell that is idle for so many seconds, and each host is one. On many
 machines root's login exports it."""
 
-SYN_AGAIN_MS = 1000.0
-"""A SYN that was not answered for so long is sent again (RFC 6298, section 2.1), and no load with such a SYN counts."""
 QUEUE_PACKETS = 1000
 
 
@@ -195,7 +194,7 @@ def running_star(host_names: Sequence[str], speeds: LinkSpeeds, netem: bool) -> 
     try:
         net.topo = StarTopo(host_names=host_names, speeds=speeds, netem=netem)
         try:
-            with _file_limit(FILES_PER_NODE * (len(host_names) + 2)):
+            with as_root(), _file_limit(FILES_PER_NODE * (len(host_names) + 2)):
                 net.start()
         except (Exception, SystemExit) as error:  # Mininet raises bare Exceptions and calls exit()
             raise ExperimentError(f"Mininet could not build the star: {error}") from error
@@ -247,4 +246,5 @@ def _set_up(net: Mininet, star: Star) -> None:
 def _take_down(net: Any) -> None:
     """End the hosts' shells; their namespaces, interfaces and bridge go with them."""
     for node in [*net.hosts, *net.switches]:
-        node.terminate()
+        stop(node.shell, patience_s=0)
+        node.cleanup()

@@ -28,7 +28,7 @@ from harness.record.store import Store
 from harness.record.verdict import Verdict, judge
 from harness.record.visit import VISIT, Visit, VisitSettings
 from harness.system.privileges import User, browsing_user, give, invoking_user
-from harness.system.processes import adopt_orphans, bound_to_us, descendants, end_strays, stop
+from harness.system.processes import bound_to_us, stop
 from harness.system.scratch import temporary_directory
 from harness.system.untrusted import (
     MissingFileError,
@@ -75,7 +75,6 @@ def record(plan: RecordingPlan, done: Callable[[str], None]) -> RecordingOutcome
     or the disk is full, nothing is changed. Raises InputError when nothing can be written or added to, OSError when the
     disk is full or broken.
     """
-    adopt_orphans()         # a browser whose driver was killed becomes our child, and is ended
     store = Store(plan.directory, plan.name)
     outcome = RecordingOutcome()
     try:
@@ -200,7 +199,6 @@ def _visit(settings: VisitSettings, work_dir: Path, user: User) -> Visit:
     What it is told and what it says goes through files without a name, since `work_dir` is `user`'s, who could put a
     link in a file's place; the shim lies above it.
     """
-    known = descendants(os.getpid())
     if settings.shim:
         settings = replace(settings, shim=shutil.copy(settings.shim, str(work_dir.parent)))
     with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile() as output:
@@ -215,7 +213,6 @@ def _visit(settings: VisitSettings, work_dir: Path, user: User) -> Visit:
             return Visit(errors=[f"it did not end within {settings.hard_limit_s():.0f} s"])
         finally:
             stop(process, patience_s=10)
-            end_strays(known)
         try:
             return Visit(**read_untrusted_json(work_dir / VISIT, owner=user.uid))
         except (UnreadableFileError, TypeError):

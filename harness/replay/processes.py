@@ -14,7 +14,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE, EADDRNOTAVAIL
 from pathlib import Path
@@ -26,7 +26,7 @@ from harness.replay.connection import ServedPort
 from harness.replay.server import QUEUE_2013, Logs, ReplayServer, SingleThreadedServer
 from harness.replay.site import Sites
 from harness.system.netns import enter
-from harness.system.privileges import User, acting_as, become, unprivileged
+from harness.system.privileges import User, as_root, become, unprivileged
 from harness.system.processes import HIGHEST_PRIORITY, die_with_parent
 from harness.system.tcp import QUEUE, listen
 
@@ -108,7 +108,7 @@ def run_servers(hosts: list[ServerHost], services: dict[ServerHost, list[Service
 
 def _go_before_chrome() -> None:
     """Give the servers precedence on the processors: they stand for other machines, which wait for no browser."""
-    with suppress(PermissionError):
+    with suppress(PermissionError), as_root():
         os.setpriority(os.PRIO_PROCESS, 0, HIGHEST_PRIORITY)
 
 
@@ -160,15 +160,11 @@ def _make_server(host: ServerHost, services: list[Service], options: ServingOpti
     return server
 
 
-def _acting_as_user(options: ServingOptions) -> AbstractContextManager[None]:
-    """Reach files as the user whose recording and logs they are: whose links lead root nowhere that user may not go."""
-    return acting_as(options.user) if options.user else nullcontext()
-
-
 def _listen(host: ServerHost, port: int, options: ServingOptions) -> socket.socket:
     try:
         if host.namespace is not None:
-            enter(host.namespace)
+            with as_root():
+                enter(host.namespace)
         return listen(host.address, port, QUEUE_2013 if options.single_threaded else QUEUE)
     except OSError as error:
         advice = {EADDRINUSE: "stop what listens there or choose another --port",
@@ -183,19 +179,17 @@ def _open_logs(names: Sequence[str], options: ServingOptions) -> dict[float, tup
         nowhere = dict.fromkeys(names, RequestLog(Path(os.devnull)))
         return {0.0: (nowhere, nowhere)}
     try:
-        with _acting_as_user(options):
-            return {delaynet_ms: ({name: RequestLog(off / name) for name in names},
-                                  {name: RequestLog(on / name) for name in names})
-                    for delaynet_ms, (off, on) in options.log_dirs.items()}
+        return {delaynet_ms: ({name: RequestLog(off / name) for name in names},
+                              {name: RequestLog(on / name) for name in names})
+                for delaynet_ms, (off, on) in options.log_dirs.items()}
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror}; give a --logdir that can be written") from None
 
 
 def _open_directories(names: Iterable[str], options: ServingOptions) -> dict[str, int]:
     try:
-        with _acting_as_user(options):
-            return {name: os.open(options.mirror_dir / name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
-                    for name in names}
+        return {name: os.open(options.mirror_dir / name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+                for name in names}
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror}; is this a directory of the mirror?") from None
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from harness.errors import ExperimentError, InputError
 from harness.sweep.options import SweepSettings
+from harness.system.privileges import as_root
 from harness.system.scratch import temporary_directory
 
 CONNECT_S = 30
@@ -69,9 +70,10 @@ def connected(asked: SweepSettings, options: argparse.Namespace) -> Iterator[Any
                 security = Security.temporary()
                 folder = stack.enter_context(temporary_directory())
                 dask.config.set({"temporary-directory": str(folder)})
-                cluster = stack.enter_context(LocalCluster(
-                    n_workers=1, threads_per_worker=1, security=security, dashboard_address=dashboard,
-                    memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL))
+                with as_root():         # the worker starts tfo.py
+                    cluster = stack.enter_context(LocalCluster(
+                        n_workers=1, threads_per_worker=1, security=security, dashboard_address=dashboard,
+                        memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL))
                 print(f"Dask's dashboard: {cluster.dashboard_link}", flush=True)
             client = stack.enter_context(Client(cluster, security=security, timeout=CONNECT_S))
         except (OSError, RuntimeError, ValueError) as error:

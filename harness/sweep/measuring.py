@@ -1,7 +1,7 @@
 """A worker's side of a sweep: has one unit measured by tfo.py on this machine, and says whether the machine can.
 
-The worker is root, since tfo.py is. The folder with recording and results is given to Chrome's user, who may put links
-there. So root writes nothing into it and reads it as that user; what root writes, ``console.log``, is beside it.
+The worker begins as root, since tfo.py does. Among the folders with recordings and results it is the user who called
+sudo, whatever links lie there.
 """
 
 import os
@@ -30,7 +30,7 @@ from harness.sweep.outcome import Machine, Status, UnitOutcome, of_unit
 from harness.sweep.plan import Unit, Versions, own_versions
 from harness.system.lock import INHERITED_FD, lent_lock
 from harness.system.options import plain
-from harness.system.privileges import acting_as, give, invoking_user, passable_temp_root, require_root
+from harness.system.privileges import act_as, as_root, invoking_user, passable_temp_root, require_root
 from harness.system.processes import stop
 from harness.system.scratch import temporary_directory
 from harness.system.untrusted import ANY_SIZE, UnreadableFileError, open_untrusted
@@ -94,6 +94,7 @@ def measure(unit: Unit, recording: Contents, patience: Patience) -> tuple[UnitOu
     """
     if why := take_part(unit.versions):     # it may have changed since it was asked
         raise UnfitError(own_address(), why)
+    act_as(invoking_user())
     with temporary_directory() as scratch:
         work_dir = scratch / "unit"
         write_files(work_dir, recording)
@@ -103,8 +104,7 @@ def measure(unit: Unit, recording: Contents, patience: Patience) -> tuple[UnitOu
                 outcome, final = _measured(unit, work_dir, patience, lock_fd)
         except (BusyError, ExperimentError, OSError) as error:
             outcome = of_unit(unit, "failed", f"the machine: {error}")
-        with acting_as(invoking_user()):
-            files = read_files(work_dir, RESULTS)
+        files = read_files(work_dir, RESULTS)
         files |= read_files(scratch, (CONSOLE,))
     result = replace(outcome, machine=this_machine()), files
     if outcome.status == "failed" and not final:
@@ -128,17 +128,17 @@ def _measured(unit: Unit, work_dir: Path, patience: Patience, lock_fd: int) -> t
 
 
 def run_tfo(work_dir: Path, words: Iterable[str], lock_fd: int) -> int:
-    """Run tfo.py on the recording in `work_dir`, which becomes the user's; return its exit status.
+    """Run tfo.py on the recording in `work_dir`; return its exit status.
 
     If this process is killed, tfo.py ends as it does on Ctrl-C, and cleans up.
     """
-    give(work_dir, invoking_user())
     command = ["setpriv", "--pdeathsig", "TERM", "--", sys.executable, str(ROOT / "tfo.py"), "--name", SITE,
                "--dir", str(work_dir), *words]
     environment = {**os.environ, INHERITED_FD: str(lock_fd), "PYTHONUNBUFFERED": "1"}
     with (work_dir.parent / CONSOLE).open("ab") as log:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
-                                   pass_fds=(lock_fd,), cwd=ROOT)
+        with as_root():
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
+                                       pass_fds=(lock_fd,), cwd=ROOT)
         try:
             return process.wait(LONGEST_S)
         except subprocess.TimeoutExpired:
@@ -150,10 +150,9 @@ def run_tfo(work_dir: Path, words: Iterable[str], lock_fd: int) -> int:
 def judge(unit: Unit, work_dir: Path, *, whole: bool) -> UnitOutcome:
     """Return the unit's outcome by what is in ``client/``. `whole`: tfo.py has measured every load at every delay."""
     last = last_line(work_dir.parent / CONSOLE)
-    with acting_as(invoking_user()):
-        if not has_loads(work_dir / CLIENT):
-            return of_unit(unit, "failed", last)
-        results = read_results(work_dir / CLIENT)
+    if not has_loads(work_dir / CLIENT):
+        return of_unit(unit, "failed", last)
+    results = read_results(work_dir / CLIENT)
     _require_versions(results, unit.versions)
     selection = select(results, "load")
     usable = [improvement(selection, page, rtt_ms).percent is not None

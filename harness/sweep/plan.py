@@ -16,20 +16,13 @@ from typing import Any
 from harness.browser.program import find_browser, version_of
 from harness.errors import InputError
 from harness.files import layout
-from harness.measure.options import parse_arguments
+from harness.measure.command_line import parse_arguments
+from harness.measure.settings import SWEPT
 from harness.measure.version import program_digest
 from harness.system.options import plain
 
 FORMAT = 2
 """The version of a unit's description; another one makes other keys."""
-OPTIONS = frozenset((
-    "http", "server", "bwhome", "bwnet", "buffer", "delayhome", "paper", "testruns", "retries", "post-quantum",
-    "predict", "cookies", "layout", "connections-per-host", "rtt", "think", "until-ci", "max-runs", "min-pairs",
-    "timeout", "quiet", "quiet-limit", "seed"))
-"""Options of tfo.py that a sweep passes on: each changes what is measured, none names a file.
-
-Without --tfo: a sweep compares loads with and without TFO, and a site with one of them only has no result.
-"""
 MOST_COMBINATIONS = 1000
 """How many the values of a --grid file may give."""
 _OPTION = re.compile(r"--([a-z-]+)(?:=(.*))?", re.DOTALL)
@@ -70,13 +63,14 @@ def in_words(options: Sequence[str]) -> str:
 def check_options(words: Sequence[str], delays_ms: Iterable[float] = (1.0,)) -> tuple[str, ...]:
     """Return tfo.py's options as ``--name=value``, in order of their names.
 
-    Raises InputError for wrong ones, and for those that tfo.py refuses with one of these delays (one way).
+    Raises InputError for those that are none of a sweep; ends the program with a line and status 2 for what tfo.py
+    refuses with one of these delays (one way).
     """
     found: dict[str, str] = {}
     waiting = list(words)
     while waiting:
         match = _OPTION.fullmatch(waiting.pop(0))
-        if not match or match[1] not in OPTIONS:
+        if not match or match[1] not in SWEPT:
             raise InputError(f"sweep.py: {str(match[0] if match else words)[:80]!r} is no option of a sweep; "
                              f"see ./sweep.py --help")
         value = match[2]

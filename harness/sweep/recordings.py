@@ -5,14 +5,12 @@ are left out. Hosts that are in no log are kept, since recordings of 2013 have f
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness.bootstrap import ROOT
 from harness.errors import ExitStatus, InputError
@@ -28,7 +26,6 @@ from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import PARTS, SITE, Contents, last_line, read_files
 from harness.sweep.options import SweepSettings
 from harness.sweep.plan import Unit
-from harness.system.privileges import invoking_user
 from harness.system.processes import bound_to_us, stop
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json, read_untrusted_text
 
@@ -191,15 +188,9 @@ def _links(folder: str, names: list[str]) -> list[str]:
 def fetch(folder: Path) -> str:
     """Record ``site.pages`` of `folder` by fetch.py; return why there is no recording to measure, "" when there is."""
     command = [sys.executable, str(ROOT / "fetch.py"), "--dir", str(folder), "--name", SITE]
-    user = invoking_user()
-    as_user: dict[str, Any] = {}
-    if os.geteuid() == 0 and user.uid != 0:     # a sweep on this machine is root's process, for its worker's sake
-        as_user = {"user": user.uid, "group": user.gid, "extra_groups": [user.gid],
-                   "env": {**os.environ, "HOME": str(Path(f"~{user.name}").expanduser())}}
     log_path = folder / "fetch.log"
     with log_path.open("w", encoding="utf-8") as log:
-        process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT,
-                                   **as_user)
+        process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT)
         try:
             status = process.wait(FETCH_S)
         except subprocess.TimeoutExpired:

@@ -1,12 +1,11 @@
 """Whether the machine has other things to do, and which program does them: looked at before anything is measured."""
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from harness.errors import printable
+from harness.system.contained import machines_proc, started_as
 from harness.system.pressure import MS_PER_TICK, read_pressure
 from harness.system.processes import descendants
 
@@ -30,9 +29,9 @@ class Used:
 def busy_with(look_s: float = LOOK_S) -> list[str]:
     """Look for `look_s` seconds; return in words what keeps the machine busy, the busiest first, [] when nothing does.
 
-    This process and its children are left out.
+    This program and its children are left out.
     """
-    ours = {os.getpid(), *descendants(os.getpid())}
+    ours = {started_as(), *descendants(started_as(), machines_proc())}
     before, pressure, began_s = processor_times(), read_pressure(), time.monotonic()
     time.sleep(look_s)
     after, spent_ms = processor_times(), (time.monotonic() - began_s) * 1000
@@ -51,7 +50,7 @@ def busiest(before: Mapping[int, Used], after: Mapping[int, Used], spent_ms: flo
 def processor_times() -> dict[int, Used]:
     """Return what every process has used so far (proc(5), stat: utime and stime)."""
     times = {}
-    for entry in Path("/proc").glob("[0-9]*"):
+    for entry in machines_proc().glob("[0-9]*"):
         try:
             head, _, tail = (entry / "stat").read_text(errors="replace").rpartition(")")
         except OSError:

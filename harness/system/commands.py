@@ -1,15 +1,11 @@
 """Run a command and, when it fails, say what was attempted."""
 
 import subprocess
-import threading
 from collections.abc import Sequence
 
 from harness.errors import ExperimentError
 
 TIMEOUT_S = 20.0
-ONE_AT_A_TIME = threading.Lock()
-"""Held while a command runs. Who ends whatever is left over (harness.system.processes.end_strays) holds it, too: else
-a command of another thread, such as that which shares TFO cookies, would be taken for left over."""
 
 
 def run(command: Sequence[str], what: str, given: str | None = None) -> str:
@@ -22,9 +18,8 @@ def run(command: Sequence[str], what: str, given: str | None = None) -> str:
     try:
         # close_fds: ours are all close-on-exec (PEP 446), and closing thousands of them one by one takes long: a star
         # of 1000 hosts has 2000 terminals open.
-        with ONE_AT_A_TIME:
-            done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-                                  close_fds=False)
+        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+                              close_fds=False)
     except FileNotFoundError:
         raise ExperimentError(f"{what}: {command[0]} is not installed; run scripts/setup.sh") from None
     except subprocess.TimeoutExpired:

@@ -1,11 +1,12 @@
 """Programs that run beside an experiment: started, waited for until they are ready, and ended with it."""
 
+import os
 import selectors
 import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO
 
@@ -36,7 +37,7 @@ class Companion:
 @contextmanager
 def running(command: Sequence[str], ready: str, what: str, namespace_pid: int | None = None,
             pass_fds: Sequence[int] = ()) -> Iterator[Companion]:
-    """Run `command` while this lasts, in the network namespace of `namespace_pid` if one is given.
+    """Run `command`, as root, while this lasts, in the network namespace of `namespace_pid` if one is given.
 
     It is running when it has printed the line `ready`. Its errors go to a file, so that no full pipe can stop it. It
     inherits the descriptors `pass_fds`.
@@ -44,7 +45,7 @@ def running(command: Sequence[str], ready: str, what: str, namespace_pid: int | 
     not get ready within 30 s.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
-        with inside(namespace_pid) if namespace_pid else nullcontext():
+        with inside(namespace_pid or os.getpid()):
             process = subprocess.Popen(bound_to_us(command), stdout=subprocess.PIPE, stderr=complaints, text=True,
                                        start_new_session=True, pass_fds=pass_fds)
         try:

@@ -20,7 +20,7 @@ from typing import Protocol
 from harness.errors import ExperimentError
 from harness.system.commands import run
 from harness.system.lateness import LatenessCounts
-from harness.system.processes import HIGHEST_PRIORITY, die_with_parent, terminate_as_interrupt
+from harness.system.processes import HIGHEST_PRIORITY, terminate_as_interrupt
 
 QUEUE_NUMBER = 1
 QUEUE_LENGTH = 100_000
@@ -154,12 +154,11 @@ def delay_packets(hold: Callable[[Packet], None], held: DelayQueue, rules: Itera
     """Be a delay: have `hold` put every packet that matches `rules` into `held`, and let it go when it is due.
 
     `hold` can read the first `head_bytes` of a packet. Prints `ready` when packets are being delayed. Lasts until
-    SIGTERM, Ctrl-C or the parent's end, and takes its rules with it. Raises ExperimentError.
+    SIGTERM or Ctrl-C, and takes its rules with it. Raises ExperimentError.
     """
     from netfilterqueue import COPY_META, COPY_PACKET, NetfilterQueue
 
     terminate_as_interrupt()
-    die_with_parent()
     queue = NetfilterQueue()
     queue.bind(QUEUE_NUMBER, hold, max_len=QUEUE_LENGTH, mode=COPY_PACKET if head_bytes else COPY_META,
                range=head_bytes, sock_len=SOCKET_BUFFER_BYTES)

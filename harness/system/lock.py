@@ -14,15 +14,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from harness.errors import BusyError, InputError
+from harness.system.contained import machines_proc, started_as, started_by
 from harness.system.fastopen import SYSCTL
-from harness.system.privileges import temp_root
+from harness.system.privileges import as_root
 from harness.system.processes import bound_to_us, stop
 
 LOCK_FILE = Path("/run/tfo-lab.lock")
+OF_ANYBODY = Path("/var/tmp")
+"""Who is not root can make no lock file that all know, but may lock this directory (flock(2)), wherever TMPDIR is."""
 INHERITED_FD = "TFO_LAB_LOCK_FD"
 """Environment variable: run.sh holds the lock, and lends it to tfo.py as this descriptor."""
 _HOLDER = re.compile(r"pid (\d{1,10}) \(", re.ASCII)
@@ -44,31 +47,33 @@ def only_experiment(lock_file: Path = LOCK_FILE, sysctl: Path = SYSCTL) -> Itera
     """
     check_alone()
     lent = os.environ.get(INHERITED_FD)
-    if lent is not None:
-        _check_lent(lent, lock_file)
-        lender = os.getppid()
-        try:
-            yield           # the caller outlives us, and lets go
-        finally:
-            if os.getppid() != lender:      # unless it was killed
-                _put_back_what_was_noted(int(lent), sysctl)
-        return
-    with _held(lock_file, sysctl):
+    with _held(lock_file, sysctl) if lent is None else _lent(lent, lock_file, sysctl):
         yield
 
 
+@contextmanager
+def _lent(descriptor: str, lock_file: Path, sysctl: Path) -> Iterator[None]:
+    with as_root():
+        _check_lent(descriptor, lock_file)
+    lender = started_by()
+    try:
+        yield           # the caller outlives us, and lets go
+    finally:
+        if started_by() != lender:      # unless it was killed
+            _put_back_what_was_noted(int(descriptor), sysctl)
+
+
 def check_alone() -> None:
-    """Raise BusyError when an experiment without root is running: it has a lock of its own. Needs root.
+    """Raise BusyError when an experiment without root is running: it has a lock of its own.
 
     The lock itself is asked: /proc/locks has other numbers for the devices of btrfs than stat(2).
     """
-    place = temp_root()
-    directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    directory = os.open(OF_ANYBODY, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        pids = holding_pids(place)
-        raise _is_running(place, f"pid {min(pids)}" if pids else "unknown") from None
+        pids = holding_pids(OF_ANYBODY)
+        raise _is_running(OF_ANYBODY, f"pid {min(pids)}" if pids else "unknown") from None
     finally:
         os.close(directory)
 
@@ -87,12 +92,15 @@ def lent_lock(wait_s: float, go_on: Callable[[], bool] = lambda: True, lock_file
 @contextmanager
 def _held(lock_file: Path, sysctl: Path, wait_s: float = 0.0, go_on: Callable[[], bool] = lambda: True,
           ) -> Iterator[int]:
-    lock_fd = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
+    with as_root(), ExitStack() as undo:
+        lock_fd = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        undo.callback(os.close, lock_fd)
         os.fchmod(lock_fd, 0o600)
         _wait_and_take(lock_fd, lock_file, wait_s, go_on)
+        undo.pop_all()
+    try:
         _put_back_what_was_noted(lock_fd, sysctl)
-        own = f"pid {os.getpid()} ({shlex.join(sys.argv)}) since {time.strftime('%H:%M:%S')}\n"
+        own = f"pid {started_as()} ({shlex.join(sys.argv)}) since {time.strftime('%H:%M:%S')}\n"
         os.ftruncate(lock_fd, 0)
         os.pwrite(lock_fd, own.encode(errors="replace"), 0)
         yield lock_fd
@@ -120,7 +128,7 @@ def _wait_and_take(lock_fd: int, lock_file: Path, wait_s: float, go_on: Callable
 
 @contextmanager
 def only_experiment_of_anybody(lock_file: Path = LOCK_FILE) -> Iterator[None]:
-    """Hold the machine's lock as root; as anybody else, who cannot open it, one on the directory of temporary files.
+    """Hold the machine's lock as root; as anybody else, who cannot open it, that on the directory OF_ANYBODY.
 
     Raises BusyError when another experiment without root has that one, or one of root the machine's: who locked a file
     stands in /proc/locks (proc(5)) for all to read.
@@ -130,14 +138,13 @@ def only_experiment_of_anybody(lock_file: Path = LOCK_FILE) -> Iterator[None]:
             yield
         return
     _refuse_if_locked(lock_file)
-    place = temp_root()
-    directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    directory = os.open(OF_ANYBODY, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _refuse_if_locked(place)
-            raise _is_running(place, "unknown") from None
+            _refuse_if_locked(OF_ANYBODY)
+            raise _is_running(OF_ANYBODY, "unknown") from None
         yield
     finally:
         os.close(directory)
@@ -149,7 +156,7 @@ def _refuse_if_locked(path: Path) -> None:
         return
     status = path.stat()
     place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
-    for line in Path("/proc/locks").read_text().splitlines():
+    for line in (machines_proc() / "locks").read_text().splitlines():
         fields = line.split()
         if fields[1] == "FLOCK" and fields[5] == place:
             raise _is_running(path, f"pid {fields[4]}")
@@ -167,7 +174,7 @@ def holder(lock_file: Path = LOCK_FILE) -> str:
         return written or "unknown"
     pid = min(pids)
     try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+        command = (machines_proc() / f"{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
     except OSError:         # it has ended meanwhile
         return written or "unknown"
     return f"pid {pid} ({shlex.join(word.decode(errors='replace') for word in command)})"
@@ -179,7 +186,7 @@ def holding_pids(lock_file: Path) -> set[int]:
         wanted = lock_file.stat()
     except OSError:
         return set()
-    return {int(process.name) for process in Path("/proc").glob("[0-9]*") if _has_lock(process, wanted)}
+    return {int(process.name) for process in machines_proc().glob("[0-9]*") if _has_lock(process, wanted)}
 
 
 def _has_lock(process: Path, lock: os.stat_result) -> bool:
@@ -224,7 +231,8 @@ def _put_back_what_was_noted(lock_fd: int, sysctl: Path) -> None:
     """Write back the net.ipv4.tcp_fastopen that a killed run.sh noted in the lock file, say so, and empty the file."""
     noted = _FASTOPEN.search(os.pread(lock_fd, LONGEST, 0).decode(errors="replace"))
     if noted:
-        sysctl.write_text(f"{noted[1]}\n")
+        with as_root():
+            sysctl.write_text(f"{noted[1]}\n")
     os.ftruncate(lock_fd, 0)
     if noted:
         print(f"net.ipv4.tcp_fastopen is {noted[1]} again, as it was before a run that was killed", file=sys.stderr)

@@ -8,34 +8,37 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType
 
+from harness.system.privileges import as_root
+
 CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @contextmanager
 def inside(pid: int) -> Iterator[None]:
-    """Put the calling thread into the network namespace of process `pid`, and back at the end.
+    """Put the calling thread into the network namespace of process `pid`, and back at the end, as root meanwhile.
 
     Programs started meanwhile live in that namespace. ``/proc/sys/net`` and ``/proc/thread-self/net`` show it. One that
     the thread is in already is not entered, which would need root.
     Raises OSError when the process is gone or the caller is not root.
     """
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    try:
-        target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+    with as_root():
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         try:
-            elsewhere = not os.path.sameopenfile(home, target)
-            if elsewhere:
-                _enter(target)
+            target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+            try:
+                elsewhere = not os.path.sameopenfile(home, target)
+                if elsewhere:
+                    _enter(target)
+            finally:
+                os.close(target)
+            try:
+                yield
+            finally:
+                if elsewhere:
+                    _enter(home)
         finally:
-            os.close(target)
-        try:
-            yield
-        finally:
-            if elsewhere:
-                _enter(home)
-    finally:
-        os.close(home)
+            os.close(home)
 
 
 def enter(namespace: Path) -> None:

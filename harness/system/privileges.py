@@ -1,7 +1,10 @@
-"""Who called us: root only where the kernel asks for it, Chrome and the results belong to the invoking user."""
+"""Who called us: root only where the kernel asks for it, Chrome and the results belong to the invoking user.
+
+A program that was started by sudo acts as who called it (`act_as`), also among that user's files, whatever links lie
+there: root's rights are taken for a few statements (`as_root`). What it starts outside of these is the user's for good.
+"""
 
 import ctypes
-import errno
 import inspect
 import os
 import pwd
@@ -15,15 +18,16 @@ from types import CodeType
 
 from harness.errors import InputError
 from harness.system.options import Whole, number_in_environment
-from harness.system.processes import bond_to_parent_kept
 
 UNPRIVILEGED_ACCOUNT = "nobody"
 AT_EMPTY_PATH = 0x1000
 SHARED_TEMP = ("/tmp", "/var/tmp")
 PRELOAD_SEPARATORS = frozenset(" :")
+_CALLS = {"x86_64": (117, 119), "aarch64": (147, 149), "riscv64": (147, 149)}
+OF_THIS_THREAD = _CALLS.get(os.uname().machine)
+"""The numbers of setresuid(2) and setresgid(2) on this machine. The C library's functions change all threads: also one
+that is root just now, or should not be."""
 _libc = ctypes.CDLL(None, use_errno=True)
-for _change in (_libc.setfsuid, _libc.setfsgid):
-    _change.argtypes, _change.restype = [ctypes.c_uint32], ctypes.c_uint32     # uid_t: 3 billion is one, too
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,8 @@ class User:
 
 
 def require_root(command: str) -> None:
-    """Raise InputError unless this process is root; `command` is what to type instead."""
-    if os.geteuid() != 0:
+    """Raise InputError unless this process is root, or can be (`as_root`); `command` is what to type instead."""
+    if 0 not in os.getresuid():
         raise InputError(f"{command}: needs root for network namespaces; run: sudo {command}")
 
 
@@ -82,8 +86,9 @@ def unprivileged(user: User | None) -> User:
 
 def become(user: User) -> None:
     """Give up root for good in this process."""
-    if os.geteuid() != 0:
+    if 0 not in os.getresuid():
         return
+    os.setresuid(0, 0, 0)
     os.setgroups([user.gid])
     os.setresgid(user.gid, user.gid, user.gid)
     os.setresuid(user.uid, user.uid, user.uid)
@@ -94,32 +99,59 @@ def leave_root() -> None:
     user = invoking_user()
     if os.geteuid() == 0 and user.uid != 0:
         become(user)
-        with suppress(KeyError):        # a container may know the number only
-            os.environ["HOME"] = pwd.getpwuid(user.uid).pw_dir
+        _go_home(user)
+
+
+def act_as(user: User) -> None:
+    """Be `user` from here on, in this thread and those it starts, but for what is done `as_root`.
+
+    What is started is `user` for good. Nothing changes without root.
+    """
+    if os.geteuid() != 0 or user.uid == 0:
+        return
+    os.setgroups(_groups(user))
+    _set_ids((user.uid, user.uid, 0), (user.gid, user.gid, 0))
+    _go_home(user)
 
 
 @contextmanager
-def acting_as(user: User) -> Iterator[None]:
-    """Have this thread open, make, write and remove files as `user` would, and as root again at the end (setfsuid(2)).
+def as_root() -> Iterator[None]:
+    """Be root while this lasts, in this thread, if the program was before `act_as`; nothing changes otherwise.
 
-    For all that lies in the user's folders: whatever links they hold, root follows none to where the user could not go,
-    and new files are the user's own. The process keeps root for everything else. Start no program meanwhile: it would
-    be root's. Without root, or when `user` is root, nothing changes.
+    Open no file of the user's meanwhile: a link may stand in its place. What is started meanwhile is root's.
     """
-    if os.geteuid() != 0 or user.uid == 0:
+    uids, gids = os.getresuid(), os.getresgid()
+    if uids[0] == 0 or uids[2] != 0:
         yield
         return
-    groups = os.getgroups()
-    with bond_to_parent_kept():
-        try:
-            os.setgroups(_groups(user))
-            fs_gid, fs_uid = _set_fs_ids(user.gid, user.uid)
-            try:
-                yield
-            finally:
-                _set_fs_ids(fs_gid, fs_uid)
-        finally:
-            os.setgroups(groups)
+    try:
+        _set_ids((0, 0, 0), (0, 0, 0))
+        yield
+    finally:
+        _set_ids(uids, gids)
+
+
+def _set_ids(uids: tuple[int, int, int], gids: tuple[int, int, int]) -> None:
+    """Change the real, effective and saved ids of this thread: first to root, who may change the others."""
+    if OF_THIS_THREAD is None:
+        os.setresuid(0, 0, 0)
+        os.setresgid(*gids)
+        os.setresuid(*uids)
+        return
+    set_uids, set_gids = OF_THIS_THREAD
+    for call, ids in ((set_uids, (0, 0, 0)), (set_gids, gids), (set_uids, uids)):
+        if _libc.syscall(call, *ids) != 0:
+            problem = ctypes.get_errno()
+            raise OSError(problem, f"cannot change the user: {os.strerror(problem)}")
+
+
+TO_ROOT_AND_BACK: frozenset[CodeType] = frozenset((inspect.unwrap(as_root).__code__, _set_ids.__code__))
+"""What no signal may interrupt (harness.system.signals): the program would stay root, or clean up without it."""
+
+
+def _go_home(user: User) -> None:
+    with suppress(KeyError):        # a container may know the number only
+        os.environ["HOME"] = pwd.getpwuid(user.uid).pw_dir
 
 
 def _groups(user: User) -> list[int]:
@@ -127,24 +159,6 @@ def _groups(user: User) -> list[int]:
         return os.getgrouplist(pwd.getpwuid(user.uid).pw_name, user.gid)
     except KeyError:
         return [user.gid]
-
-
-def _set_fs_ids(gid: int, uid: int) -> tuple[int, int]:
-    """Change the ids that files are reached by, both or none; return what they were.
-
-    The calls tell no error, so this looks.
-    """
-    before = _libc.setfsgid(gid), _libc.setfsuid(uid)
-    if (_libc.setfsgid(-1), _libc.setfsuid(-1)) != (gid, uid):
-        _libc.setfsgid(before[0])
-        _libc.setfsuid(before[1])
-        raise OSError(errno.EPERM, f"cannot act as user {uid}, group {gid}")
-    return before
-
-
-TO_USER_AND_BACK: frozenset[CodeType] = frozenset(
-    (*(inspect.unwrap(manager).__code__ for manager in (acting_as, bond_to_parent_kept)), _set_fs_ids.__code__))
-"""What no signal may interrupt (harness.system.signals): root would clean up with the user's rights."""
 
 
 def give(path: Path, user: User) -> None:

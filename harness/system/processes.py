@@ -1,4 +1,4 @@
-"""End processes of ours, each by its own pid, and leave none behind."""
+"""Processes: end one of ours by its own pid, see which there are below one, and have one end with its parent."""
 
 import ctypes
 import os
@@ -6,62 +6,38 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
-from harness.system.commands import ONE_AT_A_TIME
+from harness.system.privileges import as_root
 
 PR_SET_PDEATHSIG = 1
-PR_GET_PDEATHSIG = 2
-PR_SET_CHILD_SUBREAPER = 36
 HIGHEST_PRIORITY = -20
 """nice(2); only root may take it."""
 KILLED_S = 3.0
 """At least so long a process that was sent SIGKILL may take to be gone: on a busy machine it has to wait for that."""
 STAT_BYTES = 512
 """More than /proc/PID/stat has up to the number of the parent (proc(5))."""
+PROC = Path("/proc")
 _libc = ctypes.CDLL(None, use_errno=True)
-
-
-def adopt_orphans() -> None:
-    """Make this process the parent of every descendant whose own parent dies (prctl(2), PR_SET_CHILD_SUBREAPER).
-
-    So a browser whose driver was killed can still be found, ended and reaped.
-    """
-    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def bound_to_us(command: Sequence[str]) -> list[str]:
     """Return `command` as one that the kernel kills when this process dies (setpriv(1)), from its first moment on.
 
-    SIGKILL, since a process that stands stopped takes no other signal. A change of user ends the bond: whoever changes
-    it calls `die_with_parent` again.
+    For programs that may not make a PID namespace (harness.system.contained): without root, say. SIGKILL, since a
+    process that stands stopped takes no other signal. A fork and a change of user end the bond (`die_with_parent`).
     """
     return ["setpriv", "--pdeathsig", "KILL", "--", *command]
 
 
 def die_with_parent(parent: int | None = None) -> None:
     """Have the kernel kill this process when its parent dies (prctl(2), PR_SET_PDEATHSIG); end if `parent` is gone."""
-    killed_with_parent()
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if parent is not None and os.getppid() != parent:
         os._exit(1)
-
-
-@contextmanager
-def bond_to_parent_kept() -> Iterator[None]:
-    """Put this process's bond to its parent's life back at the end, if it has one: what a change of user meanwhile,
-    that of file access included, makes the kernel forget (prctl(2)). A parent that died meanwhile ends it then."""
-    parent, number = os.getppid(), ctypes.c_int(0)
-    _libc.prctl(PR_GET_PDEATHSIG, ctypes.byref(number), 0, 0, 0)
-    try:
-        yield
-    finally:
-        if number.value:
-            _libc.prctl(PR_SET_PDEATHSIG, number.value, 0, 0, 0)
-            if os.getppid() != parent:
-                os.kill(os.getpid(), number.value)
 
 
 def terminate_as_interrupt() -> None:
@@ -73,20 +49,13 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def killed_with_parent() -> None:
-    """Have the kernel end this process by SIGKILL when its parent dies: between fork and exec, for what must not stay.
-
-    It outlives exec(2), and is cleared by fork(2) and by a change of user (prctl(2)).
-    """
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-
 def stop(process: subprocess.Popen[str] | subprocess.Popen[bytes], patience_s: float = 3.0) -> None:
     """End `process` by SIGTERM, or SIGKILL after `patience_s` seconds, and reap it."""
     for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, max(patience_s, KILLED_S))):
         if process.poll() is not None:
             break
-        process.send_signal(number)
+        with as_root():         # it may be root's
+            process.send_signal(number)
         try:
             process.wait(wait_s)
         except subprocess.TimeoutExpired:
@@ -122,14 +91,14 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def children_by_parent() -> dict[int, list[int]]:
-    """Return the machine's process tree as {parent pid: [child pids]}."""
+def children_by_parent(proc: Path = PROC) -> dict[int, list[int]]:
+    """Return the process tree as {parent pid: [child pids]}, of all processes that `proc` shows."""
     tree: dict[int, list[int]] = {}
-    with os.scandir("/proc") as entries:
+    with os.scandir(proc) as entries:
         pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
     for pid in pids:        # without pathlib, which takes three times as long: this is done several times in each load
         try:
-            file = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+            file = os.open(f"{proc}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             continue
         try:
@@ -142,9 +111,9 @@ def children_by_parent() -> dict[int, list[int]]:
     return tree
 
 
-def descendants(pid: int) -> set[int]:
-    """Return all processes below `pid`."""
-    tree = children_by_parent()
+def descendants(pid: int, proc: Path = PROC) -> set[int]:
+    """Return all processes below `pid`, of those that `proc` shows."""
+    tree = children_by_parent(proc)
     found: set[int] = set()
     waiting = list(tree.get(pid, []))
     while waiting:
@@ -152,41 +121,3 @@ def descendants(pid: int) -> set[int]:
         found.add(child)
         waiting.extend(tree.get(child, []))
     return found
-
-
-def end_strays(known: set[int], patience_s: float = 3.0) -> int:
-    """End and reap every descendant of this process that is not in `known`; return how many there were.
-
-    SIGTERM first, SIGKILL after `patience_s` seconds.
-    """
-    with ONE_AT_A_TIME:
-        strays = _reap(descendants(os.getpid()) - known)
-        count = len(strays)
-        for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, max(patience_s, KILLED_S))):
-            for pid in strays:
-                _signal(pid, number)
-            deadline = time.monotonic() + wait_s
-            while strays and time.monotonic() < deadline:
-                time.sleep(0.02)
-                strays = _reap(descendants(os.getpid()) - known)
-    return count
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        pass
-
-
-def _reap(pids: set[int]) -> set[int]:
-    """Collect those of `pids` that have ended and are our own children; return the rest."""
-    running = set()
-    for pid in pids:
-        try:
-            ended, _ = os.waitpid(pid, os.WNOHANG)
-        except ChildProcessError:
-            ended = 0
-        if ended == 0:
-            running.add(pid)
-    return running

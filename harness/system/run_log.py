@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import IO, Any, TextIO
 
 from harness.errors import InputError, printable
-from harness.system.privileges import User, acting_as
 
 _logs: list[IO[str]] = []
 """The logs that are being written, the last one last."""
@@ -33,12 +32,12 @@ class Copied:
 
 
 @contextmanager
-def run_log(path: Path, owner: User) -> Iterator[None]:
-    """Append all that is printed to `path` while this lasts, and how it ended. The file is the user's `owner`.
+def run_log(path: Path) -> Iterator[None]:
+    """Append all that is printed to `path` while this lasts, and how it ended.
 
     Raises InputError when something else than a file is there.
     """
-    with _opened(path, owner) as log:
+    with _opened(path) as log:
         print(f"# {time.strftime('%Y-%m-%d %H:%M:%S')} {' '.join(sys.argv)}", file=log)
         usual = sys.stdout, sys.stderr
         terminals = [stream for stream in usual if stream.isatty()]
@@ -67,11 +66,10 @@ def uncopied() -> TextIO:
     return sys.stdout.stream if isinstance(sys.stdout, Copied) else sys.stdout
 
 
-def _opened(path: Path, owner: User) -> IO[str]:
+def _opened(path: Path) -> IO[str]:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        with acting_as(owner):
-            descriptor = os.open(path, flags, 0o644)
+        descriptor = os.open(path, flags, 0o644)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); move it away") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

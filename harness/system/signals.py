@@ -9,10 +9,10 @@ from types import FrameType
 
 from harness.errors import run_main
 from harness.system.netns import WAY_THERE_AND_BACK
-from harness.system.privileges import TO_USER_AND_BACK
+from harness.system.privileges import TO_ROOT_AND_BACK
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-NOT_HERE = WAY_THERE_AND_BACK | TO_USER_AND_BACK
+NOT_HERE = WAY_THERE_AND_BACK | TO_ROOT_AND_BACK
 """Functions that must not be broken off half way: between what they do and that it will be undone. And contextlib's."""
 AGAIN_S = 0.001
 """How much later it is tried again; then twice as much later, since on a busy machine a handler may last that long."""

@@ -1,9 +1,10 @@
 """A program that stands by with its modules loaded, so that each call of it is only a fork.
 
-    we  --socket-->  PROGRAM --stand-by, without work  --fork-->  a call: the program's main(), in a session of its own
+    we  --socket-->  PROGRAM --stand-by, without work  --fork-->  a call: the program's main(), in a PID namespace
 
 To load what load_page.py needs takes it 0.3 to 0.4 s, nearly half of what a load cost besides the page. A call has its
-own arguments and its own standard error. It dies with the program that stands by, and that with us, whatever ends us.
+own arguments and its own standard error. It is the first process of a PID namespace, so that all that it started ends
+with it, where one can be made. When the program that stands by dies, the call is ended.
 """
 
 import gc
@@ -22,6 +23,8 @@ from typing import IO
 
 from harness.errors import ExperimentError, run_main
 from harness.system.companions import Companion, running
+from harness.system.pid_namespace import fork_into_namespace, see_own_processes, why_none
+from harness.system.privileges import as_root
 from harness.system.processes import die_with_parent
 
 STAND_BY = "--stand-by"
@@ -57,7 +60,7 @@ class StandingBy:
                 raise ExperimentError(f"{self.program.what} did not start a process")
             [process] = descriptors
             try:
-                in_time = _has_ended(process, patience_s)
+                in_time = _has_ended(process, patience_s, self.connection)
             finally:
                 _end(process)
                 os.close(process)
@@ -94,6 +97,7 @@ def run_or_stand_by(main: Callable[[], int]) -> None:
 
 def _stand_by(main: Callable[[], int], connection: socket.socket) -> None:
     """Fork a process for each call that comes, one after the other, until nobody can call any more."""
+    fork = os.fork if why_none() else fork_into_namespace
     gc.freeze()         # the collector must not touch, and so copy, what the calls share
     print(READY, flush=True)
     while True:
@@ -101,9 +105,9 @@ def _stand_by(main: Callable[[], int], connection: socket.socket) -> None:
         if not message:
             return
         [errors] = descriptors
-        us, pid = os.getpid(), os.fork()
+        pid = fork()
         if not pid:
-            _be_called(main, json.loads(message), errors, us, connection)
+            _be_called(main, json.loads(message), errors, connection)
         os.close(errors)
         process = os.pidfd_open(pid)        # ours to reap, so it is still this one
         socket.send_fds(connection, [b"started"], [process])
@@ -111,11 +115,13 @@ def _stand_by(main: Callable[[], int], connection: socket.socket) -> None:
         connection.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
-def _be_called(main: Callable[[], int], arguments: list[str], errors: int, parent: int, connection: socket.socket,
-               ) -> None:
+def _be_called(main: Callable[[], int], arguments: list[str], errors: int, connection: socket.socket) -> None:
     """Become the process of a call. Never returns."""
     try:
-        die_with_parent(parent)
+        if os.getpid() == 1:
+            see_own_processes()
+        else:
+            die_with_parent()
         os.setsid()
         connection.close()
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -135,10 +141,15 @@ def _be_called(main: Callable[[], int], arguments: list[str], errors: int, paren
     os._exit(1)
 
 
-def _has_ended(process: int, patience_s: float) -> bool:
-    """Wait until the process of this pidfd has ended (pidfd_open(2)); tell whether it has within `patience_s`."""
+def _has_ended(process: int, patience_s: float, starter: socket.socket | None = None) -> bool:
+    """Wait until the process of this pidfd has ended (pidfd_open(2)); tell whether it has within `patience_s`.
+
+    Or the program at the other end of `starter`, with which it is to end.
+    """
     ended = select.poll()
     ended.register(process, select.POLLIN)
+    if starter:
+        ended.register(starter, 0)          # POLLHUP, which is told in any case
     return bool(ended.poll(patience_s * 1000))
 
 
@@ -147,6 +158,6 @@ def _end(process: int) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         if _has_ended(process, 0):
             return
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError), as_root():       # it may not have given up root yet
             signal.pidfd_send_signal(process, number)
         _has_ended(process, ENDING_S)

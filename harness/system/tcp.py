@@ -11,6 +11,8 @@ TCPI_OPT_SYN_DATA = 32
 """linux/tcp.h: the SYN's data was acknowledged with the SYN-ACK."""
 FRAME_BYTES = 1514
 """Of a full packet on the link."""
+SYN_AGAIN_MS = 1000.0
+"""A SYN that was not answered for so long is sent again (RFC 6298, section 2.1), and no load with such a SYN counts."""
 
 
 def listen(address: str, port: int, queue: int = QUEUE) -> socket.socket:

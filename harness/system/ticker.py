@@ -17,6 +17,7 @@ from pathlib import Path
 
 from harness.system.lateness import Lateness, lateness_between
 from harness.system.pressure import MS_PER_TICK, Pressure, read_pressure
+from harness.system.privileges import as_root
 from harness.system.processes import descendants
 
 TICK_S = 0.01
@@ -270,7 +271,7 @@ class _Duty:
 
 
 def _tick(ticks: Ticks, watched: _Watched, late: Callable[[], list[int]], ended: threading.Event) -> None:
-    with suppress(PermissionError):     # no CAP_SYS_NICE: then its gaps also tell of programs that compute
+    with suppress(PermissionError), as_root():      # no CAP_SYS_NICE: then its gaps also tell of programs that compute
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
     duties = [_Duty(SAMPLE_S, lambda now_s: ticks.samples.append((now_s, read_pressure()))),
               _Duty(SAMPLE_S, lambda now_s: ticks.late.append((now_s, late()))),

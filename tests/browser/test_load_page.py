@@ -17,9 +17,11 @@ from typing import Any
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.browser.program import find_browser, require_shim
 from harness.files.text_log import read_log
+from harness.measure.laboratory import LOAD_PAGE
+from harness.measure.page_load import PageLoad
+from harness.measure.settings import Settings
 from harness.system.privileges import browsing_user, passable_temp_root
 from harness.system.processes import children_by_parent, descendants
 from tests.support.faults import command_of
@@ -127,10 +129,9 @@ def start() -> Iterator[Callable[..., Load]]:
 
         def starter(**documents: bytes) -> Load:
             server.documents.update({f"/{name.removeprefix('index')}": body for name, body in documents.items()})
-            process = subprocess.Popen(
-                [sys.executable, str(ROOT / "tfo-test" / "load_page.py"), URL, "--hack-dns", f"{name}/hack_dns",
-                 "--work-dir", str(work_dir), "--interface", "lo", "--user", f"{user.uid}:{user.gid}",
-                 "--timeout", "30"], stderr=subprocess.PIPE, text=True)
+            wanted = PageLoad(url=URL, hack_dns=f"{name}/hack_dns", work_dir=str(work_dir), interface="lo",
+                              uid=user.uid, gid=user.gid, settings=Settings(timeout_s=30))
+            process = subprocess.Popen([sys.executable, LOAD_PAGE, wanted.to_json()], stderr=subprocess.PIPE, text=True)
             loads.append(Load(work_dir, server, process))
             return loads[-1]
 
@@ -249,9 +250,9 @@ def test_a_chrome_that_cannot_start_says_why(chrome: str, words: str) -> None:
         remap.write_text("www.a.test 127.0.0.1 8000\n")
         binary.write_text(f"#!/bin/sh\n{chrome}\n")
         binary.chmod(0o755)
-        done = subprocess.run([sys.executable, ROOT / "tfo-test" / "load_page.py", URL, "--hack-dns", remap,
-                               "--work-dir", work_dir, "--interface", "lo", "--user", f"{user.uid}:{user.gid}",
-                               "--binary", binary, "--driver", find_browser().driver],
+        wanted = PageLoad(url=URL, hack_dns=str(remap), work_dir=str(work_dir), interface="lo", uid=user.uid,
+                          gid=user.gid, binary=str(binary), driver=find_browser().driver)
+        done = subprocess.run([sys.executable, LOAD_PAGE, wanted.to_json()],
                               env={**os.environ, "http_proxy": "http://127.0.0.1:9", "NO_PROXY": "intra.net"},
                               capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1

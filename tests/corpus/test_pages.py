@@ -26,7 +26,8 @@ from harness.bootstrap import ROOT
 from harness.files.load_har import read_har_log
 from harness.files.pages import PageFiles, read_pages
 from harness.files.urls import is_asked_by_browser
-from harness.measure.trial import load_once
+from harness.measure.settings import Settings
+from harness.measure.trial import just_recorded, load_once
 from tests.support.started import started
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
@@ -78,7 +79,7 @@ def test_the_replay_of_a_page_is_the_page(case: str, tmp_path: Path) -> None:
     assert differences(recorded, wanted["requests"]) == [], done.stdout
     assert (done.returncode == 0) == wanted["fit"], done.stdout + done.stderr
 
-    load = load_once(files, page, timeout_s=20)
+    load = load_once(just_recorded(files, [page]), page, Settings(http="recorded", timeout_s=20))
     assert load.errors == ()
     assert load.answers is not None
     got = [answer.url for answer in load.answers.each]

@@ -70,7 +70,7 @@ def run(base: Path, *options: str) -> Ran:
 @pytest.mark.parametrize(("option", "complaint"), [
     (("--delays", "0"), "without a delay there is nothing to hold back"),
     (("--port", "9000", "--tls-port", "9000"), "one port cannot speak both"),
-    (("--quiet", "20"), "longer than the longest wait for it, 10 s"),
+    (("--quiet", "20"), "longer than --quiet-limit waits for it"),
     (("--delays", "5 x"), "'x' is not a number")])
 def test_what_makes_no_experiment_is_told_in_a_line(option: tuple[str, ...], complaint: str) -> None:
     done = subprocess.run([sys.executable, PROGRAM, *option], capture_output=True, text=True, timeout=30, check=False)

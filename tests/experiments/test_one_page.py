@@ -8,7 +8,7 @@ import pytest
 
 from experiments.one_page import saved
 from harness.bootstrap import ROOT
-from harness.measure.attempts import RETRIES
+from harness.measure.settings import Settings
 from tests.support.ordinary import SUDO
 from tests.support.project_copy import ANY_TIME
 
@@ -32,7 +32,7 @@ def test_each_connection_of_a_return_visit_carries_its_request() -> None:
     command = [*ANY_TIME, str(PROGRAM), "--rtt", str(RTT_MS), "--runs", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False, umask=0o077,
                           env={**os.environ, **SUDO})
-    assert done.returncode == 0, f"a load was refused {1 + RETRIES} times:\n{done.stderr}"
+    assert done.returncode == 0, f"a load was refused {1 + Settings.retries} times:\n{done.stderr}"
     loads = re.findall(r"^TFO (\d), run (\d): \d+ ms, (\d) of (\d) connections", done.stdout, re.MULTILINE)
     off = [(int(in_syn), int(all_of_it)) for tfo, _, in_syn, all_of_it in loads if tfo == "0"]
     warm = [(int(in_syn), int(all_of_it)) for tfo, run, in_syn, all_of_it in loads if tfo == "1" and run != "0"]

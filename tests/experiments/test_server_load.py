@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.pinned_server import PORT
 from harness.bootstrap import ROOT
-from harness.measure.pinned_server import PORT
 from harness.system.netns import inside
 from harness.system.processes import descendants, is_running
 from tests.support.faults import command_of
@@ -41,7 +41,7 @@ GONE_S = 5.0
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from harness.measure import pinned_server
+from experiments import pinned_server
 from harness.network.star import Host, Star
 pinned_server.PORT = int(sys.argv[2])
 here = Host("server", "127.0.0.1", "", "lo", os.getpid())

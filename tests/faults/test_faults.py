@@ -18,7 +18,7 @@ from harness.files.load_har import read_har_log
 from harness.files.load_record import read_load_record
 from harness.files.results import Results, read_results
 from harness.files.text_log import read_log
-from harness.network.links import kernel_has_netem
+from harness.network.needs import kernel_has_netem
 from harness.system.scratch import sweep
 from tests.support.faults import ALL, FAULTS, SEED, Fault, memory_groups
 from tests.support.faulty_experiment import (

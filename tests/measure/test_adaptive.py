@@ -9,15 +9,8 @@ import pytest
 
 from harness.analysis.intervals import improvement_interval
 from harness.files.pages import Page
-from harness.measure.adaptive import (
-    MINIMUM_PAIRS,
-    Goal,
-    expected_loads,
-    first_guess,
-    is_precise,
-    more_loads,
-    outcome_lines,
-)
+from harness.measure.adaptive import expected_loads, first_guess, is_precise, more_loads, outcome_lines
+from harness.measure.goal import MINIMUM_PAIRS, Goal
 from harness.measure.plan import Load, plan_loads
 from harness.measure.series import Measured, Series, judge_together, valid_pairs_ms
 from tests.support.made_reason import accident

@@ -10,7 +10,8 @@ from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.measure.folders import check_folders
 from harness.replay.authority import open_authority
-from harness.system.privileges import User, acting_as
+from harness.system.privileges import User
+from tests.support.ordinary import acting_as
 
 ME = User("", os.getuid(), os.getgid())
 ALICE = User("alice", 1234, 4321)
@@ -67,14 +68,16 @@ def of_alice(open_to_all: Path) -> Path:
 def test_a_folder_in_a_home_that_is_closed_to_its_user(of_alice: Path) -> None:
     """Two students and one machine: the one who types sudo is not the one in whose home it is typed."""
     of_alice.parent.chmod(0o700)
-    with pytest.raises(InputError, match=r"base: alice may not go there; type sudo as the user whose folder it is"):
+    with pytest.raises(InputError, match=r"base: alice may not go there; type sudo as the user whose folder it is"), \
+            acting_as(ALICE):
         check_folders(of_alice, PageFiles(of_alice, "my"), ALICE)
 
 
 @pytest.mark.root
 def test_a_folder_that_its_user_cannot_write_to(of_alice: Path) -> None:
     (of_alice / "client").mkdir()
-    with pytest.raises(InputError, match=r"client: alice cannot write there \(Permission denied\); give another --dir"):
+    said = r"client: alice cannot write there \(Permission denied\); give another --dir"
+    with pytest.raises(InputError, match=said), acting_as(ALICE):
         check_folders(of_alice, PageFiles(of_alice, "my"), ALICE)
 
 

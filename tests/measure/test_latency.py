@@ -1,6 +1,5 @@
 """--rtt recorded: which delay each server's link gets, and with which other options it goes together."""
 
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -10,9 +9,9 @@ import pytest
 from harness.errors import InputError
 from harness.files.layout import ONE, Layout
 from harness.files.pages import PageFiles
-from harness.measure.latency import AsRecorded, latency_settings, thinking_rtts, with_recorded_rtts
-from harness.measure.options import parse_arguments
+from harness.measure.latency import own_rtts, thinking_rtts, with_recorded_rtts
 from harness.measure.preflight import PageSet
+from harness.measure.settings import Settings
 from harness.mirror.recording import read_recording
 from harness.network.star import LinkSpeeds, StarTopo
 from tests.support.small_mirror import chain_of_hosts
@@ -28,13 +27,13 @@ def page_set(tmp_path: Path) -> PageSet:
     return cast(PageSet, SimpleNamespace(files=files, recording=recording))
 
 
-@pytest.mark.parametrize(("asked", "delaynet_ms", "rtts_ms"), [
-    (AsRecorded(), None, (30, 40, 180, 40)), (AsRecorded(2), None, (60, 80, 360, 80)),
-    (AsRecorded(0.01), None, (0, 0, 1.8, 0)), (AsRecorded(), 50, (75, 100, 450, 100))])
-def test_every_server_its_own(page_set: PageSet, capsys: pytest.CaptureFixture[str], asked: AsRecorded,
+@pytest.mark.parametrize(("factor", "delaynet_ms", "rtts_ms"), [
+    (1, None, (30, 40, 180, 40)), (2, None, (60, 80, 360, 80)),
+    (0.01, None, (0, 0, 1.8, 0)), (1, 50, (75, 100, 450, 100))])
+def test_every_server_its_own(page_set: PageSet, capsys: pytest.CaptureFixture[str], factor: float,
                               delaynet_ms: float | None, rtts_ms: tuple[float, ...]) -> None:
     """Of host3.test it is not known: it gets the median."""
-    speeds = with_recorded_rtts(LinkSpeeds(bw_net_mbit=8), asked, delaynet_ms, page_set)
+    speeds = with_recorded_rtts(LinkSpeeds(bw_net_mbit=8), factor, delaynet_ms, page_set)
     hosts = ["www.nytimes.com", "host1.test", "host2.test", "host3.test"]
     assert speeds.rtts_ms(hosts) == dict(zip(hosts, rtts_ms, strict=True))
     assert (speeds.rtt_ms, speeds.longest_rtt_ms, speeds.bw_net_mbit) == (rtts_ms[3], max(rtts_ms), 8)
@@ -42,42 +41,41 @@ def test_every_server_its_own(page_set: PageSet, capsys: pytest.CaptureFixture[s
 
 
 def test_the_experiments_file_says_it(page_set: PageSet) -> None:
-    speeds = with_recorded_rtts(LinkSpeeds(), AsRecorded(2), None, page_set)
-    said = latency_settings(AsRecorded(2), speeds, page_set)
-    assert said["rtt"] == "recorded*2"
+    speeds = with_recorded_rtts(LinkSpeeds(), 2, None, page_set)
+    said = own_rtts(Settings(rtt="recorded*2"), speeds, page_set)
     assert said["server_rtts_ms"] == {"www.nytimes.com": 60, "host1.test": 80, "host2.test": 360, "host3.test": 80}
     assert said["rtts_assumed"] == ["host3.test"]
-    assert set(latency_settings(None, LinkSpeeds(), page_set).values()) == {None}
+    assert set(own_rtts(Settings(), LinkSpeeds(), page_set).values()) == {None}
 
 
 def test_a_server_that_hosts_share_is_as_far_away_as_the_nearest_of_them(page_set: PageSet) -> None:
     layout = Layout(ONE, {"host1.test": "cdn", "host2.test": "cdn"})
-    speeds = with_recorded_rtts(LinkSpeeds(), AsRecorded(), None, page_set, layout)
+    speeds = with_recorded_rtts(LinkSpeeds(), 1, None, page_set, layout)
     assert speeds.rtts_ms(["www.nytimes.com", "cdn"]) == {"www.nytimes.com": 30, "cdn": 40}
-    said = latency_settings(AsRecorded(), speeds, page_set, layout)["server_rtts_ms"]
+    said = own_rtts(Settings(rtt="recorded"), speeds, page_set, layout)["server_rtts_ms"]
     assert said == {"www.nytimes.com": 30, "host1.test": 40, "host2.test": 40, "host3.test": 40}
 
 
 def test_too_far_away(page_set: PageSet) -> None:
     """Of 30, 40 and 180 ms, times 5.55 and 5.56."""
-    assert with_recorded_rtts(LinkSpeeds(), AsRecorded(5.55), None, page_set).longest_rtt_ms == 999
+    assert with_recorded_rtts(LinkSpeeds(), 5.55, None, page_set).longest_rtt_ms == 999
     with pytest.raises(InputError, match=r"an RTT of 1000.8 ms, to host2.test, is 1000 ms or more.*small\.rtts$"):
-        with_recorded_rtts(LinkSpeeds(), AsRecorded(5.56), None, page_set)
+        with_recorded_rtts(LinkSpeeds(), 5.56, None, page_set)
 
 
 def test_a_host_that_shares_a_nearer_ones_server_is_not_too_far_away(page_set: PageSet) -> None:
     page_set.files.rtts.write_text(WRITTEN.replace("180", "1200"))
     layout = Layout(ONE, {"host1.test": "cdn", "host2.test": "cdn"})
-    assert with_recorded_rtts(LinkSpeeds(), AsRecorded(), None, page_set, layout).longest_rtt_ms == 40
+    assert with_recorded_rtts(LinkSpeeds(), 1, None, page_set, layout).longest_rtt_ms == 40
     with pytest.raises(InputError, match=r"an RTT of 1200 ms, to host2.test"):
-        with_recorded_rtts(LinkSpeeds(), AsRecorded(), None, page_set)
+        with_recorded_rtts(LinkSpeeds(), 1, None, page_set)
 
 
 def test_nothing_scales_zero(page_set: PageSet) -> None:
     page_set.files.rtts.write_text(WRITTEN.replace("30", "0").replace("40", "0"))
-    assert with_recorded_rtts(LinkSpeeds(), AsRecorded(), None, page_set).rtt_ms == 0
+    assert with_recorded_rtts(LinkSpeeds(), 1, None, page_set).rtt_ms == 0
     with pytest.raises(InputError, match="is 0 ms, which cannot be scaled"):
-        with_recorded_rtts(LinkSpeeds(), AsRecorded(), 10, page_set)
+        with_recorded_rtts(LinkSpeeds(), 1, 10, page_set)
 
 
 def test_links_of_a_star_whose_kernel_has_netem() -> None:
@@ -85,36 +83,6 @@ def test_links_of_a_star_whose_kernel_has_netem() -> None:
     topo = StarTopo(host_names=["near.test", "here.test", "other.test"], speeds=speeds, netem=True)
     delays = {link[0]: topo.linkInfo(*link[:2]).get("delay") for link in topo.links()}
     assert delays == {"server0": "5ms", "server1": None, "server2": "20ms", "user": None}
-
-
-@pytest.mark.parametrize(("words", "problem"), [
-    (("--rtt", "recorded", "--delayhome", "5"), "--rtt recorded: says all of how far away"),
-    (("--rtt", "recorded*2", "--delaynet", "10"), r"--rtt recorded\*K: with other delays")])
-def test_what_says_the_same_twice(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], problem: str) -> None:
-    monkeypatch.setattr(sys, "argv", ["tfo.py", *words])
-    with pytest.raises(InputError, match=problem):
-        parse_arguments("x")
-
-
-@pytest.mark.parametrize("word", ["", "record", "recorded*", "recorded*0", "recorded*nan", "recorded*-1",
-                                  "recorded*101", "recorded**2", "recorded 2", "20", "recorded*2\n"])
-def test_what_is_no_rtt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], word: str) -> None:
-    monkeypatch.setattr(sys, "argv", ["tfo.py", "--rtt", word])
-    with pytest.raises(SystemExit):
-        parse_arguments("x")
-    assert "argument --rtt: " in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("words", "rtt", "delays_ms"), [
-    ((), None, [10, 50, 100]), (("--rtt", "recorded"), AsRecorded(), []),
-    (("--rtt", "recorded*0.5"), AsRecorded(0.5), []),
-    (("--rtt", "recorded", "--delaynet", "25"), AsRecorded(), [25]),
-    (("--delays", "5 2.5"), None, [5, 2.5]), (("--sweep-rtt", "2,5,20"), None, [1, 2.5, 10])])
-def test_what_goes_together(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], rtt: AsRecorded | None,
-                            delays_ms: list[float]) -> None:
-    monkeypatch.setattr(sys, "argv", ["tfo.py", *words])
-    found = parse_arguments("x")
-    assert (found.rtt, found.delays) == (rtt, delays_ms)
 
 
 def test_servers_whose_thinking_is_not_known(page_set: PageSet) -> None:

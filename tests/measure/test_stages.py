@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
+from harness.measure.settings import Settings
 from harness.measure.stages import Plan
 from harness.network.star import LinkSpeeds
 from tests.support.bench import FIRST, SECOND, Bench
 
 LINKS = [LinkSpeeds(delay_net_ms=10), LinkSpeeds(delay_net_ms=50)]
 KNOWN: list[dict[str, Any]] = [{}, {}]
-PLAN = Plan(pages=[FIRST, SECOND], testruns=3, tfos=[0, 1], seed=1, goal=None)
+PLAN = Plan(pages=[FIRST, SECOND], settings=Settings(testruns=3))
 
 
 def test_pages_are_warmed_up_once() -> None:
@@ -34,5 +35,5 @@ def test_the_first_rtt_that_lacks_loads_warms_up(tmp_path: Path, monkeypatch: py
 
 def test_the_number_of_loads_is_said() -> None:
     stages = PLAN.stages(LINKS, KNOWN)
-    assert "= 20 page loads;" in PLAN.in_words(stages, resume=False, paper=False)
+    assert "= 20 page loads;" in PLAN.in_words(stages, resume=False)
     assert sum(len(stage.to_do) for stage in stages) == 20

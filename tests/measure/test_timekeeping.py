@@ -8,7 +8,6 @@ from harness.files.load_parts import LateAnswer
 from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.timekeeping import (
     LATE,
-    LATE_BESIDE,
     OWN_MS,
     Answered,
     Quiet,
@@ -27,7 +26,6 @@ PATH = [Step("wait", 100, 260, "http://a.test/"), Step("cpu", 260, 1000, "http:/
 
 def test_the_thresholds_are_those_of_the_method() -> None:
     assert [LATE.of(*load) for load in ((20, 200), (100, PLT_MS), (200, 1000), (200, 60_000))] == [5, 40, 23, 50]
-    assert LATE_BESIDE.of(100, PLT_MS) == 250
 
 
 def test_a_silence_within_a_round_trip_and_a_packet_each_way_is_not_late() -> None:

@@ -62,7 +62,7 @@ def test_a_load_without_room_for_its_files_is_not_valid(tmp_path: Path, capsys: 
     complaint = capsys.readouterr().err.strip()
     assert complaint.endswith("the disk is full; make room and try again")
     user = User("", os.getuid(), os.getgid())
-    left = LeftBehind(tmp_path, user, tmp_path, user, "page")
+    left = LeftBehind(tmp_path, user, tmp_path, "page")
     record = valid_record() | {"plt_ms": None, "document": None} | left.report(complaint)
     assert texts(verdict_on(record)) == [complaint]
 

@@ -11,7 +11,8 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from harness.errors import ExperimentError
-from harness.network.links import Delay, delay_line_drops, delayed_links, kernel_has_netem, read_lateness
+from harness.network.links import Delay, delay_line_drops, delayed_links, read_lateness
+from harness.network.needs import kernel_has_netem
 from harness.network.star import LinkSpeeds, Star, running_star
 from harness.system.netns import inside
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import ExperimentError
-from harness.measure.server_options import tls_port_beside
-from harness.network.links import delayed_links, kernel_has_netem
+from harness.network.links import delayed_links
+from harness.network.needs import kernel_has_netem
 from harness.network.rates import PACKET_BYTES, burst, check_home_link
 from harness.network.rtt import check_rtts, measure_rtts
 from harness.network.servers import ServerSettings, running_servers
@@ -119,7 +119,7 @@ def test_fastopen_saves_one_rtt_per_new_connection(star: Star, tmp_path: Path, d
         mirror.add(f"http://{name}/", f"<!doctype html><title>one</title>{document}")
     mirror.finish(f"http://{HOSTS[0]}/")
     settings = ServerSettings(
-        mirror=tmp_path / "small", fetchlog=tmp_path / "small.fetchlog", port=PORT, tls_port=tls_port_beside(PORT),
+        mirror=tmp_path / "small", fetchlog=tmp_path / "small.fetchlog", port=PORT, tls_port=PORT + 1,
         http="1.0", server="threaded", logdir=tmp_path / "serverlogs", delays_ms=(SPEEDS.delay_net_ms,),
         user=invoking_user())
     with running_servers(star, settings, tmp_path):

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from harness.errors import ExperimentError, InputError
-from harness.network.links import check_qdiscs, delayed_links, kernel_has_netem
+from harness.network.links import check_qdiscs, delayed_links
+from harness.network.needs import kernel_has_netem
 from harness.network.rtt import check_rtts, measure_rtts
 from harness.network.star import BRIDGE_PORTS, LinkSpeeds, Star, check_hosts, link_options, running_star
 from harness.system import fastopen

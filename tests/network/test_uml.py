@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.system.processes import adopt_orphans
 from tests.support.networks import KERNEL, NO_BOOT
 
 UML = ROOT / "scripts" / "uml.sh"
@@ -70,7 +69,6 @@ def test_chrome_loads_a_tiny_page_over_netem() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_nothing_is_left_of_an_interrupted_command(number: signal.Signals) -> None:
     """Not even of the kernel's own processes; SIGKILL leaves the directory of the console's log, which we remove."""
-    adopt_orphans()         # and reap none, as PID 1 of many a container: nothing of ours may wait for that
     with subprocess.Popen([UML, "sh", "-c", "echo up; sleep 60 & sleep 60"], stdout=subprocess.PIPE, text=True,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:  # noqa: PLW1509
         assert process.stdout is not None

@@ -10,7 +10,8 @@ from connie.lab.task import Results, Task, Time
 from connie.star import check_output, report
 from harness.bootstrap import ROOT
 from harness.errors import InputError
-from harness.system.privileges import acting_as, invoking_user
+from harness.system.privileges import invoking_user
+from tests.support.ordinary import acting_as
 
 pytestmark = pytest.mark.root
 USER, GROUP = 1234, 4321
@@ -30,13 +31,14 @@ def folder(open_to_all: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_star_of_connie_writes_what_the_user_may_write(folder: Path) -> None:
-    report(TASK, RESULTS, folder)
+    with acting_as(invoking_user()):
+        report(TASK, RESULTS, folder)
     assert {path.name: path.stat().st_uid for path in folder.iterdir()} == {"connie-home.png": USER,
                                                                            "connie-home.json": USER}
     (folder / "figures").symlink_to(folder.parent / "of_root")
     with acting_as(invoking_user()), pytest.raises(InputError, match="cannot be written"):
         check_output(folder / "figures")
-    with pytest.raises(InputError, match="cannot be written"):
+    with acting_as(invoking_user()), pytest.raises(InputError, match="cannot be written"):
         report(TASK, RESULTS, folder / "figures")
     assert list((folder.parent / "of_root").iterdir()) == []
 

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,6 +16,7 @@ from harness.files.pages import PageFiles
 from harness.mirror.recording import read_recording
 from harness.mirror.rtts import recorded_rtts
 from harness.show.table import HEADER
+from harness.system.lock import OF_ANYBODY
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed
 from tests.support.small_mirror import chain_of_hosts
@@ -233,11 +233,11 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
         done = run(project, *options)
         assert done.returncode == 2, done.stdout + done.stderr
         assert complaint in done.stderr.splitlines()[-1]
-    localhost = os.open(tempfile.gettempdir(), os.O_RDONLY)
+    localhost = os.open(OF_ANYBODY, os.O_RDONLY)
     fcntl.flock(localhost, fcntl.LOCK_EX)           # as experiments/localhost.py does for somebody without root
     done = run(project, "--name", "small", "--quick")
     os.close(localhost)
-    assert (done.returncode, done.stderr) == (75, f"{tempfile.gettempdir()}: another experiment is running: pid "
+    assert (done.returncode, done.stderr) == (75, f"{OF_ANYBODY}: another experiment is running: pid "
                                                   f"{os.getpid()}; wait for its end or stop it\n")
     (project / "client" / "precious").unlink()
     (project / "client").rmdir()

@@ -44,6 +44,13 @@ def measuring(program: "subprocess.Popen[bytes]") -> int | None:
     return int(named[1]) if "chromedriver" in map(name_of, descendants(int(named[1]))) else None
 
 
+def killed(worker: int | None) -> bool:
+    """Kill a worker, if there is one; tell whether there was."""
+    if worker:
+        os.kill(worker, signal.SIGKILL)
+    return bool(worker)
+
+
 def name_of(pid: int) -> str:
     """Return a process's name, "" when it has ended."""
     try:
@@ -65,10 +72,7 @@ def test_nothing_is_lost_or_doubled_whoever_dies(open_to_all: Path) -> None:
                     *WORDS)
 
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as driver:
-        wait_until(lambda: measuring(driver), log)
-        worker = measuring(driver)
-        assert worker
-        os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: killed(measuring(driver)), log)
         wait_until(lambda: list(sites.glob("[!.]*")), log)
         os.kill(driver.pid, signal.SIGKILL)
     wait_until(lambda: not children_by_parent().get(driver.pid), log)

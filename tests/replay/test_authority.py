@@ -18,8 +18,8 @@ from harness.bootstrap import ROOT
 from harness.browser.program import CLOCK_SHIFT_DAYS
 from harness.errors import InputError
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, fingerprint, open_authority
-from harness.system.privileges import User, acting_as
-from tests.support.ordinary import GIT_ENVIRONMENT
+from harness.system.privileges import User
+from tests.support.ordinary import GIT_ENVIRONMENT, acting_as
 
 NOBODY = User("nobody", 65534, 65534)
 

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from harness.measure.plan import Load, plan_loads
 from harness.measure.reason import Reason
 from harness.measure.resume import EMPTY, Earlier
 from harness.measure.series import Measured
+from harness.measure.settings import Settings
 from harness.system.privileges import User
 from harness.system.progress import counted
 from tests.support.made_reason import accident, of_the_page
@@ -38,6 +40,8 @@ class Bench:
     ends_after: int = 10**6
     client_dir: Path = field(init=False)
     delaynet_ms: float = 10
+    web: Any = field(default_factory=lambda: SimpleNamespace(page_set=SimpleNamespace(pages=[FIRST, SECOND])))
+    settings: Settings = field(default_factory=lambda: Settings(testruns=3))
     results_user: User = field(default_factory=lambda: User("", os.getuid(), os.getgid()))
 
     def __post_init__(self) -> None:
@@ -70,6 +74,6 @@ class Bench:
         description: dict[str, Any] = {"id": "this", "pages": [FIRST.url, SECOND.url], "rtt_ms": 20, "tfo": "both",
                                        "http": "1.0", "server": "threaded"}
         to_do = to_do if to_do is not None else plan_loads([FIRST, SECOND], 3, (0, 1), 1)
-        return Experiment(lab=self, earlier=earlier, to_do=to_do, goal=None, seed=1,  # type: ignore[arg-type]
-                          retries=retries, pages=[FIRST, SECOND], description=description
-                          ).measure(counted(len(to_do)))
+        self.settings = replace(self.settings, retries=retries)
+        return Experiment(lab=self, earlier=earlier, to_do=to_do,  # type: ignore[arg-type]
+                          description=description).measure(counted(len(to_do)))

@@ -67,9 +67,19 @@ class Target:
     temporary: Path
 
 
-def find(part: str, pid: int) -> int | None:
-    """Return the process of a part of the experiment whose process is `pid`; None while there is none."""
-    if part in ("experiment", "machine"):
+def experiment_of(pid: int) -> int | None:
+    """Return the process that does the work of tfo.py, which was started as `pid`; None while there is none.
+
+    Between them is what keeps the experiment's processes together (harness.system.contained).
+    """
+    tree = children_by_parent()
+    return next((program for keeper in tree.get(pid, ()) for program in tree.get(keeper, ())), None)
+
+
+def find(part: str, started_as: int) -> int | None:
+    """Return the process of a part of the experiment that was started as a process; None while there is none."""
+    pid = experiment_of(started_as)
+    if pid is None or part in ("experiment", "machine"):
         return pid
     tree = children_by_parent()
     for candidate in sorted(descendants(pid)):
@@ -96,13 +106,14 @@ def _is_part(part: str, words: list[str], is_child: bool) -> bool:
     return marks[part]()
 
 
-def load_of(pid: int) -> int | None:
-    """Return the process of the load that the experiment whose process is `pid` makes just now, None if it makes none.
+def load_of(started_as: int) -> int | None:
+    """Return the process of the load that the experiment makes just now, None if it makes none.
 
     It is a child of the load_page.py that stands by.
     """
     tree = children_by_parent()
-    parents = [child for child in tree.get(pid, ()) if any("load_page.py" in word for word in command_of(child))]
+    pid = experiment_of(started_as)
+    parents = [child for child in tree.get(pid or 0, ()) if any("load_page.py" in word for word in command_of(child))]
     return next((load for parent in parents for load in tree.get(parent, ())), None)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.network.links import kernel_has_netem
+from harness.network.needs import kernel_has_netem
 from harness.system.processes import stop
 
 KERNEL = Path("/usr/bin/linux.uml")

@@ -10,7 +10,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from harness.system.lock import LOCK_FILE
+from harness.system.lock import LOCK_FILE, OF_ANYBODY
 from harness.system.netns import CLONE_NEWNET
 from tests.support.leaks import NAMED_NAMESPACES
 
@@ -31,5 +31,7 @@ def enter_own_machine(scratch: Path) -> None:
         lock.touch(mode=0o600)
     NAMED_NAMESPACES.mkdir(exist_ok=True)
     for command in (["mount", "--make-rprivate", "/"], ["mount", "--bind", str(own), str(LOCK_FILE)],
-                    ["mount", "-t", "tmpfs", "tmpfs", str(NAMED_NAMESPACES)], ["ip", "link", "set", "lo", "up"]):
+                    ["mount", "-t", "tmpfs", "tmpfs", str(NAMED_NAMESPACES)],
+                    ["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(OF_ANYBODY)],
+                    ["ip", "link", "set", "lo", "up"]):
         subprocess.run(command, check=True, timeout=10)

@@ -26,11 +26,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
+
 import tfo
 from harness.files.load_record import LoadRecord
 from harness.measure import experiment, laboratory
 from harness.measure.laboratory import Laboratory
-from harness.measure.limits import TimeLimits
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.network.links import delayed_links
@@ -45,10 +45,10 @@ from tests.support.any_time import judge_no_time
 
 POLL_S = 0.02
 LIMIT_S = 20.0
-QUICK = TimeLimits(load_s=3, quiet_s=0.2)
-PATIENT = TimeLimits(load_s=10)
-"""A lost SYN is sent again after 1 s, when Chrome may long have used its spare connection: the default 1.5 s of silence
-at the end of a load is what sees it."""
+QUICK_S = (3.0, 0.2)
+PATIENT_S = (10.0, 1.5)
+"""Time limits: of the load event, and of the silence after it. A lost SYN is sent again after 1 s, when Chrome may
+long have used its spare connection: the 1.5 s of silence at the end of a load is what sees it."""
 EXTRA_MS = 5.0
 PIDFD_GETFD = 438
 """Number of pidfd_getfd(2), the same on every architecture; Python has no name for it."""
@@ -275,7 +275,9 @@ def spoiled_once(lab: Laboratory, load: Load) -> LoadRecord:
 def spoiled_load(lab: Laboratory, load: Load) -> LoadRecord:
     """Do one load, spoiled or not."""
     spoiling = SPOILT.get((host_of(load), load.tfo)) if load.run else None
-    lab = dataclasses.replace(lab, limits=PATIENT if spoiling in (dropped_syn, queue_of_one) else QUICK)
+    timeout_s, quiet_s = PATIENT_S if spoiling in (dropped_syn, queue_of_one) else QUICK_S
+    settings = dataclasses.replace(lab.settings, timeout_s=timeout_s, quiet_s=quiet_s)
+    lab = dataclasses.replace(lab, web=dataclasses.replace(lab.web, settings=settings))
     with spoiling(lab, load) if spoiling else nullcontext():
         return record_of(lab, load)
 
@@ -290,7 +292,7 @@ if __name__ == "__main__":
     if what != "rtt":
         judge_no_time()
     if what.startswith("authority="):
-        vars(laboratory)["open_authority"] = lambda: open_authority(Path(what.partition("=")[2]))
+        vars(laboratory)["open_authority"] = lambda _: open_authority(Path(what.partition("=")[2]))
     elif what == "rtt":
         vars(laboratory)["running_star"] = lambda hosts, speeds, netem: running_star(hosts, slower(speeds), netem)
         vars(laboratory)["delayed_links"] = lambda star, speeds, netem: delayed_links(star, slower(speeds), netem)

@@ -14,20 +14,18 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.errors import run_main
-from harness.network.links import delayed_links, kernel_has_netem
-from harness.network.needs import check_kernel
+from harness.network.links import delayed_links
+from harness.network.needs import check_kernel, kernel_has_netem
 from harness.network.rtt import check_rtts, measure_rtts
 from harness.network.star import LinkSpeeds, running_star
 from harness.system.fastopen import read_counters
 from harness.system.netns import inside
-from harness.system.processes import adopt_orphans
 
 PORT = 8000
 
 
 def main() -> int:
     """Build, measure, print."""
-    adopt_orphans()
     links, netem = LinkSpeeds(delay_net_ms=10), kernel_has_netem()
     check_kernel(delay_line=not netem)
     with ExitStack() as stack:

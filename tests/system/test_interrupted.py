@@ -16,7 +16,7 @@ SCRIPT = """
 import os, random, signal, sys, threading
 from harness.system import netns, signals
 from harness.system.netns import inside
-from harness.system.privileges import User, _set_fs_ids, acting_as
+from harness.system.privileges import User, _set_ids, act_as, as_root
 
 def state():
     lines = open("/proc/thread-self/status").read().splitlines()
@@ -30,6 +30,8 @@ def enter_and_leave_until_interrupted():
                 os.getpid()
 
 signals.AGAIN_S = {again_s}
+{begin}
+home_ids = os.getresuid(), os.getresgid()
 at_home, lost, rng = state(), 0, random.Random(1)
 back = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
 for _ in range({times}):
@@ -41,17 +43,17 @@ for _ in range({times}):
         if state() != at_home:
             lost += 1
             netns._enter(back)
-            _set_fs_ids(0, 0)
+            _set_ids(*home_ids)
 print(lost)
 """
 
 
-def times_lost(where: str, again_s: float = AGAIN_S) -> tuple[str, str]:
+def times_lost(where: str, begin: str = "", again_s: float = AGAIN_S) -> tuple[str, str]:
     """Interrupt a process in and around `where` again and again; return how often it was not as before, and errors.
 
     `again_s` is how much later it is tried again where it must not be interrupted.
     """
-    script = SCRIPT.format(where=where, times=INTERRUPTED, again_s=again_s)
+    script = SCRIPT.format(where=where, begin=begin, times=INTERRUPTED, again_s=again_s)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60,
                           env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
     return done.stdout, done.stderr
@@ -65,6 +67,5 @@ def test_an_interrupt_never_leaves_it_in_another_namespace() -> None:
 
 
 @pytest.mark.root
-def test_an_interrupt_never_leaves_it_with_a_users_rights() -> None:
-    """It could put nothing back then."""
-    assert times_lost(f"acting_as(User('x', {ORDINARY.uid}, {ORDINARY.gid}))") == ("0\n", "")
+def test_an_interrupt_never_leaves_it_with_roots_rights() -> None:
+    assert times_lost("as_root()", f"act_as(User('x', {ORDINARY.uid}, {ORDINARY.gid}))") == ("0\n", "")

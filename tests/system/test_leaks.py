@@ -16,9 +16,8 @@ from harness.bootstrap import ROOT
 from harness.replay.authority import open_authority
 from harness.system.fastopen import SYSCTL
 from harness.system.lock import LOCK_FILE
-from harness.system.privileges import acting_as
 from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
-from tests.support.ordinary import ORDINARY
+from tests.support.ordinary import ORDINARY, acting_as
 from tests.support.stays import give_what_stays
 
 CLONE_NEWNET = 0x40000000

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
+from harness.system import lock
 from harness.system.lock import INHERITED_FD, check_alone, holder, lent_lock, only_experiment
 from tests.support.replay_process import wait_until
 from tests.support.started import started
@@ -201,7 +201,7 @@ def test_waiting_ends_with_the_time_or_when_nobody_wants_it_any_more(lock_file: 
 
 def test_an_experiment_without_root_is_seen_on_btrfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose files have other device numbers in stat(2) than in /proc/locks."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(lock, "OF_ANYBODY", tmp_path)
     monkeypatch.setattr(os, "minor", lambda device: (device & 0xFF) + 1)
     check_alone()
     localhost = os.open(tmp_path, os.O_RDONLY)

@@ -1,7 +1,6 @@
 """Who called us, and what belongs to whom."""
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -41,7 +40,7 @@ def root_without_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_root_passes_and_others_are_told_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     require_root("./tfo.py")
-    monkeypatch.setattr(os, "geteuid", lambda: 1234)
+    monkeypatch.setattr(os, "getresuid", lambda: (1234, 1234, 1234))
     with pytest.raises(InputError, match=r"^\./tfo\.py: needs root .*; run: sudo \./tfo\.py$"):
         require_root("./tfo.py")
 
@@ -104,62 +103,6 @@ def test_give_leaves_a_file_that_stands_elsewhere_too(tmp_path: Path, given: lis
     os.link(tmp_path / "shadow", tmp_path / "tree" / "mine")
     give(tmp_path / "tree", ALICE_HERSELF)
     assert given == [(tmp_path / "tree", 1234, 4321)]
-
-
-@pytest.mark.root
-def test_acting_as_a_user_root_goes_only_where_the_user_may(open_to_all: Path) -> None:
-    (open_to_all / "of_root").write_text("secret")
-    (open_to_all / "of_root").chmod(0o600)
-    (open_to_all / "hers").mkdir()
-    os.chown(open_to_all / "hers", 1234, 4321)
-    (open_to_all / "hers" / "link").symlink_to(open_to_all / "of_root")
-    with privileges.acting_as(ALICE_HERSELF):
-        (open_to_all / "hers" / "made").mkdir()
-        for path, mode in ((open_to_all / "hers" / "link", os.O_RDONLY),
-                           (open_to_all / "hers" / "link", os.O_WRONLY | os.O_TRUNC),
-                           (open_to_all / "elsewhere", os.O_WRONLY | os.O_CREAT)):
-            with pytest.raises(PermissionError):
-                os.open(path, mode)
-        with privileges.acting_as(ALICE_HERSELF):
-            (open_to_all / "hers" / "made" / "file").touch()
-        with pytest.raises(PermissionError):
-            (open_to_all / "of_root").read_text()
-    assert (open_to_all / "hers" / "made" / "file").stat().st_uid == 1234
-    assert (open_to_all / "of_root").read_text() == "secret", "root again"
-    (open_to_all / "elsewhere").touch()
-    assert (open_to_all / "elsewhere").stat().st_uid == 0
-
-
-@pytest.mark.root
-def test_who_cannot_act_as_a_user_is_root_as_before(open_to_all: Path) -> None:
-    """The last number is no user, but its group is one: the kernel takes that, and refuses the other."""
-    groups = os.getgroups()
-    with pytest.raises(OSError, match="cannot act as user 4294967295, group 4321"), \
-            privileges.acting_as(User("nobody at all", 2**32 - 1, 4321)):
-        pass
-    (open_to_all / "made").touch()
-    status = (open_to_all / "made").stat()
-    assert (status.st_uid, status.st_gid, os.getgroups()) == (0, os.getegid(), groups)
-
-
-BOUND_FIRST = """
-import ctypes, os, sys
-from harness.system.privileges import User, acting_as
-from harness.system.processes import die_with_parent
-die_with_parent()
-with acting_as(User("", 1234, 4321)):
-    pass
-number = ctypes.c_int(0)
-ctypes.CDLL(None).prctl(2, ctypes.byref(number), 0, 0, 0)
-print(number.value)
-"""
-
-
-@pytest.mark.root
-def test_acting_as_a_user_keeps_the_bond_to_the_parents_life() -> None:
-    said = subprocess.run([sys.executable, "-c", BOUND_FIRST], cwd=PROJECT, capture_output=True, text=True, timeout=20,
-                          check=True).stdout
-    assert int(said) == signal.SIGKILL, "the kernel forgets it at every change of user, that of file access included"
 
 
 @pytest.mark.parametrize(("closed", "mode"), [("", 0o777), ("outer", 0o700), ("outer/inner", 0o750)])

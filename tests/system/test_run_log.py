@@ -9,16 +9,13 @@ from pathlib import Path
 import pytest
 
 from harness.errors import InputError
-from harness.system.privileges import User
 from harness.system.run_log import Copied, note, run_log, uncopied
-
-ME = User("", os.getuid(), os.getgid())
 
 
 def test_what_is_printed_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     usual = sys.stdout, sys.stderr
     for words in ("first", "second"):
-        with run_log(tmp_path / "run.log", ME):
+        with run_log(tmp_path / "run.log"):
             print(words)
             print("wrong", file=sys.stderr)
             print("a bar", file=uncopied())
@@ -38,7 +35,7 @@ def test_a_terminal_that_was_closed_is_said(tmp_path: Path, monkeypatch: pytest.
     ours, theirs = pty.openpty()
     terminal = io.TextIOWrapper(io.FileIO(theirs, "w"), write_through=True)
     monkeypatch.setattr(sys, "stdout", terminal)
-    with pytest.raises(OSError, match="Input/output error"), run_log(tmp_path / "run.log", ME):   # noqa: PT012
+    with pytest.raises(OSError, match="Input/output error"), run_log(tmp_path / "run.log"):   # noqa: PT012
         os.close(ours)
         print("nobody reads this")
     monkeypatch.undo()
@@ -54,7 +51,7 @@ def test_something_else_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "precious")
     reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     for name, why in (("folder", "cannot be written"), ("fifo", "is no file"), ("link", "cannot be written")):
-        with pytest.raises(InputError, match=f"{name}: {why}"), run_log(tmp_path / name, ME):
+        with pytest.raises(InputError, match=f"{name}: {why}"), run_log(tmp_path / name):
             pass
     os.close(reader)
     assert (tmp_path / "precious").read_text() == ""

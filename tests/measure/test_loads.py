@@ -1,4 +1,4 @@
-"""A load that counts: what is said when none can be had."""
+"""A load whose companion ends meanwhile."""
 
 from typing import cast
 
@@ -7,7 +7,7 @@ import pytest
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
-from harness.measure import one_load
+from harness.measure import loads
 from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
 
@@ -32,6 +32,6 @@ def test_the_end_of_a_companion_is_told_in_a_line(monkeypatch: pytest.MonkeyPatc
         lab.killed = True
         raise BrokenPipeError
 
-    monkeypatch.setattr(one_load, "record_of", measure)
+    monkeypatch.setattr(loads, "measure_load", measure)
     with pytest.raises(ExperimentError, match=r"^load_page\.py ended \(killed by SIGKILL\)"):
-        one_load.measure_valid_load(cast("Laboratory", lab), LOAD)
+        loads.record_of(cast("Laboratory", lab), LOAD)

@@ -12,16 +12,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from experiments.cores import steer_packets
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import PageFiles
-from harness.measure.server_options import tls_port_beside
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import Host, LinkSpeeds, Star
-from harness.system.cores import steer_packets
 from harness.system.netns import inside
-from harness.system.privileges import browsing_user, give
-from harness.system.processes import bound_to_us, descendants, stop
+from harness.system.privileges import as_root, browsing_user, give
+from harness.system.processes import descendants, stop
 
 CLIENT_CORE, SERVER_CORE = 0, 1
 SERVER, PORT, PATH, FILE_BYTES = "server.test", 8080, "/5k", 5000
@@ -35,8 +34,7 @@ http {{ access_log off; keepalive_timeout 0; sendfile on; default_type text/plai
         proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
         server {{ listen {address}:{port} fastopen=4096 backlog=4096; root .; }} }}
 """
-"""Without a master, whose worker would outlive it. No next experiment knows it: nginx writes its title over the mark in
-its environment (harness.system.scratch)."""
+"""Without a master, so that the process that we start is the server."""
 
 
 def require_two_cores() -> None:
@@ -68,11 +66,11 @@ def running_nginx(star: Star, work_dir: Path) -> Iterator[list[int]]:
     (home / PATH.strip("/")).write_bytes(bytes(FILE_BYTES))
     (home / "nginx.conf").write_text(NGINX.format(address=server.address, port=PORT))
     give(home, user)
-    command = bound_to_us(["taskset", "-c", str(SERVER_CORE), nginx, "-p", str(home), "-e", "error.log", "-c",
-                           str(home / "nginx.conf")])       # again: the change of user ends the bond
-    command = ["setpriv", f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups", "--", *command]
+    command = ["taskset", "-c", str(SERVER_CORE), nginx, "-p", str(home), "-e", "error.log", "-c",
+               str(home / "nginx.conf")]
     with inside(server.pid):
-        process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, user=user.uid,
+                                   group=user.gid, extra_groups=[])
     try:
         _await_listening(server)
         yield [process.pid, *descendants(process.pid)]
@@ -89,12 +87,13 @@ def running_own(star: Star, work_dir: Path) -> Iterator[list[int]]:
     write_small_recording(files, {url: MadeResource("text/plain", bytes(FILE_BYTES))})
     give(directory, user)
     settings = ServerSettings(
-        mirror=files.mirror, fetchlog=files.fetchlog, port=PORT, tls_port=tls_port_beside(PORT), http="1.0",
+        mirror=files.mirror, fetchlog=files.fetchlog, port=PORT, tls_port=PORT + 1, http="1.0",
         server="threaded", logdir=directory / "logs", delays_ms=(0.0,), user=user)
     with running_servers(star, settings, work_dir) as servers:
         pids = [servers.process.pid, *descendants(servers.process.pid)]
-        for pid in pids:
-            os.sched_setaffinity(pid, {SERVER_CORE})
+        with as_root():
+            for pid in pids:
+                os.sched_setaffinity(pid, {SERVER_CORE})
         yield pids
 
 

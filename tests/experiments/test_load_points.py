@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.server_load import LoadSample, half_width, load_points, percentile_ms
-from harness.show.server_load_figure import HEADER, draw_server_load, server_load_lines
+from experiments.load_points import LoadSample, half_width, load_points, percentile_ms
+from experiments.server_load_figure import HEADER, draw_server_load, server_load_lines
 
 SAMPLE = LoadSample("on", 1000, 0, 1000.5, 0, 0.2, 0.1, 0.3, 1, 9, 1)
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from harness.analysis.server_load import LoadPoint
+from experiments.load_points import LoadPoint
 from harness.show.figure_files import write_figure
 from harness.show.labels import NOT_KNOWN
 

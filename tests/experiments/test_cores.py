@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from harness.system.cores import CoreTimes, read_core, wake_ups
+from experiments.cores import CoreTimes, read_core, wake_ups
 from harness.system.pressure import MS_PER_TICK
 
 STAT = """cpu  100 0 50 800 10 5 5 30 0 0

@@ -6,26 +6,28 @@ from pathlib import Path
 import pytest
 
 from harness.files.pages import Page
-from harness.measure.fitness import blamed_on_the_page, say_ready
+from harness.measure.reason import Reason
+from harness.measure.trial import Trial, say_ready, trial_of
 from tests.support.made_reason import accident, of_the_page
+from tests.support.made_record import made_record
 from tests.support.project_copy import TFO
 from tests.support.small_mirror import ICON, SmallMirror
 
 PAGE = Page("http://one.test", "httpone.test")
 
 
-def test_only_what_the_page_is_to_blame_for_makes_it_unfit() -> None:
-    assert blamed_on_the_page(PAGE, []) == blamed_on_the_page(PAGE, [accident("packets were late")]) == ""
-    verdict = [accident("packets were late"), of_the_page("62 of 68 requests failed"), of_the_page("got only 6 of 68")]
-    assert blamed_on_the_page(PAGE, verdict) == (
-        "http://one.test: not fit to be measured: 62 of 68 requests failed; got only 6 of 68; record it again, or take "
-        "it out")
+@pytest.mark.parametrize(("tries", "trial"), [
+    ([[]], Trial()), ([[accident("late")]] * 2, Trial(failed="late")), ([[accident("late")], []], Trial()),
+    ([[accident("late"), of_the_page("too few")], [accident("late")]], Trial(("too few",)))])
+def test_only_what_the_page_is_to_blame_for_makes_it_unfit(tries: list[list[Reason]], trial: Trial) -> None:
+    assert trial_of((made_record(), verdict) for verdict in tries) == trial
 
 
 def test_an_unfit_page_is_one_line_and_no_success(capsys: pytest.CaptureFixture[str]) -> None:
-    assert say_ready([], "1 page") == 0
-    assert say_ready(["a", "b\x1b[2J"], "2 pages") == 1
-    assert capsys.readouterr() == ("ready: 1 page\n", "a\nb\\x1b[2J\n")
+    assert say_ready({PAGE: Trial(failed="late")}, "1 page") == 0
+    assert say_ready({PAGE: Trial(("a", "b\x1b[2J"))}, "2 pages") == 1
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n"), "\x1b" in said.err) == ("ready: 1 page\n", 1, False)
 
 
 @pytest.mark.root

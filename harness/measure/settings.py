@@ -1,0 +1,312 @@
+"""Everything that is chosen for an experiment. Each choice is declared once, as a field of Settings:
+
+    timeout_s: float = option("--timeout", TIMEOUT_S, 60.0, "how long a page may take to its load event", "SECONDS")
+
+The parsers of tfo.py, experiments/localhost.py, sweep.py and others are made from these fields, and so is the list of
+options in docs/experiments.md. As JSON they are what client/experiment-*.json holds, what --resume compares, and what
+load_page.py gets. To read what is typed loads nothing that an experiment needs, so that --help answers at once.
+"""
+
+import argparse
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, get_args
+
+import msgspec
+
+from harness.browser.connection_limit import CHROMES_OWN, PER_HOST
+from harness.errors import InputError
+from harness.files.layout import HOST
+from harness.files.load_parts import CookieMode
+from harness.files.pages import BUNDLED
+from harness.measure.goal import MINIMUM_PAIRS, MOST_RUNS, Goal
+from harness.system.options import (
+    DELAY_MS,
+    RATE_MBIT,
+    RUNS,
+    SEED,
+    SILENCE_S,
+    TIMEOUT_S,
+    USER_PORT,
+    Decimal,
+    OptionParser,
+    Several,
+    Whole,
+    page_list_name,
+    plain,
+    quoted,
+)
+from harness.system.tcp import SYN_AGAIN_MS
+
+RECORDED = "recorded"
+FACTOR = Decimal(0.01, 100)
+BUFFER_KB = Decimal(16, 10_000)
+"""Fewer than eleven packets show no rate; 10 MB take 4 Mbit/s 20 s."""
+POINTS = Decimal(0.01, 99)
+RETRIES = Whole(0, 10)
+OVERHEAD_LIMIT_S = 40.0
+"""How long starting and ending Chrome may take besides the page's own limits before it is called hung."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """How a field of Settings is typed: behind `flag`, read by `read`, which says what may be typed; None: nothing is.
+
+    `numbers`: whether it changes what is measured. Such a field is in the experiment's file, and an experiment goes on
+    (--resume) only with the same. `swept`: whether sweep.py passes it on. `others` are other ways to type it.
+    """
+
+    flag: str
+    read: Callable[[str], Any] | None = None
+    help: str = ""
+    metavar: str | None = None
+    choices: Sequence[str] | None = None
+    numbers: bool = True
+    swept: bool = True
+    others: Sequence["Another"] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Another:
+    """Another way to type a field: `how` are argparse's own words for it."""
+
+    flag: str
+    how: dict[str, Any]
+
+
+def option(flag: str, read: Callable[[str], Any] | None, default: Any, help: str,  # noqa: A002 (as argparse calls it)
+           metavar: str | None = None, **more: Any) -> Any:
+    """Declare a field of Settings with its option; the default stands behind its help."""
+    shown = "" if default in (None, False, ()) else f" ({_in_words(default)})"
+    return field(default=default, metadata={"option": Option(flag=flag, read=read, help=help + shown, metavar=metavar,
+                                                             **more)})
+
+
+def _in_words(default: object) -> str:
+    if isinstance(default, tuple):
+        return " ".join(map(plain, default))
+    return plain(default) if isinstance(default, float) else str(default)
+
+
+def home_rates_mbit(text: str) -> tuple[float, float | None]:
+    """Read the rates of user's link, down and up; None up where it is the same. Raises argparse.ArgumentTypeError."""
+    down, slash, up = text.partition("/")
+    return RATE_MBIT(down), RATE_MBIT(up) if slash else None
+
+
+def rtts_ms(text: str) -> list[float]:
+    """Read RTTs in ms with commas between them; return the one-way delays. Raises argparse.ArgumentTypeError."""
+    return [rtt_ms / 2 for rtt_ms in Several(Decimal(2 * DELAY_MS.low, 2 * DELAY_MS.high))(text.replace(",", " "))]
+
+
+def as_recorded(text: str) -> str:
+    """Read what --rtt says: recorded, or recorded*2. Raises argparse.ArgumentTypeError."""
+    match = re.fullmatch(rf"{RECORDED}(?:\*(.+))?", text, re.DOTALL)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not recorded, or recorded*2; an RTT that all servers have "
+                                         "is twice one of --delays")
+    return text if match[1] is None else f"{RECORDED}*{FACTOR(match[1]):g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What is loaded, over which network, from which servers, by which Chrome, and how often. Units are in the names.
+
+    Raises nothing: what makes no experiment is in `problems`.
+    """
+
+    name: str = option("--name", page_list_name, BUNDLED, "pages to load: NAME.pages, NAME/ and NAME.fetchlog/",
+                       swept=False)
+
+    paper: bool = option("--paper", None, False, "the paper's network and browser: --bwhome 4/0.256 --buffer 128 "
+                         "--bwnet 1000 --http 1.1 --predict")
+    bw_home_mbit: float = option("--bwhome", home_rates_mbit, 1000.0, "bandwidth of user's link, Mbit/s, both ways "
+                                 "unless UP is given", "DOWN[/UP]")
+    bw_home_up_mbit: float | None = None
+    buffer_kb: float | None = option("--buffer", BUFFER_KB, None, "what fits into the queue before user's link, each "
+                                     "way, in units of 1000 bytes (1000 packets)", "KB")
+    delayhome_ms: float = option("--delayhome", DELAY_MS, 0.0, "one-way delay of user's link, ms", "MS")
+    bw_net_mbit: float = option("--bwnet", RATE_MBIT, 4.0, "bandwidth of each server's link, Mbit/s", "MBIT")
+    delays_ms: Sequence[float] = option(
+        "--delays", Several(DELAY_MS), (10.0, 50.0, 100.0), "one-way delays of the servers' links in ms, one after the "
+        "other; the RTT is twice that", '"10 50 100"', numbers=False, swept=False, others=(
+            Another(flag="--delaynet", how={"type": Several(DELAY_MS), "dest": "delays_ms", "metavar": "MS",
+                                            "help": "the same for one"}),
+            Another(flag="--sweep-rtt", how={
+                "type": rtts_ms, "metavar": "2,5,...", "help": "RTTs in ms instead: from which RTT on does TFO matter? "
+                "(2,5,10,20,50,100,200 takes the paper's pages half an hour)"})))
+    rtt: str | None = option("--rtt", as_recorded, None, "each server as far away as it was when it was recorded, or K "
+                             "times that; with --delays scaled, so that the median RTT is twice that delay",
+                             "recorded[*K]")
+    think: str | None = option("--think", str, None, "before each answer a server waits as it did when it was "
+                               "recorded: the time to the first byte, less a round trip", choices=(RECORDED,))
+    layout: str = option("--layout", str, HOST, "which host names share a server: none; those of a registrable domain; "
+                         "all; those that shared an address when they were recorded; or as a file says, lines of: host "
+                         "server", "host|domain|one|recorded|FILE")
+
+    port: int = option("--port", USER_PORT, 8000, "port of every server", "PORT", numbers=False, swept=False)
+    tls_port: int | None = option("--tls-port", USER_PORT, None, "port of every server for https (--port + 1)", "PORT",
+                                  numbers=False, swept=False)
+    http: str = option("--http", str, "1.0", "1.0: http opens a connection for every request, https is as recorded "
+                       "(HTTP/2 where that was spoken, else 1.1); 1.1: both keep connections alive, no HTTP/2; h2: "
+                       "https offers HTTP/2 everywhere; recorded: http keeps connections alive, https is as recorded. "
+                       "Where HTTP/1.1 is spoken, what the site closed after its answers is closed",
+                       choices=("1.0", "1.1", "h2", "recorded"))
+    server: str = option("--server", str, "threaded", "2013: the old single-threaded server, to see what it did to the "
+                         "results", choices=("threaded", "2013"))
+
+    post_quantum: bool = option("--post-quantum", None, False, "leave Chrome's ClientHello as it is: longer than a SYN "
+                                "can carry, so that TFO saves nothing over https")
+    cookies: CookieMode = option("--cookies", str, "warm", "TFO cookies that are known when a load begins: warm, those "
+                                 "of earlier loads; cold, none, as on a first visit; domain, none, but a site's first "
+                                 "server gives it for all of them", choices=get_args(CookieMode))
+    predict: bool = option("--predict", None, False, "let Chrome open connections ahead of need")
+    connections_per_host: int = option("--connections-per-host", PER_HOST, CHROMES_OWN, "how many connections Chrome "
+                                       "opens to a host at a time, over HTTP/1", "N")
+    pcap: bool = option("--pcap", None, False, "keep a capture of each load's packets beside its log: "
+                        "docs/wireshark.md", swept=False)
+    timeout_s: float = option("--timeout", TIMEOUT_S, 60.0, "how long a page may take to its load event", "SECONDS")
+    quiet_s: float = option("--quiet", SILENCE_S, 1.5, "silence on the network that ends a load after its load event; "
+                            "half a second is enough where the kernel says that nothing is under way", "SECONDS")
+    quiet_limit_s: float = option("--quiet-limit", SILENCE_S, 10.0, "longest wait for that silence: what a page still "
+                                  "loads then is cut off, and does not count against it", "SECONDS")
+
+    tfo: str = option("--tfo", str, "both", "without TFO, with it, or both", choices=("0", "1", "both"), swept=False)
+    testruns: int = option("--testruns", RUNS, 4, "loads of each page; the first warms up", "N", others=(
+        Another(flag="--quick", how={"action": "store_const", "const": 2, "dest": "testruns",
+                                     "help": "one measured load of each page, not three"}),))
+    retries: int = option("--retries", RETRIES, 2, "how often a load that failed by accident is measured again, at the "
+                          "end of its run", "N", numbers=False)
+    until_ci: float | None = option("--until-ci", POINTS, None, "after these runs, load each page more often until "
+                                    "half the width of its improvement's 95%% interval is under so many percentage "
+                                    "points", "POINTS")
+    max_runs: int | None = option("--max-runs", RUNS, None, "with --until-ci: at most so many measured runs of each "
+                                  f"page ({MOST_RUNS})", "N")
+    min_pairs: int | None = option("--min-pairs", RUNS, None, "with --until-ci: never stop before so many pairs of "
+                                   "loads; the interval of fewer than this is often too narrow "
+                                   f"({MINIMUM_PAIRS})", "N")
+    seed: int = option("--seed", SEED, 1, "decides which of TFO off and on goes first", "N")
+
+    @property
+    def https_port(self) -> int:
+        """The port of every server for https."""
+        return self.port + 1 if self.tls_port is None else self.tls_port
+
+    @property
+    def tfos(self) -> list[int]:
+        """What is measured: 0, 1 or both."""
+        return [0, 1] if self.tfo == "both" else [int(self.tfo)]
+
+    @property
+    def goal(self) -> Goal | None:
+        """What --until-ci sets."""
+        if self.until_ci is None:
+            return None
+        return Goal(self.until_ci, self.max_runs or MOST_RUNS, self.min_pairs or MINIMUM_PAIRS)
+
+    @property
+    def longest_load_s(self) -> float:
+        """A load_page.py that runs for longer than this hangs."""
+        return self.timeout_s + self.quiet_limit_s + OVERHEAD_LIMIT_S
+
+    def problems(self) -> Iterator[str]:
+        """Say what makes no experiment, in words."""
+        goal, longest_ms = self.goal, max(self.delays_ms, default=0.0) + self.delayhome_ms
+        least = max(goal.min_pairs, self.testruns - 1) if goal else 0
+        for wrong, problem in (
+            (2 * longest_ms >= SYN_AGAIN_MS,
+             f"--delays, --delayhome: together under {SYN_AGAIN_MS / 2:g} ms: at an RTT of {SYN_AGAIN_MS / 1000:g} s "
+             "every SYN is sent again, and no load would count"),
+            (self.rtt and self.delayhome_ms,
+             "--rtt recorded: says all of how far away each server is; leave out --delayhome"),
+            (self.rtt not in (None, RECORDED) and self.delays_ms,
+             "--rtt recorded*K: with other delays the recorded RTTs are scaled to these already; leave out *K, or "
+             "them"),
+            (self.buffer_kb and self.delayhome_ms,
+             "--buffer: stands before user's link, which is then to have no delay; say --delays instead of "
+             "--delayhome"),
+            (self.https_port > USER_PORT.high, f"--tls-port: there is no port after {USER_PORT.high}; choose another "
+             "--port"),
+            (self.https_port == self.port, "--tls-port: one port cannot speak both; choose another than --port"),
+            (self.server == "2013" and self.http != "1.0",
+             f"--server 2013: speaks HTTP/1.0 only; leave out --http {self.http}"),
+            (self.quiet_s > self.quiet_limit_s, "--quiet: longer than --quiet-limit waits for it, "
+             f"{self.quiet_limit_s:g} s"),
+            (goal and self.tfo != "both", "--until-ci: compares TFO off and on; leave out --tfo"),
+            (self.max_runs is not None and not goal, "--max-runs: only together with --until-ci"),
+            (self.min_pairs is not None and not goal, "--min-pairs: only together with --until-ci"),
+            (goal and goal.max_runs < least, f"--max-runs: at least {least}: an interval of fewer than "
+             f"{goal.min_pairs if goal else 0} runs is not believed, and the runs of --testruns are done anyway"),
+        ):
+            if wrong:
+                yield problem
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what changes the numbers, as it stands in the experiment's file."""
+        return {each.name: getattr(self, each.name) for each in fields(self)
+                if "option" not in each.metadata or each.metadata["option"].numbers}
+
+
+OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(Settings) if each.metadata}
+"""Each field's option."""
+SWEPT = frozenset(each.flag.removeprefix("--") for each in OPTIONS.values() if each.swept)
+"""The options of tfo.py that a sweep passes on: each changes what is measured, or how sure it is.
+
+Without --tfo: a sweep compares loads with and without TFO, and a site with one of them only has no result.
+"""
+PAPER: dict[str, Any] = {"bw_home_mbit": 4.0, "bw_home_up_mbit": 0.256, "buffer_kb": 128.0, "bw_net_mbit": 1000.0,
+                         "http": "1.1", "predict": True}
+"""What --paper stands for: in the paper (Radhakrishnan et al., TCP Fast Open, CoNEXT 2011) the client's link was the
+only slow one, connections were kept alive, and Chrome opened some ahead of need."""
+
+
+def read_settings(text: str) -> Settings:
+    """Read settings as JSON; what is not in it is as by default. Raises InputError."""
+    try:
+        return msgspec.json.decode(text, type=Settings)
+    except msgspec.DecodeError as error:
+        raise InputError(f"not settings: {error}; see harness/measure/settings.py") from None
+
+
+def add_options(parser: argparse.ArgumentParser, names: Iterable[str] = OPTIONS, **reads: Callable[[str], Any]) -> None:
+    """Add the options of the fields with these `names`; `reads`: how a program of its own reads one of them.
+
+    What is not typed is not in the parser's result (see `settings_of`).
+    """
+    for name in names:
+        typed = OPTIONS[name]
+        group = parser.add_mutually_exclusive_group()
+        read = reads.get(name, typed.read)
+        how: dict[str, Any] = {"dest": name, "help": typed.help, "default": argparse.SUPPRESS}
+        if read is None:
+            how |= {"action": "store_true"}
+        else:
+            how |= {"type": read, "choices": typed.choices, "metavar": typed.metavar}
+        group.add_argument(typed.flag, **how)
+        for other in typed.others:
+            group.add_argument(other.flag, default=argparse.SUPPRESS, **other.how)
+
+
+def settings_of(parser: OptionParser, arguments: argparse.Namespace, **fixed: Any) -> Settings:
+    """Return as Settings what `parser` found typed, with what is `fixed` in its program, and all else by default.
+
+    Ends the program with a line and exit status 2 where that makes no experiment.
+    """
+    given = {name: value for name, value in vars(arguments).items() if name in OPTIONS}
+    if rates_mbit := given.get("bw_home_mbit"):
+        given["bw_home_mbit"], given["bw_home_up_mbit"] = rates_mbit
+    if sweep_ms := getattr(arguments, "sweep_rtt", None):
+        given["delays_ms"] = sweep_ms
+        if given.get("delayhome_ms"):
+            parser.error("--sweep-rtt: says what the RTTs are; leave out --delayhome")
+    if given.get("paper"):
+        for name in (name for name in PAPER if name in given and name in OPTIONS):
+            parser.error(f"--paper: says what {OPTIONS[name].flag} is; leave one of them out")
+        given |= PAPER
+    if given.get("rtt"):
+        given.setdefault("delays_ms", ())
+    settings = replace(Settings(**fixed), **given)
+    for problem in settings.problems():
+        parser.error(problem)
+    return settings

@@ -1,0 +1,63 @@
+"""PID namespaces: the kernel ends all processes of one when the first of them has ended (pid_namespaces(7))."""
+
+import ctypes
+import os
+
+CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
+MS_NOSUID_NODEV_NOEXEC, MS_REC, MS_PRIVATE = 0xE, 0x4000, 0x40000
+"""Of linux/sched.h and linux/mount.h; Python knows unshare(2) from 3.12 on."""
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def fork_into_namespace() -> int:
+    """Fork: the child is the first process of a PID namespace of its own. Return its number to us, 0 to the child.
+
+    The child should call `see_own_processes` before it reads /proc. Raises OSError where we may not make one: root
+    may, and in a user namespace of their own anybody.
+    """
+    ours = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _check(_libc.unshare(CLONE_NEWPID), "unshare")
+        pid = os.fork()
+        if pid:
+            _check(_libc.setns(ours, CLONE_NEWPID), "setns")    # what else is forked belongs to us again
+    finally:
+        os.close(ours)
+    return pid
+
+
+def see_own_processes() -> None:
+    """Mount a /proc that shows the processes of this PID namespace, in a mount namespace of our own. Raises OSError."""
+    _check(_libc.unshare(CLONE_NEWNS), "unshare")
+    _check(_libc.mount(None, b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None), "mount")
+    _check(_libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID_NODEV_NOEXEC), None), "mount /proc")
+
+
+def why_none() -> str:
+    """Return why no PID namespace can be made here, in words; "" where one can."""
+    read, write = os.pipe()
+    try:
+        pid = fork_into_namespace()
+        if not pid:
+            try:
+                see_own_processes()
+            except OSError as error:
+                os.write(write, str(error).encode())
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+        os.set_blocking(read, False)
+        return os.read(read, 4096).decode()
+    except BlockingIOError:         # nothing was wrong
+        return ""
+    except OSError as error:
+        return str(error)
+    finally:
+        os.close(read)
+        os.close(write)
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error), what)

@@ -1,0 +1,128 @@
+"""Whatever of an experiment is killed: nothing of it runs on, and its folder is gone."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.system.processes import children_by_parent, descendants, is_running
+from harness.system.scratch import sweep
+from tests.support.ordinary import ORDINARY, SUDO, acting_as
+
+pytestmark = pytest.mark.root
+EXPERIMENT = """import os, subprocess, sys, time
+from harness.system.contained import begin_experiment, machines_proc, started_as, started_by
+from harness.system.privileges import as_root
+from harness.system.scratch import temporary_directory
+from harness.system.signals import run_interruptible
+
+def main():
+    begin_experiment("it")
+    print(os.getpid(), started_as(), started_by(), (machines_proc() / "self").readlink(), flush=True)
+    with temporary_directory() as folder:
+        if sys.argv[1] == "stay":
+            with as_root():
+                subprocess.Popen(["sh", "-c", "trap '' TERM HUP INT; sleep 60 & sleep 60"], start_new_session=True)
+        print(folder, flush=True)
+        if sys.argv[1] != "stay":
+            return int(sys.argv[1])
+        time.sleep(60)
+
+run_interruptible(main)
+"""
+
+
+class Started:
+    """An experiment: the process as it was started, the keeper, itself, and its folder."""
+
+    def __init__(self, *words: str) -> None:
+        self.process = subprocess.Popen([sys.executable, "-c", EXPERIMENT, *words], cwd=ROOT, text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **SUDO})
+        assert self.process.stdout is not None
+        self.numbers = [int(word) for word in self.process.stdout.readline().split()]
+        self.folder = Path(self.process.stdout.readline().strip())
+
+    def processes(self) -> dict[str, int]:
+        """Return its processes by what they are."""
+        [keeper] = children_by_parent()[self.process.pid]
+        [experiment] = children_by_parent()[keeper]
+        return {"as it was started": self.process.pid, "the keeper": keeper, "the experiment": experiment}
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Started]]:
+    started: list[Started] = []
+
+    def begin(*words: str) -> Started:
+        started.append(Started(*words))
+        return started[-1]
+
+    yield begin
+    for each in started:
+        each.process.kill()
+        each.process.communicate(timeout=10)
+
+
+def wait_until(condition: Callable[[], bool]) -> bool:
+    deadline_s = time.monotonic() + 10
+    while not condition() and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    return condition()
+
+
+def test_it_knows_how_others_see_it(start: Callable[..., Started]) -> None:
+    experiment = start("stay")
+    assert experiment.numbers == [2, experiment.process.pid, os.getpid(), experiment.processes()["the experiment"]]
+    title = Path(f"/proc/{experiment.processes()['the keeper']}/cmdline").read_bytes()
+    assert title.startswith(b"TFO Lab: "), "who kills all processes of the program's name leaves it"
+
+
+@pytest.mark.parametrize("killed", [["as it was started"], ["the keeper"], ["the experiment"],
+                                    ["as it was started", "the experiment"]], ids=" and ".join)
+def test_nothing_survives_whatever_is_killed(start: Callable[..., Started], killed: list[str]) -> None:
+    experiment = start("stay")
+    found = experiment.processes()
+    below = descendants(experiment.process.pid)
+    assert len(below) >= 3
+    for which in killed:
+        os.kill(found[which], signal.SIGKILL)
+    assert experiment.process.wait(10) == -signal.SIGKILL
+    assert wait_until(lambda: not any(map(is_running, below)))
+    if "the keeper" in killed:
+        with acting_as(ORDINARY):
+            sweep(experiment.folder.parent)         # as the next experiment does
+    assert wait_until(lambda: not experiment.folder.exists())
+
+
+@pytest.mark.parametrize("status", [0, 7])
+def test_it_ends_as_the_experiment_does(start: Callable[..., Started], status: int) -> None:
+    experiment = start(str(status))
+    assert experiment.process.wait(10) == status
+    assert not experiment.folder.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_signals_are_passed_on(start: Callable[..., Started], number: signal.Signals) -> None:
+    experiment = start("stay")
+    experiment.process.send_signal(number)
+    _, said = experiment.process.communicate(timeout=10)
+    assert (experiment.process.returncode, said.count("cleaned up")) == (-number, 1)
+
+
+def test_where_it_may_not_be_contained_a_line_says_so() -> None:
+    """As in a container without the right to mount: here, one that may make no further PID namespace."""
+    without = ["unshare", "--user", "--map-root-user", "sh", "-ec",
+               'echo 0 >/proc/sys/user/max_pid_namespaces; exec "$@"', "sh"]
+    done = subprocess.run([*without, sys.executable, "-c", EXPERIMENT, "7"], cwd=ROOT, capture_output=True, text=True,
+                          timeout=20, check=False)
+    assert done.returncode == 7, done.stderr
+    assert done.stderr.startswith("no PID namespace can be made here (")
+    assert done.stderr.count("\n") == 1
+    pid, started_as, _, machines = map(int, done.stdout.splitlines()[0].split())
+    assert pid == started_as == machines
