@@ -68,7 +68,7 @@ def _call_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes
                  "--work-dir", str(scratch), "--interface", lab.star.user.interface, "--user", f"{user.uid}:{user.gid}",
                  "--binary", lab.browser.binary, "--driver", lab.browser.driver,
                  *(["--predict"] if lab.predict else []), *lab.options_of_load(load.tfo),
-                 *(["--initiators"] if lab.initiators else []),
+                 *(["--initiators"] if lab.initiators or load.run == 0 else []),     # run 0 never counts
                  *(["--trusted-key", lab.trusted_key] if lab.trusted_key else []),
                  *(["--key-shares", str(lab.key_shares)] if lab.key_shares else []), *_connection_limit(lab),
                  *options_as_recorded(load.page, lab.user_agents, lab.asked_as.get(load.page.name, load.page.url)),
