@@ -177,7 +177,8 @@ class _Loads:
             return _Found(TAG, by, self._offset(by, said))
         of_the_parser = cause is not None and (cause is asker.document or (
             stops_the_parser(cause) and self._askers[cause.order].document is asker.document))
-        if cause is not by and not (of_the_parser and (by.kind != SCRIPT or stops_the_parser(by))):
+        is_parsed = by is self._documents[0] and request.start > (self._parsed_ms[0] or NEVER) + CLOCK_MS
+        if is_parsed or (cause is not by and not (of_the_parser and (by.kind != SCRIPT or stops_the_parser(by)))):
             return self._event(request, by)
         if by.kind == STYLE:
             return _Found(EVENT, by)
