@@ -8,7 +8,7 @@ from harness.analysis.intervals import Interval, improvement_interval
 from harness.analysis.kinds_of_loads import TwoKinds, two_kinds
 from harness.analysis.selection import Cell, Selection
 from harness.analysis.stats import improvement_percent
-from harness.analysis.waiting import Waited, loads_that_waited
+from harness.analysis.waiting import Waited, loads_that_waited, waits_may_explain
 from harness.files.results import Results
 
 
@@ -18,7 +18,8 @@ class Improvement:
 
     `pairs` is how many runs count both without and with TFO, `interval` the 95% interval of `percent` from them, None
     from fewer than two. Both are None in a row of `two_kinds` of loads. `waited` are loads whose page waited for a
-    processor: with one of them no improvement is significant.
+    processor for long; where these waits may be the reason for the improvement, `explained_by_waits`, it is not
+    significant.
     """
 
     page: str
@@ -31,6 +32,7 @@ class Improvement:
     own_name: str = ""
     two_kinds: TwoKinds | None = None
     waited: tuple[Waited, ...] = ()
+    explained_by_waits: bool = False
 
     @property
     def rtt_name(self) -> str:
@@ -55,7 +57,7 @@ class Improvement:
     @property
     def significant(self) -> bool:
         """Whether 0 lies outside of the interval, and nothing else than TFO is known that may be the reason."""
-        return self.interval is not None and self.interval.excludes_zero and not self.waited
+        return self.interval is not None and self.interval.excludes_zero and not self.explained_by_waits
 
     @property
     def helps(self) -> bool:
@@ -75,8 +77,9 @@ def improvement(selection: Selection, page: str, rtt_ms: float) -> Improvement:
     kinds, pairs = two_kinds(selection, page, rtt_ms), selection.pairs(page, rtt_ms)
     percent = improvement_percent(off_ms, on_ms) if off_ms and on_ms and not kinds else None
     interval = None if kinds else improvement_interval(*pairs)
+    waited = tuple(loads_that_waited(selection, page, rtt_ms))
     return Improvement(page, rtt_ms, off_ms, on_ms, percent, len(pairs[0]), interval, selection.rtt_name(rtt_ms), kinds,
-                       tuple(loads_that_waited(selection, page, rtt_ms)))
+                       waited, bool(waited and not kinds) and waits_may_explain(selection, page, rtt_ms, interval))
 
 
 def improvements(results: Results, selection: Selection) -> list[Improvement]:

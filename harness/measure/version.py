@@ -7,6 +7,7 @@ are modules that no program of an experiment imports: they change no number.
 import ast
 import hashlib
 import re
+import threading
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -19,11 +20,19 @@ MODULE = re.compile(r"harness(\.\w+)+", re.ASCII)
 """A module by its name; in a text it is one that is started (``python -m``)."""
 COMMENTS = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 """Comments of C and JavaScript, and the strings in which nothing is one."""
+_one_parser = threading.Lock()
+"""CPython 3.11 counts the depth of all threads' syntax trees together, and fails when two threads build one at once
+(https://github.com/python/cpython/issues/106905); the tasks of a sweep's worker are threads."""
+
+
+def program_digest() -> str:
+    """Return the digest in hexadecimal; two programs that measure in the same way have the same."""
+    with _one_parser:
+        return _digest_of_sources()
 
 
 @lru_cache(maxsize=1)
-def program_digest() -> str:
-    """Return the digest in hexadecimal; two programs that measure in the same way have the same."""
+def _digest_of_sources() -> str:
     digest = hashlib.sha256()
     for path, meaning in sorted(_sources()):
         digest.update(f"{path.relative_to(ROOT)}\0{meaning}\0".encode(errors="surrogatepass"))

@@ -25,7 +25,8 @@ class NoteKind(Enum):
     SINGLE_LOAD = "one side has a single load, where others have more"
     WIDE_SPREAD = "its loads differ by much"
     TWO_KINDS = "its loads are of two kinds, so that no improvement is given"
-    WAITED = "a load's page waited for a processor, so that the improvement is not significant"
+    WAITED = "a load's page waited for a processor"
+    ONLY_WAITED = "pages waited for a processor, which may be all of the improvement: it is not significant"
     NOT_SIGNIFICANT = "the improvement's interval contains 0"
     RACE = "the load event waited for more answers without TFO than with it, or for fewer"
     UNEXPLAINED = "more was saved than handshakes explain"
@@ -34,10 +35,10 @@ class NoteKind(Enum):
     @property
     def on_console(self) -> bool:
         """Whether the console names the row: it need not be what it looks like. The report has all notes."""
-        return self not in (NoteKind.LEFT_OUT, NoteKind.SINGLE_LOAD, NoteKind.WIDE_SPREAD)
+        return self not in (NoteKind.LEFT_OUT, NoteKind.SINGLE_LOAD, NoteKind.WIDE_SPREAD, NoteKind.WAITED)
 
 
-DOUBTS = (NoteKind.LIVE_LEFT_OUT, NoteKind.TWO_KINDS, NoteKind.WAITED)
+DOUBTS = (NoteKind.LIVE_LEFT_OUT, NoteKind.TWO_KINDS, NoteKind.ONLY_WAITED)
 """Rows with these are not what they look like."""
 
 
@@ -103,7 +104,8 @@ def _of_the_improvement(selection: Selection, row: Improvement) -> Iterator[tupl
     if row.waited:
         worst = max(row.waited, key=lambda waited: waited.waited_ms / waited.plt_ms)
         which = f"{len(row.waited)} of its loads" if len(row.waited) > 1 else "one of its loads"
-        yield (NoteKind.WAITED, f"not significant: the page waited for a processor in {which} (run {worst.load.run} "
+        kind, words = (NoteKind.ONLY_WAITED, "not significant: ") if row.explained_by_waits else (NoteKind.WAITED, "")
+        yield (kind, f"{words}the page waited for a processor in {which} (run {worst.load.run} "
                f"{WORDS[worst.load.tfo]}: {seconds(worst.waited_ms)} of {seconds(worst.plt_ms)} s), which other "
                "programs or the experiment's own servers had")
     if kinds := row.two_kinds:

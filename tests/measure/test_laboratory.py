@@ -26,7 +26,7 @@ def test_a_link_that_takes_the_mirrors_place_tells_nothing_new(open_to_all: Path
     recording = SimpleNamespace(transactions=lambda _: [answer], body_file=lambda _: Path("body"), live={}, silent={},
                                 manifest=Manifest(), asked_as=lambda url: url)
     page_set = SimpleNamespace(recording=recording, pages=[SimpleNamespace(name="page", url="http://a.test/")],
-                               files=SimpleNamespace(mirror=open_to_all / "Web"))
+                                document_bytes={}, files=SimpleNamespace(mirror=open_to_all / "Web"))
     web = SimpleNamespace(page_set=page_set, server="threaded", think_rtts_ms=None, layout=None,
                           servers={})
     chrome = SimpleNamespace(**dict.fromkeys(("browser", "predict", "initiators", "limits", "connection_limit",

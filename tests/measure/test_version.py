@@ -35,9 +35,9 @@ def test_the_digest_is_of_what_changes_numbers(tmp_path: Path, monkeypatch: pyte
         for path, content in sources.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(content)
-        version.program_digest.cache_clear()
+        version._digest_of_sources.cache_clear()
         return version.program_digest()
 
     before = digest_of(SOURCES)
     assert (digest_of({name: text}) == before) == same
-    version.program_digest.cache_clear()
+    version._digest_of_sources.cache_clear()

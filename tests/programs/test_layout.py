@@ -87,7 +87,7 @@ def test_a_domain_has_one_server_and_every_host_its_log(tmp_path: Path) -> None:
     assert experiment.settings["shared_servers"] == {"one.test": ["a.one.test", "www.one.test"]}
     assert [*experiment.settings["measured_rtt_ms"]] == ["one.test", "two.test"]
     table = plot(base, "--clientdir", base / "client", "--outputdir", base / "out").stdout
-    assert "--layout domain: 3 host names on 2" in table
+    assert "--layout domain" in table
     other = subprocess.run([*TFO, "--dir", str(base), "--name", "small", "--delaynet", str(DELAY_MS), "--resume",
                             "--layout", "one", "--testruns", "2", "--tfo", "1", "--quiet", "0.2"],
                            capture_output=True, text=True, timeout=60, check=False)
